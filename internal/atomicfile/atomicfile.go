@@ -1,0 +1,131 @@
+// Package atomicfile replaces files whole: a reader sees the old bytes or the
+// new ones, never a mix, and a failed or killed write leaves the old file.
+//
+// It does not lock: two writers both succeed and the later rename wins.
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// File is an open temporary file.
+type File interface {
+	io.Writer
+	Name() string
+	Sync() error
+	Close() error
+}
+
+// Disk is the file operations that a whole write needs. Tests pass one that
+// fails or stops at a chosen point.
+type Disk interface {
+	// Create makes a new file that did not exist before.
+	Create(path string, perm fs.FileMode) (File, error)
+	Rename(from, to string) error
+	Remove(path string) error
+	SyncDir(dir string) error
+}
+
+// OS is the real disk.
+type OS struct{}
+
+// Create opens path with O_CREATE|O_EXCL and without following a link.
+func (OS) Create(path string, perm fs.FileMode) (File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, perm)
+}
+
+// Rename is rename(2).
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Remove is unlink(2).
+func (OS) Remove(path string) error { return os.Remove(path) }
+
+// SyncDir makes a rename in dir durable. File systems that cannot sync a
+// directory (EINVAL, ENOTSUP) are not an error.
+func (OS) SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		return nil
+	}
+	return err
+}
+
+// Options say how a file is written.
+type Options struct {
+	// Perm is the mode of a new file before umask; 0 keeps the mode of the file
+	// that is replaced, or 0o644 when there is none.
+	Perm fs.FileMode
+	// Volatile leaves out both syncs: for records that mean nothing after a
+	// power cut (locks).
+	Volatile bool
+	// TempSuffix tells temporary files of concurrent writers apart; it must be
+	// unique among them.
+	TempSuffix string
+}
+
+// TempMark is in the name of every temporary file: ".<base>.tmp-<suffix>".
+const TempMark = ".tmp-"
+
+// IsTemp reports whether name is one of our temporary files.
+func IsTemp(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.Contains(name, TempMark)
+}
+
+// Write replaces path with data. On an error the old file is untouched and the
+// temporary file removed; no failed sync is tried again.
+func Write(d Disk, path string, data []byte, o Options) error {
+	dir, base := filepath.Split(path)
+	tmp := filepath.Join(dir, "."+base+TempMark+o.TempSuffix)
+	if err := writeTemp(d, tmp, data, o, mode(path, o)); err != nil {
+		return err
+	}
+	if err := d.Rename(tmp, path); err != nil {
+		_ = d.Remove(tmp)
+		return err
+	}
+	if o.Volatile {
+		return nil
+	}
+	return d.SyncDir(filepath.Dir(path))
+}
+
+func mode(path string, o Options) fs.FileMode {
+	if o.Perm != 0 {
+		return o.Perm
+	}
+	if fi, err := os.Stat(path); err == nil {
+		return fi.Mode().Perm()
+	}
+	return 0o644
+}
+
+func writeTemp(d Disk, tmp string, data []byte, o Options, perm fs.FileMode) error {
+	f, err := d.Create(tmp, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && !o.Volatile {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = d.Remove(tmp)
+	}
+	return err
+}

@@ -1,0 +1,249 @@
+package fault
+
+import "sort"
+
+// Code is a reason code: a stable word that scripts may compare with.
+// Sources: D-series digest section 5, seeds 000 and 001, design.md section 10.
+type Code string
+
+// Category says where the cause lies (D58's six values).
+type Category string
+
+// The six categories of D58.
+const (
+	Environment Category = "ENVIRONMENT"
+	Input       Category = "INPUT"
+	Contract    Category = "CONTRACT"
+	Execution   Category = "EXECUTION"
+	Test        Category = "TEST"
+	Git         Category = "GIT"
+)
+
+// Severity says how much stands still (D58).
+type Severity string
+
+// The three severities of D58.
+const (
+	Blocker Severity = "Blocker"
+	Major   Severity = "Major"
+	Minor   Severity = "Minor"
+)
+
+// Info is what follows from a code.
+type Info struct {
+	Category  Category
+	Severity  Severity
+	Exit      int  // process exit status
+	HTTP      int  // HTTP status
+	Retryable bool // trying again without changing anything may help
+}
+
+// Environment.
+const (
+	CLINotAvailable     Code = "CLI_NOT_AVAILABLE"
+	CLIAuthRequired     Code = "CLI_AUTH_REQUIRED"
+	GitNotAvailable     Code = "GIT_NOT_AVAILABLE"
+	GitNotRepo          Code = "GIT_NOT_REPO"
+	GitBareRepo         Code = "GIT_BARE_REPO"
+	GitNoCommit         Code = "GIT_NO_COMMIT"
+	WorktreeDirty       Code = "WORKTREE_DIRTY"
+	OriginMissing       Code = "ORIGIN_MISSING"
+	ConfigNotFound      Code = "CONFIG_NOT_FOUND"
+	RequestsDirNotFound Code = "REQUESTS_DIR_NOT_FOUND"
+	RunsDirCreateFailed Code = "RUNS_DIR_CREATE_FAILED"
+	PathNotWritable     Code = "PATH_NOT_WRITABLE"
+	DiskFull            Code = "DISK_FULL"
+	PortInUse           Code = "PORT_IN_USE"
+	DoctorFailed        Code = "DOCTOR_FAILED"
+	WorkspaceFailed     Code = "WORKSPACE_FAILED"
+	BinaryNotFound      Code = "BINARY_NOT_FOUND"
+)
+
+// Input.
+const (
+	UsageError            Code = "USAGE_ERROR"
+	ConfigInvalid         Code = "CONFIG_INVALID"
+	ConfigModeMismatch    Code = "CONFIG_MODE_MISMATCH"
+	RouterProviderUnknown Code = "ROUTER_PROVIDER_UNKNOWN"
+	ModelNotConfigured    Code = "MODEL_NOT_CONFIGURED"
+	RouterCommandInvalid  Code = "ROUTER_COMMAND_INVALID"
+	RequestInvalidFormat  Code = "REQUEST_INVALID_FORMAT"
+	RequestNotFound       Code = "REQUEST_NOT_FOUND"
+	RequestExists         Code = "REQUEST_EXISTS"
+	RunNotFound           Code = "RUN_NOT_FOUND"
+	InvalidRequest        Code = "INVALID_REQUEST"
+	DuplicateID           Code = "DUPLICATE_ID"
+	DependsCycle          Code = "DEPENDS_CYCLE"
+	ACTooFew              Code = "AC_TOO_FEW"
+	NeedsClarification    Code = "NEEDS_CLARIFICATION"
+	NothingToDo           Code = "NOTHING_TO_DO"
+	Conflict              Code = "CONFLICT"
+)
+
+// Contract: what a model answered.
+const (
+	JSONParseError    Code = "JSON_PARSE_ERROR"
+	JSONSchemaInvalid Code = "JSON_SCHEMA_INVALID"
+)
+
+// Execution.
+const (
+	RunInProgress        Code = "RUN_IN_PROGRESS"
+	QueueInProgress      Code = "QUEUE_IN_PROGRESS"
+	LockHeld             Code = "LOCK_HELD"
+	LockLost             Code = "LOCK_LOST"
+	LockStaleDetected    Code = "LOCK_STALE_DETECTED"
+	LockStaleRecovered   Code = "LOCK_STALE_RECOVERED"
+	LockNotYours         Code = "LOCK_NOT_YOURS"
+	LockUnreadable       Code = "LOCK_UNREADABLE"
+	ProcessCrashed       Code = "PROCESS_CRASHED"
+	AgentTimeout         Code = "AGENT_TIMEOUT"
+	StepCommandFailed    Code = "STEP_COMMAND_FAILED"
+	StepTooLarge         Code = "STEP_TOO_LARGE"
+	ForbiddenPathTouched Code = "FORBIDDEN_PATH_TOUCHED"
+	RetryLimitExceeded   Code = "RETRY_LIMIT_EXCEEDED"
+	ReplanRequired       Code = "REPLAN_REQUIRED"
+	Interrupted          Code = "INTERRUPTED"
+	StageWriteFailed     Code = "STAGE_WRITE_FAILED"
+	StageUnreadable      Code = "STAGE_UNREADABLE"
+	GHDependencyDetected Code = "GH_DEPENDENCY_DETECTED"
+	InternalError        Code = "INTERNAL_ERROR"
+	UnknownError         Code = "UNKNOWN_ERROR"
+)
+
+// Git.
+const (
+	BaseBranchNotFound Code = "BASE_BRANCH_NOT_FOUND"
+	WorkBranchRequired Code = "WORK_BRANCH_REQUIRED"
+	BranchCreateFailed Code = "BRANCH_CREATE_FAILED"
+	PatchApplyFailed   Code = "PATCH_APPLY_FAILED"
+	RemoteNotGitHub    Code = "REMOTE_NOT_GITHUB"
+	GitPushFailed      Code = "GIT_PUSH_FAILED"
+	GitCommitFailed    Code = "GIT_COMMIT_FAILED"
+	GitCommandFailed   Code = "GIT_COMMAND_FAILED"
+)
+
+// Test.
+const (
+	UnitTestFailed      Code = "UNIT_TEST_FAILED"
+	E2ETestFailed       Code = "E2E_TEST_FAILED"
+	StaticCheckFailed   Code = "STATIC_CHECK_FAILED"
+	E2ERequired         Code = "E2E_REQUIRED_FOR_REGRESSION_AC"
+	TestTimeout         Code = "TEST_TIMEOUT"
+	TestCommandNotFound Code = "TEST_COMMAND_NOT_FOUND"
+)
+
+// Selection: why a request is not next (seed 000, D59 section 9; design.md 3.2).
+const (
+	NotReady            Code = "NOT_READY"
+	DependsNotDone      Code = "DEPENDS_NOT_DONE"
+	DependsNotFound     Code = "DEPENDS_NOT_FOUND"
+	RequestLocked       Code = "REQUEST_LOCKED"
+	QueueLocked         Code = "QUEUE_LOCKED"
+	LatestRunNeedsInput Code = "LATEST_RUN_NEEDS_INPUT"
+	LatestRunDone       Code = "LATEST_RUN_DONE"
+)
+
+func environment(http int) Info {
+	return Info{Category: Environment, Severity: Blocker, Exit: 3, HTTP: http}
+}
+func input(http int) Info { return Info{Category: Input, Severity: Major, Exit: 2, HTTP: http} }
+func lock() Info {
+	return Info{Category: Execution, Severity: Major, Exit: 4, HTTP: 409, Retryable: true}
+}
+
+func contract() Info {
+	return Info{Category: Contract, Severity: Major, Exit: 5, HTTP: 502, Retryable: true}
+}
+
+func git(retryable bool) Info {
+	return Info{Category: Git, Severity: Major, Exit: 6, HTTP: 409, Retryable: retryable}
+}
+
+func test(s Severity, retryable bool) Info {
+	return Info{Category: Test, Severity: s, Exit: 7, HTTP: 409, Retryable: retryable}
+}
+
+func execution(exit int, s Severity, retryable bool) Info {
+	return Info{Category: Execution, Severity: s, Exit: exit, HTTP: 409, Retryable: retryable}
+}
+func internal() Info { return Info{Category: Execution, Severity: Blocker, Exit: 9, HTTP: 500} }
+func selection() Info {
+	return Info{Category: Execution, Severity: Minor, Exit: 4, HTTP: 409, Retryable: true}
+}
+
+// Info gives what follows from c; a code that is not in the table counts as
+// UNKNOWN_ERROR.
+func (c Code) Info() Info {
+	switch c {
+	case CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit,
+		ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed, PathNotWritable, PortInUse,
+		DoctorFailed, WorkspaceFailed, BinaryNotFound, DiskFull:
+		return environment(409)
+	case OriginMissing:
+		return Info{Category: Environment, Severity: Minor, Exit: 3, HTTP: 409}
+	case WorktreeDirty:
+		return Info{Category: Git, Severity: Blocker, Exit: 3, HTTP: 409}
+	case RequestNotFound, RunNotFound:
+		return input(404)
+	case RequestExists, Conflict, DuplicateID:
+		return input(409)
+	case UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
+		RouterCommandInvalid, RequestInvalidFormat, InvalidRequest, DependsCycle, ACTooFew,
+		NeedsClarification, NothingToDo:
+		return input(400)
+	case JSONParseError, JSONSchemaInvalid:
+		return contract()
+	case RunInProgress, QueueInProgress, LockHeld, LockLost, LockStaleDetected, LockNotYours, LockUnreadable:
+		return lock()
+	case LockStaleRecovered:
+		return Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}
+	case StepTooLarge, ForbiddenPathTouched, StepCommandFailed, GHDependencyDetected:
+		return execution(8, Major, false)
+	case AgentTimeout, ProcessCrashed:
+		return execution(8, Major, true)
+	case Interrupted:
+		return execution(130, Minor, true)
+	case RetryLimitExceeded, ReplanRequired:
+		return execution(2, Major, false)
+	case StageWriteFailed, StageUnreadable, InternalError:
+		return internal()
+	case BaseBranchNotFound, WorkBranchRequired, PatchApplyFailed, GitCommitFailed, GitCommandFailed:
+		return git(false)
+	case BranchCreateFailed, GitPushFailed:
+		return git(true)
+	case RemoteNotGitHub:
+		return Info{Category: Git, Severity: Minor, Exit: 6, HTTP: 409}
+	case UnitTestFailed, E2ETestFailed, TestTimeout:
+		return test(Blocker, true)
+	case StaticCheckFailed, E2ERequired, TestCommandNotFound:
+		return test(Major, false)
+	case NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput, LatestRunDone:
+		return selection()
+	}
+	return internal()
+}
+
+// Codes lists every code in byte order.
+func Codes() []Code {
+	all := []Code{
+		CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit,
+		WorktreeDirty, OriginMissing, ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed,
+		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, BinaryNotFound,
+		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
+		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RunNotFound,
+		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict,
+		JSONParseError, JSONSchemaInvalid,
+		RunInProgress, QueueInProgress, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
+		LockNotYours, LockUnreadable, ProcessCrashed, AgentTimeout, StepCommandFailed, StepTooLarge,
+		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
+		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
+		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,
+		GitPushFailed, GitCommitFailed, GitCommandFailed,
+		UnitTestFailed, E2ETestFailed, StaticCheckFailed, E2ERequired, TestTimeout, TestCommandNotFound,
+		NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput,
+		LatestRunDone,
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i] < all[j] })
+	return all
+}

@@ -1,0 +1,117 @@
+// Package fault holds every reason code and what follows from it: category,
+// severity, exit status, HTTP status. Shell and browser read the same table,
+// so they cannot disagree.
+//
+// It does not hold sentences: a fault is a code with facts, and package
+// messages turns it into text at the very edge.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Facts are the particulars of one fault (path, line, holder, …). Messages
+// insert them into their sentences by name.
+type Facts map[string]string
+
+// Error is a typed fault: what happened (Code), the particulars (Facts) and
+// the cause, if another error led to it.
+type Error struct {
+	Code  Code
+	Facts Facts
+	Err   error
+}
+
+// New makes a fault. pairs are fact names and values in turn; values are
+// formatted with fmt.Sprint.
+func New(code Code, pairs ...any) *Error {
+	return &Error{Code: code, Facts: facts(pairs)}
+}
+
+// Wrap makes a fault that was caused by err. The text of err becomes the fact
+// "cause" unless pairs name one.
+func Wrap(err error, code Code, pairs ...any) *Error {
+	f := facts(pairs)
+	if _, ok := f["cause"]; !ok && err != nil {
+		f["cause"] = err.Error()
+	}
+	return &Error{Code: code, Facts: f, Err: err}
+}
+
+func facts(pairs []any) Facts {
+	f := Facts{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f[fmt.Sprint(pairs[i])] = fmt.Sprint(pairs[i+1])
+	}
+	return f
+}
+
+// Error is for logs and tests: the code and its facts in a fixed order.
+// People read the text that package messages makes of it.
+func (e *Error) Error() string {
+	keys := make([]string, 0, len(e.Facts))
+	for k := range e.Facts {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	var b strings.Builder
+	b.WriteString(string(e.Code))
+	for _, k := range keys {
+		fmt.Fprintf(&b, " %s=%q", k, e.Facts[k])
+	}
+	return b.String()
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether target is a fault of the same code, so that
+// errors.Is(err, fault.New(code)) asks for the code alone.
+func (e *Error) Is(target error) bool {
+	var t *Error
+	return errors.As(target, &t) && t.Code == e.Code
+}
+
+// As finds the first fault in err's chain.
+func As(err error) (*Error, bool) {
+	var e *Error
+	ok := errors.As(err, &e)
+	return e, ok
+}
+
+// CodeOf is the code of the first fault in err's chain, INTERNAL_ERROR for any
+// other error, and "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	if e, ok := As(err); ok {
+		return e.Code
+	}
+	return InternalError
+}
+
+// Has reports whether err is a fault with this code.
+func Has(err error, code Code) bool {
+	e, ok := As(err)
+	return ok && e.Code == code
+}
+
+// ExitStatus is the process exit status for err: 0 for nil.
+func ExitStatus(err error) int {
+	if err == nil {
+		return 0
+	}
+	return CodeOf(err).Info().Exit
+}
+
+// HTTPStatus is the HTTP status for err: 200 for nil.
+func HTTPStatus(err error) int {
+	if err == nil {
+		return 200
+	}
+	return CodeOf(err).Info().HTTP
+}
