@@ -1,0 +1,174 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func sh(t *testing.T, script string) Command {
+	t.Helper()
+	mark := "AIFLOW_TEST_MARK=" + filepath.Base(t.TempDir()) + t.Name()
+	return Command{
+		Argv: []string{"/bin/sh", "-c", script}, Dir: t.TempDir(), Mark: mark,
+		Env: append(os.Environ(), mark),
+	}
+}
+
+func run(t *testing.T, ctx context.Context, c Command) Exit {
+	t.Helper()
+	e, err := Run(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := marked(c.Mark); len(left) != 0 {
+		t.Errorf("still running: %v", left)
+	}
+	return e
+}
+
+func TestRunPassesStatusOutputAndInput(t *testing.T) {
+	var out bytes.Buffer
+	c := sh(t, "read -r a; echo got $a; echo err >&2; exit 7")
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader("hello\n"), &out, io.Discard
+	if e := run(t, t.Context(), c); e != (Exit{Status: 7}) {
+		t.Errorf("exit %+v", e)
+	}
+	if out.String() != "got hello\n" {
+		t.Errorf("output %q", out.String())
+	}
+}
+
+func TestSignalledCommandIs128Plus(t *testing.T) {
+	if e := run(t, t.Context(), sh(t, "kill -9 $$")); e.Status != 128+9 {
+		t.Errorf("exit %+v", e)
+	}
+}
+
+func TestMissingProgramIsAnError(t *testing.T) {
+	c := Command{Argv: []string{filepath.Join(t.TempDir(), "none")}}
+	if _, err := Run(t.Context(), c); err == nil {
+		t.Error("no error")
+	}
+}
+
+// A FIFO that a child opened tells without waiting that the child is up.
+func started(t *testing.T, fifo string) {
+	t.Helper()
+	f, err := os.Open(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := io.ReadAll(f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mkfifo(t *testing.T) string {
+	t.Helper()
+	p := filepath.Join(t.TempDir(), "up")
+	if err := syscall.Mkfifo(p, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestChildrenThatOutliveTheLeaderAreEnded(t *testing.T) {
+	for name, script := range map[string]string{
+		"same group":                 "sleep 600 & echo x > %[1]s",
+		"own session":                "setsid sleep 600 & echo x > %[1]s",
+		"own session, no env":        "env -i setsid sleep 600 & echo x > %[1]s",
+		"own session, holds stdout":  "setsid sh -c 'sleep 600; :' & echo x > %[1]s",
+		"double fork":                "(setsid sh -c 'sleep 600 & sleep 600' &) ; echo x > %[1]s",
+		"ignores TERM":               "setsid sh -c 'trap \"\" TERM; echo x > %[1]s; while :; do sleep 600; done' & wait_for=1; read -r _ < %[2]s",
+		"ignores TERM in same group": "sh -c 'trap \"\" TERM; echo x > %[1]s; while :; do sleep 600; done' & read -r _ < %[2]s",
+	} {
+		t.Run(name, func(t *testing.T) {
+			up, go_ := mkfifo(t), mkfifo(t)
+			c := sh(t, fmt.Sprintf(script, up, go_))
+			c.Stdout = io.Discard
+			go func() {
+				started(t, up)
+				if strings.Contains(script, "%[2]s") {
+					_ = os.WriteFile(go_, []byte("x\n"), 0)
+				}
+			}()
+			e := run(t, t.Context(), c)
+			if e.Status != 0 || e.Leftover == 0 {
+				t.Errorf("exit %+v", e)
+			}
+		})
+	}
+}
+
+func TestTimeoutAndStopEndTheGroup(t *testing.T) {
+	for _, ignore := range []string{"", "trap '' TERM;"} {
+		up := mkfifo(t)
+		c := sh(t, ignore+"echo x > "+up+"; while :; do sleep 600; done")
+		c.Grace = func() time.Duration { return 30 * time.Millisecond }
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { started(t, up); cancel() }()
+		if e := run(t, ctx, c); !e.Stopped || e.TimedOut || e.Status < 128 {
+			t.Errorf("stop: %+v", e)
+		}
+		c = sh(t, ignore+"while :; do sleep 600; done")
+		c.Timeout = 50 * time.Millisecond
+		if e := run(t, t.Context(), c); !e.TimedOut || e.Stopped || e.Status < 128 {
+			t.Errorf("timeout: %+v", e)
+		}
+	}
+}
+
+func TestStraysAreFoundByMarkAndByLeader(t *testing.T) {
+	up := mkfifo(t)
+	c := sh(t, "echo x > "+up+"; while :; do sleep 600; done")
+	type id struct {
+		pid   int
+		start uint64
+	}
+	got := make(chan id, 1)
+	c.Started = func(pid int, start uint64) { got <- id{pid, start} }
+	done := make(chan Exit, 1)
+	go func() { e, _ := Run(context.Background(), c); done <- e }()
+	started(t, up)
+	leader := <-got
+	if n := EndStrays("AIFLOW_TEST_MARK=other", leader.pid, leader.start+1); n != 0 {
+		t.Fatalf("ended %d of somebody else", n)
+	}
+	if n := EndStrays("AIFLOW_TEST_MARK=other", leader.pid, leader.start); n == 0 {
+		t.Error("leader not found")
+	}
+	if e := <-done; e.Status != 128+9 {
+		t.Errorf("exit %+v", e)
+	}
+}
+
+func TestBoundedLogKeepsHeadAndTail(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"abc", "abc"},
+		{"abcdefgh", "abcdefgh"},
+		{"abcdefghi", "abcd\n[... 1 bytes left out ...]\nfghi"},
+		{"0123456789abcdefghij", "0123\n[... 12 bytes left out ...]\nghij"},
+	} {
+		for chunk := 1; chunk <= len(tc.in); chunk++ {
+			var out bytes.Buffer
+			b := &BoundedLog{W: &out, Head: 4, Tail: 4}
+			for rest := tc.in; rest != ""; {
+				n := min(chunk, len(rest))
+				fmt.Fprint(b, rest[:n])
+				rest = rest[n:]
+			}
+			if err := b.Close(); err != nil || out.String() != tc.want {
+				t.Errorf("%q by %d: %q, %v", tc.in, chunk, out.String(), err)
+			}
+		}
+	}
+}
