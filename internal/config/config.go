@@ -1,0 +1,150 @@
+// Package config reads .aiflow/config.v1.json and .aiflow/router.v1.json.
+// Flags beat the environment, the environment beats the file, the file beats
+// the defaults; with no file at all everything works. Every value can tell
+// where it came from, and every mistake is a CONFIG_INVALID that names file,
+// line, column and key.
+//
+// It does not look for the project's root, create anything, or check whether
+// commands and folders named in a file exist: doctor does.
+package config
+
+import "aiflow/internal/fault"
+
+// Config is the project's configuration with every default filled in.
+type Config struct {
+	Version   string
+	Mode      string // "no_token" or "normal"
+	Lang      string // "ja", "en", or "" for the locale's language
+	Paths     Paths
+	Server    Server
+	Git       Git
+	Workspace Workspace
+	Limits    Limits
+	Tests     Tests
+	UI        UI
+	AutoRun   AutoRun
+
+	origins map[string]Origin
+}
+
+// Paths are relative to the project's root, with slashes.
+type Paths struct {
+	RepoRoot    string
+	RequestsDir string
+	RunsDir     string
+	AiflowDir   string
+	LocksDir    string
+	CacheDir    string
+	PromptsDir  string
+	SchemasDir  string
+}
+
+// Server says where the page is served.
+type Server struct {
+	Host        string
+	Port        int
+	OpenBrowser bool
+	CORS        bool
+}
+
+// Git says how branches, commits and workspaces are made.
+type Git struct {
+	BaseBranch           string // "" = origin's HEAD, else the current branch
+	RequireCleanWorktree bool
+	EnforceWorkBranch    bool
+	WorkBranchPrefix     string
+	AutoCommit           bool
+	AutoPush             bool
+	Workspace            string // "worktree" or "in_place"
+	RunHooks             bool
+	CompareURLTemplate   string // places: {base} {branch} {repo}
+}
+
+// In-place or linked workspace: values of Git.Workspace.
+const (
+	WorkspaceWorktree = "worktree"
+	WorkspaceInPlace  = "in_place"
+)
+
+// Workspace prepares a linked worktree before a run.
+type Workspace struct {
+	Setup []string // shell commands
+	Link  []string // paths linked from the checkout
+}
+
+// Limits bound what a run may do.
+type Limits struct {
+	MaxDiffLines     int
+	MaxFiles         int
+	TimeoutSec       int // of one step or one call of a role
+	MaxStepsPerRun   int // 0 = all
+	MaxAutofixCycles int
+	LockTTLSec       int
+	MaxRoleTries     int
+	MaxStepRetries   int
+	ForbiddenPaths   []string
+}
+
+// Tests are the commands that judge a step. A test without a command is off.
+type Tests struct {
+	Unit   Test
+	E2E    Test
+	Static Test
+}
+
+// Test is one kind of test.
+type Test struct {
+	Enabled       bool // true when enabled is not false and there is a command
+	Command       string
+	TimeoutSec    int
+	ArtifactsGlob string // e2e only
+}
+
+// UI is what the page starts with.
+type UI struct {
+	ShowAdvanced   bool
+	PollIntervalMS int
+	DefaultView    string
+}
+
+// AutoRun says when a session of runs ends.
+type AutoRun struct {
+	Enabled                  bool
+	StopOnNeedsInput         bool
+	StopOnFailed             bool
+	MaxRunsPerSession        int
+	MaxDurationMin           int
+	MaxConsecutiveSkips      int
+	MaxConsecutiveNeedsInput int
+	MaxConsecutiveFailed     int
+	PollIntervalMS           int
+}
+
+// Sources are the places besides the file that values come from. The zero
+// value has none.
+type Sources struct {
+	Flags map[string]string   // key ("server.port") -> text, as given on the command line
+	Env   func(string) string // AIFLOW_PORT, AIFLOW_HOST, AIFLOW_LANG, AIFLOW_CONFIG
+	Path  string              // --config; beats AIFLOW_CONFIG
+	Dir   string              // what a relative Path or AIFLOW_CONFIG starts from; "" = the root
+}
+
+// Origin says where a value came from.
+type Origin struct {
+	Kind  string // "default", "file", "env", "flag"
+	Where string // "path:line" of the file, the variable or the flag; "" for defaults
+}
+
+// Value is one key as doctor shows it.
+type Value struct {
+	Key    string
+	Text   string // as JSON
+	Origin Origin
+}
+
+// Warning is something odd that does not stop anybody. Its text is the message
+// "config.<Kind>"; facts: path, line, key, near, value, allowed.
+type Warning struct {
+	Kind  string // "unknown_key", "low_value", "mode_mismatch"
+	Facts fault.Facts
+}
