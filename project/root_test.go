@@ -1,0 +1,99 @@
+package project
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"aiflow/internal/fault"
+)
+
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "protocol.file.allow=always"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "LC_ALL=C",
+		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org",
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func realTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func mkdir(t *testing.T, elem ...string) string {
+	t.Helper()
+	dir := filepath.Join(elem...)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestRootIsTheMainCheckoutFromEverywhere(t *testing.T) {
+	top := realTemp(t)
+	repo := mkdir(t, top, "re po 日本")
+	git(t, repo, "init", "-q", ".")
+	git(t, repo, "commit", "-q", "--allow-empty", "-m", "x")
+	git(t, repo, "worktree", "add", "-q", filepath.Join(top, "linked"))
+	git(t, repo, "worktree", "add", "-q", filepath.Join(repo, ".aiflow", "worktrees", "RQ-1"))
+	link := filepath.Join(top, "link")
+	if err := os.Symlink(repo, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{
+		repo, mkdir(t, repo, "a", "b"), mkdir(t, repo, "requests"), filepath.Join(top, "linked"),
+		mkdir(t, top, "linked", "deep", "requests"), filepath.Join(repo, ".aiflow", "worktrees", "RQ-1"), link,
+	} {
+		got, err := FindRoot(from)
+		if err != nil || got != (Root{Dir: repo, Git: true}) {
+			t.Errorf("FindRoot(%s) = %+v, %v", from, got, err)
+		}
+	}
+}
+
+func TestRootOfOddRepositories(t *testing.T) {
+	top := realTemp(t)
+	inner := mkdir(t, top, "inner")
+	git(t, inner, "init", "-q", ".")
+	git(t, inner, "commit", "-q", "--allow-empty", "-m", "x")
+	outer := mkdir(t, top, "outer")
+	git(t, outer, "init", "-q", ".")
+	git(t, outer, "submodule", "add", "-q", inner, "sub")
+	git(t, top, "clone", "-q", "--bare", inner, "bare")
+	git(t, filepath.Join(top, "bare"), "worktree", "add", "-q", filepath.Join(top, "of-bare"), "-b", "w")
+	git(t, top, "init", "-q", "--separate-git-dir", filepath.Join(top, "elsewhere"), "separate")
+	for _, dir := range []string{"outer/sub", "of-bare", "separate"} {
+		want := filepath.Join(top, dir)
+		if got, err := FindRoot(want); err != nil || got != (Root{Dir: want, Git: true}) {
+			t.Errorf("%s: %+v, %v", dir, got, err)
+		}
+	}
+	if _, err := FindRoot(filepath.Join(top, "bare")); !fault.Has(err, fault.GitBareRepo) {
+		t.Errorf("bare: %v", err)
+	}
+}
+
+func TestRootWithoutGit(t *testing.T) {
+	top := realTemp(t)
+	if _, err := FindRoot(mkdir(t, top, "empty")); !fault.Has(err, fault.GitNotRepo) {
+		t.Errorf("nothing above: %v", err)
+	}
+	mkdir(t, top, "p", "requests")
+	want := Root{Dir: filepath.Join(top, "p")}
+	if got, err := FindRoot(mkdir(t, top, "p", "requests", "x")); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
