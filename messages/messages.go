@@ -1,0 +1,135 @@
+// Package messages turns reason codes and facts into sentences, in Japanese
+// and English. Both languages have the same keys and the same places.
+//
+// It does not decide anything and does not print: rooms hand out codes with
+// facts, doors and faces ask here for the words at the very edge.
+package messages
+
+import (
+	"strings"
+	"sync"
+
+	"aiflow/internal/fault"
+)
+
+// Catalog holds the sentences of one language. An area of it is parsed when it
+// is first used, so that opening one costs next to nothing.
+type Catalog struct {
+	lang     string
+	override string
+
+	mu    sync.Mutex
+	areas map[string]map[string]string
+	codes map[string]entry
+	fault error
+}
+
+// Rendered is a reason code in words.
+type Rendered struct {
+	Code    fault.Code `json:"reason_code"`
+	Title   string     `json:"title"`
+	Message string     `json:"message"`
+	Actions []string   `json:"actions"`
+}
+
+// Open gives the sentences of lang: "ja", or anything that starts with it
+// (ja_JP.UTF-8), is Japanese, everything else is English.
+func Open(lang string) *Catalog { return OpenWith(lang, "") }
+
+// OpenWith also lets a project replace texts of reason codes: the file
+// messages.v1.<lang>.json in dir, when there is one.
+func OpenWith(lang, dir string) *Catalog {
+	return &Catalog{lang: language(lang), override: dir, areas: map[string]map[string]string{}}
+}
+
+func language(lang string) string {
+	if strings.HasPrefix(strings.ToLower(lang), "ja") {
+		return "ja"
+	}
+	return "en"
+}
+
+// Lang is "ja" or "en".
+func (c *Catalog) Lang() string { return c.lang }
+
+// Text is the sentence of key ("area.name") with facts in its places. A key
+// that does not exist is given back as it is.
+func (c *Catalog) Text(key string, facts fault.Facts) string {
+	s, ok := c.lookup(key)
+	if !ok {
+		return key
+	}
+	return fill(s, facts)
+}
+
+// Has reports whether there is a sentence for key.
+func (c *Catalog) Has(key string) bool {
+	_, ok := c.lookup(key)
+	return ok
+}
+
+func (c *Catalog) lookup(key string) (string, bool) {
+	area, _, ok := strings.Cut(key, ".")
+	if !ok {
+		return "", false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	texts, ok := c.areas[area]
+	if !ok {
+		texts = readArea(c.lang, area)
+		c.areas[area] = texts
+	}
+	s, ok := texts[strings.TrimPrefix(key, area+".")]
+	if !ok {
+		s, ok = texts[key]
+	}
+	return s, ok
+}
+
+// Fault is err in words: its code's title, summary and actions with the facts
+// in their places. Any error that is not a fault is INTERNAL_ERROR; nil is
+// nothing.
+func (c *Catalog) Fault(err error) Rendered {
+	if err == nil {
+		return Rendered{}
+	}
+	e, ok := fault.As(err)
+	if !ok {
+		return c.Code(fault.InternalError, fault.Facts{"cause": err.Error()})
+	}
+	return c.Code(e.Code, e.Facts)
+}
+
+// Code is a reason code in words. A code that has no texts is UNKNOWN_ERROR,
+// with the code as a fact.
+func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
+	e, ok := c.entries()[string(code)]
+	if !ok {
+		facts = with(facts, "code", string(code))
+		code = fault.UnknownError
+		e = c.entries()[string(code)]
+	}
+	r := Rendered{Code: code, Title: fill(e.Title, facts), Message: fill(e.Summary, facts), Actions: make([]string, 0, len(e.Actions))}
+	for _, a := range e.Actions {
+		r.Actions = append(r.Actions, fill(a, facts))
+	}
+	return r
+}
+
+func with(facts fault.Facts, name, value string) fault.Facts {
+	all := fault.Facts{name: value}
+	for k, v := range facts {
+		all[k] = v
+	}
+	return all
+}
+
+// Problem is what is wrong with the project's own file of texts, if anything;
+// the texts we ship are used then.
+func (c *Catalog) Problem() error {
+	c.entries()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fault
+}
