@@ -1,0 +1,10 @@
+//go:build !unix
+
+package gitcmd
+
+import (
+	"os/exec"
+	"time"
+)
+
+func alone(cmd *exec.Cmd) { cmd.WaitDelay = 3 * time.Second }

@@ -1,0 +1,174 @@
+// Package gitcmd is the one helper that starts the git binary. It promises
+// that git is started by argument list with an environment that belongs to the
+// repository that is asked, that a question takes no lock, that a write waits
+// for a busy lock, and that no call can wait for a person.
+//
+// It does not know what the commands mean, and it does not use a shell.
+package gitcmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"aiflow/internal/fault"
+)
+
+// Git is a git binary with the directory and environment to start it in.
+type Git struct {
+	Bin string   // absolute path; "" looks git up in Env's PATH at each call
+	Dir string   // where git is started
+	Env []string // base environment; GIT_* is scrubbed at each call
+
+	// Patience is how long a write waits for a lock held by another git
+	// process. Zero means DefaultPatience.
+	Patience time.Duration
+
+	waiting func(attempt int) // tests see each wait
+}
+
+// DefaultPatience is how long a write waits for a busy lock.
+const DefaultPatience = 10 * time.Second
+
+// In gives the same git started in dir.
+func (g Git) In(dir string) Git {
+	g.Dir = dir
+	return g
+}
+
+// With gives the same git with further variables in its base environment.
+// They are scrubbed like the others; Call.Env is not.
+func (g Git) With(env ...string) Git {
+	g.Env = append(append([]string(nil), g.Env...), env...)
+	return g
+}
+
+// Call is one start of git.
+type Call struct {
+	Args   []string
+	Input  []byte    // standard input; nil is /dev/null
+	Stdout io.Writer // receives the output instead of the result
+	Env    []string  // set last, never scrubbed
+	Mode   Mode
+	Limit  int64 // largest output in bytes that is kept; 0 is no limit
+}
+
+// Mode says what kind of call it is.
+type Mode int
+
+// The kinds of calls.
+const (
+	Question Mode = iota // takes no optional lock
+	Staged               // a question about the commit being made: keeps its index
+	Write                // waits for busy locks
+)
+
+// ErrTooLarge is returned when the output exceeds Call.Limit.
+var ErrTooLarge = errors.New("git answered more than was asked for")
+
+// Ask puts a question and returns the standard output.
+func (g Git) Ask(ctx context.Context, args ...string) ([]byte, error) {
+	return g.Run(ctx, Call{Args: args})
+}
+
+// AskInput is Ask with standard input.
+func (g Git) AskInput(ctx context.Context, input []byte, args ...string) ([]byte, error) {
+	return g.Run(ctx, Call{Args: args, Input: input})
+}
+
+// AskStaged puts a question about the commit that is being made: inside a
+// hook it sees the index and repository that git handed to the hook.
+func (g Git) AskStaged(ctx context.Context, args ...string) ([]byte, error) {
+	return g.Run(ctx, Call{Args: args, Mode: Staged})
+}
+
+// Do runs a command that writes. A busy lock is waited for.
+func (g Git) Do(ctx context.Context, args ...string) ([]byte, error) {
+	return g.Run(ctx, Call{Args: args, Mode: Write})
+}
+
+// DoInput is Do with standard input.
+func (g Git) DoInput(ctx context.Context, input []byte, args ...string) ([]byte, error) {
+	return g.Run(ctx, Call{Args: args, Input: input, Mode: Write})
+}
+
+// Run starts git once, or again and again while a write finds a lock busy.
+// A non-zero exit status is a *Failure; a git that cannot be started is the
+// fault GIT_NOT_AVAILABLE; a cancelled call is the context's error.
+func (g Git) Run(ctx context.Context, c Call) ([]byte, error) {
+	bin, err := g.bin()
+	if err != nil {
+		return nil, err
+	}
+	env := environment(g.Env, c.Mode)
+	env = append(env, c.Env...)
+	if c.Mode != Write {
+		return g.once(ctx, bin, env, c)
+	}
+	return g.patiently(ctx, func() ([]byte, error) { return g.once(ctx, bin, env, c) })
+}
+
+func (g Git) bin() (string, error) {
+	if g.Bin != "" {
+		return g.Bin, nil
+	}
+	found, err := Find(g.Env, nil)
+	return found.Bin, err
+}
+
+func (g Git) once(ctx context.Context, bin string, env []string, c Call) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, bin, arguments(c)...)
+	cmd.Dir, cmd.Env = g.Dir, env
+	alone(cmd)
+	if c.Input != nil {
+		cmd.Stdin = bytes.NewReader(c.Input)
+	}
+	out, stderr := &bytes.Buffer{}, &bounded{}
+	lim := &limited{w: out, left: c.Limit}
+	if c.Stdout != nil {
+		lim.w = c.Stdout
+	}
+	cmd.Stdout, cmd.Stderr = lim, stderr
+	err := cmd.Run()
+	if lim.over {
+		return out.Bytes(), ErrTooLarge
+	}
+	return out.Bytes(), judge(ctx, g, cmd, c, err, stderr)
+}
+
+func arguments(c Call) []string {
+	if c.Mode == Write {
+		return c.Args
+	}
+	return append([]string{"--no-optional-locks"}, c.Args...)
+}
+
+func judge(ctx context.Context, g Git, cmd *exec.Cmd, c Call, err error, stderr *bounded) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, exec.ErrWaitDelay):
+		return nil // git ended well; something it started keeps the pipe
+	}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		return &Failure{Args: c.Args, ExitStatus: exit.ExitCode(), Stderr: stderr.String()}
+	case cmd.Process == nil:
+		return notStarted(g, cmd.Path, err)
+	}
+	return err
+}
+
+func notStarted(g Git, bin string, err error) error {
+	if _, e := os.Stat(g.Dir); g.Dir != "" && e != nil {
+		return e
+	}
+	return fault.Wrap(err, fault.GitNotAvailable, "path", bin)
+}
