@@ -1,0 +1,103 @@
+// Package proc tells processes apart and runs commands in groups of their own:
+// who a process is for good, whether it still lives, and how to end it with
+// everything it started.
+//
+// It does not judge processes of another machine, boot or pid namespace: a pid
+// means nothing there.
+package proc
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Identity names one process for good: a pid alone is reused, a host name
+// alone is shared. A field that a platform cannot tell is empty (or 0), and
+// two identities with such a field are never taken for the same machine.
+type Identity struct {
+	PID      int
+	PIDStart uint64 // start time in the platform's own unit
+	BootID   string
+	Machine  string // hash; equal host names on two machines are not one host
+	PIDNS    string
+	Hostname string
+}
+
+// Liveness is what can be said about another process.
+type Liveness int
+
+// What Alive answers. (Living and not Alive: that is the function.)
+const (
+	Unknown Liveness = iota
+	Living
+	Dead
+)
+
+func (l Liveness) String() string {
+	return [...]string{"unknown", "living", "dead"}[l]
+}
+
+// Self is the identity of this process.
+func Self() (Identity, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return Identity{}, err
+	}
+	pid := os.Getpid()
+	boot := bootID()
+	return Identity{
+		PID: pid, PIDStart: startTime(pid), BootID: boot,
+		Machine: machine(boot), PIDNS: pidNamespace(), Hostname: host,
+	}, nil
+}
+
+// StartOf is the start time of pid, 0 when it cannot be told.
+func StartOf(pid int) uint64 { return startTime(pid) }
+
+// Alive judges a process of this machine, boot and pid namespace. A start time
+// of 0 is not compared. A process that we may not signal is alive; a zombie is
+// dead only when no thread of it is left, because until then its open files
+// and their locks live on.
+func Alive(pid int, start uint64) Liveness {
+	if pid <= 0 {
+		return Unknown
+	}
+	if err := unix.Kill(pid, 0); errors.Is(err, unix.ESRCH) {
+		return Dead
+	} else if err != nil && !errors.Is(err, unix.EPERM) {
+		return Unknown
+	}
+	return look(pid, start)
+}
+
+// machine hashes the machine's own number. Without one the boot stands in for
+// it: processes of one boot know each other, those of another boot do not.
+func machine(boot string) string {
+	if id := machineID(); id != "" {
+		return hashed("machine:" + id)
+	}
+	if boot == "" {
+		return ""
+	}
+	return hashed("boot:" + boot)
+}
+
+func hashed(s string) string {
+	sum := sha256.Sum256([]byte("aiflow " + s))
+	return hex.EncodeToString(sum[:16])
+}
+
+// BootClock is the time since boot; it goes on while the machine sleeps and no
+// one can set it.
+func BootClock() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(bootClockID, &ts); err != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
