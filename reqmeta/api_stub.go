@@ -1,0 +1,120 @@
+package reqmeta
+
+import (
+	"io"
+	"time"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+)
+
+// Parse reads one request file.
+func Parse(path string, data []byte) *Request { return &Request{ID: path, Path: path} }
+
+// Title is the `title`, else the first heading, else the id.
+func (r *Request) Title() string { return r.Meta.Title }
+
+// Body is the text below the head.
+func Body(data []byte) []byte { return data }
+
+// Folder is all requests of a project, sorted by file name.
+type Folder struct {
+	Root, Dir string
+	Requests  []*Request
+}
+
+// Load reads every request file in root/requestsDir.
+func Load(root, requestsDir string) (*Folder, error) { return &Folder{Root: root, Dir: requestsDir}, nil }
+
+// NewFolder makes a folder of requests that were parsed elsewhere (a git tree).
+func NewFolder(dir string, requests []*Request) *Folder { return &Folder{Dir: dir, Requests: requests} }
+
+// Get finds a request by id, path or unique id prefix.
+func (f *Folder) Get(id string) (*Request, error) {
+	return nil, fault.New(fault.RequestNotFound, "id", id)
+}
+
+// Read reads the whole file of r.
+func (f *Folder) Read(r *Request) ([]byte, error) { return nil, nil }
+
+// SetValues edits in place.
+func SetValues(path string, data []byte, values map[string]string, now time.Time) ([]byte, error) {
+	return data, nil
+}
+
+// Update applies SetValues to the file on disk.
+func Update(disk atomicfile.Disk, root, path string, values map[string]string, now time.Time, suffix string) (before, after []byte, err error) {
+	return nil, nil, nil
+}
+
+// Select decides what is next.
+func Select(f *Folder, facts Facts) Result { return Result{} }
+
+// Judge judges one request; true means runnable.
+func Judge(f *Folder, facts Facts, id string) (Exclusion, bool) { return Exclusion{}, false }
+
+// JudgeNamed judges a request that a person asked for by name: status and
+// latest run do not matter, everything else does.
+func JudgeNamed(f *Folder, facts Facts, id string) (Exclusion, bool) { return Exclusion{}, false }
+
+// Plan gives the order of the next n choices (all for n <= 0) if each
+// succeeded and was merged.
+func Plan(f *Folder, facts Facts, n int) []Choice { return nil }
+
+// Node is a request in the graph; Derived is RUNNABLE, DONE, ARCHIVED or a
+// reason code.
+type Node struct {
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	Status   string `json:"status"`
+	Priority string `json:"priority"`
+	Derived  string `json:"derived"`
+}
+
+// Edge says that From depends on To; State is done, waiting, missing or cycle.
+type Edge struct {
+	From  string `json:"from"`
+	To    string `json:"to"`
+	State string `json:"state"`
+}
+
+// Network is the graph of all requests.
+type Network struct {
+	Nodes []Node `json:"nodes"`
+	Edges []Edge `json:"edges"`
+}
+
+// Graph draws f.
+func Graph(f *Folder, facts Facts) Network { return Network{} }
+
+// WriteDOT writes Graphviz.
+func (n Network) WriteDOT(w io.Writer) error { return nil }
+
+// WriteMermaid writes a Mermaid flowchart.
+func (n Network) WriteMermaid(w io.Writer) error { return nil }
+
+// WriteSVG writes a picture.
+func (n Network) WriteSVG(w io.Writer) error { return nil }
+
+// NewRequest is what Create is asked for.
+type NewRequest struct {
+	Title     string
+	Priority  string // default P2
+	Status    string // default draft
+	Labels    []string
+	DependsOn []string
+	Estimate  string
+	Lang      string // of the built-in template: ja (default) or en
+	Body      string // replaces the template's body unless empty
+}
+
+// NextID is the id that a new request of that day and title would get.
+func NextID(f *Folder, date time.Time, title string) string { return "" }
+
+// Create writes a new request file; safe when two run at once.
+func Create(disk atomicfile.Disk, root, requestsDir string, n NewRequest, now time.Time) (*Request, error) {
+	return nil, nil
+}
+
+// CheckID tells whether id fits the grammar of request ids.
+func CheckID(id string) bool { return true }

@@ -1,0 +1,111 @@
+package reqmeta
+
+import (
+	"time"
+
+	"aiflow/internal/fault"
+)
+
+// Holder is who holds a lock.
+type Holder struct {
+	RunID    string    `json:"run_id"`
+	Host     string    `json:"host"`
+	Hostname string    `json:"hostname"`
+	PID      int       `json:"pid"`
+	Since    time.Time `json:"since"`
+	Until    time.Time `json:"until"`
+}
+
+// LatestRun is what the newest run of a request came to.
+type LatestRun struct {
+	RunID      string
+	State      string // stage.json's state: DONE, NEEDS_INPUT, …
+	ReasonCode fault.Code
+	WorkBranch string
+	Unmerged   bool // the work branch still exists and is not merged
+}
+
+// Facts is what selection needs to know besides the files. A nil func knows
+// nothing.
+type Facts struct {
+	Queue     *Holder
+	Locked    func(id string) *Holder
+	LatestRun func(id string) *LatestRun
+}
+
+// Choice is a request that may run.
+type Choice struct {
+	RequestID string   `json:"request_id"`
+	Priority  string   `json:"priority"`
+	Status    string   `json:"status"`
+	Title     string   `json:"title"`
+	Path      string   `json:"path"`
+	Request   *Request `json:"-"`
+}
+
+// Stats are the three numbers of the seed's answer.
+type Stats struct {
+	Total    int `json:"total"`
+	Ready    int `json:"ready"`
+	Runnable int `json:"runnable"`
+}
+
+// Exclusion says why one request is not runnable: the first reason that
+// applies. Its sentence is the message "excluded.<Kind>".
+type Exclusion struct {
+	RequestID  string      `json:"request_id"`
+	ReasonCode fault.Code  `json:"reason_code"`
+	Detail     string      `json:"detail"`
+	Kind       string      `json:"-"`
+	Facts      fault.Facts `json:"-"`
+	Path       string      `json:"-"`
+	Line       int         `json:"-"`
+
+	sub     string      // key of the sentence that goes into fact subName
+	subName string      // "problem" or "state"
+	subWith fault.Facts // its facts
+}
+
+// QueueState tells whether a queue run is going on. It excludes nobody.
+type QueueState struct {
+	Locked bool    `json:"locked"`
+	Holder *Holder `json:"holder"`
+}
+
+// Result is the answer to "what is next?" (seed D59, section 8.2).
+type Result struct {
+	Next     *Choice     `json:"next"`
+	Stats    Stats       `json:"stats"`
+	Excluded []Exclusion `json:"excluded"`
+	Queue    QueueState  `json:"queue"`
+	Warnings []Problem   `json:"warnings"`
+	Runnable []Choice    `json:"-"` // in the order in which they would be chosen
+}
+
+// Describe fills Detail of every exclusion and Message of every warning from
+// the sentences "excluded.<kind>" and "problem.<kind>".
+func (r *Result) Describe(text func(key string, f fault.Facts) string) {
+	for i := range r.Excluded {
+		r.Excluded[i].Describe(text)
+	}
+	DescribeProblems(r.Warnings, text)
+}
+
+// Describe fills Detail.
+func (e *Exclusion) Describe(text func(key string, f fault.Facts) string) {
+	f := e.Facts
+	if e.sub != "" {
+		f = fault.Facts{e.subName: text(e.sub, e.subWith)}
+		for k, v := range e.Facts {
+			f[k] = v
+		}
+	}
+	e.Detail = text("excluded."+e.Kind, f)
+}
+
+// DescribeProblems fills Message of each problem.
+func DescribeProblems(ps []Problem, text func(key string, f fault.Facts) string) {
+	for i := range ps {
+		ps[i].Message = text("problem."+ps[i].Kind, ps[i].Facts)
+	}
+}
