@@ -1,0 +1,379 @@
+package door
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+)
+
+// answer is what a program left behind.
+type answer struct {
+	status      int
+	out, errout string
+}
+
+type world struct {
+	env   map[string]string
+	build func(*Shell) *cli.App
+}
+
+func (w world) run(args ...string) answer {
+	var out, errout bytes.Buffer
+	p := Process{
+		Args: append([]string{"prog"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errout,
+		Getenv:  func(k string) string { return w.env[k] },
+		Environ: func() []string { return nil },
+		Now:     func() time.Time { return time.Unix(0, 0) },
+		Version: "1.2.3", Commit: "abc",
+	}
+	build := w.build
+	if build == nil {
+		build = sample
+	}
+	return answer{Main(p, build), out.String(), errout.String()}
+}
+
+// sample prints what it was given.
+func sample(s *Shell) *cli.App {
+	var n int
+	var name string
+	var all bool
+	say := func(c *cli.Context) error {
+		s.Printf("%s n=%d name=%q all=%v args=%q json=%v\n", c.App.Name, n, name, all, c.Args().Slice(), s.JSON)
+		return nil
+	}
+	flags := []cli.Flag{
+		&cli.IntFlag{Name: "plan", Aliases: []string{"n"}, Usage: "plan `N` requests", Destination: &n},
+		&cli.BoolFlag{Name: "all", Usage: "all of them", Destination: &all},
+	}
+	return &cli.App{
+		Name: "aiflow-x", Usage: "does things", Flags: flags, ArgsUsage: "[ID...]", Action: say,
+		UsageText: "aiflow-x RQ-1\naiflow-x show RQ-1",
+		Commands: []*cli.Command{
+			{Name: "show", Usage: "show one", ArgsUsage: "ID", Action: say, Flags: []cli.Flag{
+				&cli.StringFlag{Name: "name", Usage: "cli.hint", Destination: &name},
+			}},
+			{Name: "list", Usage: "list them", Action: say},
+			{Name: "set", ArgsUsage: "ID KEY=VALUE...", Action: say, Flags: []cli.Flag{
+				&cli.StringFlag{Name: "why", Required: true},
+			}},
+			{Name: "group", Usage: "of commands", Subcommands: []*cli.Command{{Name: "inner", Action: say}}},
+			{Name: "secret", Hidden: true, Action: say},
+		},
+	}
+}
+
+func TestFlagsStandAnywhere(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                              `aiflow-x n=0 name="" all=false args=[] json=false`,
+		"RQ-1 --plan 3":                 `aiflow-x n=3 name="" all=false args=["RQ-1"] json=false`,
+		"--plan=3 RQ-1":                 `aiflow-x n=3 name="" all=false args=["RQ-1"] json=false`,
+		"-n 3 A --json B --all":         `aiflow-x n=3 name="" all=true args=["A" "B"] json=true`,
+		"--json show RQ-1":              `aiflow-x show n=0 name="" all=false args=["RQ-1"] json=true`,
+		"show RQ-1 --name x --json":     `aiflow-x show n=0 name="x" all=false args=["RQ-1"] json=true`,
+		"show --name=x RQ-1 --all":      `aiflow-x show n=0 name="x" all=true args=["RQ-1"] json=false`,
+		"--all show RQ-1":               `aiflow-x show n=0 name="" all=true args=["RQ-1"] json=false`,
+		"-- --plan -x":                  `aiflow-x n=0 name="" all=false args=["--plan" "-x"] json=false`,
+		"-- show":                       `aiflow-x n=0 name="" all=false args=["show"] json=false`,
+		"show -- --json":                `aiflow-x show n=0 name="" all=false args=["--json"] json=false`,
+		"show -":                        `aiflow-x show n=0 name="" all=false args=["-"] json=false`,
+		"RQ-1 show":                     `aiflow-x n=0 name="" all=false args=["RQ-1" "show"] json=false`,
+		"set RQ-1 a=b --why c d=e":      `aiflow-x set n=0 name="" all=false args=["RQ-1" "a=b" "d=e"] json=false`,
+		"group inner --json":            `aiflow-x group inner n=0 name="" all=false args=[] json=true`,
+		"group --json=false inner":      `aiflow-x group inner n=0 name="" all=false args=[] json=false`,
+		"show RQ-1 --name -- --name=-a": `aiflow-x show n=0 name="-a" all=false args=["RQ-1"] json=false`,
+		"plan":                          `aiflow-x n=0 name="" all=false args=["plan"] json=false`,
+	} {
+		got := world{}.run(strings.Fields(line)...)
+		if got.status != 0 || got.out != want+"\n" {
+			t.Errorf("%s:\n got %d %s%s\nwant %s", line, got.status, got.out, got.errout, want)
+		}
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	for line, want := range map[string]string{
+		"--plna 3":            "aiflow-x has no flag --plna; did you mean --plan?",
+		"--zebra":             "aiflow-x has no flag --zebra)",
+		"show RQ-1 --jsno":    "aiflow-x show has no flag --jsno; did you mean --json?",
+		"--plan":              "--plan needs a value",
+		"--plan x":            `invalid value "x" for flag -plan: parse error`,
+		"--all=perhaps":       `invalid boolean value "perhaps" for -all`,
+		"--json=perhaps":      "--json cannot be perhaps; allowed: true, false",
+		"--lang":              "--lang needs a value",
+		"--lang fr":           "--lang cannot be fr; allowed: ja, en",
+		"show":                "aiflow-x show needs ID",
+		"show A B":            "aiflow-x show has no use for the argument B",
+		"list A":              "aiflow-x list has no use for the argument A",
+		"set RQ-1 --why x":    "aiflow-x set needs KEY=VALUE",
+		"set RQ-1 a=b":        "aiflow-x set needs --why",
+		"group innre":         "aiflow-x group has no command innre; did you mean inner?",
+		"group banana":        "aiflow-x group has no command banana)",
+		"show \x1b[31m --bad": `aiflow-x show has no flag --bad`,
+	} {
+		got := world{}.run(strings.Fields(line)...)
+		first, hint, _ := strings.Cut(got.errout, "\n")
+		if got.status != 2 || got.out != "" || !strings.HasPrefix(first, "aiflow-x: USAGE_ERROR: ") || !strings.Contains(first, want) {
+			t.Errorf("%s: status %d, stdout %q, stderr %q", line, got.status, got.out, got.errout)
+		}
+		if !strings.HasPrefix(hint, "  hint: ") {
+			t.Errorf("%s: no hint: %q", line, got.errout)
+		}
+	}
+}
+
+func TestErrorAsJSON(t *testing.T) {
+	got := world{}.run("--plna", "--json")
+	var body struct {
+		OK    *bool
+		Error ErrorBody
+	}
+	if err := json.Unmarshal([]byte(got.out), &body); err != nil {
+		t.Fatalf("%v: %q", err, got.out)
+	}
+	e := body.Error
+	if body.OK == nil || *body.OK || e.Category != fault.Input || e.ReasonCode != fault.UsageError || len(e.Actions) == 0 {
+		t.Errorf("%+v", e)
+	}
+	if want := (fault.Facts{"name": "--plna", "near": "--plan", "command": "aiflow-x"}); fmt.Sprint(e.Context) != fmt.Sprint(want) {
+		t.Errorf("context %v, want %v", e.Context, want)
+	}
+	if !strings.HasPrefix(got.errout, "aiflow-x: USAGE_ERROR: ") || got.status != 2 {
+		t.Errorf("%d %q", got.status, got.errout)
+	}
+}
+
+// failing is a program whose action ends with err after it printed a word.
+func failing(err error) world {
+	return world{build: func(s *Shell) *cli.App {
+		return &cli.App{Name: "aiflow-x", Action: func(*cli.Context) error {
+			s.Printf("word\n")
+			return err
+		}}
+	}}
+}
+
+func TestExitStatus(t *testing.T) {
+	for _, tc := range []struct {
+		err     error
+		status  int
+		message string
+	}{
+		{nil, 0, ""},
+		{Exit(1), 1, ""},
+		{fmt.Errorf("deep: %w", Exit(3)), 3, ""},
+		{fault.New(fault.RunInProgress, "pid", 7, "host", "a\x1bb"), 4, "aiflow-x: RUN_IN_PROGRESS: "},
+		{errors.New("boom"), 9, "aiflow-x: INTERNAL_ERROR: "},
+		{fault.New(fault.Interrupted), 130, "aiflow-x: INTERRUPTED: "},
+		{cli.Exit("cli's own", 5), 9, "aiflow-x: INTERNAL_ERROR: "},
+		{fmt.Errorf("write: %w", syscall.EPIPE), 141, ""},
+		{Reported(fault.New(fault.UnitTestFailed)), 7, "aiflow-x: UNIT_TEST_FAILED: "},
+		{Reported(nil), 0, ""},
+	} {
+		got := failing(tc.err).run()
+		if got.status != tc.status || got.out != "word\n" || !strings.HasPrefix(got.errout, tc.message) || tc.message == "" && got.errout != "" {
+			t.Errorf("%v: %+v", tc.err, got)
+		}
+		if strings.Contains(got.errout, "\x1b") {
+			t.Errorf("%v: a control character came through: %q", tc.err, got.errout)
+		}
+	}
+}
+
+func TestReportedPrintsNoSecondBody(t *testing.T) {
+	got := failing(Reported(fault.New(fault.UnitTestFailed))).run("--json")
+	if got.out != "word\n" || got.status != 7 {
+		t.Errorf("%+v", got)
+	}
+	got = failing(fault.New(fault.UnitTestFailed)).run("--json")
+	if !strings.HasPrefix(got.out, "word\n{\"ok\":false,") {
+		t.Errorf("negative control: %+v", got)
+	}
+}
+
+func TestPanicIsOneShortText(t *testing.T) {
+	w := world{env: map[string]string{}, build: func(s *Shell) *cli.App {
+		return &cli.App{Name: "aiflow-x", Action: func(*cli.Context) error {
+			s.Printf("half\n")
+			panic("lost the plot")
+		}}
+	}}
+	got := w.run()
+	if got.status != 9 || got.out != "half\n" || !strings.Contains(got.errout, "INTERNAL_ERROR") || !strings.Contains(got.errout, "lost the plot") {
+		t.Errorf("%+v", got)
+	}
+	if strings.Contains(got.errout, "goroutine") {
+		t.Errorf("a stack for everybody: %q", got.errout)
+	}
+	w.env["AIFLOW_DEBUG"] = "1"
+	if got := w.run(); !strings.Contains(got.errout, "goroutine") {
+		t.Errorf("no stack for the curious: %q", got.errout)
+	}
+}
+
+func TestLanguage(t *testing.T) {
+	for _, tc := range []struct {
+		env    map[string]string
+		args   []string
+		config string
+		want   string
+	}{
+		{nil, nil, "", "en"},
+		{map[string]string{"LANG": "ja_JP.UTF-8"}, nil, "", "ja"},
+		{map[string]string{"LANG": "ja_JP.UTF-8", "LC_ALL": "C"}, nil, "", "en"},
+		{map[string]string{"LANG": "ja_JP.UTF-8", "AIFLOW_LANG": "en"}, nil, "", "en"},
+		{map[string]string{"AIFLOW_LANG": "en"}, []string{"--lang", "ja"}, "", "ja"},
+		{nil, nil, "ja", "ja"},
+		{map[string]string{"AIFLOW_LANG": "en"}, nil, "ja", "en"},
+		{nil, []string{"--lang=en"}, "ja", "en"},
+		{map[string]string{"AIFLOW_LANG": "fr", "LANG": "ja"}, nil, "", "ja"},
+	} {
+		var lang, word string
+		w := world{env: tc.env, build: func(s *Shell) *cli.App {
+			return &cli.App{Name: "x", Action: func(*cli.Context) error {
+				s.Adopt(config.Config{Lang: tc.config}, nil)
+				lang, word = s.Lang(), s.Text("cli.warning")
+				return nil
+			}}
+		}}
+		w.run(tc.args...)
+		if words := map[string]string{"en": "warning", "ja": "警告"}; lang != tc.want || word != words[tc.want] {
+			t.Errorf("%v %v %s: %s %s, want %s", tc.env, tc.args, tc.config, lang, word, tc.want)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	want := `aiflow-x - does things
+
+Usage:
+  aiflow-x [COMMAND] [--FLAG...] [ID...]
+
+Commands:
+  group                of commands
+  list                 list them
+  set ID KEY=VALUE...
+  show ID              show one
+
+Flags:
+  --all         all of them
+  --plan, -n N  plan N requests
+
+Flags of every command:
+  --config FILE  read this config file instead of .aiflow/config.v1.json
+  --help, -h     show this help
+  --json         print JSON on standard output, errors too
+  --lang LANG    language of what is said: ja or en
+  --no-color     print without colour (also: NO_COLOR=1)
+  --version      show version and commit
+
+Examples:
+  aiflow-x RQ-1
+  aiflow-x show RQ-1
+`
+	for _, line := range []string{"--help", "-h", "help", "RQ-1 --help --bad"} {
+		got := world{}.run(strings.Fields(line)...)
+		if got.status != 0 || got.out != want || got.errout != "" {
+			t.Errorf("%s: %d %s\n%s", line, got.status, got.errout, got.out)
+		}
+	}
+	for _, line := range []string{"show --help", "help show", "--help show"} {
+		got := world{}.run(strings.Fields(line)...)
+		if !strings.HasPrefix(got.out, "aiflow-x show - show one\n\nUsage:\n  aiflow-x show [--FLAG...] ID\n") || !strings.Contains(got.out, "--name VALUE  hint\n") {
+			t.Errorf("%s: %s", line, got.out)
+		}
+	}
+	if got := (world{}).run("show", "--help", "--lang", "ja"); !strings.Contains(got.out, "使い方:") || !strings.Contains(got.out, "対処") {
+		t.Errorf("not Japanese: %s", got.out)
+	}
+}
+
+func TestNoCommandShowsHelpAndFails(t *testing.T) {
+	got := world{}.run("group")
+	if got.status != 2 || got.out != "" || !strings.HasPrefix(got.errout, "aiflow-x group - of commands\n") {
+		t.Errorf("%+v", got)
+	}
+	if got := (world{}).run("group", "--json"); got.status != 2 || !strings.Contains(got.out, "USAGE_ERROR") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	if got := (world{}).run("--version"); got.out != "aiflow-x 1.2.3 (abc)\n" || got.status != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := (world{}).run("--version", "--json"); !strings.HasPrefix(got.out, `{"commit":"abc","go":"go`) {
+		t.Errorf("%+v", got)
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+func TestReaderThatWentAwayIsQuiet(t *testing.T) {
+	var errout bytes.Buffer
+	p := Process{
+		Args: []string{"x"}, Stdout: brokenPipe{}, Stderr: &errout, Getenv: func(string) string { return "" },
+		Now: func() time.Time { return time.Unix(0, 0) },
+	}
+	if status := Main(p, sample); status != 141 || errout.String() != "" {
+		t.Errorf("%d %q", status, errout.String())
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	w := world{build: func(s *Shell) *cli.App {
+		return &cli.App{Name: "aiflow-x", Action: func(*cli.Context) error {
+			s.Warn("cli.usage_missing_value", fault.Facts{"name": "a\nb"})
+			return nil
+		}}
+	}}
+	if got := w.run(); got.errout != "aiflow-x: warning: a\\nb needs a value\n" {
+		t.Errorf("%q", got.errout)
+	}
+}
+
+func TestArity(t *testing.T) {
+	for usage, want := range map[string][2]int{
+		"":                   {0, 0},
+		"ID":                 {1, 1},
+		"[ID]":               {0, 1},
+		"ID [FILE...]":       {1, -1},
+		"[ID…]":              {0, -1},
+		"A B":                {2, 2},
+		"NAME -- COMMAND...": {2, -1},
+		"[A...] B":           {1, -1},
+	} {
+		least, most, _ := arity(usage)
+		if least != want[0] || most != want[1] {
+			t.Errorf("%q: %d, %d", usage, least, most)
+		}
+	}
+}
+
+func TestSignalEndsContext(t *testing.T) {
+	w := world{build: func(s *Shell) *cli.App {
+		return &cli.App{Name: "aiflow-x", Action: func(*cli.Context) error {
+			ctx := s.Context()
+			if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+	}}
+	if got := w.run(); got.status != 143 || !strings.HasPrefix(got.errout, "aiflow-x: INTERRUPTED: ") {
+		t.Errorf("%+v", got)
+	}
+}

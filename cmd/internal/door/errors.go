@@ -1,0 +1,44 @@
+package door
+
+import (
+	"fmt"
+
+	"aiflow/internal/fault"
+)
+
+// Usage is a mistake on the command line: USAGE_ERROR with the message
+// "cli.usage_<kind>" as its cause.
+func Usage(kind string, pairs ...any) error {
+	return fault.New(fault.UsageError, append(pairs, "cause_key", "cli.usage_"+kind)...)
+}
+
+// Exit ends the program with status and without a message, for an answer that
+// is no failure (--exit-code) or was already given.
+func Exit(status int) error { return exit(status) }
+
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// Reported says that the JSON body for err is printed already: only the line
+// on stderr and the exit status are left to do.
+func Reported(err error) error {
+	if err == nil {
+		return nil
+	}
+	return reported{err}
+}
+
+type reported struct{ error }
+
+func (r reported) Unwrap() error { return r.error }
+
+// ErrorBody is the JSON form of an error, the same for every binary and for
+// the server.
+type ErrorBody struct {
+	Category   fault.Category `json:"category"`
+	ReasonCode fault.Code     `json:"reason_code"`
+	Message    string         `json:"message"`
+	Actions    []string       `json:"actions"`
+	Context    fault.Facts    `json:"context"`
+}

@@ -1,0 +1,84 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+)
+
+// report tells err on stderr, and with --json on stdout, and gives the exit
+// status.
+func (s *Shell) report(err error) int {
+	body := s.Body(err)
+	var told reported
+	if s.JSON && !errors.As(err, &told) {
+		_ = s.PrintJSON(struct {
+			OK    bool      `json:"ok"`
+			Error ErrorBody `json:"error"`
+		}{false, body})
+		_ = s.out.Flush()
+	}
+	code := term.Paint(s.color[1], term.Red, string(body.ReasonCode))
+	fmt.Fprintf(s.Stderr, "%s: %s: %s\n", s.Name, code, body.Message)
+	for _, action := range body.Actions {
+		fmt.Fprintf(s.Stderr, "  %s: %s\n", s.Text("cli.hint"), action)
+	}
+	return s.status(err, body.ReasonCode)
+}
+
+func (s *Shell) status(err error, code fault.Code) int {
+	n := s.signals.got()
+	if n > 0 && (code == fault.Interrupted || errors.Is(err, context.Canceled)) {
+		return 128 + n
+	}
+	return code.Info().Exit
+}
+
+// Body is err as the JSON form shows it, in the language of the shell.
+func (s *Shell) Body(err error) ErrorBody {
+	code, facts := s.fault(err)
+	r := s.catalog.Code(code, s.withCause(facts))
+	message := strings.TrimSuffix(r.Title+": "+r.Message, ": ")
+	return ErrorBody{
+		Category: code.Info().Category, ReasonCode: code, Message: oneLine(message),
+		Actions: r.Actions, Context: shown(facts),
+	}
+}
+
+func (s *Shell) fault(err error) (fault.Code, fault.Facts) {
+	if e, ok := fault.As(err); ok {
+		return e.Code, e.Facts
+	}
+	if errors.Is(err, context.Canceled) && s.signals.got() > 0 {
+		return fault.Interrupted, nil
+	}
+	return fault.InternalError, fault.Facts{"cause": err.Error()}
+}
+
+// withCause puts the sentence that the fact cause_key names into the fact
+// cause.
+func (s *Shell) withCause(facts fault.Facts) fault.Facts {
+	key := facts["cause_key"]
+	if key == "" {
+		return facts
+	}
+	all := shown(facts)
+	all["cause"] = s.catalog.Text(key, facts)
+	return all
+}
+
+func shown(facts fault.Facts) fault.Facts {
+	all := fault.Facts{}
+	for k, v := range facts {
+		if k != "cause_key" {
+			all[k] = v
+		}
+	}
+	return all
+}
+
+func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", " ") }

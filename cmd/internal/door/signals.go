@@ -1,0 +1,62 @@
+package door
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+type signals struct {
+	mu     sync.Mutex
+	number int
+	cancel context.CancelFunc
+	ch     chan os.Signal
+}
+
+// Context ends when the process is asked to stop (SIGINT, SIGTERM, SIGHUP). A
+// second signal kills it as if nobody had listened. From the first call on a
+// reader that went away (SIGPIPE) is an error of the write, not the end of the
+// process, so that a run outlives `| head`.
+func (s *Shell) Context() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	ch := make(chan os.Signal, 1)
+	s.signals.mu.Lock()
+	s.signals.cancel, s.signals.ch = cancel, ch
+	s.signals.mu.Unlock()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go s.signals.wait(ctx, ch)
+	return ctx
+}
+
+func (s *signals) wait(ctx context.Context, ch chan os.Signal) {
+	select {
+	case sig := <-ch:
+		s.mu.Lock()
+		if n, ok := sig.(syscall.Signal); ok {
+			s.number = int(n)
+		}
+		s.cancel()
+		s.mu.Unlock()
+		signal.Stop(ch)
+	case <-ctx.Done():
+	}
+}
+
+// got is the number of the signal that came, or 0.
+func (s *signals) got() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.number
+}
+
+func (s *signals) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel != nil {
+		signal.Stop(s.ch)
+		s.cancel()
+	}
+}
