@@ -57,6 +57,7 @@ const (
 	DoctorFailed        Code = "DOCTOR_FAILED"
 	WorkspaceFailed     Code = "WORKSPACE_FAILED"
 	BinaryNotFound      Code = "BINARY_NOT_FOUND"
+	HookRefused         Code = "HOOK_REFUSED"
 )
 
 // Input.
@@ -178,7 +179,7 @@ func (c Code) Info() Info {
 	switch c {
 	case CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit,
 		ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed, PathNotWritable, PortInUse,
-		DoctorFailed, WorkspaceFailed, BinaryNotFound, DiskFull:
+		DoctorFailed, WorkspaceFailed, BinaryNotFound, DiskFull, HookRefused:
 		return environment(409)
 	case OriginMissing:
 		return Info{Category: Environment, Severity: Minor, Exit: 3, HTTP: 409}
@@ -229,7 +230,7 @@ func Codes() []Code {
 	all := []Code{
 		CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit,
 		WorktreeDirty, OriginMissing, ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed,
-		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, BinaryNotFound,
+		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, BinaryNotFound, HookRefused,
 		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RunNotFound,
 		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict,

@@ -1,0 +1,108 @@
+package hooks
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+)
+
+// Apply does what the actions say, each whole or not at all. A file that
+// changed since the plan was made stops it (CONFLICT). suffix tells temporary
+// files of concurrent writers apart.
+func Apply(d Disk, suffix string, actions []Action) error {
+	for _, a := range actions {
+		if a.Kind == Keep || a.Kind == Refuse {
+			continue
+		}
+		if err := apply(d, suffix, a); err != nil {
+			return wrap(a, err)
+		}
+	}
+	return nil
+}
+
+func wrap(a Action, err error) error {
+	switch {
+	case errors.Is(err, errChanged), errors.Is(err, fs.ErrExist):
+		return fault.Wrap(err, fault.Conflict, "path", a.Path, "name", a.Hook)
+	case errors.Is(err, fs.ErrPermission):
+		return fault.Wrap(err, fault.PathNotWritable, "path", a.Path, "name", a.Hook)
+	}
+	return fault.Wrap(err, fault.HookRefused, "path", a.Path, "name", a.Hook)
+}
+
+func apply(d Disk, suffix string, a Action) error {
+	if !readFile(a.Path).same(a.seen) {
+		return errChanged
+	}
+	if err := d.MkdirAll(filepath.Dir(a.Path), 0o755); err != nil {
+		return err
+	}
+	switch a.Kind {
+	case Chain:
+		return chainHook(d, suffix, a)
+	case Remove:
+		return removed(d, a.Path, d.Remove(a.Path))
+	case Restore:
+		return removed(d, a.Path, d.Rename(a.aside.Path, a.Path))
+	}
+	return write(d, suffix, a)
+}
+
+func write(d Disk, suffix string, a Action) error {
+	return atomicfile.Write(d, a.Path, a.text, atomicfile.Options{Perm: a.mode, TempSuffix: suffix})
+}
+
+func removed(d Disk, path string, err error) error {
+	if err != nil {
+		return err
+	}
+	return d.SyncDir(filepath.Dir(path))
+}
+
+// chainHook gives the stranger's hook its second name before ours takes the
+// first, so that at no moment a hook is missing.
+func chainHook(d Disk, suffix string, a Action) error {
+	if err := secondName(d, a.seen, a.aside.Path); err != nil {
+		return err
+	}
+	if err := write(d, suffix, a); err != nil {
+		_ = d.Remove(a.aside.Path)
+		return err
+	}
+	return nil
+}
+
+// secondName links where the file system can; elsewhere it copies.
+func secondName(d Disk, f File, to string) error {
+	if f.Link != "" {
+		return d.Symlink(f.Link, to)
+	}
+	err := d.Link(f.Path, to)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return copyTo(d, f, to)
+}
+
+func copyTo(d Disk, f File, to string) error {
+	w, err := d.Create(to, f.Mode.Perm())
+	if err != nil {
+		return err
+	}
+	_, err = bytes.NewReader(f.Data).WriteTo(w)
+	if err == nil {
+		err = w.Sync()
+	}
+	if cerr := w.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = d.Remove(to)
+	}
+	return err
+}
