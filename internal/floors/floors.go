@@ -1,0 +1,188 @@
+// Package floors keeps the house in order: which package may import which,
+// where each outside module may appear, and which calls belong to the doors.
+// Its test reads every source file of the module.
+//
+// It does not take part in any program.
+package floors
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Package is what the checks look at.
+type Package struct {
+	Path  string // relative to the module: "reqmeta", "cmd/aiflow-next"
+	Doc   string // the package comment
+	Files []File
+}
+
+// File is one source file.
+type File struct {
+	Name    string
+	Test    bool
+	Imports []string // import paths, our own without the module's name: "./locks"
+	Calls   []string // functions of packages os, log and time: "os.Exit"
+}
+
+// storey is the height of each place; a package imports only lower ones. The
+// ground has three steps of its own.
+func storey(path string) (height int, name string) {
+	switch first, second := split(path); {
+	case path == "internal/fault":
+		return 0, "ground"
+	case path == "internal/config", path == "internal/gitcmd":
+		return 2, "ground"
+	case first == "internal":
+		return 1, "ground"
+	case isRoom(first):
+		return 10, "room"
+	case first == "project":
+		return 20, "desk"
+	case first == "runner", first == "doctor":
+		return 30, "work"
+	case first == "server":
+		return 40, "face"
+	case first == "cmd" && second == "internal":
+		return 50, "door frame"
+	case first == "cmd", first == "scripts":
+		return 60, "door"
+	}
+	return -1, ""
+}
+
+func isRoom(name string) bool {
+	switch name {
+	case "reqmeta", "locks", "runs", "gitops", "hooks", "queue", "messages":
+		return true
+	}
+	return false
+}
+
+func split(path string) (first, second string) {
+	parts := strings.SplitN(path, "/", 3)
+	if len(parts) > 1 {
+		second = parts[1]
+	}
+	return parts[0], second
+}
+
+// house is the part of a path that belongs together: a package may import its
+// own neighbours inside it.
+func house(path string) string {
+	parts := strings.Split(path, "/")
+	switch {
+	case parts[0] == "cmd" && len(parts) > 2 && parts[1] == "internal":
+		return strings.Join(parts[:3], "/")
+	case (parts[0] == "internal" || parts[0] == "cmd" || parts[0] == "scripts") && len(parts) > 1:
+		return strings.Join(parts[:2], "/")
+	}
+	return parts[0]
+}
+
+// home says where an outside module may be imported, and why only there.
+type home struct{ module, place, reason string }
+
+func homes() []home {
+	return []home{
+		{"github.com/adrg/frontmatter", "reqmeta", "one reader of request files"},
+		{"gopkg.in/yaml.v3", "reqmeta", "one reader of request files"},
+		{"github.com/go-git", "gitops", "small binaries must not link it"},
+		{"github.com/sergi/go-diff", "gitops", "diffs are made in one place"},
+		{"github.com/urfave/cli", "cmd", "rooms know no flags"},
+		{"github.com/aws", "queue", "it costs milliseconds at every start"},
+		{"github.com/evanw/esbuild", "server/ui", "only the page has a bundle"},
+		{"github.com/rogpeppe/go-internal", "", "only tests run scripts"},
+		{"github.com/chromedp", "", "only tests drive a browser"},
+		{"golang.org/x/term", "internal/term", "one opinion about terminals"},
+		{"golang.org/x/sys", "*", "system calls"},
+	}
+}
+
+// Check gives every breach, one line each, sorted.
+func Check(all []Package) []string {
+	var found []string
+	for _, p := range all {
+		found = append(found, comment(p)...)
+		for _, f := range p.Files {
+			if f.Test {
+				continue
+			}
+			found = append(found, imports(p, f)...)
+			found = append(found, calls(p, f)...)
+		}
+	}
+	sort.Strings(found)
+	return found
+}
+
+func comment(p Package) []string {
+	if strings.Contains(strings.Join(strings.Fields(p.Doc), " "), "does not") {
+		return nil
+	}
+	return []string{p.Path + `: the package comment does not say what the package does not do ("does not")`}
+}
+
+func imports(p Package, f File) []string {
+	var found []string
+	for _, path := range f.Imports {
+		breach := ""
+		switch {
+		case strings.HasPrefix(path, "./"):
+			breach = down(p.Path, path[2:])
+		case strings.Contains(strings.SplitN(path, "/", 2)[0], "."):
+			breach = atHome(p.Path, path)
+		}
+		if breach != "" {
+			found = append(found, fmt.Sprintf("%s/%s: %s", p.Path, f.Name, breach))
+		}
+	}
+	return found
+}
+
+func down(from, to string) string {
+	here, name := storey(from)
+	there, _ := storey(to)
+	switch {
+	case here < 0:
+		return "this folder has no storey: give it one in internal/floors"
+	case house(from) == house(to):
+		return ""
+	case there < 0:
+		return "imports " + to + ", which has no storey"
+	case to == "messages" && here < 40:
+		return "imports messages: sentences belong to faces and doors"
+	case to == "messages", there < here:
+		return ""
+	}
+	return fmt.Sprintf("a %s imports %s, which is not on a lower storey", name, to)
+}
+
+func atHome(from, module string) string {
+	for _, h := range homes() {
+		if module != h.module && !strings.HasPrefix(module, h.module+"/") {
+			continue
+		}
+		if h.place == "*" || h.place != "" && (from == h.place || strings.HasPrefix(from, h.place+"/")) {
+			return ""
+		}
+		return fmt.Sprintf("imports %s: %s", module, h.reason)
+	}
+	return "imports " + module + ", which has no home: give it one in internal/floors"
+}
+
+func calls(p Package, f File) []string {
+	height, _ := storey(p.Path)
+	var found []string
+	for _, call := range f.Calls {
+		allowed := height >= 50
+		if call == "os.Exit" || strings.HasPrefix(call, "log.Fatal") {
+			allowed = height == 60 && f.Name == "main.go"
+		}
+		if !allowed {
+			found = append(found, fmt.Sprintf("%s/%s: calls %s", p.Path, f.Name, call))
+		}
+	}
+	return found
+}

@@ -1,0 +1,149 @@
+package floors
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTheHouse(t *testing.T) {
+	all, err := Read("../..", "aiflow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 4 {
+		t.Fatalf("only %d packages found", len(all))
+	}
+	for _, breach := range Check(all) {
+		t.Error(breach)
+	}
+}
+
+const doc = "Package x does not matter."
+
+func one(path, name string, imports []string, calls ...string) []Package {
+	return []Package{{Path: path, Doc: doc, Files: []File{{Name: name, Imports: imports, Calls: calls}}}}
+}
+
+func TestBreachesAreFound(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		in   []Package
+		want string // "" = no breach
+	}{
+		{"room to ground", one("locks", "a.go", []string{"./internal/fault", "os"}), ""},
+		{"room to room", one("locks", "a.go", []string{"./runs"}), "locks/a.go: a room imports runs, which is not on a lower storey"},
+		{"room to its own part", one("reqmeta/reqgen", "a.go", []string{"./reqmeta"}), ""},
+		{"room to desk", one("runs", "a.go", []string{"./project"}), "runs/a.go: a room imports project, which is not on a lower storey"},
+		{"desk to room", one("project", "a.go", []string{"./reqmeta"}), ""},
+		{"work to work", one("doctor", "a.go", []string{"./runner"}), "doctor/a.go: a work imports runner, which is not on a lower storey"},
+		{"ground sideways", one("internal/term", "a.go", []string{"./internal/proc"}), "internal/term/a.go: a ground imports internal/proc, which is not on a lower storey"},
+		{"ground upwards", one("internal/gitcmd", "a.go", []string{"./locks"}), "internal/gitcmd/a.go: a ground imports locks, which is not on a lower storey"},
+		{"ground to fault", one("internal/proc", "a.go", []string{"./internal/fault"}), ""},
+		{"config to its tools", one("internal/config", "a.go", []string{"./internal/near"}), ""},
+		{"room to messages", one("runs", "a.go", []string{"./messages"}), "runs/a.go: imports messages: sentences belong to faces and doors"},
+		{"work to messages", one("doctor", "a.go", []string{"./messages"}), "doctor/a.go: imports messages: sentences belong to faces and doors"},
+		{"face to messages", one("server", "a.go", []string{"./messages"}), ""},
+		{"door to door frame", one("cmd/aiflow", "a.go", []string{"./cmd/internal/door"}), ""},
+		{"door to door", one("cmd/aiflow", "a.go", []string{"./cmd/aiflow-run"}), "cmd/aiflow/a.go: a door imports cmd/aiflow-run, which is not on a lower storey"},
+		{"face to door frame", one("server", "a.go", []string{"./cmd/internal/door"}), "server/a.go: a face imports cmd/internal/door, which is not on a lower storey"},
+		{"unknown folder", one("utils", "a.go", []string{"./locks"}), "utils/a.go: this folder has no storey: give it one in internal/floors"},
+		{"import of an unknown folder", one("server", "a.go", []string{"./utils"}), "server/a.go: imports utils, which has no storey"},
+
+		{"yaml at home", one("reqmeta", "a.go", []string{"gopkg.in/yaml.v3"}), ""},
+		{"yaml abroad", one("internal/config", "a.go", []string{"gopkg.in/yaml.v3"}), "internal/config/a.go: imports gopkg.in/yaml.v3: one reader of request files"},
+		{"go-git at home", one("gitops", "a.go", []string{"github.com/go-git/go-git/v5/plumbing"}), ""},
+		{"go-git abroad", one("project", "a.go", []string{"github.com/go-git/go-git/v5"}), "project/a.go: imports github.com/go-git/go-git/v5: small binaries must not link it"},
+		{"go-diff abroad", one("server", "a.go", []string{"github.com/sergi/go-diff/diffmatchpatch"}), "server/a.go: imports github.com/sergi/go-diff/diffmatchpatch: diffs are made in one place"},
+		{"cli at home", one("cmd/internal/door", "a.go", []string{"github.com/urfave/cli/v2"}), ""},
+		{"cli abroad", one("runner", "a.go", []string{"github.com/urfave/cli/v2"}), "runner/a.go: imports github.com/urfave/cli/v2: rooms know no flags"},
+		{"aws at home", one("queue/dynamo", "a.go", []string{"github.com/aws/aws-sdk-go-v2/config"}), ""},
+		{"aws abroad", one("cmd/aiflow-queue", "a.go", []string{"github.com/aws/aws-sdk-go-v2/config"}), "cmd/aiflow-queue/a.go: imports github.com/aws/aws-sdk-go-v2/config: it costs milliseconds at every start"},
+		{"esbuild at home", one("server/ui/bundle", "a.go", []string{"github.com/evanw/esbuild/pkg/api"}), ""},
+		{"esbuild abroad", one("server", "a.go", []string{"github.com/evanw/esbuild/pkg/api"}), "server/a.go: imports github.com/evanw/esbuild/pkg/api: only the page has a bundle"},
+		{"testscript in a program", one("cmd/aiflow", "a.go", []string{"github.com/rogpeppe/go-internal/testscript"}), "cmd/aiflow/a.go: imports github.com/rogpeppe/go-internal/testscript: only tests run scripts"},
+		{"testscript in a test", []Package{{Path: "cmd", Doc: doc, Files: []File{{Name: "a_test.go", Test: true, Imports: []string{"github.com/rogpeppe/go-internal/testscript"}}}}}, ""},
+		{"stranger", one("locks", "a.go", []string{"example.com/x"}), "locks/a.go: imports example.com/x, which has no home: give it one in internal/floors"},
+
+		{"exit in main", one("cmd/aiflow", "main.go", nil, "os.Exit"), ""},
+		{"exit beside main", one("cmd/aiflow", "init.go", nil, "os.Exit"), "cmd/aiflow/init.go: calls os.Exit"},
+		{"exit in the door frame", one("cmd/internal/door", "main.go", nil, "os.Exit"), "cmd/internal/door/main.go: calls os.Exit"},
+		{"fatal in a room", one("locks", "main.go", nil, "log.Fatalf"), "locks/main.go: calls log.Fatalf"},
+		{"clock in a door", one("cmd/internal/door", "a.go", nil, "time.Now", "os.Getenv"), ""},
+		{"clock in a room", one("locks", "a.go", nil, "time.Now"), "locks/a.go: calls time.Now"},
+		{"environment in a room", one("gitops", "a.go", nil, "os.Getenv"), "gitops/a.go: calls os.Getenv"},
+
+		{"silent package", []Package{{Path: "locks", Doc: "Package locks locks."}}, `locks: the package comment does not say what the package does not do ("does not")`},
+		{"words over a line break", []Package{{Path: "locks", Doc: "Package locks does\nnot hurry."}}, ""},
+	} {
+		got := strings.Join(Check(tc.in), "\n")
+		if got != tc.want {
+			t.Errorf("%s:\n got %s\nwant %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestReadSeesWhatItShould(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, "locks/a.go", "// Package locks does not.\npackage locks\n\nimport (\n\t\"aiflow/runs\"\n\t\"time\"\n)\n\nvar now = time.Now\n\nfunc f(os struct{ Exit func() }) { os.Exit(); runs.X() }\n")
+	write(t, root, "locks/a_test.go", "package locks\n\nimport \"os\"\n\nfunc g() { os.Exit(1) }\n")
+	write(t, root, "locks/testdata/b.go", "package broken !")
+	write(t, root, ".demo/c.go", "package broken !")
+	all, err := Read(root, "aiflow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(Check(all), "\n")
+	want := "locks/a.go: a room imports runs, which is not on a lower storey\nlocks/a.go: calls time.Now"
+	if got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
+func write(t *testing.T, root, name, text string) {
+	t.Helper()
+	path := filepath.Join(root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heavy is what the binaries that run at every commit must not link.
+func heavy(deps []string) []string {
+	var found []string
+	for _, d := range deps {
+		if d == "net/http" || strings.HasPrefix(d, "github.com/go-git/") || strings.HasPrefix(d, "github.com/aws/") {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+func TestLightBinariesStayLight(t *testing.T) {
+	for _, dir := range []string{"cmd/aiflow-next", "cmd/aiflow-hook", "cmd/aiflow-lock", "cmd/aiflow"} {
+		if _, err := os.Stat(filepath.Join("../..", dir)); err != nil {
+			continue
+		}
+		cmd := exec.Command("go", "list", "-deps", "-tags", "urfave_cli_no_docs", "./"+dir)
+		cmd.Dir = "../.."
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", dir, err)
+		}
+		if found := heavy(strings.Fields(string(out))); found != nil {
+			t.Errorf("%s links %v", dir, found)
+		}
+	}
+}
+
+func TestHeavyIsFound(t *testing.T) {
+	got := heavy([]string{"os", "net", "net/http", "github.com/go-git/go-git/v5", "github.com/aws/aws-sdk-go-v2/aws", "net/httpx"})
+	if want := "[net/http github.com/go-git/go-git/v5 github.com/aws/aws-sdk-go-v2/aws]"; strings.Join(got, " ") != strings.Trim(want, "[]") {
+		t.Errorf("%v", got)
+	}
+}
