@@ -1,0 +1,220 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+)
+
+// Ask says how much one wants a lock.
+type Ask struct {
+	RunID string
+	// Wait is how long to try; 0 refuses at once. It is never cut short and
+	// never exceeded by half.
+	Wait time.Duration
+	// TakeOverdue takes a lease whose living holder let it run out.
+	TakeOverdue bool
+	// Waiting is told once what is being waited for.
+	Waiting func(Entry)
+}
+
+// AcquireRequest takes the lock of a request; RUN_IN_PROGRESS when it is held.
+func (m *Manager) AcquireRequest(ctx context.Context, requestID string, a Ask) (*Lease, error) {
+	return m.Acquire(ctx, Request(requestID), a)
+}
+
+// AcquireQueue takes the queue lock; QUEUE_IN_PROGRESS when it is held. Who
+// needs a request's lock too takes it afterwards.
+func (m *Manager) AcquireQueue(ctx context.Context, a Ask) (*Lease, error) {
+	return m.Acquire(ctx, Queue(), a)
+}
+
+// AcquireNamed takes a lock of the user's own; LOCK_HELD when it is held.
+func (m *Manager) AcquireNamed(ctx context.Context, name string, a Ask) (*Lease, error) {
+	return m.Acquire(ctx, Named(name), a)
+}
+
+// Acquire takes the lock k. The lease's context descends from ctx.
+func (m *Manager) Acquire(ctx context.Context, k Key, a Ask) (*Lease, error) {
+	if err := k.check(); err != nil {
+		return nil, err
+	}
+	if err := inOrder(ctx, k); err != nil {
+		return nil, err
+	}
+	limit := newLimit(a.Wait)
+	defer limit.stop()
+	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		l, refused, err := m.try(ctx, k, a)
+		if refused == nil {
+			return l, err
+		}
+		if limit.over {
+			return nil, err
+		}
+		if a.Waiting != nil {
+			a.Waiting(*refused)
+			a.Waiting = nil
+		}
+		if err := limit.pause(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// try makes one attempt. refused is the lock that stands in the way.
+func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Entry, err error) {
+	// A glance first: those who wait do not queue up for the guard.
+	if e, found, err := m.look(k, false); err == nil && found && e.certain() && !e.free(a) {
+		return nil, &e, m.refuse(k, e)
+	}
+	began := m.reading()
+	unlock, firm, err := m.guard.lock(ctx, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	e, found, err := m.look(k, true)
+	switch {
+	case err != nil:
+		return nil, nil, fault.Wrap(err, fault.LockUnreadable, "path", m.path(k))
+	case found && !e.free(a):
+		m.endOrphans(e)
+		return nil, &e, m.refuse(k, e)
+	case found && !firm:
+		return nil, nil, fault.New(fault.LockStaleDetected, e.pairs("reason", "no_flock")...)
+	}
+	l, err = m.win(ctx, k, a, began, firm)
+	if err == nil && found {
+		l.recovered, l.took = e.Record, true
+	}
+	return l, nil, err
+}
+
+// win publishes the record of a new lease. The guard is held.
+func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, firm bool) (*Lease, error) {
+	token, err := m.newToken()
+	if err != nil {
+		return nil, fault.Wrap(err, fault.InternalError)
+	}
+	rec := m.newRecord(k, a.RunID, began.wall)
+	rec.Token = token
+	if err := m.publish(k, rec, firm); err != nil {
+		m.withdraw(k, token)
+		return nil, diskFault(err, m.path(k))
+	}
+	return m.newLease(ctx, k, rec, began), nil
+}
+
+// publish writes a record whole. Without a guard a new record is created
+// exclusively instead, since a rename would replace what another process
+// created meanwhile.
+func (m *Manager) publish(k Key, rec Record, firm bool) error {
+	data, err := rec.encode()
+	if err != nil {
+		return err
+	}
+	if firm || rec.Beat > 0 {
+		return atomicfile.Write(m.disk, m.path(k), data, atomicfile.Options{
+			Perm: 0o666, Volatile: true, TempSuffix: tempSuffix(rec),
+		})
+	}
+	f, err := m.disk.Create(m.path(k), 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// withdraw removes a record whose writing failed after it had become visible.
+func (m *Manager) withdraw(k Key, token string) {
+	if e, found, err := m.look(k, false); err == nil && found && e.Token == token {
+		_ = m.disk.Remove(m.path(k))
+	}
+}
+
+func (m *Manager) path(k Key) string { return filepath.Join(m.dir, k.file()) }
+
+// look reads and judges one lock. probe: the caller holds the guard, so a file
+// may be made to read the file system's clock.
+func (m *Manager) look(k Key, probe bool) (Entry, bool, error) {
+	data, mtime, f, err := m.files.read(k.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return Entry{}, false, nil
+	}
+	if err != nil {
+		return Entry{}, false, err
+	}
+	return m.entry(k, data, mtime, f, probe), true, nil
+}
+
+// inOrder keeps to the one order (queue, then request): who asks for the queue
+// with the context of a request's lease has it the wrong way round.
+func inOrder(ctx context.Context, k Key) error {
+	if held, ok := ctx.Value(leaseKey{}).(Key); ok && k.Type == TypeQueue && held.Type == TypeRequest {
+		return fault.New(fault.InternalError, "reason", "lock_order", "request_id", held.ID)
+	}
+	return nil
+}
+
+// limit bounds waiting: at least as long as asked, less than half as long
+// again.
+type limit struct {
+	timer *time.Timer // nil: no waiting
+	next  time.Duration
+	most  time.Duration
+	over  bool // the next refusal is final
+}
+
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = 250 * time.Millisecond
+)
+
+func newLimit(wait time.Duration) *limit {
+	l := &limit{next: firstPause, most: lastPause, over: wait <= 0}
+	if wait > 0 {
+		l.timer = time.NewTimer(wait)
+	}
+	return l
+}
+
+func (l *limit) stop() {
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+}
+
+// pause sleeps for a while that is jittered, grows, and ends with the limit.
+func (l *limit) pause(ctx context.Context) error {
+	t := time.NewTimer(l.next/2 + rand.N(l.next))
+	defer t.Stop()
+	l.next = min(l.next*3/2, l.most)
+	select {
+	case <-t.C:
+	case <-l.timer.C:
+		l.over = true
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// endOrphans ends what is left of a command whose wrapper died, so that the
+// next attempt finds the lock free.
+func (m *Manager) endOrphans(e Entry) {
+	if e.orphaned {
+		proc.EndGroup(e.Group, e.GroupStart)
+	}
+}

@@ -1,0 +1,79 @@
+package locks
+
+import (
+	"regexp"
+	"strings"
+
+	"aiflow/internal/fault"
+)
+
+// Lock types as they stand in records.
+const (
+	TypeRequest = "request"
+	TypeQueue   = "queue"
+	TypeName    = "name"
+)
+
+// Key says which lock is meant.
+type Key struct {
+	Type string
+	ID   string // request id or name; empty for the queue
+}
+
+// Request, Queue and Named make keys.
+func Request(id string) Key { return Key{TypeRequest, id} }
+
+// Queue is the one lock of auto-runs.
+func Queue() Key { return Key{Type: TypeQueue} }
+
+// Named is a lock of the user's own (aiflow-lock exec --name).
+func Named(name string) Key { return Key{TypeName, name} }
+
+const suffix = ".lock.json"
+
+func (k Key) file() string {
+	if k.Type == TypeQueue {
+		return TypeQueue + suffix
+	}
+	return k.Type + "." + k.ID + suffix
+}
+
+// keyOf reads a file name; ok is false for what is no lock of ours.
+func keyOf(file string) (k Key, ok bool) {
+	stem, ok := strings.CutSuffix(file, suffix)
+	if !ok || strings.HasPrefix(file, ".") {
+		return Key{}, false
+	}
+	if stem == TypeQueue {
+		return Queue(), true
+	}
+	kind, id, found := strings.Cut(stem, ".")
+	if !found || id == "" || kind != TypeRequest && kind != TypeName {
+		return Key{}, false
+	}
+	return Key{kind, id}, true
+}
+
+var grammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+func (k Key) check() error {
+	if k.Type == TypeQueue {
+		return nil
+	}
+	if !grammar.MatchString(k.ID) || strings.Contains(k.ID, "..") ||
+		strings.HasSuffix(k.ID, ".") || strings.HasSuffix(k.ID, ".lock") {
+		return fault.New(fault.InvalidRequest, "key", k.Type, "value", k.ID, "reason", "bad_lock_name")
+	}
+	return nil
+}
+
+// refusal is the code for "somebody else has it".
+func (k Key) refusal() fault.Code {
+	switch k.Type {
+	case TypeRequest:
+		return fault.RunInProgress
+	case TypeQueue:
+		return fault.QueueInProgress
+	}
+	return fault.LockHeld
+}

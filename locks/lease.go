@@ -1,0 +1,284 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+)
+
+// reading is one look at both clocks.
+type reading struct {
+	wall time.Time
+	boot time.Duration
+}
+
+func (m *Manager) reading() reading {
+	return reading{m.clock.Now().Round(0), m.clock.Boot()}
+}
+
+// Lease is a lock that is held. It is renewed by itself until Release.
+type Lease struct {
+	m         *Manager
+	key       Key
+	token     string
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	recovered Record
+	took      bool
+	done      chan struct{} // closed when the lease is over
+
+	mu   sync.Mutex
+	rec  Record
+	last reading // when the last successful renewal began
+	over error   // why it is ours no more
+	end  error   // what Release says from then on
+}
+
+type leaseKey struct{}
+
+func (m *Manager) newLease(ctx context.Context, k Key, rec Record, began reading) *Lease {
+	l := &Lease{m: m, key: k, token: rec.Token, rec: rec, last: began, done: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancelCause(context.WithValue(ctx, leaseKey{}, k))
+	m.remember(l)
+	m.tend(l)
+	return l
+}
+
+// Context ends when the lease is lost or released, with that as its cause.
+func (l *Lease) Context() context.Context { return l.ctx }
+
+// Recovered is the record of the holder that this lease was taken over from.
+func (l *Lease) Recovered() (Record, bool) { return l.recovered, l.took }
+
+// Record is what the lock file says.
+func (l *Lease) Record() Record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rec
+}
+
+// Path is the lock file.
+func (l *Lease) Path() string { return l.m.path(l.key) }
+
+// interval between renewals.
+func (m *Manager) interval() time.Duration { return m.ttl / 6 }
+
+// margin before the end of a lease when its holder stops trusting it: others
+// may take it only after the whole TTL.
+func (m *Manager) margin() time.Duration { return m.ttl / 4 }
+
+const maxTick = 5 * time.Second
+
+// heartbeat looks at both clocks often and renews when either says so: timers
+// stand still while the machine sleeps.
+func (l *Lease) heartbeat() {
+	tick := time.NewTicker(min(l.m.interval()/2, maxTick))
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.done:
+			return
+		case <-tick.C:
+			l.beat()
+		}
+	}
+}
+
+// beat renews the lease when it is time.
+func (l *Lease) beat() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over == nil && l.due() {
+		_ = l.renew(nil)
+	}
+}
+
+func (l *Lease) due() bool {
+	wall, boot := l.elapsed()
+	return wall < 0 || max(wall, boot) >= l.m.interval()
+}
+
+// elapsed since the last renewal began, by either clock.
+func (l *Lease) elapsed() (wall, boot time.Duration) {
+	now := l.m.reading()
+	return now.wall.Sub(l.last.wall), now.boot - l.last.boot
+}
+
+// trusted: by both clocks nobody else can have taken the lease yet. A wall
+// clock that was set back says nothing; the boot clock does.
+func (l *Lease) trusted() bool {
+	wall, boot := l.elapsed()
+	return max(wall, boot) < l.m.ttl-l.m.margin()
+}
+
+// Check makes sure that the lease is still ours: LOCK_LOST when it is not.
+// Call it before each step and each shared write.
+func (l *Lease) Check() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over != nil {
+		return l.over
+	}
+	if !l.trusted() {
+		return l.renew(nil)
+	}
+	return l.verify()
+}
+
+// Do runs f while nobody can take the lease: the guard is held, so f must be
+// quick. It is for shared writes that a lost lease must never make.
+func (l *Lease) Do(f func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over != nil {
+		return l.over
+	}
+	unlock, _, err := l.guard()
+	if err != nil {
+		return l.doubt(err)
+	}
+	defer unlock()
+	if err := l.verify(); err != nil {
+		return err
+	}
+	return f()
+}
+
+// Renew extends the lease now.
+func (l *Lease) Renew() error { return l.change(nil) }
+
+// SetRun names the run in the record.
+func (l *Lease) SetRun(runID string) error {
+	return l.change(func(r *Record) { r.RunID = runID })
+}
+
+// SetGroup names the process group of a command that runs under the lock: the
+// lock is held as long as a process of it lives.
+func (l *Lease) SetGroup(pgid int) error {
+	return l.change(func(r *Record) { r.Group, r.GroupStart = pgid, proc.StartOf(pgid) })
+}
+
+func (l *Lease) change(f func(*Record)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over != nil {
+		return l.over
+	}
+	return l.renew(f)
+}
+
+// guardTimeout bounds renewal and release, which ignore cancellation.
+const guardTimeout = 5 * time.Second
+
+func (l *Lease) guard() (func(), bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), guardTimeout)
+	defer cancel()
+	return l.m.guard.lock(ctx, false)
+}
+
+// renew is compare-and-swap: it replaces the record only while it is ours. l.mu
+// is held.
+func (l *Lease) renew(change func(*Record)) error {
+	began := l.m.reading()
+	unlock, firm, err := l.guard()
+	if err != nil {
+		return l.doubt(err)
+	}
+	defer unlock()
+	if err := l.verify(); err != nil {
+		return err
+	}
+	next := l.rec
+	next.Beat++
+	next.ExpiresAt = stamp(began.wall.Add(l.m.ttl))
+	if change != nil {
+		change(&next)
+	}
+	if err := l.m.publish(l.key, next, firm); err != nil {
+		return l.doubt(diskFault(err, l.Path()))
+	}
+	l.rec, l.last = next, began
+	return nil
+}
+
+// verify re-reads the token. l.mu is held.
+func (l *Lease) verify() error {
+	data, _, f, err := l.m.files.read(l.key.file())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return l.lose(l.fault("vanished"))
+	case err != nil:
+		return l.doubt(fault.Wrap(err, fault.LockUnreadable, "path", l.Path()))
+	case f == flawNoAccess:
+		return l.doubt(fault.New(fault.LockUnreadable, "path", l.Path(), "reason", f))
+	case f != "":
+		return l.lose(l.fault(string(f)))
+	}
+	rec, f := parse(data)
+	switch {
+	case f != "":
+		return l.lose(l.fault(string(f)))
+	case rec.Token != l.token:
+		e := Entry{Record: rec, Path: l.Path()}
+		return l.lose(fault.New(fault.LockLost, e.pairs("reason", "taken")...))
+	}
+	return nil
+}
+
+// doubt: the lease could not be confirmed. As long as it is trusted that is
+// only an error; then it is a loss.
+func (l *Lease) doubt(err error) error {
+	if l.trusted() {
+		return err
+	}
+	lost := l.fault("not_renewed")
+	lost.Err, lost.Facts["cause"] = err, err.Error()
+	return l.lose(lost)
+}
+
+func (l *Lease) fault(reason string) *fault.Error {
+	e := Entry{Record: l.rec, Path: l.Path()}
+	return fault.New(fault.LockLost, e.pairs("reason", reason)...)
+}
+
+func (l *Lease) lose(err *fault.Error) error {
+	l.finish(err, err)
+	return err
+}
+
+// finish ends the lease once; over is what Check says from now on.
+func (l *Lease) finish(over, end error) {
+	l.over, l.end = over, end
+	l.m.forget(l)
+	l.cancel(over)
+	close(l.done)
+}
+
+// Release gives the lock back; LOCK_LOST when it was not ours any more, and
+// then somebody else's record is left alone. Further calls say the same again.
+// It takes no context: a lock is given back on every way out.
+func (l *Lease) Release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over != nil {
+		return l.end
+	}
+	unlock, _, err := l.guard()
+	if err != nil {
+		return l.doubt(err)
+	}
+	defer unlock()
+	if err := l.verify(); err != nil {
+		return err
+	}
+	if err := l.m.disk.Remove(l.Path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return l.doubt(diskFault(err, l.Path()))
+	}
+	l.finish(l.fault("released"), nil)
+	return nil
+}

@@ -1,0 +1,281 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+)
+
+// Entry is a lock file and what is thought of it.
+type Entry struct {
+	Record
+	Verdict Verdict
+	Live    bool // nobody may take it now
+	Path    string
+	Problem error // LOCK_UNREADABLE
+
+	orphaned bool // holder dead, its command alive
+}
+
+// certain verdicts need no look at a file's age.
+func (e Entry) certain() bool {
+	return e.Verdict == Mine || e.Verdict == Held && !e.orphaned || e.Verdict == Overdue
+}
+
+// free reports whether one who asks in this way may take it.
+func (e Entry) free(a Ask) bool {
+	return !e.Live || e.Verdict == Overdue && a.TakeOverdue
+}
+
+// pairs are the facts of e, for fault.New, with more in front.
+func (e Entry) pairs(more ...any) []any {
+	p := append(more, "path", e.Path, "request_id", e.RequestID, "run_id", e.RunID, "host", e.Host,
+		"hostname", e.Hostname, "since", when(e.CreatedAt), "until", when(e.ExpiresAt), "name", e.Name)
+	if e.PID != 0 {
+		p = append(p, "pid", e.PID)
+	} else {
+		p = append(p, "pid", "")
+	}
+	if e.Verdict != "" {
+		p = append(p, "verdict", e.Verdict)
+	}
+	return p
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}
+
+func (e Entry) fault(code fault.Code) *fault.Error { return fault.New(code, e.pairs()...) }
+
+// refuse says who has it; an unreadable record is the cause.
+func (m *Manager) refuse(k Key, e Entry) error {
+	f := e.fault(k.refusal())
+	f.Err = e.Problem
+	if p, ok := fault.As(e.Problem); ok {
+		f.Facts["reason"] = p.Facts["reason"]
+	}
+	return f
+}
+
+// entry judges what was read.
+func (m *Manager) entry(k Key, data []byte, mtime time.Time, f flaw, probe bool) Entry {
+	return m.entryWith(k, data, mtime, f, probe, m.alive)
+}
+
+func (m *Manager) entryWith(k Key, data []byte, mtime time.Time, f flaw, probe bool,
+	alive func(int, uint64) proc.Liveness,
+) Entry {
+	var rec Record
+	if f == "" {
+		rec, f = parse(data)
+	}
+	e := Entry{Record: rec, Path: m.path(k)}
+	if f != "" {
+		e.Record = Record{Version: rec.Version}
+		e.setKey(k)
+		e.Problem = fault.New(fault.LockUnreadable, "path", e.Path, "reason", f, "version", rec.Version)
+	}
+	j := judge(sight{
+		rec: e.Record, flaw: f, self: m.self, now: m.clock.Now().Round(0), ttl: m.ttl,
+		mine:  m.holds(k.file(), rec.Token),
+		alive: alive, group: proc.GroupAlive,
+		age:    func() (time.Duration, bool) { return m.age(k, mtime, probe) },
+		shared: m.files.shared,
+	})
+	e.Verdict, e.Live, e.orphaned = j.verdict, j.live, j.orphaned
+	return e
+}
+
+// age of a file by the file system's clock, or by ours for those who only
+// look. A file from the future begins to age when one who may write sees it.
+func (m *Manager) age(k Key, mtime time.Time, probe bool) (time.Duration, bool) {
+	if !probe {
+		return m.clock.Now().Sub(mtime), true
+	}
+	now, err := m.files.now()
+	if err != nil {
+		return 0, false
+	}
+	age := now.Sub(mtime)
+	if age < -Grace {
+		_ = m.files.touch(k.file(), now)
+	}
+	return age, true
+}
+
+// List shows every lock, sorted by file name. A bad file is an entry with a
+// problem, never an error.
+func (m *Manager) List() ([]Entry, error) {
+	names, err := m.files.list()
+	if err != nil {
+		return nil, fault.Wrap(err, fault.LockUnreadable, "path", m.dir)
+	}
+	alive := remembering(m.alive)
+	entries := make([]Entry, 0, len(names))
+	for _, name := range names {
+		k, ok := keyOf(name)
+		if !ok {
+			continue
+		}
+		if e, ok := m.listed(k, alive); ok {
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+func (m *Manager) listed(k Key, alive func(int, uint64) proc.Liveness) (Entry, bool) {
+	data, mtime, f, err := m.files.read(k.file())
+	switch {
+	case err == nil:
+		return m.entryWith(k, data, mtime, f, false, alive), true
+	case errors.Is(err, fs.ErrNotExist):
+		return Entry{}, false // released meanwhile
+	}
+	e := Entry{Verdict: UnknownRec, Live: true, Path: m.path(k)}
+	e.setKey(k)
+	e.Problem = fault.Wrap(err, fault.LockUnreadable, "path", e.Path, "reason", "io_error")
+	return e, true
+}
+
+// remembering asks about each process once.
+func remembering(alive func(int, uint64) proc.Liveness) func(int, uint64) proc.Liveness {
+	type process struct {
+		pid   int
+		start uint64
+	}
+	known := map[process]proc.Liveness{}
+	return func(pid int, start uint64) proc.Liveness {
+		p := process{pid, start}
+		life, ok := known[p]
+		if !ok {
+			life = alive(pid, start)
+			known[p] = life
+		}
+		return life
+	}
+}
+
+// LookRequest judges a request's lock; false when there is none.
+func (m *Manager) LookRequest(id string) (Entry, bool, error) { return m.Look(Request(id)) }
+
+// LookQueue judges the queue lock; false when there is none.
+func (m *Manager) LookQueue() (Entry, bool, error) { return m.Look(Queue()) }
+
+// Look judges one lock; false when there is none. It writes nothing.
+func (m *Manager) Look(k Key) (Entry, bool, error) {
+	if err := k.check(); err != nil {
+		return Entry{}, false, err
+	}
+	e, found, err := m.look(k, false)
+	if err != nil {
+		return Entry{}, false, fault.Wrap(err, fault.LockUnreadable, "path", m.path(k))
+	}
+	return e, found, nil
+}
+
+// Sweep removes the records of dead holders, and temporary files that their
+// writers left behind, and returns the records that it removed. Each is judged
+// again under the guard.
+func (m *Manager) Sweep(ctx context.Context) ([]Entry, error) {
+	names, err := m.files.list()
+	if err != nil {
+		return nil, fault.Wrap(err, fault.LockUnreadable, "path", m.dir)
+	}
+	var removed []Entry
+	for _, name := range names {
+		k, ok := keyOf(name)
+		if !ok {
+			continue
+		}
+		if e, found, err := m.look(k, false); err != nil || !found || e.certain() {
+			continue
+		} else if e.orphaned {
+			m.endOrphans(e)
+		}
+		e, gone, err := m.sweepOne(ctx, k)
+		if err != nil {
+			return removed, err
+		}
+		if gone {
+			removed = append(removed, e)
+		}
+	}
+	return removed, m.sweepTemps(ctx, names)
+}
+
+func (m *Manager) sweepOne(ctx context.Context, k Key) (Entry, bool, error) {
+	unlock, firm, err := m.guard.lock(ctx, false)
+	if err != nil {
+		return Entry{}, false, err
+	}
+	defer unlock()
+	e, found, err := m.look(k, true)
+	if err != nil || !found || e.Live || !firm {
+		return e, false, nil
+	}
+	if err := m.disk.Remove(e.Path); err != nil {
+		return e, false, diskFault(err, e.Path)
+	}
+	return e, true, nil
+}
+
+// sweepTemps: records are written under the guard only, so whoever holds it
+// sees no temporary file but those of the dead.
+func (m *Manager) sweepTemps(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if !atomicfile.IsTemp(name) {
+			continue
+		}
+		unlock, firm, err := m.guard.lock(ctx, false)
+		if err != nil {
+			return err
+		}
+		if firm {
+			_ = m.disk.Remove(filepath.Join(m.dir, name))
+		}
+		unlock()
+	}
+	return nil
+}
+
+// Break removes a lock by hand: a dead one always, a live one only by force,
+// which its holder notices at its next check. A lock that is not there is
+// success (false).
+func (m *Manager) Break(ctx context.Context, k Key, force bool) (Entry, bool, error) {
+	e, found, err := m.Look(k)
+	if err != nil || !found {
+		return e, false, err
+	}
+	unlock, _, err := m.guard.lock(ctx, false)
+	if err != nil {
+		return e, false, err
+	}
+	defer unlock()
+	e, found, err = m.look(k, true)
+	switch {
+	case err != nil:
+		return e, false, fault.Wrap(err, fault.LockUnreadable, "path", m.path(k))
+	case !found:
+		return e, false, nil
+	case e.Live && !force:
+		return e, false, m.refuse(k, e)
+	}
+	if err := m.disk.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return e, false, diskFault(err, e.Path)
+	}
+	return e, true, nil
+}
+
+func tempSuffix(r Record) string { return fmt.Sprintf("%d-%.16s-%d", r.PID, r.Token, r.Beat) }

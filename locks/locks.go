@@ -1,0 +1,133 @@
+// Package locks keeps two runs from doing the same work: leases on requests,
+// on the queue and on names of the user's own, as JSON records below
+// .aiflow/locks that say who holds them, since when and until when.
+//
+// A lease is won, renewed and released under a kernel lock, belongs to a random
+// token, ends with its holder's death, and is given up by its holder before
+// anybody else may take it. docs/locks.md has the whole promise.
+//
+// It does not exclude anybody on a file system without working flock(2), does
+// not order waiters, and does not keep records over a power cut: they mean
+// nothing then.
+package locks
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"sync"
+	"time"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/proc"
+)
+
+// Clock reads the wall clock, which people and other machines share, and the
+// time since boot, which nobody can set and which goes on during sleep.
+type Clock interface {
+	Now() time.Time
+	Boot() time.Duration
+}
+
+// ClockOf makes a Clock of two functions.
+func ClockOf(now func() time.Time, boot func() time.Duration) Clock { return clock{now, boot} }
+
+type clock struct {
+	now  func() time.Time
+	boot func() time.Duration
+}
+
+func (c clock) Now() time.Time      { return c.now() }
+func (c clock) Boot() time.Duration { return c.boot() }
+
+// DefaultTTL is how long a lease lives without renewal (D39).
+const DefaultTTL = 30 * time.Minute
+
+// Options say where the locks are and lend the world. Clock and Self are
+// required.
+type Options struct {
+	Dir   string        // .aiflow/locks; made when the first lock is taken
+	TTL   time.Duration // 0: DefaultTTL
+	Clock Clock
+	Self  proc.Identity
+	Disk  atomicfile.Disk // nil: the real one
+	Rand  io.Reader       // nil: crypto/rand
+	// Alive judges a process of this machine, boot and pid namespace; nil:
+	// proc.Alive.
+	Alive func(pid int, start uint64) proc.Liveness
+}
+
+// Manager takes and shows the locks of one directory. It is safe for use by
+// many goroutines, which exclude each other like processes do.
+type Manager struct {
+	dir   string
+	ttl   time.Duration
+	clock Clock
+	self  proc.Identity
+	disk  atomicfile.Disk
+	rand  io.Reader
+	alive func(int, uint64) proc.Liveness
+	guard guard
+	files files
+	// tend runs a new lease's heartbeat; the simulation calls it itself.
+	tend func(*Lease)
+
+	mu   sync.Mutex
+	held map[string]*Lease // by file name
+}
+
+// Open makes a manager. It touches no file.
+func Open(o Options) *Manager {
+	m := &Manager{
+		dir: o.Dir, ttl: o.TTL, clock: o.Clock, self: o.Self, disk: o.Disk, rand: o.Rand, alive: o.Alive,
+		held: map[string]*Lease{},
+	}
+	if m.ttl <= 0 {
+		m.ttl = DefaultTTL
+	}
+	if m.disk == nil {
+		m.disk = atomicfile.OS{}
+	}
+	if m.rand == nil {
+		m.rand = rand.Reader
+	}
+	if m.alive == nil {
+		m.alive = proc.Alive
+	}
+	m.guard = &flockGuard{dir: o.Dir}
+	m.files = &osFiles{dir: o.Dir}
+	m.tend = func(l *Lease) { go l.heartbeat() }
+	return m
+}
+
+// newToken is 128 random bits in hex.
+func (m *Manager) newToken() (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(m.rand, b[:]); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(b[:]), nil
+}
+
+// holds reports whether a living lease of this manager has the token.
+func (m *Manager) holds(name, token string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.held[name]
+	return l != nil && token != "" && l.token == token
+}
+
+func (m *Manager) remember(l *Lease) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held[l.key.file()] = l
+}
+
+// forget takes l, and no later lease of the same name, out of the table.
+func (m *Manager) forget(l *Lease) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.held[l.key.file()] == l {
+		delete(m.held, l.key.file())
+	}
+}

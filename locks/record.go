@@ -1,0 +1,171 @@
+package locks
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"aiflow/internal/proc"
+)
+
+const recordVersion = "1.0"
+
+// Record is what a lock file says: seed 000's fields and, after them, ours.
+type Record struct {
+	Version   string    `json:"version"`
+	LockType  string    `json:"lock_type"`
+	RequestID string    `json:"request_id"`
+	RunID     string    `json:"run_id"`
+	PID       int       `json:"pid"`
+	Host      string    `json:"host"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+
+	Name     string `json:"name,omitempty"` // of a named lock
+	Token    string `json:"token,omitempty"`
+	PIDStart uint64 `json:"pid_start,omitempty"`
+	BootID   string `json:"boot_id,omitempty"`
+	Machine  string `json:"machine,omitempty"`
+	PIDNS    string `json:"pid_ns,omitempty"`
+	Hostname string `json:"hostname,omitempty"`
+	Beat     uint64 `json:"beat,omitempty"`    // grows with every renewal
+	TTLSec   int64  `json:"ttl_sec,omitempty"` // rounded up
+	// The process group of a command that runs under the lock.
+	Group      int    `json:"group,omitempty"`
+	GroupStart uint64 `json:"group_start,omitempty"`
+}
+
+// localHost is seed 000's example value: the record's holder is on the machine
+// that reads it. The name of the machine is in hostname.
+const localHost = "127.0.0.1"
+
+func (m *Manager) newRecord(k Key, runID string, now time.Time) Record {
+	r := Record{
+		Version: recordVersion, LockType: k.Type, RunID: runID,
+		PID: m.self.PID, Host: localHost, CreatedAt: stamp(now), ExpiresAt: stamp(now.Add(m.ttl)),
+		PIDStart: m.self.PIDStart, BootID: m.self.BootID, Machine: m.self.Machine,
+		PIDNS: m.self.PIDNS, Hostname: m.self.Hostname,
+		TTLSec: int64((m.ttl + time.Second - 1) / time.Second),
+	}
+	r.setKey(k)
+	return r
+}
+
+func (r *Record) setKey(k Key) {
+	r.LockType = k.Type
+	switch k.Type {
+	case TypeRequest:
+		r.RequestID = k.ID
+	case TypeName:
+		r.Name = k.ID
+	}
+}
+
+func stamp(t time.Time) time.Time { return t.Round(0).Truncate(time.Millisecond) }
+
+func (r Record) encode() ([]byte, error) {
+	data, err := json.Marshal(r)
+	return append(data, '\n'), err
+}
+
+// isOf reports whether the holder is on the machine of self: equal names are
+// not enough, and an unknown machine is nobody's.
+func (r Record) isOf(self proc.Identity) bool {
+	return r.Machine != "" && r.Machine == self.Machine && r.Hostname == self.Hostname
+}
+
+// bare records carry only the seed's fields.
+func (r Record) bare() bool {
+	return r.Token == "" && r.BootID == "" && r.Machine == "" && r.PIDNS == ""
+}
+
+// namesOther reports whether a bare record says that it is of another host.
+func (r Record) namesOther(self proc.Identity) bool {
+	host := strings.ToLower(r.Host)
+	switch host {
+	case "", localHost, "::1", "localhost", strings.ToLower(self.Hostname):
+		return false
+	}
+	return true
+}
+
+// flaw says why a lock file cannot be read as a record of ours. Whatever it
+// is, the lock counts as held.
+type flaw string
+
+// The kinds of flaws; facts name them as "reason".
+const (
+	flawEmpty     flaw = "empty"
+	flawTooBig    flaw = "too_big"
+	flawNotJSON   flaw = "not_json"
+	flawNoLock    flaw = "not_a_lock"
+	flawDuplicate flaw = "duplicate_key"
+	flawNewer     flaw = "newer_version"
+	flawSymlink   flaw = "symlink"
+	flawNotFile   flaw = "not_a_file"
+	flawNoAccess  flaw = "no_access"
+)
+
+func (f flaw) Error() string { return string(f) }
+
+// irregular things are never replaced or removed without force.
+func (f flaw) irregular() bool { return f == flawSymlink || f == flawNotFile || f == flawNoAccess }
+
+// parse reads a record as strictly as a lock deserves.
+func parse(data []byte) (Record, flaw) {
+	var r Record
+	if len(bytes.TrimSpace(data)) == 0 {
+		return r, flawEmpty
+	}
+	if !utf8.Valid(data) {
+		return r, flawNotJSON
+	}
+	if data[0] == '{' && json.Unmarshal(data, &r) == nil {
+		return r, judgeFields(r, data)
+	}
+	return leniently(data)
+}
+
+func judgeFields(r Record, data []byte) flaw {
+	switch {
+	case r.Version == "" || r.LockType == "" || r.ExpiresAt.IsZero():
+		return flawNoLock
+	case hasDuplicateKeys(data):
+		return flawDuplicate
+	case newer(r.Version):
+		return flawNewer
+	}
+	return ""
+}
+
+// leniently looks for a version in what does not fit the record: a newer one
+// may have other types in its fields.
+func leniently(data []byte) (Record, flaw) {
+	var any map[string]json.RawMessage
+	if err := json.Unmarshal(data, &any); err != nil {
+		if json.Valid(data) {
+			return Record{}, flawNoLock
+		}
+		return Record{}, flawNotJSON
+	}
+	v := strings.Trim(string(any["version"]), `"`)
+	if any["lock_type"] != nil && newer(v) {
+		return Record{Version: v}, flawNewer
+	}
+	return Record{}, flawNoLock
+}
+
+// newer compares major and minor numbers; what is no number is not newer.
+func newer(v string) bool {
+	major, minor, _ := strings.Cut(v, ".")
+	a, err := strconv.Atoi(major)
+	if err != nil {
+		return false
+	}
+	minor, _, _ = strings.Cut(minor, ".")
+	b, _ := strconv.Atoi(minor)
+	return a > 1 || a == 1 && b > 0
+}

@@ -1,0 +1,170 @@
+package locks
+
+import (
+	"time"
+
+	"aiflow/internal/proc"
+)
+
+// Verdict is what can be said about a lock's holder.
+type Verdict string
+
+// The verdicts. Dead and Expired may be taken at once, Overdue only when asked
+// for by name, the others not at all.
+const (
+	Mine       Verdict = "mine"        // this manager's own lease
+	Held       Verdict = "held"        // holder lives, or must be taken to
+	Overdue    Verdict = "overdue"     // holder lives but let the lease run out
+	Dead       Verdict = "dead"        // holder's process is gone
+	Expired    Verdict = "expired"     // holder cannot be asked and its time is over
+	UnknownRec Verdict = "unknown"     // unreadable
+	Newer      Verdict = "newer"       // written by a newer aiflow
+	ClockFault Verdict = "clock_fault" // its times lie in the future
+)
+
+// Grace is what clocks of different machines may differ by.
+const Grace = 5 * time.Minute
+
+// maxTTL bounds what a record may claim for itself.
+const maxTTL = 24 * time.Hour
+
+// sight is everything that a verdict depends on.
+type sight struct {
+	rec   Record
+	flaw  flaw
+	self  proc.Identity
+	now   time.Time
+	ttl   time.Duration                              // ours, for records that do not tell theirs
+	mine  bool                                       // the token is one of this manager's
+	alive func(pid int, start uint64) proc.Liveness  // of a process in our namespace
+	group func(pgid int, start uint64) proc.Liveness // of a command's process group
+	// age of the file by the file system's own clock; false when unknown.
+	age func() (time.Duration, bool)
+	// shared: the directory may be another machine's too.
+	shared func() bool
+}
+
+type judgement struct {
+	verdict  Verdict
+	live     bool // nobody may take it now
+	orphaned bool // the holder is dead, a command that it ran is not
+}
+
+// judge is the one place where it is decided whether a lock is free. Design
+// 3.3 and docs/locks.md have it as a table.
+func judge(s sight) judgement {
+	switch {
+	case s.flaw == flawNewer:
+		return judgement{verdict: Newer, live: true}
+	case s.flaw.irregular():
+		return judgement{verdict: UnknownRec, live: true}
+	case s.flaw != "":
+		return s.byAge(UnknownRec)
+	case s.mine:
+		return judgement{verdict: Mine, live: true}
+	case s.rec.bare():
+		return s.bare()
+	case !s.rec.isOf(s.self) || s.rec.BootID == "" || s.self.BootID == "":
+		return s.byTime()
+	case s.rec.BootID != s.self.BootID:
+		return s.otherBoot()
+	case s.rec.PIDNS == "" || s.rec.PIDNS != s.self.PIDNS:
+		return s.byTime()
+	}
+	return s.byProcess()
+}
+
+// byProcess: same host, boot and pid namespace, so the pid can be asked.
+func (s sight) byProcess() judgement {
+	life := s.alive(s.rec.PID, s.rec.PIDStart)
+	if s.rec.PID == s.self.PID && s.rec.PIDStart == 0 {
+		life = proc.Dead // our number, not our token: an earlier process had it
+	}
+	switch life {
+	case proc.Dead:
+		return s.orphaned()
+	case proc.Unknown:
+		return s.byTime()
+	}
+	return s.lives()
+}
+
+// orphaned: the holder is dead; a command that it ran may not be.
+func (s sight) orphaned() judgement {
+	if s.rec.Group > 0 && s.group(s.rec.Group, s.rec.GroupStart) != proc.Dead {
+		return judgement{verdict: Held, live: true, orphaned: true}
+	}
+	return judgement{verdict: Dead}
+}
+
+func (s sight) lives() judgement {
+	switch {
+	case s.inFuture():
+		return judgement{verdict: ClockFault, live: true}
+	case s.now.After(s.rec.ExpiresAt):
+		return judgement{verdict: Overdue, live: true}
+	}
+	return judgement{verdict: Held, live: true}
+}
+
+// otherBoot: every process of an earlier boot is gone, unless the directory is
+// shared and "same machine" might be a clone of it.
+func (s sight) otherBoot() judgement {
+	if s.shared() {
+		return s.byTime()
+	}
+	return judgement{verdict: Dead}
+}
+
+// byTime: nothing but the record's times can be asked.
+func (s sight) byTime() judgement {
+	switch {
+	case s.inFuture():
+		return s.byAge(ClockFault)
+	case s.now.After(s.rec.ExpiresAt.Add(Grace)):
+		return judgement{verdict: Expired}
+	}
+	return judgement{verdict: Held, live: true}
+}
+
+// bare records are held until they say; then only a living pid keeps them.
+func (s sight) bare() judgement {
+	if s.rec.namesOther(s.self) {
+		return s.byTime()
+	}
+	over := s.now.After(s.rec.ExpiresAt)
+	if s.inFuture() {
+		over = !s.byAge(ClockFault).live
+	}
+	switch {
+	case !over && s.inFuture():
+		return judgement{verdict: ClockFault, live: true}
+	case !over:
+		return judgement{verdict: Held, live: true}
+	case s.rec.PID > 0 && s.alive(s.rec.PID, 0) == proc.Living:
+		return judgement{verdict: Overdue, live: true}
+	}
+	return judgement{verdict: Expired}
+}
+
+// byAge: the record's times are no use, the file's age must do.
+func (s sight) byAge(v Verdict) judgement {
+	if age, ok := s.age(); ok && age > s.span()+Grace {
+		return judgement{verdict: Expired}
+	}
+	return judgement{verdict: v, live: true}
+}
+
+// inFuture: nobody wrote this with a clock near ours.
+func (s sight) inFuture() bool {
+	return s.rec.CreatedAt.After(s.now.Add(Grace)) || s.rec.ExpiresAt.After(s.now.Add(s.span()+Grace))
+}
+
+// span is the lease length that the record's writer used, within bounds.
+func (s sight) span() time.Duration {
+	span := time.Duration(min(s.rec.TTLSec, int64(maxTTL/time.Second))) * time.Second
+	if span <= 0 && !s.rec.CreatedAt.IsZero() {
+		span = min(s.rec.ExpiresAt.Sub(s.rec.CreatedAt), maxTTL)
+	}
+	return max(span, s.ttl)
+}
