@@ -1,0 +1,197 @@
+package messages
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+
+	"aiflow/internal/fault"
+)
+
+var placeRE = regexp.MustCompile(`\{[a-z0-9_]+\??\}`)
+
+// places lists the facts that a sentence may insert, literal {{…}} left out.
+func places(s string) []string {
+	s = regexp.MustCompile(`\{\{.*?\}\}`).ReplaceAllString(s, "")
+	names := placeRE.FindAllString(s, -1)
+	sort.Strings(names)
+	return slices.Compact(names)
+}
+
+func areas(t *testing.T, lang string) []string {
+	t.Helper()
+	files, err := fs.Glob(shipped, "text/"+lang+"/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		if name := strings.TrimSuffix(filepath.Base(f), ".json"); name != "codes" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func load(t *testing.T, lang, area string) map[string]string {
+	t.Helper()
+	data, err := shipped.ReadFile("text/" + lang + "/" + area + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	if err := json.Unmarshal(data, &texts); err != nil {
+		t.Fatalf("%s/%s.json: %v", lang, area, err)
+	}
+	return texts
+}
+
+func TestAreasAgreeInBothLanguages(t *testing.T) {
+	ja, en := areas(t, "ja"), areas(t, "en")
+	if !slices.Equal(ja, en) {
+		t.Fatalf("ja has %v, en has %v", ja, en)
+	}
+	for _, area := range ja {
+		sameKeysAndPlaces(t, area, load(t, "ja", area), load(t, "en", area))
+	}
+}
+
+func sameKeysAndPlaces(t *testing.T, area string, ja, en map[string]string) {
+	t.Helper()
+	for key, text := range ja {
+		other, ok := en[key]
+		if !ok {
+			t.Errorf("%s: %s is missing in en", area, key)
+		}
+		if a, b := places(text), places(other); ok && !slices.Equal(a, b) {
+			t.Errorf("%s: %s has places %v in ja and %v in en", area, key, a, b)
+		}
+		if strings.TrimSpace(text) == "" || ok && strings.TrimSpace(other) == "" {
+			t.Errorf("%s: %s is empty", area, key)
+		}
+	}
+	for key := range en {
+		if _, ok := ja[key]; !ok {
+			t.Errorf("%s: %s is missing in ja", area, key)
+		}
+	}
+}
+
+func TestEveryCodeHasTextsInBothLanguages(t *testing.T) {
+	ja, en := readCodes("ja"), readCodes("en")
+	for _, code := range fault.Codes() {
+		a, b := ja[string(code)], en[string(code)]
+		if len(a.Actions) == 0 || a.Title == "" || a.Summary == "" {
+			t.Errorf("ja: %s is not complete", code)
+		}
+		if len(b.Actions) != len(a.Actions) || b.Title == "" || b.Summary == "" {
+			t.Errorf("en: %s is not complete, or has other actions", code)
+		}
+		if x, y := places(a.whole()), places(b.whole()); !slices.Equal(x, y) {
+			t.Errorf("%s has places %v in ja and %v in en", code, x, y)
+		}
+	}
+	if n := len(fault.Codes()); len(ja) != n || len(en) != n {
+		t.Errorf("%d codes, %d texts in ja, %d in en", n, len(ja), len(en))
+	}
+}
+
+func (e entry) whole() string { return e.Title + e.Summary + strings.Join(e.Actions, "") }
+
+// A code may come from anywhere, with or without facts: its sentences must
+// read well with none of them.
+func TestCodesNeedNoFacts(t *testing.T) {
+	for _, lang := range []string{"ja", "en"} {
+		c := Open(lang)
+		for _, code := range fault.Codes() {
+			r := c.Code(code, nil)
+			whole := r.Title + r.Message + strings.Join(r.Actions, "")
+			if strings.Contains(strings.ReplaceAll(whole, "{{prompt}}", ""), "{") || strings.Contains(r.Message, "?") {
+				t.Errorf("%s %s without facts: %+v", lang, code, r)
+			}
+		}
+	}
+}
+
+func TestEveryKeyUsedInTheSourcesExists(t *testing.T) {
+	used := usedKeys(t)
+	for _, lang := range []string{"ja", "en"} {
+		c := Open(lang)
+		for key, where := range used {
+			if !c.Has(key) {
+				t.Errorf("%s: %s is used at %s", lang, key, where)
+			}
+		}
+	}
+}
+
+var keyRE = regexp.MustCompile(`^[a-z]+(\.[a-z0-9_]+)+$`)
+
+// usedKeys finds the literals that are the first argument of a call of Text or
+// text anywhere in the module, tests left out.
+func usedKeys(t *testing.T) map[string]string {
+	t.Helper()
+	used := map[string]string{}
+	fset := token.NewFileSet()
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != ".." {
+			return skipDir(err, d)
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(fset, path, nil, 0)
+		if err != nil {
+			return nil // somebody is in the middle of a line; the compiler will tell
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if key, at := keyOf(n); key != "" {
+				used[key] = fset.Position(at).String()
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return used
+}
+
+func skipDir(err error, d fs.DirEntry) error {
+	if err != nil && d != nil && !d.IsDir() {
+		return nil
+	}
+	return fs.SkipDir
+}
+
+func keyOf(n ast.Node) (string, token.Pos) {
+	call, ok := n.(*ast.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return "", 0
+	}
+	name := ""
+	switch f := call.Fun.(type) {
+	case *ast.SelectorExpr:
+		name = f.Sel.Name
+	case *ast.Ident:
+		name = f.Name
+	}
+	lit, ok := call.Args[0].(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING || !strings.EqualFold(name, "text") {
+		return "", 0
+	}
+	if key, _ := strconv.Unquote(lit.Value); keyRE.MatchString(key) {
+		return key, lit.Pos()
+	}
+	return "", 0
+}
