@@ -5,37 +5,7 @@ import (
 	"time"
 
 	"aiflow/internal/atomicfile"
-	"aiflow/internal/fault"
 )
-
-// Parse reads one request file.
-func Parse(path string, data []byte) *Request { return &Request{ID: path, Path: path} }
-
-// Title is the `title`, else the first heading, else the id.
-func (r *Request) Title() string { return r.Meta.Title }
-
-// Body is the text below the head.
-func Body(data []byte) []byte { return data }
-
-// Folder is all requests of a project, sorted by file name.
-type Folder struct {
-	Root, Dir string
-	Requests  []*Request
-}
-
-// Load reads every request file in root/requestsDir.
-func Load(root, requestsDir string) (*Folder, error) { return &Folder{Root: root, Dir: requestsDir}, nil }
-
-// NewFolder makes a folder of requests that were parsed elsewhere (a git tree).
-func NewFolder(dir string, requests []*Request) *Folder { return &Folder{Dir: dir, Requests: requests} }
-
-// Get finds a request by id, path or unique id prefix.
-func (f *Folder) Get(id string) (*Request, error) {
-	return nil, fault.New(fault.RequestNotFound, "id", id)
-}
-
-// Read reads the whole file of r.
-func (f *Folder) Read(r *Request) ([]byte, error) { return nil, nil }
 
 // SetValues edits in place.
 func SetValues(path string, data []byte, values map[string]string, now time.Time) ([]byte, error) {
@@ -115,6 +85,3 @@ func NextID(f *Folder, date time.Time, title string) string { return "" }
 func Create(disk atomicfile.Disk, root, requestsDir string, n NewRequest, now time.Time) (*Request, error) {
 	return nil, nil
 }
-
-// CheckID tells whether id fits the grammar of request ids.
-func CheckID(id string) bool { return true }

@@ -1,0 +1,164 @@
+package reqmeta
+
+import (
+	"bytes"
+	"strings"
+)
+
+// document is a file cut by the one fence rule that reader and editor share:
+//
+//   - a byte order mark and blank lines may stand before the opening fence;
+//   - a fence is `---` at column 0 with nothing but blanks behind it, and the
+//     closing one may also be `...`;
+//   - without an opening fence, a first line `key: value` opens a plain block
+//     (D36), which ends at the first blank line, at a `---` line or at the end
+//     of the file.
+type document struct {
+	fenced     bool
+	start, end int // of the head: the lines between the fences, or the plain block
+	body       int // offset of the body
+	line       int // file line of the head's first line
+}
+
+var bom = []byte("\ufeff")
+
+// cut applies the rule. A problem comes without path.
+func cut(data []byte) (document, *Problem) {
+	at := 0
+	if bytes.HasPrefix(data, bom) {
+		at = len(bom)
+	}
+	first := at
+	for line := 1; at < len(data); line++ {
+		text, next := lineAt(data, at)
+		if isFence(text, '-') {
+			return cutFenced(data, next, line)
+		}
+		if !isBlank(text) {
+			if at == first && isPlainLine(text) {
+				return cutPlain(data, at)
+			}
+			return document{body: first, line: line}, noHead(text, line)
+		}
+		at = next
+	}
+	return document{body: first, line: 1}, problem(LevelError, "no_frontmatter", 1)
+}
+
+func noHead(text []byte, line int) *Problem {
+	if bytes.HasPrefix(text, []byte("---\r")) {
+		return problem(LevelError, "line_break", line, "char", "U+000D")
+	}
+	return problem(LevelError, "no_frontmatter", line)
+}
+
+func cutFenced(data []byte, at, line int) (document, *Problem) {
+	d := document{fenced: true, start: at, line: line + 1}
+	for at < len(data) {
+		text, next := lineAt(data, at)
+		if isFence(text, '-') || isFence(text, '.') {
+			d.end, d.body = at, next
+			if d.end-d.start > MaxHead {
+				return d, tooLong(line)
+			}
+			return d, nil
+		}
+		at = next
+	}
+	d.end, d.body = len(data), len(data)
+	return d, problem(LevelError, "unclosed_fence", line)
+}
+
+func cutPlain(data []byte, at int) (document, *Problem) {
+	d := document{start: at, line: 1}
+	for line := 1; at < len(data); line++ {
+		text, next := lineAt(data, at)
+		if isBlank(text) || isFence(text, '-') {
+			d.end, d.body = at, next
+			break
+		}
+		if !isPlainLine(text) {
+			d.end, d.body = at, at
+			return d, problem(LevelError, "block_line", line)
+		}
+		at = next
+		d.end, d.body = at, at
+	}
+	if d.end-d.start > MaxHead {
+		return d, tooLong(1)
+	}
+	return d, nil
+}
+
+func tooLong(line int) *Problem {
+	return problem(LevelError, "frontmatter_too_large", line, "limit", MaxHead)
+}
+
+// lineAt gives the line that starts at at, without its end ("\n" or "\r\n"),
+// and the offset of the next one.
+func lineAt(data []byte, at int) (text []byte, next int) {
+	i := bytes.IndexByte(data[at:], '\n')
+	if i < 0 {
+		return data[at:], len(data)
+	}
+	return bytes.TrimSuffix(data[at:at+i], []byte("\r")), at + i + 1
+}
+
+func isFence(text []byte, c byte) bool {
+	return len(text) >= 3 && text[0] == c && text[1] == c && text[2] == c && isBlank(text[3:])
+}
+
+func isBlank(text []byte) bool {
+	for _, c := range text {
+		if c != ' ' && c != '\t' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
+
+// isPlainLine reports whether text is `key: value` or `key:`.
+func isPlainLine(text []byte) bool {
+	n := keyLen(string(text))
+	if n == 0 {
+		return false
+	}
+	rest := bytes.TrimLeft(text[n:], " \t")
+	return len(rest) > 0 && rest[0] == ':' && (len(rest) == 1 || rest[1] == ' ' || rest[1] == '\t' || rest[1] == '\r')
+}
+
+// keyLen is the length of the simple key that s starts with; 0 for none.
+func keyLen(s string) int {
+	if s == "" || !isAlnum(s[0]) && s[0] != '_' {
+		return 0
+	}
+	n := 1
+	for n < len(s) && (isAlnum(s[n]) || s[n] == '_' || s[n] == '-') {
+		n++
+	}
+	return n
+}
+
+// newline is the newline style of data at the end of the line before at.
+func newline(data []byte, at int) string {
+	if i := bytes.LastIndexByte(data[:at], '\n'); i > 0 && data[i-1] == '\r' {
+		return "\r\n"
+	} else if i >= 0 {
+		return "\n"
+	}
+	if i := bytes.IndexByte(data, '\n'); i > 0 && data[i-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// Body is the text below the head; all of it when there is no head.
+func Body(data []byte) []byte {
+	d, _ := cut(data)
+	return data[d.body:]
+}
+
+// stem is the file name without folder and ".md".
+func stem(path string) string {
+	return strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".md")
+}

@@ -1,0 +1,164 @@
+package reqmeta
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"aiflow/internal/fault"
+)
+
+// Folder is all requests of a project, sorted by file name. Treat it as read
+// only.
+type Folder struct {
+	Root, Dir string // Dir is relative to Root, with slashes
+	Requests  []*Request
+
+	byID map[string]int32 // a request with that id: its index
+	dups map[string][]int32
+}
+
+// NewFolder makes a folder of requests that were parsed elsewhere (the files
+// of a git tree, say). dir is the requests folder, relative to the root.
+func NewFolder(dir string, requests []*Request) *Folder {
+	f := &Folder{Dir: dir, Requests: requests}
+	slices.SortFunc(f.Requests, func(a, b *Request) int { return cmp.Compare(a.Path, b.Path) })
+	f.index()
+	return f
+}
+
+// index finds duplicate ids and ids that differ only by case, and says so in
+// the problems of every file concerned.
+func (f *Folder) index() {
+	f.byID = make(map[string]int32, len(f.Requests))
+	folded := make(map[uint64]int32, len(f.Requests))
+	for i, r := range f.Requests {
+		if first, dup := f.byID[r.ID]; dup {
+			if f.dups == nil {
+				f.dups = map[string][]int32{}
+			}
+			if f.dups[r.ID] == nil {
+				f.dups[r.ID] = []int32{first}
+			}
+			f.dups[r.ID] = append(f.dups[r.ID], int32(i))
+			continue
+		}
+		f.byID[r.ID] = int32(i)
+		h := foldHash(r.ID)
+		if other, ok := folded[h]; !ok {
+			folded[h] = int32(i)
+		} else if o := f.Requests[other]; strings.EqualFold(o.ID, r.ID) {
+			r.warn("id_case", 0, "id", r.ID, "other", o.ID, "other_path", o.Path)
+			o.warn("id_case", 0, "id", o.ID, "other", r.ID, "other_path", r.Path)
+		}
+	}
+	for id, members := range f.dups {
+		paths := f.paths(members)
+		for _, i := range members {
+			f.Requests[i].failAs(fault.DuplicateID, "duplicate_id", "id", id, "paths", join(paths))
+		}
+	}
+}
+
+// foldHash is FNV-1a over the ASCII lower case of id.
+func foldHash(id string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := 0; i < len(id); i++ {
+		c := id[i]
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return h
+}
+
+func (f *Folder) paths(members []int32) []string {
+	paths := make([]string, len(members))
+	for k, i := range members {
+		paths[k] = f.Requests[i].Path
+	}
+	return paths
+}
+
+// unique gives the index of the one request with that id. exists tells a
+// missing id from one that several files have.
+func (f *Folder) unique(id string) (i int, ok, exists bool) {
+	n, found := f.byID[id]
+	if !found {
+		return 0, false, false
+	}
+	if len(f.dups) > 0 && f.dups[id] != nil {
+		return int(n), false, true
+	}
+	return int(n), true, true
+}
+
+// Get finds a request by id, by path (as in Path, or the bare file name), or by
+// an id prefix that only one id has. It fails with REQUEST_NOT_FOUND (fact
+// "similar" names what may be meant) or DUPLICATE_ID (fact "paths").
+func (f *Folder) Get(id string) (*Request, error) {
+	if i, ok, exists := f.unique(id); ok {
+		return f.Requests[i], nil
+	} else if exists {
+		return nil, fault.New(fault.DuplicateID, "id", id, "paths", join(f.paths(f.dups[id])))
+	}
+	path := strings.TrimPrefix(strings.TrimPrefix(id, "./"), f.Dir+"/")
+	if strings.HasSuffix(path, ".md") {
+		for _, r := range f.Requests {
+			if r.Path == f.Dir+"/"+path {
+				return r, nil
+			}
+		}
+	}
+	return f.byPrefix(id)
+}
+
+func (f *Folder) byPrefix(prefix string) (*Request, error) {
+	var found []*Request
+	for _, r := range f.Requests {
+		if prefix != "" && strings.HasPrefix(r.ID, prefix) {
+			found = append(found, r)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return nil, fault.New(fault.RequestNotFound, "id", prefix, "similar", join(f.similar(prefix, found)))
+}
+
+const maxSimilar = 5
+
+// similar gives the ids that may be meant by id, nearest first.
+func (f *Folder) similar(id string, prefixed []*Request) []string {
+	type near struct {
+		id string
+		d  int
+	}
+	var list []near
+	for _, r := range prefixed {
+		list = append(list, near{r.ID, 0})
+	}
+	want := strings.ToLower(id)
+	for _, r := range f.Requests {
+		if len(prefixed) > 0 || id == "" {
+			break
+		}
+		have := strings.ToLower(r.ID)
+		d := distance(want, have, 2)
+		if len(want) >= 3 && strings.Contains(have, want) {
+			d = min(d, 2)
+		}
+		if d <= 2 && d < len(want) {
+			list = append(list, near{r.ID, d})
+		}
+	}
+	slices.SortFunc(list, func(a, b near) int { return cmp.Or(cmp.Compare(a.d, b.d), cmp.Compare(a.id, b.id)) })
+	ids := make([]string, 0, maxSimilar)
+	for _, n := range list {
+		if len(ids) < maxSimilar && !slices.Contains(ids, n.id) {
+			ids = append(ids, n.id)
+		}
+	}
+	return ids
+}

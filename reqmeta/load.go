@@ -1,0 +1,256 @@
+package reqmeta
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"aiflow/internal/fault"
+)
+
+// readers is how many goroutines read files: more gain little (the kernel's
+// work on one folder is nearly serial), and a start-up must stay cheap.
+const readers = 2
+
+// batch is how many files a goroutine takes at a time.
+const batch = 64
+
+// firstRead is how much of a file is read at first: nearly every head fits.
+const firstRead = 4 << 10
+
+// dirEntry is one name in the requests folder.
+type dirEntry struct {
+	name string
+	kind fs.FileMode // type bits
+}
+
+// Load reads the head of every request file in root/requestsDir. Bodies are
+// not read. Nothing is cached between calls, so nothing can be stale.
+func Load(root, requestsDir string) (*Folder, error) {
+	dir := filepath.Join(root, requestsDir)
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+	}
+	defer unix.Close(fd)
+	names, err := list(fd, dir)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+	}
+	f := &Folder{Root: root, Dir: path.Clean(filepath.ToSlash(requestsDir))}
+	f.Requests = readAll(fd, dir, f.Dir, names)
+	f.index()
+	return f, nil
+}
+
+// isRequestName reports whether a file of that name is a request.
+func isRequestName(name string) bool {
+	return strings.HasSuffix(name, ".md") && name[0] != '_' && name[0] != '.' && !strings.EqualFold(name, "README.md")
+}
+
+func readAll(fd int, dir, rel string, names []dirEntry) []*Request {
+	slab := make([]Request, len(names))
+	var next atomic.Int64
+	work := func() {
+		rd := reader{fd: fd, dir: dir, rel: rel, buf: make([]byte, firstRead)}
+		for {
+			end := int(next.Add(batch))
+			for i := end - batch; i < min(end, len(names)); i++ {
+				rd.read(&slab[i], names[i])
+			}
+			if end >= len(names) {
+				return
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	if len(names) > batch {
+		for range readers - 1 {
+			wg.Go(work)
+		}
+	}
+	work()
+	wg.Wait()
+	requests := make([]*Request, len(slab))
+	for i := range slab {
+		requests[i] = &slab[i]
+	}
+	return requests
+}
+
+// reader reads files of one folder into one buffer.
+type reader struct {
+	fd       int
+	dir, rel string
+	buf      []byte
+	sc       scanner
+}
+
+func (rd *reader) read(r *Request, e dirEntry) {
+	p := rd.rel + "/" + e.name
+	r.Path, r.ID = p, p[len(rd.rel)+1:len(p)-len(".md")]
+	if !CheckID(r.ID) {
+		r.fail("bad_file_name", 0, "id", r.ID)
+	}
+	switch {
+	case e.kind == fs.ModeDir:
+		r.fail("is_directory", 0)
+	case e.kind == fs.ModeSymlink:
+		rd.readLink(r, e.name)
+	case e.kind != 0:
+		r.fail("not_regular", 0)
+	default:
+		rd.readFile(r, e.name)
+	}
+}
+
+// readFile never blocks and never follows a link, whatever the name has become
+// since the folder was listed.
+func (rd *reader) readFile(r *Request, name string) {
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(rd.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		r.fail("unreadable", 0, "cause", err.Error())
+		return
+	}
+	defer unix.Close(fd)
+	n, err := retry(func() (int, error) { return unix.Read(fd, rd.buf) })
+	if err != nil {
+		r.fail("unreadable", 0, "cause", err.Error())
+		return
+	}
+	if n < len(rd.buf) {
+		r.parse(rd.buf[:n], &rd.sc, true)
+		return
+	}
+	rd.readLong(r, name, fd)
+}
+
+// readLong goes on with a file that does not fit into the buffer: when its
+// head does, the rest is left for later, else all of it is read.
+func (rd *reader) readLong(r *Request, name string, fd int) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		r.fail("unreadable", 0, "cause", err.Error())
+		return
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		r.fail("not_regular", 0)
+		return
+	}
+	if st.Size > MaxFile {
+		r.fail("file_too_large", 0, "limit", MaxFile)
+		return
+	}
+	if d, p := cut(rd.buf); p == nil && d.body < len(rd.buf) {
+		r.parse(rd.buf, &rd.sc, true)
+		if !r.titled() {
+			r.heading, r.source = "", filepath.Join(rd.dir, name)
+		}
+		return
+	}
+	data, err := readRest(fd, rd.buf, int(st.Size))
+	if err != nil {
+		r.fail("unreadable", 0, "cause", err.Error())
+		return
+	}
+	r.parse(data, &rd.sc, true)
+}
+
+func readRest(fd int, first []byte, size int) ([]byte, error) {
+	data := append(make([]byte, 0, size+1), first...)
+	for len(data) <= MaxFile {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, len(data))
+		}
+		n, err := retry(func() (int, error) { return unix.Read(fd, data[len(data):cap(data)]) })
+		if err != nil || n == 0 {
+			return data, err
+		}
+		data = data[:len(data)+n]
+	}
+	return data, nil
+}
+
+func retry(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+// readLink follows a link that stays inside the folder.
+func (rd *reader) readLink(r *Request, name string) {
+	data, err := readInside(rd.dir, name)
+	switch {
+	case errors.Is(err, errNotRegular):
+		r.fail("not_regular", 0)
+	case errors.Is(err, errTooLarge):
+		r.fail("file_too_large", 0, "limit", MaxFile)
+	case err != nil:
+		target, _ := os.Readlink(filepath.Join(rd.dir, name))
+		r.fail("bad_link", 0, "target", target)
+	default:
+		r.parse(data, &rd.sc, true)
+	}
+}
+
+var (
+	errNotRegular = errors.New("not a regular file")
+	errTooLarge   = errors.New("file too large")
+)
+
+// readInside reads dir/name; links are followed only as long as they stay in
+// dir.
+func readInside(dir, name string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, errNotRegular
+	case st.Size() > MaxFile:
+		return nil, errTooLarge
+	}
+	return readRest(int(file.Fd()), nil, int(st.Size()))
+}
+
+// headingOf reads the heading of a file whose head was read before; "" when it
+// cannot be read any more.
+func headingOf(file string) string {
+	data, err := readInside(filepath.Dir(file), filepath.Base(file))
+	if err != nil {
+		return ""
+	}
+	return heading(Body(data))
+}
+
+// Read reads the whole file of r, body and all.
+func (f *Folder) Read(r *Request) ([]byte, error) {
+	data, err := readInside(filepath.Join(f.Root, f.Dir), path.Base(r.Path))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.RequestNotFound, "id", r.ID, "path", r.Path)
+	}
+	return data, nil
+}

@@ -1,0 +1,187 @@
+package reqmeta
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// lineStarts gives the offset of each line of head.
+func lineStarts(head string) []int {
+	starts := []int{0}
+	for i := 0; i < len(head); i++ {
+		if head[i] == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
+
+// offset turns a node's position into an offset; columns count runes.
+func offset(head string, starts []int, line, column int) int {
+	if line < 1 || line > len(starts) {
+		return -1
+	}
+	at := starts[line-1]
+	for ; column > 1; column-- {
+		if at >= len(head) {
+			return -1
+		}
+		at += runeLen(head[at])
+	}
+	return at
+}
+
+func runeLen(c byte) int {
+	switch {
+	case c < 0x80:
+		return 1
+	case c < 0xe0:
+		return 2
+	case c < 0xf0:
+		return 3
+	}
+	return 4
+}
+
+// locate finds where the value's bytes are. What it does not find (values over
+// several lines) keeps start < 0 and cannot be edited.
+func (e *entry) locate(head string, starts []int, k, v *yaml.Node) {
+	colon := colonAfter(head, offset(head, starts, k.Line, k.Column), k)
+	if colon < 0 {
+		return
+	}
+	e.colon = colon
+	if e.kind == nullValue && v.Value == "" {
+		e.start, e.end = colon, colon
+		return
+	}
+	at := offset(head, starts, v.Line, v.Column)
+	if at < colon {
+		return
+	}
+	switch {
+	case v.Kind == yaml.SequenceNode && v.Style&yaml.FlowStyle != 0:
+		e.span(at, flowEnd(head, at))
+	case v.Kind == yaml.SequenceNode:
+		e.locateBlock(head, at)
+	case v.Kind == yaml.ScalarNode:
+		e.span(at, scalarEnd(head, at, v))
+	}
+}
+
+func (e *entry) span(start, end int) {
+	if end > start {
+		e.start, e.end = start, end
+	}
+}
+
+// colonAfter gives the offset behind the colon of the key at at.
+func colonAfter(head string, at int, k *yaml.Node) int {
+	if at < 0 || at >= len(head) {
+		return -1
+	}
+	end := scalarEnd(head, at, k)
+	if end < 0 {
+		return -1
+	}
+	for end < len(head) && (head[end] == ' ' || head[end] == '\t') {
+		end++
+	}
+	if end < len(head) && head[end] == ':' {
+		return end + 1
+	}
+	return -1
+}
+
+// scalarEnd gives the offset behind a scalar that stands on one line, else -1.
+func scalarEnd(head string, at int, v *yaml.Node) int {
+	line := restOfLine(head, at)
+	switch v.Style {
+	case 0:
+		if strings.HasPrefix(line, v.Value) {
+			return at + len(v.Value)
+		}
+	case yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle:
+		if n := quoteEnd(line); n > 0 {
+			return at + n
+		}
+	}
+	return -1
+}
+
+func restOfLine(head string, at int) string {
+	line := head[at:]
+	if i := strings.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i]
+	}
+	return line
+}
+
+// quoteEnd gives the length of the quoted scalar that s starts with; 0 when it
+// does not end in s.
+func quoteEnd(s string) int {
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && s[0] == '"':
+			i++
+		case s[i] == s[0] && s[0] == '\'' && i+1 < len(s) && s[i+1] == '\'':
+			i++
+		case s[i] == s[0]:
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// flowEnd gives the offset behind a one-line flow list, else -1.
+func flowEnd(head string, at int) int {
+	line := restOfLine(head, at)
+	depth := 0
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth == 0 {
+				return at + i + 1
+			}
+		case '#':
+			return -1
+		case '"', '\'':
+			if prev := line[i-1]; prev != ' ' && prev != ',' && prev != '[' {
+				continue
+			}
+			n := quoteEnd(line[i:])
+			if n == 0 {
+				return -1
+			}
+			i += n - 1
+		}
+	}
+	return -1
+}
+
+// locateBlock finds the lines of a block list, one for each item; a list with
+// other lines in between stays unknown.
+func (e *entry) locateBlock(head string, at int) {
+	start := strings.LastIndexByte(head[:at], '\n') + 1
+	end := start
+	for n := range e.items {
+		line := strings.TrimSuffix(restOfLine(head, end), "\r")
+		indent := blanks(line)
+		if !e.items[n].scalar || !strings.HasPrefix(line[indent:], "- ") || n > 0 && indent != e.indent {
+			return
+		}
+		if s, size := one(strings.TrimLeft(line[indent+2:], " ") + " "); size == 0 || s != e.items[n].text {
+			return
+		}
+		e.indent = indent
+		if n == len(e.items)-1 {
+			e.span(start, end+len(line))
+			e.block = true
+			return
+		}
+		end += len(restOfLine(head, end)) + 1
+	}
+}

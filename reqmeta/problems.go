@@ -1,0 +1,69 @@
+package reqmeta
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"aiflow/internal/fault"
+)
+
+// problem makes one without path; the reader of the file adds it.
+func problem(level Level, kind string, line int, pairs ...any) *Problem {
+	f := fault.Facts{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f[pairs[i].(string)] = fmt.Sprint(pairs[i+1])
+	}
+	return &Problem{Level: level, Kind: kind, Code: fault.RequestInvalidFormat, Line: line, Facts: f}
+}
+
+func (r *Request) add(p *Problem) {
+	p.Path = r.Path
+	p.Facts["path"] = r.Path
+	if p.Line > 0 {
+		p.Facts["line"] = strconv.Itoa(p.Line)
+	}
+	r.Problems = append(r.Problems, *p)
+}
+
+func (r *Request) fail(kind string, line int, pairs ...any) {
+	r.add(problem(LevelError, kind, line, pairs...))
+}
+
+func (r *Request) warn(kind string, line int, pairs ...any) {
+	r.add(problem(LevelWarning, kind, line, pairs...))
+}
+
+// ProblemError is a problem as the cause of a fault.
+type ProblemError struct{ Problem Problem }
+
+func (e *ProblemError) Error() string {
+	if e.Problem.Line == 0 {
+		return e.Problem.Path + ": " + e.Problem.Kind
+	}
+	return fmt.Sprintf("%s:%d: %s", e.Problem.Path, e.Problem.Line, e.Problem.Kind)
+}
+
+// ProblemOf finds the problem that caused err.
+func ProblemOf(err error) (Problem, bool) {
+	var e *ProblemError
+	if errors.As(err, &e) {
+		return e.Problem, true
+	}
+	return Problem{}, false
+}
+
+// refuse makes the fault of an edit that p stands in the way of.
+func refuse(code fault.Code, path string, p *Problem) error {
+	r := Request{Path: path}
+	r.add(p)
+	q := r.Problems[0]
+	pairs := []any{"reason", q.Kind}
+	for k, v := range q.Facts {
+		pairs = append(pairs, k, v)
+	}
+	return fault.Wrap(&ProblemError{q}, code, pairs...)
+}
+
+func join(list []string) string { return strings.Join(list, ", ") }

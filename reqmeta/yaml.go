@@ -1,0 +1,186 @@
+package reqmeta
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adrg/frontmatter"
+	"gopkg.in/yaml.v3"
+)
+
+// fence never stands in a head that passed checkText, so that the library
+// cannot see another end of the head than our own rule.
+const fence = "\x00"
+
+var headFormat = frontmatter.NewFormat(fence, fence, yaml.Unmarshal)
+
+// readYAML reads a head that the scanner gave up on. line is the file line of
+// its first line.
+func readYAML(head string, line int) ([]entry, *Problem) {
+	if p := checkText(head, line); p != nil {
+		return nil, p
+	}
+	doc, err := unmarshal(head)
+	if err != nil {
+		return nil, syntaxProblem(err, line, strings.Count(head, "\n"))
+	}
+	if len(doc.Content) == 0 {
+		return nil, nil
+	}
+	root := doc.Content[0]
+	p := checkNodes(root, line)
+	if root.Kind != yaml.MappingNode {
+		if p == nil && root.ShortTag() != "!!null" {
+			p = problem(LevelError, "not_a_mapping", line+root.Line-1)
+		}
+		return nil, p
+	}
+	return entriesOf(root, head, line), p
+}
+
+func unmarshal(head string) (doc yaml.Node, err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			err = errYAMLPanic
+		}
+	}()
+	end := fence + "\n"
+	if head != "" && head[len(head)-1] != '\n' {
+		end = "\n" + end
+	}
+	text := io.MultiReader(strings.NewReader(fence+"\n"), strings.NewReader(head), strings.NewReader(end))
+	_, err = frontmatter.MustParse(text, &doc, headFormat)
+	return doc, err
+}
+
+var errYAMLPanic = errors.New("yaml: this text cannot be read")
+
+// checkText refuses what must not stand in a head at all.
+func checkText(head string, line int) *Problem {
+	start := 0
+	for i := 0; i < len(head); {
+		r, n := utf8.DecodeRuneInString(head[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			return problem(LevelError, "not_utf8", line)
+		case r == '\n':
+			if isMarker(head[start:i]) {
+				return problem(LevelError, "document_marker", line)
+			}
+			line, start = line+1, i+1
+		case r == '\r' && strings.HasPrefix(head[i:], "\r\n"), r == '\t':
+		case r == '\r', r == 0x85, r == 0x2028, r == 0x2029:
+			return problem(LevelError, "line_break", line, "char", codePoint(r))
+		case r < ' ', isOdd(r):
+			return problem(LevelError, "control_char", line, "char", codePoint(r))
+		}
+		i += n
+	}
+	if isMarker(head[start:]) {
+		return problem(LevelError, "document_marker", line)
+	}
+	return nil
+}
+
+func codePoint(r rune) string {
+	s := strings.ToUpper(strconv.FormatInt(int64(r), 16))
+	return "U+" + strings.Repeat("0", max(0, 4-len(s))) + s
+}
+
+// isMarker reports whether a line starts or ends a YAML document.
+func isMarker(text string) bool {
+	return (strings.HasPrefix(text, "---") || strings.HasPrefix(text, "...")) &&
+		(len(text) == 3 || strings.IndexByte(" \t\r", text[3]) >= 0)
+}
+
+// syntaxProblem takes the line out of "yaml: line 3: …", which counts from the
+// head's first line.
+func syntaxProblem(err error, line, lines int) *Problem {
+	cause := strings.TrimPrefix(err.Error(), "yaml: ")
+	n := 1
+	if rest, ok := strings.CutPrefix(cause, "line "); ok {
+		number, text, _ := strings.Cut(rest, ": ")
+		if v, err := strconv.Atoi(number); err == nil {
+			n, cause = v, text
+		}
+	}
+	return problem(LevelError, "yaml_syntax", line+min(max(n, 1), lines+1)-1, "cause", cause)
+}
+
+// checkNodes refuses anchors, aliases, merge keys, explicit tags and duplicate
+// keys, wherever they stand.
+func checkNodes(n *yaml.Node, line int) *Problem {
+	at := line + n.Line - 1
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return problem(LevelError, "alias", at, "value", n.Value)
+	case n.Anchor != "":
+		return problem(LevelError, "anchor", at, "value", n.Anchor)
+	case n.Style&yaml.TaggedStyle != 0:
+		return problem(LevelError, "tag", at, "value", n.Tag)
+	}
+	if n.Kind == yaml.MappingNode {
+		if p := checkKeys(n, line); p != nil {
+			return p
+		}
+	}
+	for _, c := range n.Content {
+		if p := checkNodes(c, line); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func checkKeys(n *yaml.Node, line int) *Problem {
+	first := make(map[string]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		at := line + k.Line - 1
+		switch {
+		case k.Kind == yaml.AliasNode:
+			return problem(LevelError, "alias", at, "value", k.Value)
+		case k.Kind != yaml.ScalarNode:
+			return problem(LevelError, "complex_key", at)
+		case k.Tag == "!!merge":
+			return problem(LevelError, "merge_key", at)
+		}
+		if f, dup := first[k.Value]; dup {
+			return problem(LevelError, "duplicate_key", at, "key", k.Value, "first", f)
+		}
+		first[k.Value] = at
+	}
+	return nil
+}
+
+func entriesOf(root *yaml.Node, head string, line int) []entry {
+	starts := lineStarts(head)
+	list := make([]entry, 0, len(root.Content)/2)
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		k, v := root.Content[i], root.Content[i+1]
+		e := entry{key: k.Value, line: line + k.Line - 1, node: v, start: -1}
+		e.fill(v, line)
+		e.locate(head, starts, k, v)
+		list = append(list, e)
+	}
+	return list
+}
+
+func (e *entry) fill(v *yaml.Node, line int) {
+	switch {
+	case v.Kind == yaml.ScalarNode && v.Tag == "!!null":
+		e.kind = nullValue
+	case v.Kind == yaml.ScalarNode:
+		e.text = v.Value
+	case v.Kind == yaml.SequenceNode:
+		e.kind = listValue
+		for _, c := range v.Content {
+			e.items = append(e.items, item{c.Value, line + c.Line - 1, c.Kind == yaml.ScalarNode, c})
+		}
+	default:
+		e.kind = otherValue
+	}
+}
