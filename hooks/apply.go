@@ -70,11 +70,11 @@ func chainHook(d Disk, suffix string, a Action) error {
 	if err := secondName(d, a.seen, a.aside.Path); err != nil {
 		return err
 	}
-	if err := write(d, suffix, a); err != nil {
+	err := write(d, suffix, a)
+	if err != nil && readFile(a.Path).same(a.seen) { // ours did not take its place
 		_ = d.Remove(a.aside.Path)
-		return err
 	}
-	return nil
+	return err
 }
 
 // secondName links where the file system can; elsewhere it copies.

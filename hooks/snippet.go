@@ -1,0 +1,66 @@
+package hooks
+
+import "strings"
+
+// Snippets lists the tools for which there is a snippet.
+func Snippets() []string { return []string{"husky", "lefthook", "pre-commit", "sh"} }
+
+// Snippet is what a user of a hook manager puts into that tool's own file to
+// have our hooks called. ok is false for a tool that is not known.
+func Snippet(tool string) (file, text string, ok bool) {
+	switch tool {
+	case "lefthook":
+		return "lefthook.yml", lefthook(), true
+	case "pre-commit":
+		return ".pre-commit-config.yaml", preCommit(), true
+	case "husky":
+		return ".husky/<hook>", perFile(), true
+	case "sh":
+		return "<hook>", perFile(), true
+	}
+	return "", "", false
+}
+
+func lefthook() string {
+	var b strings.Builder
+	for _, hook := range Names() {
+		b.WriteString(hook + ":\n  commands:\n    aiflow:\n      run: aiflow-hook " + hook + args(hook) + "\n")
+	}
+	return b.String()
+}
+
+func args(hook string) string {
+	switch hook {
+	case PostMerge, PostRewrite:
+		return " {1}"
+	case PostCheckout:
+		return " {1} {2} {3}"
+	}
+	return ""
+}
+
+func preCommit() string {
+	var b strings.Builder
+	b.WriteString("# then: pre-commit install")
+	for _, hook := range Names() {
+		b.WriteString(" -t " + hook)
+	}
+	b.WriteString("\nrepos:\n  - repo: local\n    hooks:\n")
+	for _, hook := range Names() {
+		b.WriteString("      - id: aiflow-" + hook + "\n        name: aiflow " + hook + "\n        entry: aiflow-hook " + hook + "\n" +
+			"        language: system\n        stages: [" + hook + "]\n        always_run: true\n        pass_filenames: false\n")
+	}
+	return b.String()
+}
+
+func perFile() string {
+	var b strings.Builder
+	for _, hook := range Names() {
+		tail := "|| :"
+		if hook == PreCommit {
+			tail = "|| exit $?"
+		}
+		b.WriteString("# " + hook + "\naiflow-hook " + hook + " \"$@\" " + tail + "\n")
+	}
+	return b.String()
+}
