@@ -1,0 +1,115 @@
+package runs
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+)
+
+// Dir is the directory of one run.
+type Dir struct {
+	RequestID, RunID string
+	// Root is the project, Rel the run's directory below it with slashes, Path
+	// both.
+	Root, Rel, Path string
+	// Now, when set, dates every save; without it updated_at is what the last
+	// change of the stage left.
+	Now func() time.Time
+
+	disk   atomicfile.Disk
+	suffix func() string
+	synced mark
+}
+
+// Linker is a disk that can also make hard links; with one, keeping the record
+// before the last costs no second copy.
+type Linker interface {
+	Link(from, to string) error
+}
+
+const (
+	stageFile  = "stage.json"
+	prevFile   = "stage.json.prev"
+	planFile   = "planning.json"
+	errorsFile = "errors.json"
+	reportFile = "report.md"
+
+	maxRecord = 16 << 20
+)
+
+// OpenDir names the directory of a run; it touches nothing. suffix gives each
+// temporary file its own name.
+func OpenDir(disk atomicfile.Disk, root, runsDir, requestID, runID string, suffix func() string) *Dir {
+	rel := filepath.ToSlash(filepath.Join(runsDir, requestID, runID))
+	return &Dir{
+		RequestID: requestID, RunID: runID,
+		Root: root, Rel: rel, Path: filepath.Join(root, filepath.FromSlash(rel)),
+		disk: disk, suffix: suffix,
+	}
+}
+
+// Create makes the directory, its logs and its patches.
+func (d *Dir) Create() error {
+	if !safeName(d.RequestID) || !safeName(d.RunID) {
+		return fault.New(fault.RunsDirCreateFailed, "path", d.Rel, "reason", "name")
+	}
+	for _, sub := range []string{"logs/tests", "patches"} {
+		if err := os.MkdirAll(d.file(sub), 0o755); err != nil {
+			return fault.Wrap(err, fault.RunsDirCreateFailed, "path", d.Rel)
+		}
+	}
+	return nil
+}
+
+// safeName keeps an id from leaving the runs directory.
+func safeName(id string) bool {
+	return id != "" && id != "." && id != ".." && filepath.Base(id) == id
+}
+
+func (d *Dir) file(name string) string { return filepath.Join(d.Path, filepath.FromSlash(name)) }
+
+// RelPath is a file of the run relative to the project, with slashes.
+func (d *Dir) RelPath(name string) string { return d.Rel + "/" + name }
+
+// write replaces one of the run's files.
+func (d *Dir) write(disk atomicfile.Disk, name string, data []byte) error {
+	return atomicfile.Write(disk, d.file(name), data, atomicfile.Options{Perm: 0o644, TempSuffix: d.suffix()})
+}
+
+func writeFault(err error, path string) error {
+	code := fault.StageWriteFailed
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fault.Wrap(err, code, "path", path, "reason", "disk_full")
+	}
+	return fault.Wrap(err, code, "path", path)
+}
+
+// read reads a whole regular file of bounded size without following a link and
+// without waiting on a pipe.
+func read(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() || fi.Size() > limit {
+		return nil, errors.New("not a regular file of at most " + strconv.FormatInt(limit, 10) + " bytes")
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,173 @@
+package runs
+
+import (
+	"slices"
+
+	"aiflow/internal/fault"
+)
+
+// ErrorObject is why a run or a step stands still (D34, D56).
+type ErrorObject struct {
+	Category     fault.Category    `json:"category"`
+	ReasonCode   fault.Code        `json:"reason_code"`
+	Title        string            `json:"title"`
+	Message      string            `json:"message"`
+	Summary      string            `json:"summary"`
+	Severity     fault.Severity    `json:"severity"`
+	Retryable    bool              `json:"retryable"`
+	Actions      []string          `json:"actions"`
+	RelatedPaths []string          `json:"related_paths,omitempty"`
+	Meta         map[string]string `json:"meta,omitempty"`
+}
+
+// Words gives a reason code's texts; faces pass it in.
+type Words func(code fault.Code, facts fault.Facts) (title, message string, actions []string)
+
+// NewError makes the error object of err. A code that is not in the dictionary
+// becomes UNKNOWN_ERROR and is kept in meta.original_reason_code.
+func NewError(err error, words Words) *ErrorObject {
+	code, facts := fault.CodeOf(err), fault.Facts{}
+	if f, ok := fault.As(err); ok {
+		facts = f.Facts
+	} else if err != nil {
+		facts["cause"] = err.Error()
+	}
+	return ErrorFor(code, facts, words)
+}
+
+// ErrorFor makes the error object of a code with facts.
+func ErrorFor(code fault.Code, facts fault.Facts, words Words) *ErrorObject {
+	meta := map[string]string{}
+	for k, v := range facts {
+		meta[k] = v
+	}
+	if !slices.Contains(fault.Codes(), code) {
+		meta["original_reason_code"] = string(code)
+		code = fault.UnknownError
+	}
+	info := code.Info()
+	e := &ErrorObject{
+		Category: info.Category, ReasonCode: code, Severity: info.Severity, Retryable: info.Retryable,
+		Title: string(code), Actions: []string{}, Meta: meta,
+	}
+	if words != nil {
+		e.Title, e.Message, e.Actions = words(code, facts)
+		e.Summary = e.Title
+	}
+	if path := facts["path"]; path != "" {
+		e.RelatedPaths = []string{path}
+	}
+	return e
+}
+
+// Errors is errors.json (D58): what a person needs to go on.
+type Errors struct {
+	Version       string            `json:"version"`
+	RequestID     string            `json:"request_id"`
+	RunID         string            `json:"run_id"`
+	Status        string            `json:"status"`
+	Severity      fault.Severity    `json:"severity"`
+	Category      fault.Category    `json:"category"`
+	ReasonCode    fault.Code        `json:"reason_code"`
+	Title         string            `json:"title"`
+	Message       string            `json:"message"`
+	Retryable     bool              `json:"retryable"`
+	Actions       []string          `json:"actions"`
+	Evidence      Evidence          `json:"evidence"`
+	RelatedPaths  []string          `json:"related_paths"`
+	SuggestedNext SuggestedNext     `json:"suggested_next"`
+	Meta          map[string]string `json:"meta,omitempty"`
+}
+
+// Evidence is where to look.
+type Evidence struct {
+	FailedAtStage State    `json:"failed_at_stage"`
+	FailedStepID  *string  `json:"failed_step_id"`
+	Command       *string  `json:"command"`
+	ExitCode      *int     `json:"exit_code"`
+	StderrSnippet *string  `json:"stderr_snippet"`
+	LogPaths      []string `json:"log_paths"`
+}
+
+// SuggestedNext is the button that helps most.
+type SuggestedNext struct {
+	UIAction            string `json:"ui_action"`
+	Hint                string `json:"hint"`
+	RequiresUserChange  bool   `json:"requires_user_change"`
+	Mode               Mode   `json:"mode,omitempty"`
+}
+
+const snippetLimit = 500
+
+// NewErrors makes errors.json of a stage that has an error. at is the state in
+// which it happened; the hint is the first action.
+func NewErrors(s *Stage, at State, ev Evidence) *Errors {
+	e := s.Error
+	if e == nil {
+		return nil
+	}
+	ev.FailedAtStage = at
+	ev.LogPaths = orEmpty(ev.LogPaths)
+	ev.StderrSnippet = cutSnippet(ev.StderrSnippet)
+	if p := s.Current(); p != nil && ev.FailedStepID == nil && !p.Status.Settled() {
+		ev.FailedStepID = &p.StepID
+	}
+	status := "needs_input"
+	if s.State == Failed {
+		status = "failed"
+	}
+	return &Errors{
+		Version: Version, RequestID: s.RequestID, RunID: s.RunID, Status: status,
+		Severity: e.Severity, Category: e.Category, ReasonCode: e.ReasonCode,
+		Title: e.Title, Message: e.Message, Retryable: e.Retryable, Actions: orEmpty(e.Actions),
+		Evidence: ev, RelatedPaths: orEmpty(e.RelatedPaths), SuggestedNext: suggest(s), Meta: e.Meta,
+	}
+}
+
+func cutSnippet(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	r := []rune(*s)
+	if len(r) <= snippetLimit {
+		return s
+	}
+	cut := string(r[len(r)-snippetLimit:])
+	return &cut
+}
+
+func suggest(s *Stage) SuggestedNext {
+	e := s.Error
+	n := SuggestedNext{UIAction: uiAction(e), RequiresUserChange: !e.Retryable, Mode: Recommended(e.ReasonCode)}
+	if s.State == Failed {
+		n.UIAction, n.Mode = "rerun", ""
+	}
+	if len(e.Actions) > 0 {
+		n.Hint = e.Actions[0]
+	}
+	return n
+}
+
+// uiAction is one of D58's: open_doctor, open_request, rerun, resume,
+// open_logs, open_report.
+func uiAction(e *ErrorObject) string {
+	switch {
+	case e.Category == fault.Environment, e.ReasonCode == fault.WorktreeDirty:
+		return "open_doctor"
+	case e.Category == fault.Input:
+		return "open_request"
+	case e.Category == fault.Test, e.Category == fault.Contract,
+		e.ReasonCode == fault.StepCommandFailed, e.ReasonCode == fault.GitCommitFailed:
+		return "open_logs"
+	}
+	return "resume"
+}
+
+// Agrees reports whether errors.json says the same as the stage's error.
+func (e *Errors) Agrees(s *Stage) bool {
+	o := s.Error
+	return o != nil && e.RequestID == s.RequestID && e.RunID == s.RunID &&
+		e.Category == o.Category && e.ReasonCode == o.ReasonCode && e.Severity == o.Severity &&
+		e.Retryable == o.Retryable && e.Title == o.Title && e.Message == o.Message &&
+		slices.Equal(e.Actions, orEmpty(o.Actions))
+}

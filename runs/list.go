@@ -1,0 +1,185 @@
+package runs
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sort"
+	"time"
+
+	"aiflow/internal/fault"
+)
+
+// ListRequestsWithRuns gives the names under the runs directory: the requests
+// that may have runs. It reads one directory and nothing else.
+func ListRequestsWithRuns(root, runsDir string) (map[string]bool, error) {
+	names, err := names(filepath.Join(root, runsDir))
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	all := make(map[string]bool, len(names))
+	for _, n := range names {
+		if n[0] != '.' {
+			all[n] = true
+		}
+	}
+	return all, nil
+}
+
+func names(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Wrap(err, fault.StageUnreadable, "path", dir, "reason", "io")
+	}
+	defer f.Close()
+	list, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.StageUnreadable, "path", dir, "reason", "io")
+	}
+	return list, nil
+}
+
+// ListRuns gives the run ids of a request, newest first.
+func ListRuns(root, runsDir, requestID string) ([]string, error) {
+	if !safeName(requestID) {
+		return nil, nil
+	}
+	all, err := names(filepath.Join(root, runsDir, requestID))
+	if err != nil {
+		return nil, err
+	}
+	ids := all[:0]
+	for _, n := range all {
+		if _, ok := ParseRunID(n); ok {
+			ids = append(ids, n)
+		}
+	}
+	sort.Slice(ids, func(i, j int) bool {
+		a, b := sortKey(ids[i]), sortKey(ids[j])
+		return a > b || a == b && ids[i] > ids[j]
+	})
+	return ids, nil
+}
+
+// Latest is the record of the newest run of a request that can be read, or nil
+// when there is none. A request has one run at a time and each begins after the
+// one before stood still, so the newest by name is the one that counts; D38's
+// order (running, needs input, failed, done) falls out of that.
+func Latest(root, runsDir, requestID string) (*Stage, error) {
+	ids, err := ListRuns(root, runsDir, requestID)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		d := OpenDir(nil, root, runsDir, requestID, id, nil)
+		if s, err := d.LoadStage(); err == nil {
+			return s, nil
+		}
+	}
+	return nil, nil
+}
+
+// Summary is what a list of runs shows.
+type Summary struct {
+	RequestID  string     `json:"request_id"`
+	RunID      string     `json:"run_id"`
+	State      State      `json:"state"`
+	ReasonCode fault.Code `json:"reason_code"`
+	WorkBranch string     `json:"work_branch"`
+	BaseBranch string     `json:"base_branch"`
+	StartedAt  time.Time  `json:"started_at"`
+	EndedAt    *time.Time `json:"finished_at"`
+	ReplacedBy string     `json:"replaced_by,omitempty"`
+}
+
+// Summary of a record.
+func (s *Stage) Summary() Summary {
+	return Summary{
+		RequestID: s.RequestID, RunID: s.RunID, State: s.State, ReasonCode: fault.Code(s.ReasonCode()),
+		WorkBranch: s.Git.WorkBranch, BaseBranch: s.Git.BaseBranch,
+		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy,
+	}
+}
+
+// LatestSummary is Latest for those who need only the outline: it reads the
+// same file and skips most of it.
+func LatestSummary(root, runsDir, requestID string) (Summary, bool, error) {
+	ids, err := ListRuns(root, runsDir, requestID)
+	if err != nil {
+		return Summary{}, false, err
+	}
+	for _, id := range ids {
+		if s, ok := outline(OpenDir(nil, root, runsDir, requestID, id, nil)); ok {
+			return s, true, nil
+		}
+	}
+	return Summary{}, false, nil
+}
+
+func outline(d *Dir) (Summary, bool) {
+	if s, ok := quickOutline(d); ok {
+		return s, true
+	}
+	s, err := d.LoadStage()
+	if err != nil {
+		return Summary{}, false
+	}
+	return s.Summary(), true
+}
+
+// quickOutline decodes only what a Summary needs. Anything out of the ordinary
+// is left to LoadStage.
+func quickOutline(d *Dir) (Summary, bool) {
+	data, err := d.read(stageFile)
+	if err != nil {
+		return Summary{}, false
+	}
+	var o struct {
+		Version    string     `json:"version"`
+		RequestID  string     `json:"request_id"`
+		RunID      string     `json:"run_id"`
+		State      State      `json:"state"`
+		StartedAt  time.Time  `json:"started_at"`
+		EndedAt    *time.Time `json:"ended_at"`
+		ReplacedBy string     `json:"replaced_by"`
+		Error      *struct {
+			ReasonCode fault.Code `json:"reason_code"`
+		} `json:"error"`
+		Git struct {
+			WorkBranch string `json:"work_branch"`
+			BaseBranch string `json:"base_branch"`
+		} `json:"git"`
+	}
+	if json.Unmarshal(data, &o) != nil || o.Version != Version || !o.State.known() ||
+		o.RequestID != d.RequestID || o.RunID != d.RunID {
+		return Summary{}, false
+	}
+	s := Summary{
+		RequestID: o.RequestID, RunID: o.RunID, State: o.State, WorkBranch: o.Git.WorkBranch,
+		BaseBranch: o.Git.BaseBranch, StartedAt: o.StartedAt, EndedAt: o.EndedAt, ReplacedBy: o.ReplacedBy,
+	}
+	if o.Error != nil {
+		s.ReasonCode = o.Error.ReasonCode
+	}
+	return s, true
+}
+
+// FindRun finds the request of a run id, for commands that are given only
+// that. RUN_NOT_FOUND when there is none.
+func FindRun(root, runsDir, runID string) (requestID string, err error) {
+	if _, ok := ParseRunID(runID); ok {
+		all, err := ListRequestsWithRuns(root, runsDir)
+		if err != nil {
+			return "", err
+		}
+		for id := range all {
+			if fi, err := os.Stat(filepath.Join(root, runsDir, id, runID)); err == nil && fi.IsDir() {
+				return id, nil
+			}
+		}
+	}
+	return "", fault.New(fault.RunNotFound, "run_id", runID)
+}

@@ -1,0 +1,121 @@
+package runs
+
+import (
+	"encoding/json"
+
+	"aiflow/internal/fault"
+)
+
+// LoadStage reads stage.json. When it is missing or torn and the record before
+// it is whole, that one is given with FellBack and Problem set. A record of a
+// newer version and one of another run are refused, never replaced by an older
+// one. No record at all is RUN_NOT_FOUND.
+func (d *Dir) LoadStage() (*Stage, error) {
+	s, err := d.loadStage(stageFile)
+	if err == nil {
+		return s, nil
+	}
+	if !mayFallBack(err) {
+		return nil, err
+	}
+	prev, perr := d.loadStage(prevFile)
+	if again, aerr := d.loadStage(stageFile); aerr == nil {
+		return again, nil // it was being replaced while we looked
+	}
+	if perr != nil {
+		return nil, err
+	}
+	prev.FellBack, prev.Problem = true, err
+	return prev, nil
+}
+
+func mayFallBack(err error) bool {
+	f, ok := fault.As(err)
+	if !ok {
+		return false
+	}
+	return f.Code == fault.RunNotFound || f.Code == fault.StageUnreadable && f.Facts["reason"] == "torn"
+}
+
+func (d *Dir) loadStage(name string) (*Stage, error) {
+	path := d.RelPath(name)
+	data, err := d.read(name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Decode(data)
+	if err != nil {
+		return nil, d.located(err, path)
+	}
+	if s.RequestID != d.RequestID || s.RunID != d.RunID {
+		return nil, fault.New(fault.StageUnreadable, "path", path, "reason", "foreign", "run_id", d.RunID,
+			"cause", "it is the record of "+s.RequestID+"/"+s.RunID)
+	}
+	return s, nil
+}
+
+func (d *Dir) read(name string) ([]byte, error) {
+	if !safeName(d.RequestID) || !safeName(d.RunID) {
+		return nil, d.notFound()
+	}
+	data, err := read(d.file(name), maxRecord)
+	if missing(err) {
+		return nil, d.notFound()
+	}
+	if err != nil {
+		return nil, fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(name), "reason", "io", "run_id", d.RunID)
+	}
+	return data, nil
+}
+
+func (d *Dir) notFound() error {
+	return fault.New(fault.RunNotFound, "run_id", d.RunID, "request_id", d.RequestID, "path", d.Rel)
+}
+
+func (d *Dir) located(err error, path string) error {
+	if f, ok := fault.As(err); ok {
+		f.Facts["path"], f.Facts["run_id"] = path, d.RunID
+	}
+	return err
+}
+
+// LoadPlan reads planning.json; RUN_NOT_FOUND when there is none.
+func (d *Dir) LoadPlan() (*Plan, error) {
+	p := &Plan{}
+	if err := d.loadJSON(planFile, p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// LoadErrors reads errors.json; RUN_NOT_FOUND when there is none.
+func (d *Dir) LoadErrors() (*Errors, error) {
+	e := &Errors{}
+	if err := d.loadJSON(errorsFile, e); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func (d *Dir) loadJSON(name string, v any) error {
+	data, err := d.read(name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(name), "reason", "torn", "run_id", d.RunID)
+	}
+	return nil
+}
+
+// LoadReport reads report.md; "" when there is none.
+func (d *Dir) LoadReport() (string, error) {
+	data, err := read(d.file(reportFile), maxRecord)
+	if missing(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(reportFile), "reason", "io")
+	}
+	return string(data), nil
+}

@@ -1,0 +1,92 @@
+package runs
+
+import (
+	"fmt"
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kinds of logs.
+const (
+	LogRunner      = "runner"
+	LogStep        = "step"
+	LogPlanner     = "planner"
+	LogImplementer = "implementer"
+	LogQA          = "qa"
+	LogUnit        = "unit"
+	LogE2E         = "e2e"
+	LogStatic      = "static"
+	LogDoctor      = "doctor"
+)
+
+// LogName is the log's path inside the run: logs/runner.log, logs/step-<n>.log,
+// logs/<role>.<step>.attempt<n>.log, logs/tests/<kind>.<step>.attempt<n>.log.
+// step is a step id; for LogStep its number is used.
+func LogName(kind, step string, attempt int) string {
+	switch kind {
+	case LogRunner:
+		return "logs/runner.log"
+	case LogDoctor:
+		return "logs/doctor.json"
+	case LogStep:
+		return fmt.Sprintf("logs/step-%d.log", stepNumber(step))
+	case LogUnit, LogE2E, LogStatic:
+		return fmt.Sprintf("logs/tests/%s.%s.attempt%d.log", kind, step, attempt)
+	}
+	if step == "" {
+		return fmt.Sprintf("logs/%s.attempt%d.log", kind, attempt)
+	}
+	return fmt.Sprintf("logs/%s.%s.attempt%d.log", kind, step, attempt)
+}
+
+func stepNumber(step string) int {
+	n := 0
+	_, _ = fmt.Sscanf(step, "S%d", &n)
+	return n
+}
+
+// PatchName is the patch's path inside the run; attempt 0 is the step's own.
+func PatchName(stepID string, attempt int) string {
+	if attempt == 0 {
+		return "patches/" + stepID + ".patch"
+	}
+	return fmt.Sprintf("patches/%s.attempt%d.patch", stepID, attempt)
+}
+
+// LogPath is the log's file on disk; see LogName. RelPath(LogName(…)) is what
+// goes into records.
+func (d *Dir) LogPath(kind, step string, attempt int) string {
+	return d.file(LogName(kind, step, attempt))
+}
+
+// AppendLog adds to a log. Logs are not synced: losing the end of one in a
+// power cut harms nothing.
+func (d *Dir) AppendLog(kind, step string, attempt int, data []byte) error {
+	f, err := d.OpenLog(kind, step, attempt)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return writeFault(err, d.RelPath(LogName(kind, step, attempt)))
+	}
+	return nil
+}
+
+// OpenLog opens a log to add to it.
+func (d *Dir) OpenLog(kind, step string, attempt int) (*os.File, error) {
+	name := LogName(kind, step, attempt)
+	if err := os.MkdirAll(d.file(path.Dir(name)), 0o755); err != nil {
+		return nil, writeFault(err, d.RelPath(name))
+	}
+	f, err := os.OpenFile(d.file(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return nil, writeFault(err, d.RelPath(name))
+	}
+	return f, nil
+}

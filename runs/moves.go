@@ -1,0 +1,77 @@
+package runs
+
+import (
+	"slices"
+	"time"
+
+	"aiflow/internal/fault"
+)
+
+// Moves is the table of allowed moves. A state that is not ended may also stay
+// where it is (an interrupted run goes on).
+func Moves() map[State][]State {
+	return map[State][]State{
+		Init:         {Planning, NeedsInput, Failed},
+		Planning:     {Implementing, NeedsInput, Failed},
+		Implementing: {Testing, Reporting, NeedsInput, Failed},
+		Testing:      {Implementing, Reporting, NeedsInput, Failed},
+		Reporting:    {Implementing, Done, NeedsInput, Failed},
+		Done:         {},
+		NeedsInput:   {Planning, Implementing, Testing, Reporting, NeedsInput, Failed},
+		Failed:       {Planning, Implementing, Testing, Reporting},
+	}
+}
+
+// CanMove reports whether a run may go from one state to the other.
+func CanMove(from, to State) bool {
+	return from == to && !from.Ended() || slices.Contains(Moves()[from], to)
+}
+
+// Move goes to another state. A move that the table does not know is
+// INTERNAL_ERROR and changes nothing. Leaving an ended state clears the end
+// time and the error.
+func (s *Stage) Move(to State, now time.Time) error {
+	if !CanMove(s.State, to) {
+		return fault.New(fault.InternalError, "reason", "illegal_move", "from", s.State, "to", to,
+			"run_id", s.RunID, "cause", "illegal move "+string(s.State)+" -> "+string(to))
+	}
+	if s.State.Ended() && !to.Ended() {
+		s.Error = nil
+	}
+	s.EndedAt = nil
+	if to.Ended() {
+		s.EndedAt = &now
+	}
+	s.State = to
+	s.touch(now)
+	return nil
+}
+
+func (s *Stage) touch(now time.Time) {
+	s.UpdatedAt = now
+	s.Progress.Percent = s.percent()
+}
+
+// percent follows D22's guide: planning from 15, steps from 30 to 96.
+func (s *Stage) percent() int {
+	switch s.State {
+	case Init:
+		return 0
+	case Planning:
+		return 15
+	case Reporting:
+		return 96
+	case Done:
+		return 100
+	}
+	if len(s.Steps) == 0 {
+		return 15
+	}
+	settled := 0
+	for _, p := range s.Steps {
+		if p.Status.Settled() {
+			settled++
+		}
+	}
+	return 30 + 66*settled/len(s.Steps)
+}

@@ -1,0 +1,176 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+)
+
+// SaveStage replaces stage.json and keeps the one before it as
+// stage.json.prev. seq grows by one with each save. On failure the old record
+// stays and the stage is as before.
+//
+// The file is always synced, so that no record is torn. The directory is
+// synced when something has happened that must not be forgotten: a first
+// record, another state, a step or a commit done. Between those a power cut
+// may bring back the record before.
+func (d *Dir) SaveStage(s *Stage) error {
+	if err := d.belongs(s); err != nil {
+		return err
+	}
+	if err := s.Check(nil); err != nil {
+		return err
+	}
+	before := s.UpdatedAt
+	if d.Now != nil {
+		s.UpdatedAt = d.Now()
+	}
+	s.Seq++
+	if err := d.replaceStage(s); err != nil {
+		s.Seq--
+		s.UpdatedAt = before
+		return writeFault(err, d.RelPath(stageFile))
+	}
+	s.FellBack, s.Problem = false, nil
+	return nil
+}
+
+func (d *Dir) belongs(s *Stage) error {
+	if s.RequestID == d.RequestID && s.RunID == d.RunID {
+		return nil
+	}
+	return fault.New(fault.InternalError, "reason", "foreign_record", "run_id", s.RunID, "path", d.Rel,
+		"cause", "the record of "+s.RequestID+"/"+s.RunID+" does not belong into "+d.Rel)
+}
+
+func (d *Dir) replaceStage(s *Stage) error {
+	data, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	if !s.FellBack {
+		if err := d.keepPrev(); err != nil {
+			return err
+		}
+	}
+	now := markOf(s)
+	disk := d.disk
+	if now == d.synced {
+		disk = noDirSync{disk}
+	}
+	if err := d.write(disk, stageFile, data); err != nil {
+		return err
+	}
+	d.synced = now
+	return nil
+}
+
+// keepPrev gives the present stage.json a second name. It is a link to a whole
+// file, so it is whole itself; where links cannot be made it is a copy.
+func (d *Dir) keepPrev() error {
+	tmp := d.file("." + prevFile + atomicfile.TempMark + d.suffix())
+	if l, ok := d.disk.(Linker); ok {
+		err := l.Link(d.file(stageFile), tmp)
+		if missing(err) {
+			return nil
+		}
+		if err == nil {
+			return d.moveTo(tmp, d.file(prevFile))
+		}
+	}
+	old, err := read(d.file(stageFile), maxRecord)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.write(noDirSync{d.disk}, prevFile, old)
+}
+
+// moveTo renames tmp. Renaming one name of a file to another of the same file
+// does nothing at all, so what is left of tmp is removed.
+func (d *Dir) moveTo(tmp, to string) error {
+	err := d.disk.Rename(tmp, to)
+	if _, serr := os.Lstat(tmp); serr == nil {
+		_ = d.disk.Remove(tmp)
+	}
+	return err
+}
+
+// mark is what must not be forgotten.
+type mark struct {
+	set     bool
+	state   State
+	settled int
+	commits int
+	agent   bool
+}
+
+func markOf(s *Stage) mark {
+	m := mark{set: true, state: s.State, commits: len(s.Git.Commits), agent: s.Agent != nil}
+	for i := range s.Steps {
+		if s.Steps[i].Status.Settled() {
+			m.settled++
+		}
+	}
+	return m
+}
+
+type noDirSync struct{ atomicfile.Disk }
+
+func (noDirSync) SyncDir(string) error { return nil }
+
+// SavePlan writes planning.json.
+func (d *Dir) SavePlan(p *Plan) error { return d.saveJSON(planFile, p) }
+
+// SaveErrors writes errors.json. It must say the same as the stage's error.
+func (d *Dir) SaveErrors(e *Errors) error { return d.saveJSON(errorsFile, e) }
+
+// RemoveErrors removes errors.json; a run that goes on or is done has none.
+func (d *Dir) RemoveErrors() error {
+	if err := d.disk.Remove(d.file(errorsFile)); err != nil && !missing(err) {
+		return writeFault(err, d.RelPath(errorsFile))
+	}
+	return nil
+}
+
+func (d *Dir) saveJSON(name string, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	if err == nil {
+		err = d.write(d.disk, name, b.Bytes())
+	}
+	if err != nil {
+		return writeFault(err, d.RelPath(name))
+	}
+	return nil
+}
+
+// SaveReport writes report.md.
+func (d *Dir) SaveReport(text string) error {
+	if err := d.write(noDirSync{d.disk}, reportFile, []byte(text)); err != nil {
+		return writeFault(err, d.RelPath(reportFile))
+	}
+	return nil
+}
+
+// SavePatch writes patches/<step>.patch, and gives its path relative to the
+// project. attempt > 0 is the patch of a failed attempt:
+// patches/<step>.attempt<n>.patch.
+func (d *Dir) SavePatch(stepID string, attempt int, patch []byte) (string, error) {
+	name := PatchName(stepID, attempt)
+	if err := os.MkdirAll(d.file("patches"), 0o755); err != nil {
+		return "", writeFault(err, d.RelPath(name))
+	}
+	if err := d.write(d.disk, name, patch); err != nil {
+		return "", writeFault(err, d.RelPath(name))
+	}
+	return d.RelPath(name), nil
+}

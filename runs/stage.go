@@ -1,0 +1,289 @@
+package runs
+
+import (
+	"slices"
+	"time"
+)
+
+// Stage is stage.json: where a run stands (D34, D56). Fields that we do not
+// know are kept when it is written again.
+type Stage struct {
+	Version          string       `json:"version"`
+	RequestID        string       `json:"request_id"`
+	RunID            string       `json:"run_id"`
+	Title            string       `json:"title"`
+	State            State        `json:"state"`
+	CurrentStepIndex int          `json:"current_step_index"`
+	CurrentStepID    string       `json:"current_step_id"`
+	StartedAt        time.Time    `json:"started_at"`
+	UpdatedAt        time.Time    `json:"updated_at"`
+	EndedAt          *time.Time   `json:"ended_at,omitempty"`
+	Attempts         Attempts     `json:"attempts"`
+	Error            *ErrorObject `json:"error"`
+	History          []Event      `json:"history"`
+	Progress         Progress     `json:"progress"`
+	Steps            []Step       `json:"steps"`
+	Locks            Locks        `json:"locks"`
+	Git              Git          `json:"git"`
+	Artifacts        Artifacts    `json:"artifacts"`
+	Counters         Counters     `json:"counters"`
+	Signals          Signals      `json:"signals"`
+	Agent            *Agent       `json:"agent,omitempty"`
+	Replaces         string       `json:"replaces,omitempty"`
+	ReplacedBy       string       `json:"replaced_by,omitempty"`
+	Seq              int          `json:"seq"`
+
+	// FellBack says that stage.json was missing or torn and that this is the
+	// record before it; Problem says what was wrong.
+	FellBack bool  `json:"-"`
+	Problem  error `json:"-"`
+
+	unknown map[string]any
+}
+
+// Attempts counts how often each role was asked (D34).
+type Attempts struct {
+	Planning int                     `json:"planning"`
+	Steps    map[string]StepAttempts `json:"steps"`
+}
+
+// StepAttempts counts the tries of one step.
+type StepAttempts struct {
+	Implementer int `json:"implementer"`
+	QA          int `json:"qa"`
+	Tests       int `json:"tests"`
+}
+
+// Event is one line of the history.
+type Event struct {
+	At         time.Time         `json:"at"`
+	Event      string            `json:"event"`
+	StepID     string            `json:"step_id,omitempty"`
+	ReasonCode string            `json:"reason_code,omitempty"`
+	Detail     map[string]string `json:"detail,omitempty"`
+}
+
+// Progress is for people: how far, and what now.
+type Progress struct {
+	Percent int    `json:"percent"`
+	Message string `json:"message"`
+}
+
+// Step is one step of the run (D56).
+type Step struct {
+	StepID    string       `json:"step_id"`
+	Title     string       `json:"title"`
+	Role      string       `json:"role"`
+	Status    Status       `json:"status"`
+	StartedAt *time.Time   `json:"started_at"`
+	EndedAt   *time.Time   `json:"ended_at"`
+	Attempt   int          `json:"attempt"`
+	Summary   string       `json:"summary"`
+	Logs      []string     `json:"logs"`
+	PatchPath *string      `json:"patch_path"`
+	DiffStat  DiffStat     `json:"diff_stat"`
+	Tree      string       `json:"tree,omitempty"` // git tree of the workspace when its tests began, or as it was left
+	Test      StepTests    `json:"test"`
+	Error     *ErrorObject `json:"error"`
+}
+
+// DiffStat is the size of a step's change.
+type DiffStat struct {
+	FilesChanged int  `json:"files_changed"`
+	LinesAdded   int  `json:"lines_added"`
+	LinesDeleted int  `json:"lines_deleted"`
+	TooLarge     bool `json:"too_large"`
+}
+
+// StepTests are the three kinds of tests of a step.
+type StepTests struct {
+	Unit   TestResult `json:"unit"`
+	E2E    TestResult `json:"e2e"`
+	Static TestResult `json:"static"`
+}
+
+// TestResult is how one test command went.
+type TestResult struct {
+	Status        TestStatus `json:"status"`
+	Command       *string    `json:"command"`
+	LogPath       *string    `json:"log_path"`
+	DurationMS    *int64     `json:"duration_ms"`
+	FailedSummary *string    `json:"failed_summary"`
+}
+
+// Locks are the locks that the run holds, for those who look into the record.
+type Locks struct {
+	Request *Lock `json:"request_lock"`
+	Queue   *Lock `json:"queue_lock"`
+}
+
+// Lock is one lock as the run saw it.
+type Lock struct {
+	Path       string     `json:"path"`
+	Held       bool       `json:"held"`
+	AcquiredAt *time.Time `json:"acquired_at"`
+	TTLSec     int        `json:"ttl_sec"`
+	Holder     *Holder    `json:"holder,omitempty"`
+}
+
+// Holder is the process that holds a lock.
+type Holder struct {
+	PID      int    `json:"pid"`
+	Host     string `json:"host,omitempty"`
+	Hostname string `json:"hostname,omitempty"`
+}
+
+// Git is what the run did in the repository.
+type Git struct {
+	BaseBranch string   `json:"base_branch"`
+	BaseCommit string   `json:"base_commit"`
+	WorkBranch string   `json:"work_branch"`
+	Workspace  string   `json:"workspace"`
+	Commits    []Commit `json:"commits"`
+}
+
+// Commit is one commit of the run; the last one of a finished run has the
+// step id "record".
+type Commit struct {
+	StepID  string `json:"step_id"`
+	Hash    string `json:"hash"`
+	Subject string `json:"subject"`
+}
+
+// RecordStep is the step id of the commit that records the outcome.
+const RecordStep = "record"
+
+// Artifacts are the files of the run, relative to the repository.
+type Artifacts struct {
+	RequestPath string `json:"request_path,omitempty"`
+	// RequestRunning is the SHA-256 of the request file as the run left it in
+	// the checkout (status running); while it still is that, the earlier bytes
+	// can come back whole.
+	RequestRunning string   `json:"request_running_sha256,omitempty"`
+	PlanningJSON   string   `json:"planning_json,omitempty"`
+	ReportMD       string   `json:"report_md,omitempty"`
+	ErrorsJSON     *string  `json:"errors_json"`
+	Patches        []string `json:"patches"`
+	LogsDir        string   `json:"logs_dir,omitempty"`
+	CompareURL     *string  `json:"compare_url"`
+}
+
+// Counters are D56's counts over the whole run.
+type Counters struct {
+	PlannerCalls     int `json:"planner_calls"`
+	ImplementerCalls int `json:"implementer_calls"`
+	QACalls          int `json:"qa_calls"`
+	UnitRuns         int `json:"unit_runs"`
+	E2ERuns          int `json:"e2e_runs"`
+	StaticRuns       int `json:"static_runs"`
+	AutofixCycles    int `json:"autofix_cycles"`
+	Retries          int `json:"retries"`
+}
+
+// Signals are what others ask of the run.
+type Signals struct {
+	StopRequested   bool    `json:"stop_requested"`
+	ResumeRequested bool    `json:"resume_requested"`
+	Notes           *string `json:"notes"`
+}
+
+// Agent is the process group that works for the run right now. Whoever resumes
+// the run ends it first if it still lives.
+type Agent struct {
+	PID      int    `json:"pid"`
+	PIDStart uint64 `json:"pid_start"`
+	BootID   string `json:"boot_id"`
+}
+
+// NewStage begins a record.
+func NewStage(requestID, runID, title string, now time.Time) *Stage {
+	s := &Stage{
+		Version:   Version,
+		RequestID: requestID,
+		RunID:     runID,
+		Title:     title,
+		State:     Init,
+		StartedAt: now,
+		UpdatedAt: now,
+	}
+	s.fillIn()
+	s.AddEvent(now, EventStarted, "", "")
+	return s
+}
+
+// fillIn makes empty lists out of missing ones, so that the JSON says [] and
+// {} and nobody has to ask.
+func (s *Stage) fillIn() {
+	if s.Attempts.Steps == nil {
+		s.Attempts.Steps = map[string]StepAttempts{}
+	}
+	s.History = orEmpty(s.History)
+	s.Steps = orEmpty(s.Steps)
+	s.Git.Commits = orEmpty(s.Git.Commits)
+	s.Artifacts.Patches = orEmpty(s.Artifacts.Patches)
+	for i := range s.Steps {
+		s.Steps[i].fillIn()
+	}
+}
+
+func (p *Step) fillIn() {
+	p.Logs = orEmpty(p.Logs)
+	for _, t := range []*TestResult{&p.Test.Unit, &p.Test.E2E, &p.Test.Static} {
+		if t.Status == "" {
+			t.Status = TestNotRun
+		}
+	}
+	if p.Status == "" {
+		p.Status = StepPending
+	}
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Step finds a step by its id; nil when there is none.
+func (s *Stage) Step(id string) *Step {
+	if i := s.index(id); i >= 0 {
+		return &s.Steps[i]
+	}
+	return nil
+}
+
+// Current is the step that the run is at; nil before there is one.
+func (s *Stage) Current() *Step { return s.Step(s.CurrentStepID) }
+
+func (s *Stage) index(id string) int {
+	for i := range s.Steps {
+		if s.Steps[i].StepID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// ReasonCode is why the run stands still, or "".
+func (s *Stage) ReasonCode() string {
+	if s.Error == nil {
+		return ""
+	}
+	return string(s.Error.ReasonCode)
+}
+
+// HasEvent reports whether the history has such a line.
+func (s *Stage) HasEvent(event string) bool {
+	return slices.ContainsFunc(s.History, func(e Event) bool { return e.Event == event })
+}
+
+// HasCommit reports whether the record names a commit of this step.
+func (s *Stage) HasCommit(stepID string) bool {
+	for _, c := range s.Git.Commits {
+		if c.StepID == stepID {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,149 @@
+package runs
+
+import (
+	"time"
+
+	"aiflow/internal/fault"
+)
+
+// AddEvent writes a line of history and gives it, so that a detail can be
+// added.
+func (s *Stage) AddEvent(now time.Time, event, stepID string, code fault.Code) *Event {
+	s.History = append(s.History, Event{At: now, Event: event, StepID: stepID, ReasonCode: string(code)})
+	s.touch(now)
+	return &s.History[len(s.History)-1]
+}
+
+// SetPlan takes over the steps of p, all of them pending.
+func (s *Stage) SetPlan(p *Plan, now time.Time) {
+	s.Steps = make([]Step, 0, len(p.Steps))
+	for _, ps := range p.Steps {
+		step := Step{StepID: ps.StepID, Title: ps.Title, Role: ps.Role, Status: StepPending}
+		step.fillIn()
+		s.Steps = append(s.Steps, step)
+	}
+	s.CurrentStepIndex, s.CurrentStepID = 0, ""
+	s.AddEvent(now, EventPlanned, "", "")
+}
+
+// Begin starts a new attempt of a step.
+func (s *Stage) Begin(now time.Time, stepID string) (*Step, error) {
+	p, err := s.enter(now, stepID)
+	if err != nil {
+		return nil, err
+	}
+	p.Attempt++
+	p.Test = StepTests{}
+	p.DiffStat = DiffStat{}
+	p.fillIn()
+	if p.Attempt > 1 {
+		s.Counters.Retries++
+	}
+	s.AddEvent(now, EventStepStart, stepID, "")
+	return p, nil
+}
+
+// Continue goes on with the attempt of a step that was stopped (its tests, its
+// commit).
+func (s *Stage) Continue(now time.Time, stepID string) (*Step, error) {
+	p, err := s.enter(now, stepID)
+	if err != nil {
+		return nil, err
+	}
+	if p.Attempt == 0 {
+		p.Attempt = 1
+	}
+	return p, nil
+}
+
+func (s *Stage) enter(now time.Time, stepID string) (*Step, error) {
+	i := s.index(stepID)
+	if i < 0 {
+		return nil, fault.New(fault.InternalError, "reason", "unknown_step", "value", stepID, "run_id", s.RunID)
+	}
+	p := &s.Steps[i]
+	s.CurrentStepIndex, s.CurrentStepID = i, stepID
+	p.Status, p.Error, p.EndedAt = StepRunning, nil, nil
+	if p.StartedAt == nil {
+		p.StartedAt = &now
+	}
+	s.touch(now)
+	return p, nil
+}
+
+// Finish ends the current step as done.
+func (s *Stage) Finish(now time.Time, summary string) error {
+	p := s.Current()
+	if p == nil || p.Status != StepRunning {
+		return fault.New(fault.InternalError, "reason", "no_step_to_finish", "value", s.CurrentStepID, "run_id", s.RunID)
+	}
+	p.Status, p.EndedAt, p.Error, p.Summary = StepDone, &now, nil, summary
+	s.AddEvent(now, EventStepDone, p.StepID, "")
+	return nil
+}
+
+// Fail ends the run for a reason: NEEDS_INPUT or FAILED as OutcomeOf says. The
+// running step ends with it.
+func (s *Stage) Fail(now time.Time, e *ErrorObject) error {
+	to := OutcomeOf(e.ReasonCode)
+	if err := s.Move(to, now); err != nil {
+		return err
+	}
+	s.Error = e
+	stepID := ""
+	if p := s.Current(); p != nil && !p.Status.Settled() {
+		stepID = p.StepID
+		p.Status, p.EndedAt, p.Error = Status(to), &now, e
+	}
+	s.AddEvent(now, string(to), stepID, e.ReasonCode)
+	return nil
+}
+
+// Complete ends the run as done.
+func (s *Stage) Complete(now time.Time) error {
+	for i := range s.Steps {
+		if !s.Steps[i].Status.Settled() {
+			return fault.New(fault.InternalError, "reason", "step_not_done", "value", s.Steps[i].StepID, "run_id", s.RunID)
+		}
+	}
+	if err := s.Move(Done, now); err != nil {
+		return err
+	}
+	s.Error = nil
+	s.AddEvent(now, EventDone, "", "")
+	return nil
+}
+
+// Check says what would make the record contradict itself or the plan; it is
+// asked before every save.
+func (s *Stage) Check(p *Plan) error {
+	switch {
+	case s.RequestID == "" || s.RunID == "":
+		return s.broken("no_id")
+	case !s.State.known():
+		return s.broken("unknown_state")
+	case s.State.Ended() != (s.EndedAt != nil):
+		return s.broken("ended_at")
+	case s.CurrentStepIndex < 0 || len(s.Steps) > 0 && s.CurrentStepIndex >= len(s.Steps):
+		return s.broken("current_step_index")
+	case p != nil && !s.follows(p):
+		return s.broken("steps_differ_from_plan")
+	}
+	return nil
+}
+
+func (s *Stage) follows(p *Plan) bool {
+	if len(s.Steps) != len(p.Steps) {
+		return false
+	}
+	for i := range p.Steps {
+		if s.Steps[i].StepID != p.Steps[i].StepID {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Stage) broken(reason string) error {
+	return fault.New(fault.InternalError, "reason", reason, "run_id", s.RunID, "cause", "record of "+s.RunID+": "+reason)
+}
