@@ -57,6 +57,8 @@ const (
 	DoctorFailed        Code = "DOCTOR_FAILED"
 	WorkspaceFailed     Code = "WORKSPACE_FAILED"
 	BinaryNotFound      Code = "BINARY_NOT_FOUND"
+	QueueNotAvailable   Code = "QUEUE_NOT_AVAILABLE"
+	QueueNotReady       Code = "QUEUE_NOT_READY"
 	HookRefused         Code = "HOOK_REFUSED"
 )
 
@@ -79,6 +81,8 @@ const (
 	NeedsClarification    Code = "NEEDS_CLARIFICATION"
 	NothingToDo           Code = "NOTHING_TO_DO"
 	Conflict              Code = "CONFLICT"
+	TaskNotFound          Code = "TASK_NOT_FOUND"
+	TaskFinished          Code = "TASK_FINISHED"
 )
 
 // Contract: what a model answered.
@@ -185,9 +189,9 @@ func (c Code) Info() Info {
 		return Info{Category: Environment, Severity: Minor, Exit: 3, HTTP: 409}
 	case WorktreeDirty:
 		return Info{Category: Git, Severity: Blocker, Exit: 3, HTTP: 409}
-	case RequestNotFound, RunNotFound:
+	case RequestNotFound, RunNotFound, TaskNotFound:
 		return input(404)
-	case RequestExists, Conflict, DuplicateID:
+	case RequestExists, Conflict, DuplicateID, TaskFinished:
 		return input(409)
 	case UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, InvalidRequest, DependsCycle, ACTooFew,
@@ -233,7 +237,7 @@ func Codes() []Code {
 		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, BinaryNotFound, HookRefused,
 		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RunNotFound,
-		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict,
+		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict, TaskNotFound, TaskFinished,
 		JSONParseError, JSONSchemaInvalid,
 		RunInProgress, QueueInProgress, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
 		LockNotYours, LockUnreadable, ProcessCrashed, AgentTimeout, StepCommandFailed, StepTooLarge,
