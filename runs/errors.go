@@ -91,9 +91,9 @@ type Evidence struct {
 
 // SuggestedNext is the button that helps most.
 type SuggestedNext struct {
-	UIAction            string `json:"ui_action"`
-	Hint                string `json:"hint"`
-	RequiresUserChange  bool   `json:"requires_user_change"`
+	UIAction           string `json:"ui_action"`
+	Hint               string `json:"hint"`
+	RequiresUserChange bool   `json:"requires_user_change"`
 	Mode               Mode   `json:"mode,omitempty"`
 }
 

@@ -174,9 +174,9 @@ type Finding struct {
 var stepIDRE = regexp.MustCompile(`^S[0-9]{2,3}$`)
 
 const (
-	minCriteria    = 3
-	usualFiles     = 10
-	usualSteps     = 10
+	minCriteria      = 3
+	usualFiles       = 10
+	usualSteps       = 10
 	usualAssumptions = 8
 )
 

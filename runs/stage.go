@@ -82,7 +82,10 @@ type Step struct {
 	Logs      []string     `json:"logs"`
 	PatchPath *string      `json:"patch_path"`
 	DiffStat  DiffStat     `json:"diff_stat"`
-	Tree      string       `json:"tree,omitempty"` // git tree of the workspace when its tests began, or as it was left
+	// Tree is the workspace's content when its tests began, AttemptTree that of
+	// the last attempt that was kept (git tree ids).
+	Tree        string `json:"tree,omitempty"`
+	AttemptTree string `json:"attempt_tree,omitempty"`
 	Test      StepTests    `json:"test"`
 	Error     *ErrorObject `json:"error"`
 }

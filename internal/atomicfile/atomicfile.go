@@ -48,6 +48,10 @@ func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 // Remove is unlink(2).
 func (OS) Remove(path string) error { return os.Remove(path) }
 
+// Link is link(2). It is no part of Disk: whoever wants it asks whether a disk
+// can, and has another way.
+func (OS) Link(from, to string) error { return os.Link(from, to) }
+
 // SyncDir makes a rename in dir durable. File systems that cannot sync a
 // directory (EINVAL, ENOTSUP) are not an error.
 func (OS) SyncDir(dir string) error {
