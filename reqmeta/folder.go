@@ -14,8 +14,9 @@ type Folder struct {
 	Root, Dir string // Dir is relative to Root, with slashes
 	Requests  []*Request
 
-	byID map[string]int32 // a request with that id: its index
-	dups map[string][]int32
+	byHash map[uint64]int32   // by the hash of the lower-case id: the last such request
+	before []int32            // by index: the one before it with the same hash, or -1
+	dups   map[string][]int32 // ids that several files have: their indexes
 }
 
 // NewFolder makes a folder of requests that were parsed elsewhere (the files
@@ -30,34 +31,61 @@ func NewFolder(dir string, requests []*Request) *Folder {
 // index finds duplicate ids and ids that differ only by case, and says so in
 // the problems of every file concerned.
 func (f *Folder) index() {
-	f.byID = make(map[string]int32, len(f.Requests))
-	folded := make(map[uint64]int32, len(f.Requests))
+	f.byHash = make(map[uint64]int32, len(f.Requests))
+	f.before = make([]int32, len(f.Requests))
 	for i, r := range f.Requests {
-		if first, dup := f.byID[r.ID]; dup {
-			if f.dups == nil {
-				f.dups = map[string][]int32{}
-			}
-			if f.dups[r.ID] == nil {
-				f.dups[r.ID] = []int32{first}
-			}
-			f.dups[r.ID] = append(f.dups[r.ID], int32(i))
-			continue
-		}
-		f.byID[r.ID] = int32(i)
 		h := foldHash(r.ID)
-		if other, ok := folded[h]; !ok {
-			folded[h] = int32(i)
-		} else if o := f.Requests[other]; strings.EqualFold(o.ID, r.ID) {
-			r.warn("id_case", 0, "id", r.ID, "other", o.ID, "other_path", o.Path)
-			o.warn("id_case", 0, "id", o.ID, "other", r.ID, "other_path", r.Path)
+		other, ok := f.byHash[h]
+		if !ok {
+			other = -1
+		}
+		f.before[i] = other
+		f.byHash[h] = int32(i)
+		if other >= 0 {
+			f.compare(i, other)
 		}
 	}
 	for id, members := range f.dups {
-		paths := f.paths(members)
+		slices.Sort(members)
+		paths := join(f.paths(members))
 		for _, i := range members {
-			f.Requests[i].failAs(fault.DuplicateID, "duplicate_id", "id", id, "paths", join(paths))
+			f.Requests[i].failAs(fault.DuplicateID, "duplicate_id", "id", id, "paths", paths)
 		}
 	}
+}
+
+// compare looks at an id beside the one before it with the same hash.
+func (f *Folder) compare(i int, other int32) {
+	r := f.Requests[i]
+	o := f.Requests[other]
+	if first := f.before[other]; o.ID != r.ID && first >= 0 && f.lookup(r.ID, first) >= 0 {
+		o = f.Requests[f.lookup(r.ID, first)]
+	}
+	switch {
+	case o.ID == r.ID:
+		f.addDup(r.ID, int32(i))
+	case strings.EqualFold(o.ID, r.ID):
+		r.warn("id_case", 0, "id", r.ID, "other", o.ID, "other_path", o.Path)
+		o.warn("id_case", 0, "id", o.ID, "other", r.ID, "other_path", r.Path)
+	}
+}
+
+func (f *Folder) addDup(id string, i int32) {
+	if f.dups == nil {
+		f.dups = map[string][]int32{}
+	}
+	if f.dups[id] == nil {
+		f.dups[id] = []int32{f.lookup(id, f.before[i])}
+	}
+	f.dups[id] = append(f.dups[id], i)
+}
+
+// lookup follows the chain from index i to a request with that id; -1 for none.
+func (f *Folder) lookup(id string, i int32) int32 {
+	for i >= 0 && f.Requests[i].ID != id {
+		i = f.before[i]
+	}
+	return i
 }
 
 // foldHash is FNV-1a over the ASCII lower case of id.
@@ -84,8 +112,11 @@ func (f *Folder) paths(members []int32) []string {
 // unique gives the index of the one request with that id. exists tells a
 // missing id from one that several files have.
 func (f *Folder) unique(id string) (i int, ok, exists bool) {
-	n, found := f.byID[id]
-	if !found {
+	n, found := f.byHash[foldHash(id)]
+	if found {
+		n = f.lookup(id, n)
+	}
+	if !found || n < 0 {
 		return 0, false, false
 	}
 	if len(f.dups) > 0 && f.dups[id] != nil {

@@ -9,26 +9,21 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
 	"aiflow/internal/fault"
 )
 
-// readers is how many goroutines read files: more gain little (the kernel's
-// work on one folder is nearly serial), and a start-up must stay cheap.
-const readers = 2
-
-// batch is how many files a goroutine takes at a time.
-const batch = 64
+// batchSize is how many files a goroutine takes at a time.
+const batchSize = 64
 
 // firstRead is how much of a file is read at first: nearly every head fits.
 const firstRead = 4 << 10
 
-// dirEntry is one name in the requests folder.
-type dirEntry struct {
-	name string
+// file is a request that is still to be read.
+type file struct {
+	r    *Request
 	kind fs.FileMode // type bits
 }
 
@@ -41,14 +36,77 @@ func Load(root, requestsDir string) (*Folder, error) {
 		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
 	}
 	defer unix.Close(fd)
-	names, err := list(fd, dir)
-	if err != nil {
+	f := &Folder{Root: root, Dir: path.Clean(filepath.ToSlash(requestsDir))}
+	if err := f.load(fd, dir); err != nil {
 		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
 	}
-	f := &Folder{Root: root, Dir: path.Clean(filepath.ToSlash(requestsDir))}
-	f.Requests = readAll(fd, dir, f.Dir, names)
 	f.index()
 	return f, nil
+}
+
+// load lists the folder, and reads what is listed on two goroutines: one
+// begins at once, the other lists and sorts first. More than two gain little,
+// because the kernel's work on one folder is nearly serial.
+func (f *Folder) load(fd int, dir string) error {
+	batches := make(chan []file, 1<<11)
+	var wg sync.WaitGroup
+	work := func() {
+		rd := reader{fd: fd, dir: dir, buf: make([]byte, firstRead)}
+		for batch := range batches {
+			for _, e := range batch {
+				rd.read(e)
+			}
+		}
+	}
+	l := lister{prefix: f.Dir + "/"}
+	l.emit = func(batch []file) {
+		if len(f.Requests) == 0 && len(batch) == batchSize {
+			wg.Go(work)
+		}
+		for i := range batch {
+			f.Requests = append(f.Requests, batch[i].r)
+		}
+		batches <- batch
+	}
+	err := l.run(fd, dir)
+	slices.SortFunc(f.Requests, func(a, b *Request) int { return strings.Compare(a.Path, b.Path) })
+	close(batches)
+	work()
+	wg.Wait()
+	return err
+}
+
+// lister collects the files of a folder into batches.
+type lister struct {
+	prefix string
+	emit   func([]file)
+	slab   []Request
+	batch  []file
+}
+
+func (l *lister) add(name string, kind fs.FileMode) {
+	if !isRequestName(name) {
+		return
+	}
+	if len(l.slab) == 0 {
+		l.slab = make([]Request, batchSize)
+		l.batch = make([]file, 0, batchSize)
+	}
+	r := &l.slab[0]
+	l.slab = l.slab[1:]
+	r.Path = l.prefix + name
+	r.ID = r.Path[len(l.prefix) : len(r.Path)-len(".md")]
+	l.batch = append(l.batch, file{r, kind})
+	if len(l.slab) == 0 {
+		l.flush()
+	}
+}
+
+func (l *lister) flush() {
+	if len(l.batch) > 0 {
+		l.emit(l.batch)
+		l.batch = nil
+	}
 }
 
 // isRequestName reports whether a file of that name is a request.
@@ -56,74 +114,42 @@ func isRequestName(name string) bool {
 	return strings.HasSuffix(name, ".md") && name[0] != '_' && name[0] != '.' && !strings.EqualFold(name, "README.md")
 }
 
-func readAll(fd int, dir, rel string, names []dirEntry) []*Request {
-	slab := make([]Request, len(names))
-	var next atomic.Int64
-	work := func() {
-		rd := reader{fd: fd, dir: dir, rel: rel, buf: make([]byte, firstRead)}
-		for {
-			end := int(next.Add(batch))
-			for i := end - batch; i < min(end, len(names)); i++ {
-				rd.read(&slab[i], names[i])
-			}
-			if end >= len(names) {
-				return
-			}
-		}
-	}
-	var wg sync.WaitGroup
-	if len(names) > batch {
-		for range readers - 1 {
-			wg.Go(work)
-		}
-	}
-	work()
-	wg.Wait()
-	requests := make([]*Request, len(slab))
-	for i := range slab {
-		requests[i] = &slab[i]
-	}
-	return requests
-}
-
 // reader reads files of one folder into one buffer.
 type reader struct {
-	fd       int
-	dir, rel string
-	buf      []byte
-	sc       scanner
+	fd  int
+	dir string
+	buf []byte
+	sc  scanner
 }
 
-func (rd *reader) read(r *Request, e dirEntry) {
-	p := rd.rel + "/" + e.name
-	r.Path, r.ID = p, p[len(rd.rel)+1:len(p)-len(".md")]
+func (rd *reader) read(e file) {
+	r := e.r
 	if !CheckID(r.ID) {
 		r.fail("bad_file_name", 0, "id", r.ID)
 	}
+	name := path.Base(r.Path)
 	switch {
 	case e.kind == fs.ModeDir:
 		r.fail("is_directory", 0)
 	case e.kind == fs.ModeSymlink:
-		rd.readLink(r, e.name)
+		rd.readLink(r, name)
 	case e.kind != 0:
 		r.fail("not_regular", 0)
 	default:
-		rd.readFile(r, e.name)
+		rd.readFile(r, name)
 	}
 }
 
 // readFile never blocks and never follows a link, whatever the name has become
 // since the folder was listed.
 func (rd *reader) readFile(r *Request, name string) {
-	fd, err := retry(func() (int, error) {
-		return unix.Openat(rd.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	})
+	fd, err := openat(rd.fd, name)
 	if err != nil {
 		r.fail("unreadable", 0, "cause", err.Error())
 		return
 	}
 	defer unix.Close(fd)
-	n, err := retry(func() (int, error) { return unix.Read(fd, rd.buf) })
+	n, err := read(fd, rd.buf)
 	if err != nil {
 		r.fail("unreadable", 0, "cause", err.Error())
 		return
@@ -172,7 +198,7 @@ func readRest(fd int, first []byte, size int) ([]byte, error) {
 		if len(data) == cap(data) {
 			data = slices.Grow(data, len(data))
 		}
-		n, err := retry(func() (int, error) { return unix.Read(fd, data[len(data):cap(data)]) })
+		n, err := read(fd, data[len(data):cap(data)])
 		if err != nil || n == 0 {
 			return data, err
 		}
@@ -181,9 +207,18 @@ func readRest(fd int, first []byte, size int) ([]byte, error) {
 	return data, nil
 }
 
-func retry(call func() (int, error)) (int, error) {
+func openat(dirfd int, name string) (int, error) {
 	for {
-		n, err := call()
+		fd, err := unix.Openat(dirfd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+func read(fd int, buf []byte) (int, error) {
+	for {
+		n, err := unix.Read(fd, buf)
 		if err != unix.EINTR {
 			return n, err
 		}

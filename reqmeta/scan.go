@@ -35,35 +35,34 @@ func (sc *scanner) scan(head string, line int) bool {
 }
 
 func (sc *scanner) line(text string, at, line int) bool {
-	switch {
-	case strings.Trim(text, " ") == "":
+	if text == "" {
 		return true
-	case !plainChars(text):
-		return false
-	case text[0] == '#':
-		return true
-	case text[0] == ' ' || text[0] == '-':
-		return sc.blockItem(text, at, line)
+	}
+	switch c := text[0]; {
+	case c == '#':
+		return plainChars(text)
+	case c == ' ' || c == '-':
+		return strings.Trim(text, " ") == "" || plainChars(text) && sc.blockItem(text, at, line)
 	}
 	n := keyLen(text)
 	if n == 0 || n > maxKey || n == len(text) || text[n] != ':' {
 		return false
 	}
 	e := entry{key: text[:n], line: line, colon: at + n + 1}
-	rest := text[n+1:]
-	if rest != "" && rest[0] != ' ' {
+	v := n + 1
+	v += blanks(text[v:])
+	if v == n+1 && v < len(text) {
 		return false
 	}
-	value := strings.TrimLeft(rest, " ")
-	return sc.value(e, value, at+len(text)-len(value), value != rest)
+	return sc.value(e, text[v:], at+v)
 }
 
-// value reads what stands behind the colon; at is its offset in the head.
-func (sc *scanner) value(e entry, v string, at int, blank bool) bool {
-	if v == "" || v[0] == '#' && blank {
+// value reads what stands behind the colon and its blanks; at is its offset.
+func (sc *scanner) value(e entry, v string, at int) bool {
+	if v == "" || v[0] == '#' {
 		e.kind, e.start, e.end = nullValue, e.colon, e.colon
 		sc.entries = append(sc.entries, e)
-		return true
+		return v == "" || plainChars(v)
 	}
 	var n int
 	if v[0] == '[' {
@@ -85,8 +84,11 @@ func (sc *scanner) value(e entry, v string, at int, blank bool) bool {
 
 // isEnd reports whether rest holds only blanks and a comment.
 func isEnd(rest string) bool {
-	trimmed := strings.TrimLeft(rest, " ")
-	return trimmed == "" || trimmed[0] == '#' && len(trimmed) < len(rest)
+	if rest == "" {
+		return true
+	}
+	n := blanks(rest)
+	return n == len(rest) || rest[n] == '#' && n > 0 && plainChars(rest[n:])
 }
 
 func isNull(s string) bool {
@@ -106,16 +108,54 @@ func one(v string) (string, int) {
 	if !plainStart(v[0]) {
 		return "", 0
 	}
-	n := len(v)
-	if i := strings.Index(v, " #"); i >= 0 {
-		n = i
+	high, n := false, len(v)
+loop:
+	for i := 0; i < n; i++ {
+		switch class[v[i]] {
+		case classHigh:
+			high = true
+		case classControl:
+			return "", 0
+		case classColon:
+			if i+1 == n || v[i+1] == ' ' {
+				return "", 0
+			}
+		case classHash:
+			if v[i-1] == ' ' {
+				n = i
+				break loop
+			}
+		}
 	}
-	text := strings.TrimRight(v[:n], " ")
-	if strings.Contains(text, ": ") || strings.HasSuffix(text, ":") {
+	for v[n-1] == ' ' {
+		n--
+	}
+	if v[n-1] == ':' || high && !plainRunes(v[:n]) {
 		return "", 0
 	}
-	return text, len(text)
+	return v[:n], n
 }
+
+// Classes of bytes in a plain scalar; 0 is an ordinary one.
+const (
+	classHigh = iota + 1
+	classControl
+	classColon
+	classHash
+)
+
+var class = func() (t [256]uint8) {
+	for c := range t {
+		switch {
+		case c < ' ' || c == 0x7f:
+			t[c] = classControl
+		case c >= utf8.RuneSelf:
+			t[c] = classHigh
+		}
+	}
+	t[':'], t['#'] = classColon, classHash
+	return t
+}()
 
 // quoted reads a quoted scalar without escapes. An empty one is 2 bytes.
 func quoted(v string) (string, int) {
@@ -124,7 +164,7 @@ func quoted(v string) (string, int) {
 		return "", 0
 	}
 	text, n := v[1:1+i], i+2
-	if v[0] == '"' && strings.IndexByte(text, '\\') >= 0 || n < len(v) && v[n] == v[0] {
+	if v[0] == '"' && strings.IndexByte(text, '\\') >= 0 || n < len(v) && v[n] == v[0] || !plainChars(text) {
 		return "", 0
 	}
 	return text, n
@@ -171,11 +211,17 @@ func flowItem(v string) (string, int) {
 	if !plainStart(v[0]) {
 		return "", 0
 	}
-	n := strings.IndexAny(v, ",]")
-	if n < 0 || strings.ContainsAny(v[:n], "[{}:#?\"'") {
-		return "", 0
+	n := 0
+	for n < len(v) && v[n] != ',' && v[n] != ']' {
+		if c := v[n]; !isAlnum(c) && c < utf8.RuneSelf && strings.IndexByte(" _-./()+@~", c) < 0 {
+			return "", 0
+		}
+		n++
 	}
 	text := strings.TrimRight(v[:n], " ")
+	if n == len(v) || !plainChars(text) {
+		return "", 0
+	}
 	return text, len(text)
 }
 
