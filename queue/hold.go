@@ -1,0 +1,111 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"aiflow/internal/fault"
+)
+
+// Reasons why a runner may no longer write about a task (fact "reason" of
+// LOCK_LOST).
+const (
+	LostCancelled = "cancelled" // somebody cancelled it
+	LostReplaced  = "replaced"  // another claim holds it
+	LostEnded     = "ended"     // it was ended by somebody else
+	LostMissing   = "missing"   // it is not in the table any more
+)
+
+const held = "#status = :running AND attempt_token = :token AND fence = :fence"
+
+func holding(t Task) (map[string]string, item) {
+	return map[string]string{"#status": "status"},
+		item{":running": str(string(Running)), ":token": str(t.AttemptToken), ":fence": num(t.Fence)}
+}
+
+// Heartbeat renews updated_at of a task that the caller claimed. LOCK_LOST
+// says that it is not the caller's any more.
+func (s *Store) Heartbeat(ctx context.Context, t Task) error {
+	names, values := holding(t)
+	values[":now"] = str(s.now())
+	there, ok, err := s.apply(ctx, change{
+		op: "Heartbeat", taskID: t.TaskID, update: "SET updated_at = :now",
+		condition: held, names: names, values: values,
+	}, func(Task) bool { return false })
+	return heldOr(t, there, ok, err)
+}
+
+// Check reads whether the caller still holds the task; it writes nothing.
+func (s *Store) Check(ctx context.Context, t Task) error {
+	there, err := s.Get(ctx, t.TaskID)
+	if errors.Is(err, fault.New(fault.TaskNotFound)) {
+		return lost(t, Task{})
+	}
+	mine := there.Status == Running && there.AttemptToken == t.AttemptToken && there.Fence == t.Fence
+	return heldOr(t, there, mine, err)
+}
+
+// Complete ends a task that the caller claimed. Doing it twice is no error.
+func (s *Store) Complete(ctx context.Context, t Task, output string) error {
+	return s.end(ctx, t, Complete, "output", output)
+}
+
+// Fail ends a task that the caller claimed as ERROR.
+func (s *Store) Fail(ctx context.Context, t Task, message string) error {
+	return s.end(ctx, t, Errored, "error_message", message)
+}
+
+func (s *Store) end(ctx context.Context, t Task, to Status, name, value string) error {
+	names, values := holding(t)
+	token := t.AttemptToken + "/" + string(to)
+	set := item{":to": str(string(to)), ":now": str(s.now()), ":next": str(token)}
+	update := "SET #status = :to, updated_at = :now, attempt_token = :next"
+	if value != "" {
+		names["#detail"], set[":detail"] = name, str(clip(value))
+		update += ", #detail = :detail"
+	}
+	maps.Copy(values, set)
+	there, ok, err := s.apply(ctx, change{
+		op: string(to), taskID: t.TaskID, update: update, condition: held, names: names, values: values,
+	}, func(there Task) bool { return there.Status == to && there.AttemptToken == token })
+	return heldOr(t, there, ok, err)
+}
+
+// clip keeps a message far below the limit of an item.
+func clip(s string) string {
+	const most = 32 << 10
+	if len(s) <= most {
+		return s
+	}
+	return s[:most/2] + "\n…\n" + s[len(s)-most/2:]
+}
+
+func heldOr(t, there Task, ok bool, err error) error {
+	if err != nil || ok {
+		return err
+	}
+	return lost(t, there)
+}
+
+func lost(t, there Task) error {
+	reason := LostEnded
+	switch {
+	case there.TaskID == "":
+		reason = LostMissing
+	case there.Status == Cancelled:
+		reason = LostCancelled
+	case there.Status == Running || there.Fence != t.Fence:
+		reason = LostReplaced
+	}
+	return fault.New(fault.LockLost, "id", t.TaskID, "reason", reason, "status", there.Status, "holder", there.ClaimedBy)
+}
+
+// LostReason gives why a task was lost, or "" for any other error.
+func LostReason(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) && f.Code == fault.LockLost {
+		return f.Facts["reason"]
+	}
+	return ""
+}

@@ -1,0 +1,153 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"aiflow/internal/fault"
+)
+
+// Retry says how patient the store is. The SDK's own retries are switched off,
+// so this is all there is.
+type Retry struct {
+	First   time.Duration // longest first wait; doubles with each try
+	Ceiling time.Duration // longest single wait
+	Total   time.Duration // no new try begins after this
+	Attempt time.Duration // time for one try
+	// Sleep waits, or ends early with the context's error. Nil: real time.
+	Sleep func(context.Context, time.Duration) error
+}
+
+func (r Retry) withDefaults() Retry {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&r.First, 50*time.Millisecond)
+	def(&r.Ceiling, 5*time.Second)
+	def(&r.Total, 30*time.Second)
+	def(&r.Attempt, 5*time.Second)
+	if r.Sleep == nil {
+		r.Sleep = sleep
+	}
+	return r
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// verdict says what a failed call means.
+type verdict int
+
+const (
+	final       verdict = iota // asking again gives the same answer
+	conditional                // the condition did not hold
+	missing                    // the table is not there
+	again                      // refused for now: throttled
+	unknown                    // may have been applied: time-out, 5xx, broken connection
+)
+
+func judge(err error) verdict {
+	var ccf *types.ConditionalCheckFailedException
+	var gone *types.ResourceNotFoundException
+	switch {
+	case errors.As(err, &ccf):
+		return conditional
+	case errors.As(err, &gone):
+		return missing
+	}
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return transport(err)
+	}
+	switch api.ErrorCode() {
+	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded",
+		"TransactionConflictException", "LimitExceededException", "ExpiredTokenException", "ReplicatedWriteConflictException":
+		return again
+	case "InternalServerError", "InternalFailure", "ServiceUnavailable", "ServiceUnavailableException", "RequestTimeout":
+		return unknown
+	}
+	if status := httpStatus(err); status >= 500 || status == 429 {
+		return unknown
+	}
+	return final
+}
+
+// transport judges an error that is no answer of the service. Only what never
+// left this process is final.
+func transport(err error) verdict {
+	var build *smithy.SerializationError
+	var params smithy.InvalidParamsError
+	if errors.As(err, &build) || errors.As(err, &params) {
+		return final
+	}
+	return unknown
+}
+
+func httpStatus(err error) int {
+	var r interface{ HTTPStatusCode() int }
+	if errors.As(err, &r) {
+		return r.HTTPStatusCode()
+	}
+	return 0
+}
+
+// do calls f until it succeeds, fails for good, or patience ends. A failed
+// condition is handed back as it is; the caller knows what it means.
+func (s *Store) do(ctx context.Context, op string, f func(context.Context) error) error {
+	began := s.clock.Boot()
+	for try := 0; ; try++ {
+		err := s.attempt(ctx, f)
+		if err == nil {
+			return nil
+		}
+		switch judge(err) {
+		case conditional:
+			return err
+		case missing:
+			return fault.Wrap(err, fault.QueueNotReady, "command", op)
+		case final:
+			return fault.Wrap(err, fault.QueueNotAvailable, "command", op)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		wait := s.wait(try)
+		if s.clock.Boot()-began+wait > s.retry.Total {
+			return fault.Wrap(err, fault.QueueNotAvailable, "command", op)
+		}
+		if err := s.retry.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) attempt(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.retry.Attempt)
+	defer cancel()
+	return f(ctx)
+}
+
+// wait is full jitter: anything up to First * 2^try, at most Ceiling.
+func (s *Store) wait(try int) time.Duration {
+	top := s.retry.Ceiling
+	if try < 20 && s.retry.First<<try < top {
+		top = s.retry.First << try
+	}
+	return time.Duration(s.fraction() * float64(top))
+}
+
+func conditionFailed(err error) bool { return judge(err) == conditional }

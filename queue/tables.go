@@ -1,0 +1,176 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"aiflow/internal/fault"
+)
+
+// The fixed names of the two tables and of the index.
+const (
+	QueueTable   = "pm-runner-queue"
+	RunnersTable = "pm-runner-runners"
+	StatusIndex  = "status-index"
+)
+
+func queueTable() *dynamodb.CreateTableInput {
+	return &dynamodb.CreateTableInput{
+		TableName: aws.String(QueueTable),
+		KeySchema: keys("namespace", "task_id"),
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+			IndexName:  aws.String(StatusIndex),
+			KeySchema:  keys("status", "created_at"),
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+		}},
+		AttributeDefinitions: stringKeys("namespace", "task_id", "status", "created_at"),
+		BillingMode:          types.BillingModePayPerRequest,
+	}
+}
+
+func runnersTable() *dynamodb.CreateTableInput {
+	return &dynamodb.CreateTableInput{
+		TableName:            aws.String(RunnersTable),
+		KeySchema:            keys("namespace", "runner_id"),
+		AttributeDefinitions: stringKeys("namespace", "runner_id"),
+		BillingMode:          types.BillingModePayPerRequest,
+	}
+}
+
+func keys(hash, ranged string) []types.KeySchemaElement {
+	return []types.KeySchemaElement{
+		{AttributeName: aws.String(hash), KeyType: types.KeyTypeHash},
+		{AttributeName: aws.String(ranged), KeyType: types.KeyTypeRange},
+	}
+}
+
+func stringKeys(names ...string) []types.AttributeDefinition {
+	var defs []types.AttributeDefinition
+	for _, n := range names {
+		defs = append(defs, types.AttributeDefinition{AttributeName: aws.String(n), AttributeType: types.ScalarAttributeTypeS})
+	}
+	return defs
+}
+
+// EnsureTables makes the two tables where they are missing and waits until
+// both can be used. Tables that are there must have our keys and the index;
+// further indexes and another billing mode are left as they are.
+func (s *Store) EnsureTables(ctx context.Context) error {
+	for _, def := range []*dynamodb.CreateTableInput{queueTable(), runnersTable()} {
+		if err := s.ensure(ctx, def); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) ensure(ctx context.Context, def *dynamodb.CreateTableInput) error {
+	found, err := s.describe(ctx, *def.TableName)
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		if err := s.create(ctx, def); err != nil {
+			return err
+		}
+	}
+	return s.untilActive(ctx, def)
+}
+
+// describe gives nil for a table that is not there.
+func (s *Store) describe(ctx context.Context, table string) (*types.TableDescription, error) {
+	var d *types.TableDescription
+	err := s.do(ctx, "DescribeTable", func(ctx context.Context) error {
+		out, err := s.api.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+		if err == nil {
+			d = out.Table
+		}
+		return err
+	})
+	if errors.Is(err, fault.New(fault.QueueNotReady)) {
+		return nil, nil
+	}
+	return d, err
+}
+
+// create counts a table that another client makes at the same time as made.
+func (s *Store) create(ctx context.Context, def *dynamodb.CreateTableInput) error {
+	return s.do(ctx, "CreateTable", func(ctx context.Context) error {
+		_, err := s.api.CreateTable(ctx, def)
+		var exists *types.ResourceInUseException
+		if errors.As(err, &exists) {
+			return nil
+		}
+		return err
+	})
+}
+
+func (s *Store) untilActive(ctx context.Context, def *dynamodb.CreateTableInput) error {
+	began := s.clock.Boot()
+	for {
+		d, err := s.describe(ctx, *def.TableName)
+		if err != nil {
+			return err
+		}
+		if d != nil && d.TableStatus == types.TableStatusActive && indexesActive(d) {
+			return sameShape(d, def)
+		}
+		if s.clock.Boot()-began > s.retry.Total {
+			return notReady(*def.TableName, "not_active")
+		}
+		if err := s.retry.Sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func indexesActive(d *types.TableDescription) bool {
+	for _, g := range d.GlobalSecondaryIndexes {
+		if g.IndexStatus != types.IndexStatusActive && aws.ToString(g.IndexName) == StatusIndex {
+			return false
+		}
+	}
+	return true
+}
+
+func sameShape(d *types.TableDescription, def *dynamodb.CreateTableInput) error {
+	if !sameKeys(d.KeySchema, def.KeySchema) {
+		return notReady(*def.TableName, "keys")
+	}
+	for _, want := range def.GlobalSecondaryIndexes {
+		if !hasIndex(d, want) {
+			return notReady(*def.TableName, "index "+*want.IndexName)
+		}
+	}
+	return nil
+}
+
+func hasIndex(d *types.TableDescription, want types.GlobalSecondaryIndex) bool {
+	for _, g := range d.GlobalSecondaryIndexes {
+		if aws.ToString(g.IndexName) == *want.IndexName {
+			return sameKeys(g.KeySchema, want.KeySchema) && g.Projection != nil && g.Projection.ProjectionType == want.Projection.ProjectionType
+		}
+	}
+	return false
+}
+
+func sameKeys(a, b []types.KeySchemaElement) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if aws.ToString(a[i].AttributeName) != aws.ToString(b[i].AttributeName) || a[i].KeyType != b[i].KeyType {
+			return false
+		}
+	}
+	return true
+}
+
+func notReady(table, reason string) error {
+	return fault.New(fault.QueueNotReady, "name", table, "reason", reason)
+}
