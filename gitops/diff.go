@@ -1,13 +1,41 @@
 package gitops
 
+import (
+	"context"
+	"time"
+)
+
 // DiffOptions bound a diff. Zero values mean the defaults.
 type DiffOptions struct {
-	Context      int      // lines around a change; default 3, negative is none
-	MaxFiles     int      // files with hunks; default 300
-	MaxFileLines int      // lines of hunks per file; default 2000
-	MaxLines     int      // lines of hunks in all; default 20000
-	MaxFileBytes int64    // larger files are listed without hunks; default 1 MiB
-	Paths        []string // only these files; default all
+	Context      int           // lines around a change; default 3, negative is none
+	MaxFiles     int           // files with hunks; default 300
+	MaxFileLines int           // lines of hunks per file; default 2000
+	MaxLines     int           // lines of hunks in all; default 20000
+	MaxFileBytes int64         // a file with a larger side is listed without hunks; default 1 MiB
+	MaxLineBytes int           // longer lines are cut; default 4096
+	Effort       time.Duration // for one file; then its hunks get coarse; default 300 ms
+	Paths        []string      // only these files and folders; default all
+}
+
+func (o DiffOptions) defaults() DiffOptions {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&o.Context, 3)
+	set(&o.MaxFiles, 300)
+	set(&o.MaxFileLines, 2000)
+	set(&o.MaxLines, 20000)
+	set(&o.MaxLineBytes, 4096)
+	o.Context = max(o.Context, 0)
+	if o.MaxFileBytes == 0 {
+		o.MaxFileBytes = 1 << 20
+	}
+	if o.Effort == 0 {
+		o.Effort = 300 * time.Millisecond
+	}
+	return o
 }
 
 // Diff is what changed between two commits. Its JSON is part of the API.
@@ -37,7 +65,7 @@ type FileDiff struct {
 	Submodule bool   `json:"submodule,omitempty"`
 	OldMode   string `json:"old_mode,omitempty"` // both only when the mode changed
 	NewMode   string `json:"new_mode,omitempty"`
-	Truncated bool   `json:"truncated,omitempty"` // hunks are missing or coarse
+	Truncated bool   `json:"truncated,omitempty"` // something is left out
 	Hunks     []Hunk `json:"hunks"`
 }
 
@@ -55,4 +83,97 @@ type Line struct {
 	Op   string `json:"op"` // " ", "+" or "-"
 	Text string `json:"text"`
 	NoNL bool   `json:"no_newline,omitempty"` // the file ends here without an end of line
+}
+
+// Diff compares the trees of two commits. For what a branch did since it was
+// made, compare with MergeBase.
+func (r *Repo) Diff(ctx context.Context, from, to string, o DiffOptions) (Diff, error) {
+	from, to, err := r.commits(ctx, from, to)
+	if err != nil {
+		return Diff{}, err
+	}
+	changed, err := r.changed(ctx, from, to, o.Paths)
+	if err != nil {
+		return Diff{}, err
+	}
+	b := builder{r: r, o: o.defaults(), d: Diff{Base: from, Head: to, Files: []FileDiff{}}}
+	if err := b.load(ctx, changed); err != nil {
+		return Diff{}, err
+	}
+	for _, e := range changed {
+		if err := ctx.Err(); err != nil {
+			return Diff{}, err
+		}
+		b.add(e)
+	}
+	if err := b.countRest(ctx); err != nil {
+		return Diff{}, err
+	}
+	b.sum()
+	return b.d, nil
+}
+
+// builder puts a Diff together within its bounds.
+type builder struct {
+	r         *Repo
+	o         DiffOptions
+	d         Diff
+	blobs     map[string][]byte
+	large     map[string]bool // over MaxFileBytes
+	shown     int             // files with hunks
+	lines     int             // lines of hunks
+	uncounted bool
+}
+
+func (b *builder) add(e entry) {
+	f := FileDiff{
+		Path: b.r.rel(e.path), OldPath: b.r.rel(e.oldPath), Status: e.status,
+		Submodule: e.oldMode == gitlink || e.newMode == gitlink, Hunks: []Hunk{},
+	}
+	if e.oldMode != e.newMode && e.status != Added && e.status != Deleted {
+		f.OldMode, f.NewMode = e.oldMode, e.newMode
+	}
+	switch {
+	case e.oldHash == e.newHash:
+	case b.shown == b.o.MaxFiles, b.large[e.oldHash], b.large[e.newHash]:
+		f.Truncated, b.uncounted = true, true
+	default:
+		b.compare(&f, e)
+	}
+	b.d.Truncated = b.d.Truncated || f.Truncated
+	b.d.Files = append(b.d.Files, f)
+}
+
+func (b *builder) compare(f *FileDiff, e entry) {
+	old, now := b.side(e.oldMode, e.oldHash), b.side(e.newMode, e.newHash)
+	if isBinary(old) || isBinary(now) {
+		f.Binary = true
+		return
+	}
+	b.shown++
+	edits := diffLines(old, now, b.o.Effort)
+	f.Additions, f.Deletions = countLines(edits)
+	room := min(b.o.MaxFileLines, b.o.MaxLines-b.lines)
+	var used int
+	f.Hunks, used, f.Truncated = hunks(edits, b.o.Context, room, b.o.MaxLineBytes)
+	b.lines += used
+}
+
+// side is one side's content; a submodule's is the line that git shows.
+func (b *builder) side(mode, hash string) []byte {
+	switch mode {
+	case absent:
+		return nil
+	case gitlink:
+		return []byte("Subproject commit " + hash + "\n")
+	}
+	return b.blobs[hash]
+}
+
+func (b *builder) sum() {
+	b.d.Stat.Files = len(b.d.Files)
+	for _, f := range b.d.Files {
+		b.d.Stat.Additions += f.Additions
+		b.d.Stat.Deletions += f.Deletions
+	}
 }

@@ -1,0 +1,139 @@
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path"
+	"strings"
+
+	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+)
+
+// Tracked reports whether the checkout's index has the file.
+func (r *Repo) Tracked(ctx context.Context, relPath string) (bool, error) {
+	return tracked(ctx, r.git, relPath)
+}
+
+func tracked(ctx context.Context, g gitcmd.Git, relPath string) (bool, error) {
+	out, err := g.Ask(ctx, "--literal-pathspecs", "ls-files", "-z", "--", relPath)
+	if err != nil {
+		return false, failed(err, fault.GitCommandFailed, "path", relPath)
+	}
+	return len(out) > 0, nil
+}
+
+// Ignored gives those of the paths that git ignores. Tracked files are never
+// ignored.
+func (r *Repo) Ignored(ctx context.Context, paths ...string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	out, err := r.git.AskInput(ctx, []byte(strings.Join(paths, "\x00")+"\x00"), "check-ignore", "-z", "--stdin")
+	if err != nil && gitcmd.Exit(err) != 1 {
+		return nil, failed(err, fault.GitCommandFailed)
+	}
+	return fields(out), nil
+}
+
+// Identity is the author that commits get. git's own words about what to type
+// are in the fault's output.
+func (r *Repo) Identity(ctx context.Context) (name, email string, err error) {
+	out, err := r.git.Ask(ctx, "var", "GIT_AUTHOR_IDENT")
+	if err != nil {
+		return "", "", failed(err, fault.GitCommitFailed, "reason", "identity_missing",
+			"command", `git config user.name "…" && git config user.email "…"`)
+	}
+	name, rest, _ := strings.Cut(line(out), " <")
+	email, _, _ = strings.Cut(rest, "> ")
+	return name, email, nil
+}
+
+// ReadFile gives a file's bytes as they are in commit; false when there is no
+// such file. A symlink's bytes are its target.
+func (r *Repo) ReadFile(ctx context.Context, commit, relPath string) ([]byte, bool, error) {
+	full := path.Join(r.prefix, relPath)
+	h, ok, err := r.commit(ctx, commit)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	type answer struct {
+		data []byte
+		ok   bool
+	}
+	a, err := read(r.src, func(repo *gogit.Repository) (a answer, err error) {
+		a.data, a.ok, err = readFile(repo, h, full)
+		return a, err
+	})
+	if err == nil {
+		return a.data, a.ok, nil
+	}
+	return r.askFile(ctx, h, full)
+}
+
+func readFile(repo *gogit.Repository, commit, full string) ([]byte, bool, error) {
+	c, err := repo.CommitObject(plumbing.NewHash(commit))
+	if err != nil {
+		return nil, false, err
+	}
+	tree, err := c.Tree()
+	if err != nil {
+		return nil, false, err
+	}
+	entry, err := tree.FindEntry(full)
+	if err == object.ErrEntryNotFound || err == object.ErrDirectoryNotFound {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if entry.Mode == filemode.Dir || entry.Mode == filemode.Submodule {
+		return nil, false, nil
+	}
+	data, err := readBlob(repo, entry.Hash)
+	return data, err == nil, err
+}
+
+func readBlob(repo *gogit.Repository, h plumbing.Hash) ([]byte, error) {
+	blob, err := repo.BlobObject(h)
+	if err != nil {
+		return nil, err
+	}
+	in, err := blob.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }()
+	return io.ReadAll(in)
+}
+
+func (r *Repo) askFile(ctx context.Context, commit, full string) ([]byte, bool, error) {
+	out, err := r.git.Ask(ctx, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", full)
+	if err != nil {
+		return nil, false, failed(err, fault.GitCommandFailed, "commit", commit, "path", full)
+	}
+	about, _, _ := bytes.Cut(out, []byte("\t"))
+	f := strings.Fields(string(about)) // mode, type, object
+	if len(f) != 3 || f[1] != "blob" {
+		return nil, false, nil
+	}
+	data, err := r.git.Ask(ctx, "cat-file", "blob", f[2])
+	if err != nil {
+		return nil, false, failed(err, fault.GitCommandFailed, "commit", commit, "path", full)
+	}
+	return data, true, nil
+}
+
+// fields splits NUL-terminated output.
+func fields(out []byte) []string {
+	if len(out) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}

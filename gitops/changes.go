@@ -1,0 +1,243 @@
+package gitops
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+)
+
+// Changes gives everything in the workspace that differs from HEAD, new files
+// included, ignored ones not. It stages all of it: the index of a linked
+// worktree is ours. Commit commits what the last Changes saw.
+func (w *Workspace) Changes(ctx context.Context) (ChangeSet, error) {
+	if err := w.stage(ctx); err != nil {
+		return ChangeSet{}, err
+	}
+	out, err := w.git.Ask(ctx, quiet("diff-index", "--cached", "--raw", "--numstat", "--no-abbrev", "-z", "-M", "HEAD", "--")...)
+	if err != nil {
+		return ChangeSet{}, failed(err, fault.GitCommandFailed, "path", w.path)
+	}
+	set := summed(parseRawNumstat(fields(out), w.repo.prefix))
+	set.Tree, err = w.tree(ctx, set.Empty())
+	w.staged = err == nil
+	return set, err
+}
+
+func (w *Workspace) stage(ctx context.Context) error {
+	if err := w.verify(); err != nil {
+		return err
+	}
+	w.staged = false
+	if _, err := w.git.Do(ctx, quiet(w.addArgs()...)...); err != nil {
+		return failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
+	}
+	return nil
+}
+
+func (w *Workspace) addArgs() []string {
+	args := []string{"add", "-A"}
+	if exists(filepath.Join(w.gitDir, "info", "sparse-checkout")) {
+		args = append(args, "--sparse")
+	}
+	if w.linked {
+		return args
+	}
+	args = append(args, "--", ":/")
+	for _, dir := range []string{"locks", "cache", "worktrees", "project"} {
+		args = append(args, ":(top,exclude,literal)"+w.repo.prefix+".aiflow/"+dir)
+	}
+	return args
+}
+
+// tree is the tree of the index. When nothing differs it is HEAD's.
+func (w *Workspace) tree(ctx context.Context, unchanged bool) (string, error) {
+	if unchanged {
+		if h, err := w.head(ctx); err == nil {
+			if tree, err := w.repo.treeOf(ctx, h.Commit); err == nil {
+				return tree, nil
+			}
+		}
+	}
+	out, err := w.git.Do(ctx, "write-tree")
+	if err != nil {
+		return "", failed(err, fault.GitCommandFailed, "path", w.path)
+	}
+	return line(out), nil
+}
+
+// treeOf is the tree of a commit: equal trees are equal content.
+func (r *Repo) treeOf(ctx context.Context, commit string) (string, error) {
+	tree, err := read(r.src, func(repo *gogit.Repository) (string, error) {
+		c, err := repo.CommitObject(plumbing.NewHash(commit))
+		if err != nil {
+			return "", err
+		}
+		return c.TreeHash.String(), nil
+	})
+	if err == nil {
+		return tree, nil
+	}
+	out, err := r.git.Ask(ctx, "rev-parse", "--verify", "-q", "--end-of-options", commit+"^{tree}")
+	if err != nil {
+		return "", failed(err, fault.GitCommandFailed, "commit", commit)
+	}
+	return line(out), nil
+}
+
+// Tree is the tree of a commit, as in ChangeSet.Tree.
+func (r *Repo) Tree(ctx context.Context, commit string) (string, error) {
+	h, ok, err := r.commit(ctx, commit)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return "", fault.New(fault.GitCommandFailed, "commit", commit, "reason", "commit_not_found")
+	}
+	return r.treeOf(ctx, h)
+}
+
+func summed(files []FileChange) ChangeSet {
+	set := ChangeSet{Files: files}
+	for _, f := range files {
+		set.Added += f.Added
+		set.Deleted += f.Deleted
+	}
+	return set
+}
+
+// parseRawNumstat reads git's --raw entries (":mode mode hash hash X", path,
+// for renames a second path) followed by its --numstat entries ("added TAB
+// deleted TAB path", for renames an empty path and two more fields).
+func parseRawNumstat(records []string, prefix string) []FileChange {
+	var files []FileChange
+	at := map[string]int{}
+	for i := 0; i < len(records); i++ {
+		var f FileChange
+		if f, i = rawEntry(records, i, prefix); f.Path != "" {
+			at[f.Path] = len(files)
+			files = append(files, f)
+			continue
+		}
+		var path string
+		var added, deleted string
+		if path, added, deleted, i = numstatEntry(records, i, prefix); path == "" {
+			continue
+		}
+		if n, ok := at[path]; ok {
+			count(&files[n], added, deleted)
+		}
+	}
+	return files
+}
+
+func rawEntry(records []string, i int, prefix string) (FileChange, int) {
+	about, ok := strings.CutPrefix(records[i], ":")
+	f := strings.Fields(about)
+	if !ok || len(f) != 5 || i+1 >= len(records) {
+		return FileChange{}, i
+	}
+	c := FileChange{Path: relative(prefix, records[i+1]), Status: letter(f[4]), OldMode: f[0], NewMode: f[1]}
+	c.Submodule = f[0] == gitlink || f[1] == gitlink
+	i++
+	if c.Status == Renamed && i+1 < len(records) {
+		c.OldPath, c.Path = c.Path, relative(prefix, records[i+1])
+		i++
+	}
+	c.ModeChange = c.OldMode != c.NewMode && c.Status != Added && c.Status != Deleted
+	return c, i
+}
+
+const gitlink = "160000"
+
+func numstatEntry(records []string, i int, prefix string) (path, added, deleted string, next int) {
+	f := strings.SplitN(records[i], "\t", 3)
+	if len(f) != 3 {
+		return "", "", "", i
+	}
+	path = f[2]
+	if path == "" && i+2 < len(records) {
+		path, i = records[i+2], i+2
+	}
+	return relative(prefix, path), f[0], f[1], i
+}
+
+func count(f *FileChange, added, deleted string) {
+	if added == "-" {
+		f.Binary = true
+		return
+	}
+	f.Added, _ = strconv.Atoi(added)
+	f.Deleted, _ = strconv.Atoi(deleted)
+}
+
+// Patch gives the changes as a unified diff that git apply takes, with binary
+// files in it.
+func (w *Workspace) Patch(ctx context.Context) ([]byte, error) {
+	if !w.staged {
+		if err := w.stage(ctx); err != nil {
+			return nil, err
+		}
+		w.staged = true
+	}
+	return patch(ctx, w.git, "diff-index", "--cached", "HEAD", "--")
+}
+
+// Patch gives what changed between two commits as a unified diff that git
+// apply takes.
+func (r *Repo) Patch(ctx context.Context, from, to string) ([]byte, error) {
+	from, to, err := r.commits(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	return patch(ctx, r.git, "diff-tree", "-r", from, to, "--")
+}
+
+func patch(ctx context.Context, g gitcmd.Git, command string, rest ...string) ([]byte, error) {
+	args := quiet(command, "-p", "--binary", "--full-index", "-M", "--no-color", "--no-ext-diff", "--no-textconv",
+		"--src-prefix=a/", "--dst-prefix=b/")
+	out, err := g.Ask(ctx, append(args, rest...)...)
+	if err != nil {
+		return nil, failed(err, fault.GitCommandFailed)
+	}
+	return out, nil
+}
+
+// ApplyPatch applies a unified diff to the workspace's files, whole or not at
+// all. One that does not fit is PATCH_APPLY_FAILED with git's words.
+func (w *Workspace) ApplyPatch(ctx context.Context, patch []byte) error {
+	if err := w.verify(); err != nil {
+		return err
+	}
+	if n := len(patch); n > 0 && patch[n-1] != '\n' {
+		patch = append(append([]byte(nil), patch...), '\n')
+	}
+	options, err := w.checkPatch(ctx, patch)
+	if err == nil {
+		w.staged = false
+		_, err = w.git.DoInput(ctx, patch, append([]string{"apply", "--whitespace=nowarn"}, options...)...)
+	}
+	if err != nil {
+		return failed(err, fault.PatchApplyFailed, "path", w.path)
+	}
+	return nil
+}
+
+// checkPatch finds out how the patch fits: as it is or, since models count
+// badly, with the line counts of its hunks left out of account.
+func (w *Workspace) checkPatch(ctx context.Context, patch []byte) ([]string, error) {
+	_, err := w.git.AskInput(ctx, patch, "apply", "--check", "--whitespace=nowarn")
+	if err == nil || !strings.Contains(gitcmd.Stderr(err), "corrupt patch") {
+		return nil, err
+	}
+	if _, e := w.git.AskInput(ctx, patch, "apply", "--check", "--whitespace=nowarn", "--recount"); e == nil {
+		return []string{"--recount"}, nil
+	}
+	return nil, err
+}

@@ -1,0 +1,138 @@
+package gitops
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+)
+
+// Commit commits what the last Changes saw, or everything there when there was
+// none, on the workspace's branch, with the repository's own hooks. A refusal
+// is GIT_COMMIT_FAILED with the output; nothing can wait for a person.
+func (w *Workspace) Commit(ctx context.Context, m CommitMessage, o CommitOptions) (hash string, err error) {
+	before, err := w.onBranch(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !w.staged {
+		if err := w.stage(ctx); err != nil {
+			return "", err
+		}
+	}
+	return w.commit(ctx, before, m, o)
+}
+
+// CommitFile writes one file (relative to Dir) and commits just that; its mode
+// is kept. Other changes stay as they are.
+func (w *Workspace) CommitFile(ctx context.Context, relPath string, data []byte, m CommitMessage, o CommitOptions) (hash string, err error) {
+	before, err := w.onBranch(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := w.write(relPath, data); err != nil {
+		return "", err
+	}
+	full := filepath.ToSlash(filepath.Join(w.repo.prefix, relPath))
+	hash, err = w.commit(ctx, before, m, o, "--only", "--", full)
+	if !strings.Contains(gitcmd.Stderr(err), "did not match any file") {
+		return hash, err
+	}
+	if _, err := w.git.Do(ctx, "--literal-pathspecs", "add", "--", full); err != nil {
+		return "", failed(err, fault.GitCommitFailed, "path", relPath)
+	}
+	return w.commit(ctx, before, m, o, "--only", "--", full)
+}
+
+func (w *Workspace) commit(ctx context.Context, before Head, m CommitMessage, o CommitOptions, only ...string) (string, error) {
+	args := quiet("-c", "i18n.commitEncoding=UTF-8")
+	if !o.RunHooks {
+		args = append(args, "-c", "core.hooksPath="+os.DevNull)
+	}
+	args = append(args, "--literal-pathspecs", "commit", "-q", "-F", "-", "--cleanup=whitespace")
+	if o.AllowEmpty {
+		args = append(args, "--allow-empty")
+	}
+	out, err := w.git.Run(ctx, gitcmd.Call{Args: append(args, only...), Input: m.bytes(), Env: o.Env, Mode: gitcmd.Write})
+	if err != nil {
+		return "", w.refused(err, string(out))
+	}
+	w.staged = false
+	after, err := w.head(ctx)
+	if err == nil && after.Commit == before.Commit {
+		err = fault.New(fault.GitCommitFailed, "branch", w.branch, "reason", "not_committed", "cause", "git reported success but HEAD did not move")
+	}
+	return after.Commit, err
+}
+
+func (w *Workspace) refused(err error, stdout string) error {
+	for _, s := range []string{"nothing to commit", "nothing added to commit", "no changes added to commit"} {
+		if strings.Contains(stdout, s) && gitcmd.Exit(err) == 1 {
+			return failed(errors.Join(ErrNothingToCommit, err), fault.GitCommitFailed, "branch", w.branch, "reason", "nothing_to_commit")
+		}
+	}
+	return failed(err, fault.GitCommitFailed, "branch", w.branch, "reason", "refused")
+}
+
+// write replaces one file inside the workspace. Links that lead elsewhere are
+// not followed.
+func (w *Workspace) write(relPath string, data []byte) error {
+	p := filepath.Join(w.Dir(), filepath.FromSlash(relPath))
+	dir := filepath.Dir(p)
+	if !filepath.IsLocal(filepath.FromSlash(relPath)) {
+		return fault.New(fault.GitCommitFailed, "path", relPath, "reason", "outside", "cause", "not a path inside the workspace")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return failed(err, fault.GitCommitFailed, "path", relPath)
+	}
+	if real(dir) != filepath.Join(real(w.path), strings.TrimPrefix(dir, w.path)) || isLink(p) {
+		return fault.New(fault.GitCommitFailed, "path", relPath, "reason", "link", "cause", "a symbolic link is in the path")
+	}
+	if err := atomicfile.Write(atomicfile.OS{}, p, data, atomicfile.Options{TempSuffix: rand.Text()}); err != nil {
+		return failed(err, fault.GitCommitFailed, "path", relPath)
+	}
+	return nil
+}
+
+func isLink(p string) bool {
+	info, err := os.Lstat(p)
+	return err == nil && info.Mode()&os.ModeSymlink != 0
+}
+
+// bytes is the message as git gets it: a subject of one line, the body, and
+// the trailers as the last paragraph.
+func (m CommitMessage) bytes() []byte {
+	parts := []string{oneLine(m.Subject)}
+	if parts[0] == "" {
+		parts[0] = "(no subject)"
+	}
+	if body := strings.TrimSpace(clean(m.Body)); body != "" {
+		parts = append(parts, body)
+	}
+	var trailers []string
+	for _, t := range m.Trailers {
+		trailers = append(trailers, t[0]+": "+oneLine(t[1]))
+	}
+	if len(trailers) > 0 {
+		parts = append(parts, strings.Join(trailers, "\n"))
+	}
+	return []byte(strings.Join(parts, "\n\n") + "\n")
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
+
+// clean drops what git refuses in a message and what would act on a terminal.
+func clean(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' && c != '\n' && c != '\t' || c >= 0x7f && c < 0xa0 {
+			return -1
+		}
+		return c
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}

@@ -1,0 +1,137 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+)
+
+// longestChain is how many commits are followed in process before git, which
+// has its commit graph, is faster.
+const longestChain = 2000
+
+// IsAncestor reports whether commit is of or in its history.
+func (r *Repo) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
+	a, b, err := r.commits(ctx, commit, of)
+	if err != nil {
+		return false, err
+	}
+	if a == b {
+		return true, nil
+	}
+	_, err = r.git.Ask(ctx, "merge-base", "--is-ancestor", a, b)
+	if gitcmd.Exit(err) == 1 {
+		return false, nil
+	}
+	if err != nil {
+		return false, failed(err, fault.GitCommandFailed)
+	}
+	return true, nil
+}
+
+// MergeBase is the commit where b left a: Diff from it to b shows what git
+// shows for a...b. Unrelated histories have none: "".
+func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
+	a, b, err := r.commits(ctx, a, b)
+	if err != nil {
+		return "", err
+	}
+	out, err := r.git.Ask(ctx, "merge-base", a, b)
+	if gitcmd.Exit(err) == 1 {
+		return "", nil
+	}
+	if err != nil {
+		return "", failed(err, fault.GitCommandFailed)
+	}
+	return line(out), nil
+}
+
+// Commits lists what tip has and base has not, oldest first.
+func (r *Repo) Commits(ctx context.Context, base, tip string) ([]Commit, error) {
+	from, to, err := r.commits(ctx, base, tip)
+	if err != nil {
+		return nil, err
+	}
+	found, err := read(r.src, func(repo *gogit.Repository) ([]Commit, error) { return readChain(repo, from, to) })
+	if err == nil {
+		return found, nil
+	}
+	return r.askCommits(ctx, from, to)
+}
+
+// readChain follows single parents from tip to base. A merge, or a base that
+// is not reached, is a question for git.
+func readChain(repo *gogit.Repository, base, tip string) ([]Commit, error) {
+	var found []Commit
+	for h := tip; h != base; {
+		c, err := repo.CommitObject(plumbing.NewHash(h))
+		if err != nil {
+			return nil, err
+		}
+		if len(c.ParentHashes) != 1 || len(found) == longestChain || foreignText(c) {
+			return nil, errAskGit
+		}
+		found = append(found, fromObject(c))
+		h = c.ParentHashes[0].String()
+	}
+	slices.Reverse(found)
+	return found, nil
+}
+
+// foreignText is true of commits whose text git converts before it shows it.
+func foreignText(c *object.Commit) bool {
+	return c.Encoding != "" && !strings.EqualFold(string(c.Encoding), "UTF-8")
+}
+
+func fromObject(c *object.Commit) Commit {
+	parents := make([]string, 0, len(c.ParentHashes))
+	for _, p := range c.ParentHashes {
+		parents = append(parents, p.String())
+	}
+	return Commit{
+		Hash: c.Hash.String(), Parents: parents, Subject: subject(c.Message), Trailers: Trailers(c.Message),
+		Author: fmt.Sprintf("%s <%s>", c.Author.Name, c.Author.Email), When: c.Author.When.UTC(),
+	}
+}
+
+const commitFields = "--format=tformat:%H%n%P%n%an <%ae>%n%at%n%B"
+
+func (r *Repo) askCommits(ctx context.Context, base, tip string) ([]Commit, error) {
+	out, err := r.git.Ask(ctx, "log", "-z", "--reverse", "--topo-order", "--no-show-signature", "--no-color",
+		"--encoding=UTF-8", commitFields, "^"+base, tip, "--")
+	if err != nil {
+		return nil, failed(err, fault.GitCommandFailed)
+	}
+	var found []Commit
+	for record := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if c, ok := fromLog(record); ok {
+			found = append(found, c)
+		}
+	}
+	return found, nil
+}
+
+func fromLog(record string) (Commit, bool) {
+	f := strings.SplitN(record, "\n", 5)
+	if len(f) != 5 {
+		return Commit{}, false
+	}
+	seconds, err := strconv.ParseInt(f[3], 10, 64)
+	if err != nil {
+		return Commit{}, false
+	}
+	return Commit{
+		Hash: f[0], Parents: append([]string{}, strings.Fields(f[1])...), Author: f[2],
+		When: time.Unix(seconds, 0).UTC(), Subject: subject(f[4]), Trailers: Trailers(f[4]),
+	}, true
+}

@@ -1,0 +1,126 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+)
+
+// DefaultWorkPrefix begins the names of work branches.
+const DefaultWorkPrefix = "aiflow/"
+
+// Repo is a repository with a checkout. Paths that go in and come out are
+// slash-separated and relative to the root that was opened, which may be a
+// folder inside the checkout.
+type Repo struct {
+	WorkPrefix string // such branches are never chosen as a base
+
+	git       gitcmd.Git
+	root      string // where the project is
+	top       string // of the checkout
+	prefix    string // root inside top: "" or "dir/"
+	commonDir string
+	src       *source
+}
+
+// Open finds the repository that root is in. No repository, or one that git
+// refuses to use, is GIT_NOT_REPO; a bare one is GIT_BARE_REPO.
+func Open(ctx context.Context, g gitcmd.Git, root string) (*Repo, error) {
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.GitNotRepo, "path", root)
+	}
+	r := &Repo{WorkPrefix: DefaultWorkPrefix, git: g.In(abs), root: abs}
+	if err := r.locate(ctx); err != nil {
+		return nil, err
+	}
+	r.src = newSource(r.root, r.commonDir)
+	return r, nil
+}
+
+func (r *Repo) locate(ctx context.Context) error {
+	out, err := r.git.Ask(ctx, "rev-parse", "--is-bare-repository", "--git-common-dir", "--show-prefix", "--show-toplevel")
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	switch {
+	case err != nil && lines[0] == "true":
+		return fault.New(fault.GitBareRepo, "path", r.root)
+	case err != nil:
+		return failed(err, fault.GitNotRepo, "path", r.root)
+	case len(lines) != 4:
+		return r.locateOneByOne(ctx) // a path holds a line break
+	}
+	r.settle(lines[1], lines[2], lines[3])
+	return nil
+}
+
+func (r *Repo) locateOneByOne(ctx context.Context) error {
+	var answers [3]string
+	for i, question := range []string{"--git-common-dir", "--show-prefix", "--show-toplevel"} {
+		out, err := r.git.Ask(ctx, "rev-parse", question)
+		if err != nil {
+			return failed(err, fault.GitNotRepo, "path", r.root)
+		}
+		answers[i] = strings.TrimSuffix(string(out), "\n")
+	}
+	r.settle(answers[0], answers[1], answers[2])
+	return nil
+}
+
+func (r *Repo) settle(commonDir, prefix, top string) {
+	if !filepath.IsAbs(commonDir) {
+		commonDir = filepath.Join(r.root, commonDir)
+	}
+	r.commonDir, r.prefix, r.top = commonDir, prefix, top
+}
+
+// Top is the top folder of the checkout.
+func (r *Repo) Top() string { return r.top }
+
+// Prefix is the project's folder inside the checkout: "" or "dir/".
+func (r *Repo) Prefix() string { return r.prefix }
+
+// rel turns a path from the top into one from the root.
+func (r *Repo) rel(path string) string { return relative(r.prefix, path) }
+
+func relative(prefix, path string) string {
+	if prefix == "" || path == "" {
+		return path
+	}
+	if rest, ok := strings.CutPrefix(path, prefix); ok {
+		return rest
+	}
+	p, err := filepath.Rel(prefix, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(p)
+}
+
+// failed makes a fault of an error that git or the disk gave. What says that
+// git is missing or the caller gave up stays as it is.
+func failed(err error, code fault.Code, pairs ...any) error {
+	if _, ok := fault.As(err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	facts := []any{"cause", gitcmd.Stderr(err), "output", gitcmd.Stderr(err)}
+	if f, ok := errors.AsType[*gitcmd.Failure](err); ok {
+		facts = append(facts, "exit_status", f.ExitStatus, "command", "git "+strings.Join(f.Args, " "))
+	}
+	return fault.Wrap(err, code, append(facts, pairs...)...)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// quiet are settings for commands in a checkout: no daemon is started for it,
+// and no commit goes off to pack the repository.
+func quiet(args ...string) []string {
+	return append([]string{"-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)
+}

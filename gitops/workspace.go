@@ -1,0 +1,176 @@
+package gitops
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+)
+
+// Workspace is the checkout that a run works in: a linked worktree of ours or,
+// in place, the user's own. One goroutine uses it at a time.
+type Workspace struct {
+	repo   *Repo
+	path   string
+	gitDir string
+	linked bool
+	branch string
+	git    gitcmd.Git
+	src    *source
+	staged bool // everything there is in the index, and judged
+}
+
+// Path is the top folder of the workspace.
+func (w *Workspace) Path() string { return w.path }
+
+// Dir is the project's folder in the workspace; Path, unless the project is in
+// a folder of its repository.
+func (w *Workspace) Dir() string { return filepath.Join(w.path, filepath.FromSlash(w.repo.prefix)) }
+
+// Branch is the branch that was checked out when the workspace was opened.
+func (w *Workspace) Branch() string { return w.branch }
+
+// Linked reports whether it is a linked worktree, not the user's checkout.
+func (w *Workspace) Linked() bool { return w.linked }
+
+// Head is the commit that the workspace stands at.
+func (w *Workspace) Head(ctx context.Context) (string, error) {
+	h, err := w.head(ctx)
+	return h.Commit, err
+}
+
+func (w *Workspace) head(ctx context.Context) (Head, error) {
+	if err := w.verify(); err != nil {
+		return Head{}, err
+	}
+	return headOf(ctx, w.src, w.git)
+}
+
+// verify makes sure that git, started in the workspace, works on the
+// workspace. A lost .git file is written again; a foreign repository in its
+// place is a fault.
+func (w *Workspace) verify() error {
+	if !w.linked {
+		return nil
+	}
+	link := linkTarget(w.path)
+	switch {
+	case link != "" && sameFile(link, w.gitDir):
+		return nil
+	case link == "" && !exists(filepath.Join(w.path, ".git")) && exists(w.path) && exists(w.gitDir):
+		if err := os.WriteFile(filepath.Join(w.path, ".git"), []byte("gitdir: "+w.gitDir+"\n"), 0o644); err != nil {
+			return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "link_lost")
+		}
+		return nil
+	}
+	return fault.New(fault.WorkspaceFailed, "path", w.path, "reason", "link_lost", "cause", "the worktree is no longer linked to its repository")
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// onBranch makes sure that a commit lands on the workspace's branch.
+func (w *Workspace) onBranch(ctx context.Context) (Head, error) {
+	h, err := w.head(ctx)
+	if err != nil {
+		return h, err
+	}
+	if h.Branch != w.branch || h.Detached {
+		return h, fault.New(fault.WorkspaceFailed, "path", w.path, "branch", w.branch, "name", h.Branch, "reason", "branch_switched",
+			"cause", "another branch is checked out in the workspace")
+	}
+	return h, nil
+}
+
+// Switch checks out another branch in the user's checkout, for work in place.
+// Changes that git would overwrite make it fail.
+func (w *Workspace) Switch(ctx context.Context, branch string) error {
+	if w.linked || !ValidBranch(branch) {
+		return fault.New(fault.WorkspaceFailed, "path", w.path, "branch", branch, "reason", "not_switched")
+	}
+	if _, err := w.git.Do(ctx, quiet("checkout", "-q", "--no-guess", branch, "--")...); err != nil {
+		h, e := headOf(ctx, w.src, w.git)
+		if e != nil || h.Branch != branch { // not just a failing post-checkout hook
+			return failed(err, fault.WorkspaceFailed, "path", w.path, "branch", branch, "reason", "not_switched")
+		}
+	}
+	w.branch, w.staged = branch, false
+	return nil
+}
+
+// ResetToHead puts our linked worktree back to its HEAD: tracked files and
+// new ones; ignored files stay. It refuses on the user's checkout.
+func (w *Workspace) ResetToHead(ctx context.Context) error { return w.ResetTo(ctx, "HEAD") }
+
+// ResetTo is ResetToHead to another commit: the workspace's branch is checked
+// out again if it was left, and put there. What it had on top is only in the
+// attempts that were kept.
+func (w *Workspace) ResetTo(ctx context.Context, commit string) error {
+	if !w.linked {
+		return fault.New(fault.WorkspaceFailed, "path", w.path, "reason", "users_checkout", "cause", "the user's checkout is never reset")
+	}
+	h, err := w.head(ctx)
+	if err != nil {
+		return err
+	}
+	w.staged = false
+	if h.Branch != w.branch && w.branch != "" {
+		if _, err := w.git.Do(ctx, "symbolic-ref", "-m", "aiflow: back to the run's branch", "HEAD", "refs/heads/"+w.branch); err != nil {
+			return failed(err, fault.WorkspaceFailed, "path", w.path, "branch", w.branch)
+		}
+	}
+	if _, err := w.git.Do(ctx, quiet("reset", "-q", "--hard", commit)...); err != nil {
+		return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit, "reason", "not_reset")
+	}
+	return w.removeNew(ctx)
+}
+
+// removeNew leaves repositories inside the workspace alone: what is in them is
+// kept nowhere else.
+func (w *Workspace) removeNew(ctx context.Context) error {
+	out, err := w.git.Do(ctx, quiet("clean", "-f", "-d")...)
+	if err != nil {
+		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "not_reset")
+	}
+	for l := range strings.SplitSeq(string(out), "\n") {
+		if name, ok := strings.CutPrefix(l, "Skipping repository "); ok {
+			return fault.New(fault.WorkspaceFailed, "path", w.path, "name", name, "reason", "nested_repository",
+				"cause", "a repository inside the workspace was not removed: "+name)
+		}
+	}
+	return nil
+}
+
+// ClearStaleLocks removes the lock files in the linked worktree's own part of
+// the repository and names them. The caller has proven that the process that
+// left them is dead. In the user's checkout it does nothing.
+func (w *Workspace) ClearStaleLocks(context.Context) ([]string, error) {
+	if !w.linked {
+		return nil, nil
+	}
+	found, err := filepath.Glob(filepath.Join(escapeGlob(w.gitDir), "*.lock"))
+	if err != nil {
+		return nil, err
+	}
+	var removed []string
+	for _, p := range found {
+		if info, err := os.Lstat(p); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if err := os.Remove(p); err != nil {
+			return removed, failed(err, fault.PathNotWritable, "path", p)
+		}
+		removed = append(removed, p)
+	}
+	return removed, nil
+}
+
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+}

@@ -1,0 +1,273 @@
+package gitops
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+)
+
+// worktreesDir is the only folder that worktrees are made in and removed from.
+const worktreesDir = ".aiflow/worktrees"
+
+// making is the reason with which git locks a worktree until it is complete.
+const making = "initializing"
+
+// AddWorktree makes a linked worktree at path with branch checked out. What a
+// killed run left at that path is cleared away first, if nothing in it could
+// be missed. The caller sees to it that worktrees are made one at a time.
+func (r *Repo) AddWorktree(ctx context.Context, path, branch string) (*Workspace, error) {
+	if !r.own(path) {
+		return nil, fault.New(fault.WorkspaceFailed, "path", path, "reason", "outside", "cause", "not under "+worktreesDir)
+	}
+	if !ValidBranch(branch) {
+		return nil, fault.New(fault.WorkspaceFailed, "path", path, "branch", branch, "reason", "bad_name")
+	}
+	if r.adminOf(path) != nil || exists(path) {
+		if err := r.clearStale(ctx, path, branch); err != nil {
+			return nil, err
+		}
+	}
+	_, err := r.git.Do(ctx, quiet("worktree", "add", "-q", "--", path, branch)...)
+	w, ok, openErr := r.OpenWorktree(ctx, path)
+	switch {
+	case openErr != nil:
+		return nil, openErr
+	case ok && w.branch == branch && ctx.Err() == nil:
+		return w, nil // a failing post-checkout hook fails the command, not the worktree
+	}
+	return nil, failed(err, fault.WorkspaceFailed, "path", path, "branch", branch, "reason", "refused")
+}
+
+// OpenWorktree opens the linked worktree at path; false when there is none
+// that is whole.
+func (r *Repo) OpenWorktree(_ context.Context, path string) (*Workspace, bool, error) {
+	a := r.adminOf(path)
+	if a == nil || a.locked == making || linkTarget(path) == "" {
+		return nil, false, nil
+	}
+	return r.workspace(path, a.dir, true, a.branch), true, nil
+}
+
+// InPlace gives the checkout itself as a workspace.
+func (r *Repo) InPlace(ctx context.Context) (*Workspace, error) {
+	out, err := r.git.Ask(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return nil, failed(err, fault.GitNotRepo, "path", r.root)
+	}
+	h, err := r.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.workspace(r.top, line(out), false, h.Branch), nil
+}
+
+// RemoveWorktree removes the worktree at path. One with changes stays, unless
+// force is set. Nothing there is no error.
+func (r *Repo) RemoveWorktree(ctx context.Context, path string, force bool) error {
+	if !r.own(path) {
+		return fault.New(fault.WorkspaceFailed, "path", path, "reason", "outside", "cause", "not under "+worktreesDir)
+	}
+	a := r.adminOf(path)
+	switch {
+	case a == nil && !exists(path):
+		return nil
+	case a == nil:
+		return fault.New(fault.WorkspaceFailed, "path", path, "reason", "not_a_worktree", "cause", "no worktree is registered there")
+	case !force && exists(path):
+		if err := r.refuseChanges(ctx, path, a); err != nil {
+			return err
+		}
+	}
+	return r.removeWorktree(ctx, path, a)
+}
+
+func (r *Repo) refuseChanges(ctx context.Context, path string, a *admin) error {
+	w := r.workspace(path, a.dir, true, a.branch)
+	if err := w.verify(); err != nil {
+		return err
+	}
+	changes, err := status(ctx, w.git, "")
+	if err != nil {
+		return err
+	}
+	if len(changes) > 0 {
+		return fault.New(fault.WorktreeDirty, "path", path, "name", changes[0].Path, "reason", "has_changes")
+	}
+	return nil
+}
+
+// removeWorktree leaves git's own look for changes out (--force): it was done.
+func (r *Repo) removeWorktree(ctx context.Context, path string, a *admin) error {
+	args := quiet("worktree", "remove", "--force", "--", path)
+	if a.locked == making {
+		args = quiet("worktree", "remove", "--force", "--force", "--", path)
+	}
+	_, err := r.git.Do(ctx, args...)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if a.locked != "" && a.locked != making {
+		return failed(err, fault.WorkspaceFailed, "path", path, "reason", "locked")
+	}
+	if e := removeAll(path); e != nil {
+		return failed(e, fault.WorkspaceFailed, "path", path, "reason", "not_removed")
+	}
+	if r.adminOf(path) == nil {
+		return nil
+	}
+	if _, err = r.git.Do(ctx, args...); err != nil {
+		return failed(err, fault.WorkspaceFailed, "path", path, "reason", "not_removed")
+	}
+	return nil
+}
+
+// removeAll also removes folders that were made read-only, as build caches do.
+func removeAll(path string) error {
+	if os.RemoveAll(path) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(path, func(p string, d os.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}
+
+// own reports whether path is in our worktrees folder, also after links.
+func (r *Repo) own(path string) bool {
+	home := filepath.Join(r.root, filepath.FromSlash(worktreesDir))
+	parent := filepath.Dir(filepath.Clean(path))
+	return filepath.IsAbs(path) && (parent == home || real(parent) == real(home) && exists(home))
+}
+
+func real(path string) string {
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		return p
+	}
+	return filepath.Clean(path)
+}
+
+// admin is git's record of a linked worktree.
+type admin struct {
+	dir    string // inside the repository
+	path   string // of the worktree
+	branch string // "" when detached
+	locked string // the reason; "" when not locked
+}
+
+// admins reads the records of all linked worktrees.
+func (r *Repo) admins() []admin {
+	home := filepath.Join(r.commonDir, "worktrees")
+	entries, err := os.ReadDir(home)
+	if err != nil {
+		return nil
+	}
+	var all []admin
+	for _, e := range entries {
+		if a, ok := readAdmin(filepath.Join(home, e.Name())); ok {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+func readAdmin(dir string) (admin, bool) {
+	link, err := os.ReadFile(filepath.Join(dir, "gitdir"))
+	if err != nil {
+		return admin{}, false
+	}
+	at := line(link)
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(dir, at)
+	}
+	a := admin{dir: dir, path: filepath.Dir(at), branch: headBranch(dir)}
+	if why, err := os.ReadFile(filepath.Join(dir, "locked")); err == nil {
+		a.locked = strings.TrimSpace(string(why))
+		if a.locked == "" {
+			a.locked = "locked"
+		}
+	}
+	return a, true
+}
+
+func headBranch(gitDir string) string {
+	head, err := os.ReadFile(filepath.Join(gitDir, "HEAD"))
+	if err != nil {
+		return ""
+	}
+	branch, _ := strings.CutPrefix(line(head), "ref: refs/heads/")
+	if branch == line(head) {
+		return ""
+	}
+	return branch
+}
+
+// adminOf finds the record of the worktree at path, nil when there is none.
+func (r *Repo) adminOf(path string) *admin {
+	want := filepath.Join(real(filepath.Dir(path)), filepath.Base(path))
+	for _, a := range r.admins() {
+		if a.path == filepath.Clean(path) || filepath.Join(real(filepath.Dir(a.path)), filepath.Base(a.path)) == want {
+			return &a
+		}
+	}
+	return nil
+}
+
+// checkedOut is the folder that has branch checked out, "" when none has.
+func (r *Repo) checkedOut(branch string) string {
+	if headBranch(r.commonDir) == branch {
+		return r.top
+	}
+	for _, a := range r.admins() {
+		if a.branch == branch && exists(a.path) {
+			return a.path
+		}
+	}
+	return ""
+}
+
+// linkTarget is the repository folder that a worktree's .git file names, ""
+// when it is not such a file.
+func linkTarget(path string) string {
+	dotGit := filepath.Join(path, ".git")
+	info, err := os.Lstat(dotGit)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	link, err := os.ReadFile(dotGit)
+	if err != nil {
+		return ""
+	}
+	dir, ok := strings.CutPrefix(line(link), "gitdir: ")
+	if !ok {
+		return ""
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(path, dir)
+	}
+	return dir
+}
+
+// workspace makes the value; nothing is started or touched.
+func (r *Repo) workspace(path, gitDir string, linked bool, branch string) *Workspace {
+	g := r.git.In(path)
+	return &Workspace{
+		repo: r, path: path, gitDir: gitDir, linked: linked, branch: branch,
+		git: pinned(g, gitDir, path, linked), src: newSource(path, r.commonDir),
+	}
+}
+
+// pinned keeps git inside a linked worktree: should its .git file be gone,
+// git must not climb up and find the user's checkout.
+func pinned(g gitcmd.Git, gitDir, path string, linked bool) gitcmd.Git {
+	if !linked {
+		return g
+	}
+	return g.With("GIT_CEILING_DIRECTORIES=" + filepath.Dir(path))
+}
