@@ -1,5 +1,14 @@
 package config
 
+import (
+	_ "embed"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/fault"
+)
+
 // Router says which command plays which role.
 type Router struct {
 	Version  string
@@ -20,9 +29,15 @@ const (
 	RoleQA          = "qa"
 )
 
+// Modes of a command: it edits files, or answers with a patch.
+const (
+	ModeEdit  = "edit"
+	ModePatch = "patch"
+)
+
 // RouterDefaults hold for every provider.
 type RouterDefaults struct {
-	TimeoutSec        int // 0 = limits.timeout_sec
+	TimeoutSec        int // limits.timeout_sec unless the router says otherwise
 	MaxRetriesPerCall int
 	FallbackOn        []string
 }
@@ -33,12 +48,14 @@ type Route struct {
 	Fallback string // "" or equal to Primary = none
 }
 
-// Command is how a provider is started.
+// Command is how a provider is started. The prompt is on its standard input
+// too.
 type Command struct {
-	Bin    string
-	Args   []string // places: {{prompt}} {{model}} {{workdir}}
-	Mode   string   // "edit" or "patch"
-	Preset bool     // shipped with the program, not from the file
+	Bin       string
+	Args      []string // places: {{prompt}} {{model}} {{workdir}} {{model_args}}
+	ModelArgs []string `json:"model_args"` // what {{model_args}} becomes when there is a model
+	Mode      string   // ModeEdit or ModePatch
+	Preset    bool     `json:"-"` // shipped with the program, not from the file
 }
 
 // Guards are what a run must not do.
@@ -54,6 +71,94 @@ type Call struct {
 	Model    string
 	Command  Command
 }
+
+// LoadRouter reads the router of the project at root; cfg is its
+// configuration. With no file nothing is routed, but the presets are there.
+func LoadRouter(root string, cfg Config) (Router, []Warning, error) {
+	r := Router{
+		Version: "1.0", Mode: cfg.Mode,
+		Defaults: RouterDefaults{
+			TimeoutSec: cfg.Limits.TimeoutSec, MaxRetriesPerCall: 1,
+			FallbackOn: []string{string(fault.JSONParseError), string(fault.JSONSchemaInvalid), string(fault.ProcessCrashed)},
+		},
+		Routing: map[string]Route{}, Models: map[string]map[string]string{}, Commands: map[string]Command{},
+		Guards: Guards{ForbidCommands: []string{"gh"}, ForbidPatterns: []string{`\bgh\b`}},
+	}
+	data, name, err := readNamed(filepath.Join(root, filepath.FromSlash(RouterFile)), RouterFile, false)
+	if err != nil {
+		return r, nil, err
+	}
+	a := applier[Router]{target: &r, path: name, data: data, origins: map[string]Origin{}, rows: routerKeys()}
+	if data != nil {
+		if err := a.file(); err != nil {
+			return r, a.warnings, err
+		}
+	}
+	r.origins = a.origins
+	r.fill()
+	return r, a.warnings, r.check(name, cfg)
+}
+
+//go:embed presets/presets.json
+var presets []byte
+
+// Presets are the commands that ship with the program, by provider.
+func Presets() map[string]Command {
+	all := map[string]Command{}
+	if err := json.Unmarshal(presets, &all); err != nil {
+		panic(err) // the test of the presets reads the same bytes
+	}
+	return all
+}
+
+// fill adds the presets that the file does not define itself and completes the
+// commands that it does.
+func (r *Router) fill() {
+	for name, c := range Presets() {
+		if _, ok := r.Commands[name]; !ok {
+			c.Preset = true
+			r.Commands[name] = c
+		}
+	}
+	for name, c := range r.Commands {
+		if c.Mode == "" {
+			c.Mode = ModeEdit
+			r.Commands[name] = c
+		}
+	}
+}
+
+// check looks at what the file says as a whole.
+func (r *Router) check(path string, cfg Config) error {
+	if r.Mode != cfg.Mode {
+		return fault.New(fault.ConfigModeMismatch, "path", path, "key", "mode", "value", r.Mode, "allowed", cfg.Mode)
+	}
+	for _, role := range sorted(r.Routing) {
+		for _, call := range r.Calls(role) {
+			if err := r.checkCall(path, call); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Router) checkCall(path string, call Call) error {
+	key := "commands." + call.Provider
+	switch _, known := r.Commands[call.Provider]; {
+	case !known:
+		return fault.New(fault.RouterProviderUnknown, "path", path, "key", "routing."+call.Role,
+			"value", call.Provider, "name", call.Provider, "allowed", strings.Join(sorted(r.Commands), ", "))
+	case call.Command.Bin == "":
+		return fault.New(fault.RouterCommandInvalid, "path", path, "key", key+".bin", "name", call.Provider)
+	case call.Model == "" && strings.Contains(strings.Join(call.Command.Args, "\n"), "{{model}}"):
+		return fault.New(fault.ModelNotConfigured, "path", path, "key", "models."+call.Provider+"."+call.Role, "name", call.Provider)
+	}
+	return nil
+}
+
+// Origin says where the value of key came from.
+func (r Router) Origin(key string) Origin { return origin(r.origins, key) }
 
 // Calls gives the ways to play role: the primary and, if there is one, the
 // fallback. None when the router does not name the role.
@@ -71,4 +176,21 @@ func (r Router) Calls(role string) []Call {
 
 func (r Router) call(role, provider string) Call {
 	return Call{Role: role, Provider: provider, Model: r.Models[provider][role], Command: r.Commands[provider]}
+}
+
+// Argv is the command line with its places filled in.
+func (c Call) Argv(prompt, workdir string) []string {
+	fill := strings.NewReplacer("{{prompt}}", prompt, "{{model}}", c.Model, "{{workdir}}", workdir)
+	argv := []string{c.Command.Bin}
+	for _, arg := range c.Command.Args {
+		switch {
+		case arg != "{{model_args}}":
+			argv = append(argv, fill.Replace(arg))
+		case c.Model != "":
+			for _, m := range c.Command.ModelArgs {
+				argv = append(argv, fill.Replace(m))
+			}
+		}
+	}
+	return argv
 }
