@@ -18,7 +18,7 @@ func Moves() map[State][]State {
 		Reporting:    {Implementing, Done, NeedsInput, Failed},
 		Done:         {},
 		NeedsInput:   {Planning, Implementing, Testing, Reporting, NeedsInput, Failed},
-		Failed:       {Planning, Implementing, Testing, Reporting},
+		Failed:       {Planning, Implementing, Testing, Reporting, NeedsInput, Failed},
 	}
 }
 

@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"strconv"
+
 	"aiflow/internal/fault"
 )
 
@@ -43,11 +45,20 @@ type Point struct {
 	// Reset: keep what the workspace holds as a failed attempt, then put it back
 	// to the start of the step.
 	Reset bool
-	// TakeChanges: a workspace that differs from its HEAD and from the recorded
-	// attempt is the person's fix: check, test and commit it (TESTING). Without
-	// it such a workspace is WORKTREE_DIRTY.
-	TakeChanges bool
+	// Changed says what a workspace means that equals neither its HEAD nor the
+	// recorded attempt.
+	Changed Changed
 }
+
+// Changed is what to do with a workspace that somebody changed.
+type Changed int
+
+// The three answers.
+const (
+	ChangedRefuse  Changed = iota // WORKTREE_DIRTY
+	ChangedTake                   // the person's fix: move to TESTING, check, test and commit it
+	ChangedDiscard                // keep it as a failed attempt, then put back
+)
 
 // Recommended is D34's table 6.2: the mode that helps for a reason code. ""
 // means that there is nothing to do but wait.
@@ -76,11 +87,11 @@ func Resume(s *Stage, p *Plan, a Ask, b Bounds) (Point, error) {
 	if a.Mode == ModeReplan {
 		return Point{Mode: ModeReplan, State: Init, NewRun: true}, nil
 	}
-	if p == nil && !s.begun() {
+	if planned := p != nil && len(p.Steps) > 0 && s.follows(p); !planned {
+		if s.begun() {
+			return Point{}, refusal(s, fault.ReplanRequired, "plan_lost")
+		}
 		return Point{Mode: a.Mode, State: Planning}, nil
-	}
-	if p == nil || !s.follows(p) {
-		return Point{}, refusal(s, fault.ReplanRequired, "plan_lost")
 	}
 	i, err := target(s, a)
 	if err != nil {
@@ -147,51 +158,98 @@ func target(s *Stage, a Ask) (int, error) {
 // limits refuses what has been tried often enough: STEP_TOO_LARGE, the same
 // step stopped twice running for the same reason, too many retries.
 func limits(s *Stage, i int, a Ask, b Bounds) error {
-	code := fault.Code(s.ReasonCode())
-	if s.State.Ended() && code == fault.StepTooLarge && a.Mode == ModeResume {
-		return refusal(s, fault.ReplanRequired, string(code))
-	}
-	if s.State.Ended() && sameTwice(s) {
-		return refusal(s, fault.ReplanRequired, string(code))
-	}
-	if i >= len(s.Steps) || !s.State.Ended() {
+	if !s.State.Ended() {
 		return nil
 	}
-	if s.Steps[i].Attempt > b.StepRetries && point(s, i, a).Reset {
+	code := stopReason(s)
+	if code == fault.StepTooLarge || sameTwice(s) {
+		return refusal(s, fault.ReplanRequired, string(code))
+	}
+	if i < len(s.Steps) && retries(s, s.Steps[i].StepID) >= b.StepRetries && point(s, i, a).Reset {
 		e := refusal(s, fault.RetryLimitExceeded, string(code))
-		e.Facts["allowed"] = fault.New("", "n", b.StepRetries).Facts["n"]
+		e.Facts["allowed"] = strconv.Itoa(b.StepRetries)
 		e.Facts["name"] = s.Steps[i].StepID
 		return e
 	}
 	return nil
 }
 
+// retries counts how often a step was begun again after it had stopped.
+// Interruptions do not count.
+func retries(s *Stage, stepID string) int {
+	n, stopped := 0, false
+	for _, e := range s.History {
+		switch {
+		case e.StepID != stepID:
+		case isStop(e):
+			stopped = true
+		case e.Event == EventStepStart && stopped:
+			n++
+			stopped = false
+		}
+	}
+	return n
+}
+
+// isStop: the work stopped for a reason of its own. A stop at the gate (doctor,
+// a lock, a dirty workspace) says nothing about the work.
+func isStop(e Event) bool {
+	return (e.Event == EventNeedsInput || e.Event == EventFailed) && !atTheGate(fault.Code(e.ReasonCode))
+}
+
 func refusal(s *Stage, code fault.Code, reason string) *fault.Error {
 	return fault.New(code, "request_id", s.RequestID, "run_id", s.RunID, "reason", reason, "id", s.CurrentStepID)
 }
 
-// sameTwice reports whether the last two stops were at the same step for the
-// same reason. Reasons that another plan cannot mend do not count.
-func sameTwice(s *Stage) bool {
-	var last *Event
+// stops are the last stops of the run, newest first, up to the last start of a
+// step when sinceStart.
+func stops(s *Stage, sinceStart bool) []Event {
+	var list []Event
 	for i := len(s.History) - 1; i >= 0; i-- {
-		e := &s.History[i]
-		if e.Event != EventNeedsInput && e.Event != EventFailed {
-			continue
+		e := s.History[i]
+		if sinceStart && e.Event == EventStepStart {
+			return list
 		}
-		if last == nil {
-			last = e
-			continue
+		if isStop(e) {
+			list = append(list, e)
 		}
-		return e.StepID == last.StepID && e.ReasonCode == last.ReasonCode && planCanMend(fault.Code(e.ReasonCode))
+	}
+	return list
+}
+
+// stopReason is why the work stopped, even when a later try to go on was
+// stopped at the gate for another reason.
+func stopReason(s *Stage) fault.Code {
+	if list := stops(s, true); len(list) > 0 {
+		return fault.Code(list[0].ReasonCode)
+	}
+	return fault.Code(s.ReasonCode())
+}
+
+func sameTwice(s *Stage) bool {
+	list := stops(s, false)
+	if len(list) < 2 {
+		return false
+	}
+	return list[0].StepID == list[1].StepID && list[0].ReasonCode == list[1].ReasonCode &&
+		planCanMend(fault.Code(list[0].ReasonCode))
+}
+
+func atTheGate(code fault.Code) bool {
+	switch code {
+	case fault.DoctorFailed, fault.WorktreeDirty, fault.RunInProgress, fault.QueueInProgress, fault.LockHeld,
+		fault.LockUnreadable, fault.ReplanRequired:
+		return true
 	}
 	return false
 }
 
+// planCanMend reports whether another plan may help; for what it cannot help
+// nobody is sent to make one.
 func planCanMend(code fault.Code) bool {
 	switch code {
-	case fault.WorktreeDirty, fault.Interrupted, fault.LockLost, fault.RunInProgress, fault.QueueInProgress,
-		fault.LockHeld, fault.NeedsClarification, fault.ACTooFew, fault.StageWriteFailed, fault.GitPushFailed:
+	case fault.Interrupted, fault.LockLost, fault.NeedsClarification, fault.ACTooFew, fault.StageWriteFailed,
+		fault.GitPushFailed:
 		return false
 	}
 	return code != "" && code.Info().Category != fault.Environment
@@ -202,20 +260,27 @@ func point(s *Stage, i int, a Ask) Point {
 	if i >= len(s.Steps) {
 		return Point{Mode: ModeResume, State: Reporting, Index: len(s.Steps) - 1, StepID: s.Steps[len(s.Steps)-1].StepID}
 	}
-	at := Point{Mode: a.Mode, State: Implementing, Index: i, StepID: s.Steps[i].StepID, TakeChanges: a.Force}
+	at := Point{Mode: a.Mode, State: Implementing, Index: i, StepID: s.Steps[i].StepID, Changed: changed(a)}
 	started := s.Steps[i].Attempt > 0
 	if a.Mode == ModeResume && started && resumesAtTests(s) {
-		at.State, at.TakeChanges = Testing, true
+		at.State, at.Changed = Testing, ChangedTake
 		return at
 	}
 	at.Reset = started
-	if started && s.State.Ended() && Recommended(fault.Code(s.ReasonCode())) == ModeRetryStep {
+	if started && s.State.Ended() && Recommended(stopReason(s)) == ModeRetryStep {
 		at.Mode = ModeRetryStep
 	}
-	if a.Mode == ModeRetryStep {
-		at.TakeChanges = true // kept as the failed attempt, then put back
-	}
 	return at
+}
+
+func changed(a Ask) Changed {
+	switch {
+	case !a.Force:
+		return ChangedRefuse
+	case a.Mode == ModeRetryStep:
+		return ChangedDiscard
+	}
+	return ChangedTake
 }
 
 // resumesAtTests reports whether the step's work is there and only its checks,
@@ -224,7 +289,7 @@ func resumesAtTests(s *Stage) bool {
 	if !s.State.Ended() {
 		return s.State == Testing
 	}
-	switch fault.Code(s.ReasonCode()) {
+	switch stopReason(s) {
 	case fault.UnitTestFailed, fault.E2ETestFailed, fault.StaticCheckFailed, fault.TestTimeout,
 		fault.TestCommandNotFound, fault.E2ERequired, fault.GitCommitFailed, fault.StepTooLarge:
 		return true

@@ -71,23 +71,23 @@ type Progress struct {
 
 // Step is one step of the run (D56).
 type Step struct {
-	StepID    string       `json:"step_id"`
-	Title     string       `json:"title"`
-	Role      string       `json:"role"`
-	Status    Status       `json:"status"`
-	StartedAt *time.Time   `json:"started_at"`
-	EndedAt   *time.Time   `json:"ended_at"`
-	Attempt   int          `json:"attempt"`
-	Summary   string       `json:"summary"`
-	Logs      []string     `json:"logs"`
-	PatchPath *string      `json:"patch_path"`
-	DiffStat  DiffStat     `json:"diff_stat"`
+	StepID    string     `json:"step_id"`
+	Title     string     `json:"title"`
+	Role      string     `json:"role"`
+	Status    Status     `json:"status"`
+	StartedAt *time.Time `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+	Attempt   int        `json:"attempt"`
+	Summary   string     `json:"summary"`
+	Logs      []string   `json:"logs"`
+	PatchPath *string    `json:"patch_path"`
+	DiffStat  DiffStat   `json:"diff_stat"`
 	// Tree is the workspace's content when its tests began, AttemptTree that of
 	// the last attempt that was kept (git tree ids).
-	Tree        string `json:"tree,omitempty"`
-	AttemptTree string `json:"attempt_tree,omitempty"`
-	Test      StepTests    `json:"test"`
-	Error     *ErrorObject `json:"error"`
+	Tree        string       `json:"tree,omitempty"`
+	AttemptTree string       `json:"attempt_tree,omitempty"`
+	Test        StepTests    `json:"test"`
+	Error       *ErrorObject `json:"error"`
 }
 
 // DiffStat is the size of a step's change.
