@@ -17,20 +17,6 @@ func Update(disk atomicfile.Disk, root, path string, values map[string]string, n
 	return nil, nil, nil
 }
 
-// Select decides what is next.
-func Select(f *Folder, facts Facts) Result { return Result{} }
-
-// Judge judges one request; true means runnable.
-func Judge(f *Folder, facts Facts, id string) (Exclusion, bool) { return Exclusion{}, false }
-
-// JudgeNamed judges a request that a person asked for by name: status and
-// latest run do not matter, everything else does.
-func JudgeNamed(f *Folder, facts Facts, id string) (Exclusion, bool) { return Exclusion{}, false }
-
-// Plan gives the order of the next n choices (all for n <= 0) if each
-// succeeded and was merged.
-func Plan(f *Folder, facts Facts, n int) []Choice { return nil }
-
 // Node is a request in the graph; Derived is RUNNABLE, DONE, ARCHIVED or a
 // reason code.
 type Node struct {

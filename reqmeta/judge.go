@@ -1,0 +1,170 @@
+package reqmeta
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"aiflow/internal/fault"
+)
+
+// judge judges the requests of one folder under one set of facts. It walks
+// only the dependencies that are asked for, each once, without recursion.
+type judge struct {
+	f     *Folder
+	facts Facts
+	named bool // a person asked by name
+
+	state  []state // by request index; see cycles.go
+	ringOf []*ring
+	found  []*ring
+	seen   int // visit numbers given so far
+	stack  []int
+}
+
+func newJudge(f *Folder, facts Facts) *judge {
+	return &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), ringOf: make([]*ring, len(f.Requests))}
+}
+
+// sorted gives all indexes in the order of the queue.
+func (j *judge) sorted() []int {
+	all := make([]int, len(j.f.Requests))
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortFunc(all, func(a, b int) int { return order(j.f.Requests[a], j.f.Requests[b]) })
+	return all
+}
+
+func (j *judge) isUnique(i int) bool {
+	return len(j.f.dups) == 0 || j.f.dups[j.f.Requests[i].ID] == nil
+}
+
+func (j *judge) isSound(i int) bool { return j.isUnique(i) && j.f.Requests[i].Valid() }
+
+func (j *judge) isReady(i int) bool { return j.f.Requests[i].Meta.Status == Ready && j.isSound(i) }
+
+func (j *judge) isDone(i int) bool { return j.f.Requests[i].Meta.Status == Done && j.isSound(i) }
+
+// judge gives the first reason that applies, in the order of the design.
+func (j *judge) judge(i int) (Exclusion, bool) {
+	if e, ok := j.before(i); !ok {
+		return e, false
+	}
+	return j.dependencies(i)
+}
+
+// before judges everything but the dependencies.
+func (j *judge) before(i int) (Exclusion, bool) {
+	r := j.f.Requests[i]
+	switch {
+	case !r.Valid() && r.firstError().Code != fault.DuplicateID:
+		return invalid(r), false
+	case !j.isUnique(i):
+		return r.exclude(fault.DuplicateID, "duplicate_id", "paths", join(j.f.paths(j.f.dups[r.ID]))), false
+	case r.Meta.Status != Ready && !j.named:
+		return r.exclude(fault.NotReady, "not_ready_"+r.Meta.Status, "reason", j.reasonOf(r)), false
+	}
+	if h := j.locked(r.ID); h != nil {
+		return r.exclude(fault.RequestLocked, "locked", "run_id", h.RunID, "pid", strconv.Itoa(h.PID),
+			"host", hostOf(h), "since", clock(h.Since), "until", clock(h.Until)), false
+	}
+	if run := j.latest(r.ID); run != nil && !j.named {
+		switch {
+		case run.State == "NEEDS_INPUT":
+			return r.exclude(fault.LatestRunNeedsInput, "latest_needs_input", "run_id", run.RunID, "reason", string(run.ReasonCode)), false
+		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
+			return r.exclude(fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
+		}
+	}
+	return Exclusion{}, true
+}
+
+func (j *judge) locked(id string) *Holder {
+	if j.facts.Locked == nil {
+		return nil
+	}
+	return j.facts.Locked(id)
+}
+
+func (j *judge) latest(id string) *LatestRun {
+	if j.facts.LatestRun == nil {
+		return nil
+	}
+	return j.facts.LatestRun(id)
+}
+
+// reasonOf is why the latest run of a blocked request stopped; "" if nobody
+// knows.
+func (j *judge) reasonOf(r *Request) string {
+	if r.Meta.Status != Blocked {
+		return ""
+	}
+	if run := j.latest(r.ID); run != nil {
+		return string(run.ReasonCode)
+	}
+	return ""
+}
+
+func (j *judge) dependencies(i int) (Exclusion, bool) {
+	r := j.f.Requests[i]
+	var missing, waits []string
+	for _, id := range distinct(r.Meta.DependsOn) {
+		d, ok, exists := j.f.unique(id)
+		switch {
+		case !exists:
+			missing = append(missing, id)
+		case !ok || !j.isDone(d):
+			waits = append(waits, id)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return r.exclude(fault.DependsNotFound, "depends_not_found", "ids", join(missing)), false
+	case len(waits) == 0:
+		return Exclusion{}, true
+	}
+	j.walk(i)
+	if ring := j.ringOf[i]; ring != nil {
+		return ring.exclude(r), false
+	}
+	return j.waitsFor(r, waits, j.state[i].root), false
+}
+
+func (r *Request) exclude(code fault.Code, kind string, pairs ...string) Exclusion {
+	f := make(fault.Facts, 2+len(pairs)/2)
+	f["id"], f["path"] = r.ID, r.Path
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f[pairs[i]] = pairs[i+1]
+	}
+	return Exclusion{RequestID: r.ID, ReasonCode: code, Kind: kind, Facts: f, Path: r.Path}
+}
+
+func invalid(r *Request) Exclusion {
+	p := r.firstError()
+	e := r.exclude(fault.RequestInvalidFormat, "invalid")
+	if p.Line > 0 {
+		e.Kind, e.Line = "invalid_line", p.Line
+		e.Facts["line"] = strconv.Itoa(p.Line)
+	}
+	e.sub, e.subName, e.subWith = "problem."+p.Kind, "problem", p.Facts
+	return e
+}
+
+func notFound(id string) Exclusion {
+	return Exclusion{RequestID: id, ReasonCode: fault.RequestNotFound, Kind: "not_found", Facts: fault.Facts{"id": id}}
+}
+
+func hostOf(h *Holder) string {
+	if h.Hostname != "" {
+		return h.Hostname
+	}
+	return h.Host
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Format(time.RFC3339)
+}

@@ -1,0 +1,26 @@
+package reqmeta
+
+import (
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+)
+
+// Replace gives a request file other bytes, whole. A link inside the project
+// stays one: the file that it points to is replaced. Fault: PATH_NOT_WRITABLE.
+func Replace(disk atomicfile.Disk, root, path string, data []byte, suffix string) error {
+	target, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(path)))
+	if err != nil {
+		return fault.Wrap(err, fault.PathNotWritable, "path", path)
+	}
+	base, err := filepath.EvalSymlinks(root)
+	if err != nil || !strings.HasPrefix(target, base+string(filepath.Separator)) {
+		return fault.New(fault.PathNotWritable, "path", path, "reason", "outside", "cause", target)
+	}
+	if err := atomicfile.Write(disk, target, data, atomicfile.Options{TempSuffix: suffix}); err != nil {
+		return fault.Wrap(err, fault.PathNotWritable, "path", path)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package reqmeta
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Select decides what is next and why the others are not. It is a pure
+// function: neither the order of the folder, nor locale, time zone or the
+// number of CPUs changes its answer.
+func Select(f *Folder, facts Facts) Result {
+	j := newJudge(f, facts)
+	res := Result{Excluded: []Exclusion{}, Warnings: []Problem{}, Queue: queueState(facts.Queue)}
+	for _, i := range j.sorted() {
+		r := f.Requests[i]
+		res.Warnings = appendWarnings(res.Warnings, r)
+		if j.isReady(i) {
+			res.Stats.Ready++
+		}
+		e, ok := j.judge(i)
+		switch {
+		case ok:
+			res.Runnable = append(res.Runnable, choice(r))
+		case !isOver(e):
+			res.Excluded = append(res.Excluded, e)
+		}
+	}
+	res.Warnings = append(res.Warnings, j.rings()...)
+	res.Stats.Total, res.Stats.Runnable = len(f.Requests), len(res.Runnable)
+	if len(res.Runnable) > 0 {
+		res.Next = &res.Runnable[0]
+	}
+	return res
+}
+
+func queueState(h *Holder) QueueState { return QueueState{Locked: h != nil, Holder: h} }
+
+func appendWarnings(list []Problem, r *Request) []Problem {
+	for _, p := range r.Problems {
+		if p.Level == LevelWarning {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// isOver reports whether e stands for a request that is done or archived; those
+// are not listed.
+func isOver(e Exclusion) bool { return e.Kind == "not_ready_done" || e.Kind == "not_ready_archived" }
+
+func choice(r *Request) Choice {
+	return Choice{RequestID: r.ID, Priority: r.Meta.Priority, Status: r.Meta.Status, Title: r.Title(), Path: r.Path, Request: r}
+}
+
+// Judge judges the one request with that id; true means that it may run now.
+func Judge(f *Folder, facts Facts, id string) (Exclusion, bool) {
+	return judgeOne(f, facts, id, false)
+}
+
+// JudgeNamed judges a request that a person asked for by name: its status and
+// its latest run do not matter, everything else does.
+func JudgeNamed(f *Folder, facts Facts, id string) (Exclusion, bool) {
+	return judgeOne(f, facts, id, true)
+}
+
+func judgeOne(f *Folder, facts Facts, id string, named bool) (Exclusion, bool) {
+	i, _, exists := f.unique(id)
+	if !exists {
+		return notFound(id), false
+	}
+	j := newJudge(f, facts)
+	j.named = named
+	return j.judge(i)
+}
+
+// Plan gives the order of the next n choices (all of them for n <= 0) if each
+// one succeeded and was merged.
+func Plan(f *Folder, facts Facts, n int) []Choice {
+	j := newJudge(f, facts)
+	p := planner{j: j, waiting: map[int]int{}, dependents: map[int][]int{}}
+	for rank, i := range j.sorted() {
+		p.add(rank, i)
+	}
+	plan := []Choice{}
+	for len(p.heap) > 0 && (n <= 0 || len(plan) < n) {
+		i := p.pop()
+		plan = append(plan, choice(f.Requests[i]))
+		p.release(i)
+	}
+	return plan
+}
+
+// planner plays the queue: what is done releases what waits for it alone.
+type planner struct {
+	j          *judge
+	rank       map[int]int
+	waiting    map[int]int   // how many dependencies of a request are not done
+	dependents map[int][]int // who waits for a request
+	heap       []int         // runnable, by rank
+}
+
+func (p *planner) add(rank, i int) {
+	if p.rank == nil {
+		p.rank = map[int]int{}
+	}
+	p.rank[i] = rank
+	if _, ok := p.j.before(i); !ok {
+		return
+	}
+	open := 0
+	for _, id := range distinct(p.j.f.Requests[i].Meta.DependsOn) {
+		d, ok, _ := p.j.f.unique(id)
+		if ok && p.j.isDone(d) {
+			continue
+		}
+		open++
+		if ok {
+			p.dependents[d] = append(p.dependents[d], i)
+		}
+	}
+	if open == 0 {
+		p.push(i)
+	}
+	p.waiting[i] = open
+}
+
+func (p *planner) release(done int) {
+	for _, i := range p.dependents[done] {
+		if p.waiting[i]--; p.waiting[i] == 0 {
+			p.push(i)
+		}
+	}
+}
+
+func (p *planner) push(i int) {
+	p.heap = append(p.heap, i)
+	for c := len(p.heap) - 1; c > 0; {
+		up := (c - 1) / 2
+		if p.rank[p.heap[up]] <= p.rank[p.heap[c]] {
+			return
+		}
+		p.heap[up], p.heap[c] = p.heap[c], p.heap[up]
+		c = up
+	}
+}
+
+func (p *planner) pop() int {
+	top, last := p.heap[0], len(p.heap)-1
+	p.heap[0] = p.heap[last]
+	p.heap = p.heap[:last]
+	for c := 0; ; {
+		least := c
+		for k := 2*c + 1; k <= 2*c+2 && k < last; k++ {
+			if p.rank[p.heap[k]] < p.rank[p.heap[least]] {
+				least = k
+			}
+		}
+		if least == c {
+			return top
+		}
+		p.heap[c], p.heap[least] = p.heap[least], p.heap[c]
+		c = least
+	}
+}
+
+// distinct drops what was listed before, in order.
+func distinct(ids []string) []string {
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			return distinctOf(ids)
+		}
+		if i == maxPairwise {
+			return distinctOf(ids)
+		}
+	}
+	return ids
+}
+
+func distinctOf(ids []string) []string {
+	seen := make(map[string]bool, len(ids))
+	list := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// order is the order of the queue: P0 to P3 (bad or missing last), updated
+// longest ago, created longest ago (missing dates last), id, path.
+func order(a, b *Request) int {
+	return cmp.Or(
+		cmp.Compare(rank(a), rank(b)),
+		compareDates(a.Meta.UpdatedAt, b.Meta.UpdatedAt),
+		compareDates(a.Meta.CreatedAt, b.Meta.CreatedAt),
+		cmp.Compare(a.ID, b.ID),
+		cmp.Compare(a.Path, b.Path),
+	)
+}
+
+func rank(r *Request) int {
+	if i := slices.Index(Priorities[:], r.Meta.Priority); i >= 0 {
+		return i
+	}
+	return len(Priorities)
+}
+
+func compareDates(a, b Date) int {
+	switch {
+	case a.IsZero() && b.IsZero():
+		return 0
+	case a.IsZero():
+		return 1
+	case b.IsZero():
+		return -1
+	}
+	return a.Time.Compare(b.Time)
+}
