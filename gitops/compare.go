@@ -126,8 +126,12 @@ func (at remote) fill(template, base, branch string) string {
 		owner, repo = at.path[:i], at.path[i+1:]
 	}
 	values := []struct{ name, value string }{
-		{"base", escaped(base)}, {"branch", escaped(branch)}, {"host", at.host},
-		{"path", escaped(at.path)}, {"owner", escaped(owner)}, {"repo", escaped(repo)},
+		{"base", escaped(base)},
+		{"branch", escaped(branch)},
+		{"host", at.host},
+		{"path", escaped(at.path)},
+		{"owner", escaped(owner)},
+		{"repo", escaped(repo)},
 	}
 	var pairs []string
 	for _, v := range values {

@@ -100,11 +100,11 @@ func (r *Repo) Diff(ctx context.Context, from, to string, o DiffOptions) (Diff, 
 	if err := b.load(ctx, changed); err != nil {
 		return Diff{}, err
 	}
-	for _, e := range changed {
+	for i, e := range changed {
 		if err := ctx.Err(); err != nil {
 			return Diff{}, err
 		}
-		b.add(e)
+		b.add(e, i < b.reach())
 	}
 	if err := b.countRest(ctx); err != nil {
 		return Diff{}, err
@@ -120,12 +120,13 @@ type builder struct {
 	d         Diff
 	blobs     map[string][]byte
 	large     map[string]bool // over MaxFileBytes
+	bytes     int64           // of the content that was read
 	shown     int             // files with hunks
 	lines     int             // lines of hunks
 	uncounted bool
 }
 
-func (b *builder) add(e entry) {
+func (b *builder) add(e entry, loaded bool) {
 	f := FileDiff{
 		Path: b.r.rel(e.path), OldPath: b.r.rel(e.oldPath), Status: e.status,
 		Submodule: e.oldMode == gitlink || e.newMode == gitlink, Hunks: []Hunk{},
@@ -135,7 +136,7 @@ func (b *builder) add(e entry) {
 	}
 	switch {
 	case e.oldHash == e.newHash:
-	case b.shown == b.o.MaxFiles, b.large[e.oldHash], b.large[e.newHash]:
+	case !loaded, b.shown == b.o.MaxFiles, b.large[e.oldHash], b.large[e.newHash]:
 		f.Truncated, b.uncounted = true, true
 	default:
 		b.compare(&f, e)

@@ -35,25 +35,11 @@ func diffLines(old, now []byte, effort time.Duration) []edit {
 }
 
 func split(data []byte) []string {
-	if len(data) == 0 {
-		return nil
+	lines := strings.SplitAfter(string(data), "\n")
+	if last := len(lines) - 1; lines[last] == "" {
+		lines = lines[:last]
 	}
-	return strings.SplitAfter(strings.TrimSuffix(string(data), "\n")+ending(data), "\n")[:lineCount(data)]
-}
-
-func ending(data []byte) string {
-	if bytes.HasSuffix(data, []byte("\n")) {
-		return "\n"
-	}
-	return ""
-}
-
-func lineCount(data []byte) int {
-	n := bytes.Count(data, []byte("\n"))
-	if !bytes.HasSuffix(data, []byte("\n")) {
-		n++
-	}
-	return n
+	return lines
 }
 
 func commonEnds(a, b []string) (head, tail int) {

@@ -144,7 +144,7 @@ func (r *Repo) askChanged(ctx context.Context, from, to string) ([]entry, error)
 func (b *builder) load(ctx context.Context, changed []entry) error {
 	b.blobs, b.large = map[string][]byte{}, map[string]bool{}
 	var wanted []string
-	for _, e := range changed[:min(len(changed), 2*b.o.MaxFiles)] {
+	for _, e := range changed[:min(len(changed), b.reach())] {
 		for _, side := range [][2]string{{e.oldMode, e.oldHash}, {e.newMode, e.newHash}} {
 			if side[0] != absent && side[0] != gitlink && e.oldHash != e.newHash {
 				wanted = append(wanted, side[1])
@@ -160,13 +160,26 @@ func (b *builder) load(ctx context.Context, changed []entry) error {
 	return nil
 }
 
+// reach is how many changed paths are looked into at all.
+func (b *builder) reach() int { return 2 * b.o.MaxFiles }
+
+// fits takes a file of this size into account; false when it is too large, or
+// when there is too much of it all.
+func (b *builder) fits(size int64) bool {
+	if size > b.o.MaxFileBytes || b.bytes+size > 32*b.o.MaxFileBytes {
+		return false
+	}
+	b.bytes += size
+	return true
+}
+
 func (b *builder) readBlobs(repo *gogit.Repository, wanted []string) error {
 	for _, h := range wanted {
 		size, err := repo.Storer.EncodedObjectSize(plumbing.NewHash(h))
 		if err != nil {
 			return err
 		}
-		if size > b.o.MaxFileBytes {
+		if !b.fits(size) {
 			b.large[h] = true
 			continue
 		}
@@ -179,6 +192,7 @@ func (b *builder) readBlobs(repo *gogit.Repository, wanted []string) error {
 
 // askBlobs learns the sizes first, so that no large file is read.
 func (b *builder) askBlobs(ctx context.Context, wanted []string) error {
+	b.bytes = 0
 	list := []byte(strings.Join(wanted, "\n") + "\n")
 	out, err := b.r.git.AskInput(ctx, list, "cat-file", "--batch-check=%(objectname) %(objectsize)")
 	if err != nil {
@@ -187,10 +201,13 @@ func (b *builder) askBlobs(ctx context.Context, wanted []string) error {
 	var small bytes.Buffer
 	for l := range strings.SplitSeq(string(out), "\n") {
 		name, size, _ := strings.Cut(l, " ")
-		if n, err := strconv.ParseInt(size, 10, 64); err == nil && n > b.o.MaxFileBytes {
-			b.large[name] = true
-		} else if err == nil {
+		n, err := strconv.ParseInt(size, 10, 64)
+		switch {
+		case err != nil:
+		case b.fits(n):
 			small.WriteString(name + "\n")
+		default:
+			b.large[name] = true
 		}
 	}
 	out, err = b.r.git.AskInput(ctx, small.Bytes(), "cat-file", "--batch=%(objectname) %(objectsize)")
