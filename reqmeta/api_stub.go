@@ -7,16 +7,6 @@ import (
 	"aiflow/internal/atomicfile"
 )
 
-// SetValues edits in place.
-func SetValues(path string, data []byte, values map[string]string, now time.Time) ([]byte, error) {
-	return data, nil
-}
-
-// Update applies SetValues to the file on disk.
-func Update(disk atomicfile.Disk, root, path string, values map[string]string, now time.Time, suffix string) (before, after []byte, err error) {
-	return nil, nil, nil
-}
-
 // Node is a request in the graph; Derived is RUNNABLE, DONE, ARCHIVED or a
 // reason code.
 type Node struct {

@@ -272,8 +272,14 @@ func (j *judge) ringText(way []int) string {
 	return text + j.f.Requests[way[0]].ID
 }
 
-func (g *ring) exclude(r *Request) Exclusion {
-	return r.exclude(fault.DependsCycle, "cycle", "ring", g.text)
+// exclude makes the exclusion of a member. One that lies on another ring
+// through the same requests is told so.
+func (g *ring) exclude(r *Request, i int) Exclusion {
+	kind := "cycle"
+	if !g.named[i] {
+		kind = "cycle_with"
+	}
+	return r.exclude(fault.DependsCycle, kind, "ring", g.text)
 }
 
 // rings gives one warning for each ring that was met, smallest id first.

@@ -20,10 +20,13 @@ type judge struct {
 	found  []*ring
 	seen   int // visit numbers given so far
 	stack  []int
+
+	latestOf map[string]*LatestRun // each is asked for once
 }
 
 func newJudge(f *Folder, facts Facts) *judge {
-	return &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), ringOf: make([]*ring, len(f.Requests))}
+	n := len(f.Requests)
+	return &judge{f: f, facts: facts, state: make([]state, n), ringOf: make([]*ring, n), latestOf: map[string]*LatestRun{}}
 }
 
 // sorted gives all indexes in the order of the queue.
@@ -91,7 +94,12 @@ func (j *judge) latest(id string) *LatestRun {
 	if j.facts.LatestRun == nil {
 		return nil
 	}
-	return j.facts.LatestRun(id)
+	run, known := j.latestOf[id]
+	if !known {
+		run = j.facts.LatestRun(id)
+		j.latestOf[id] = run
+	}
+	return run
 }
 
 // reasonOf is why the latest run of a blocked request stopped; "" if nobody
@@ -126,7 +134,7 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 	}
 	j.walk(i)
 	if ring := j.ringOf[i]; ring != nil {
-		return ring.exclude(r), false
+		return ring.exclude(r, i), false
 	}
 	return j.waitsFor(r, waits, j.state[i].root), false
 }

@@ -25,6 +25,11 @@ func Select(f *Folder, facts Facts) Result {
 			res.Excluded = append(res.Excluded, e)
 		}
 	}
+	for i, r := range f.Requests {
+		if len(r.Meta.DependsOn) > 0 && !j.isDone(i) {
+			j.walk(i)
+		}
+	}
 	res.Warnings = append(res.Warnings, j.rings()...)
 	res.Stats.Total, res.Stats.Runnable = len(f.Requests), len(res.Runnable)
 	if len(res.Runnable) > 0 {

@@ -1,0 +1,78 @@
+package reqmeta
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+)
+
+// maxRaces is how often a file may change under our hands before Update gives
+// up.
+const maxRaces = 5
+
+// Update applies SetValues to root/path on disk and gives the bytes before and
+// after. A link is followed as long as it stays in the file's folder; the mode
+// is kept; when nothing changes, nothing is written. suffix must be unique
+// among concurrent writers.
+//
+// The file is read again just before it is replaced, so that the edit of an
+// editor in between is not lost; writers of ours hold a lock besides.
+func Update(disk atomicfile.Disk, root, path string, values map[string]string, now time.Time, suffix string) (before, after []byte, err error) {
+	dir, name := filepath.Split(filepath.Join(root, filepath.FromSlash(path)))
+	target, err := insideTarget(dir, name)
+	if err != nil {
+		return nil, nil, fault.Wrap(err, codeOf(err), "path", path, "id", stem(path))
+	}
+	for range maxRaces {
+		if before, err = readInside(dir, name); err != nil {
+			return nil, nil, fault.Wrap(err, codeOf(err), "path", path, "id", stem(path))
+		}
+		after, err = SetValues(path, before, values, now)
+		if err != nil || bytes.Equal(before, after) {
+			return before, after, err
+		}
+		if again, err := readInside(dir, name); err == nil && bytes.Equal(again, before) {
+			return before, after, replace(disk, target, path, after, suffix)
+		}
+	}
+	return before, nil, fault.New(fault.Conflict, "path", path, "id", stem(path))
+}
+
+func codeOf(err error) fault.Code {
+	if os.IsNotExist(err) {
+		return fault.RequestNotFound
+	}
+	return fault.RequestInvalidFormat
+}
+
+// insideTarget resolves dir/name, which must not lead out of dir.
+func insideTarget(dir, name string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	if _, err := root.Stat(name); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(filepath.Join(dir, name))
+}
+
+func replace(disk atomicfile.Disk, target, path string, data []byte, suffix string) error {
+	mode := fs.FileMode(0o644)
+	if st, err := os.Stat(target); err == nil {
+		mode = st.Mode().Perm()
+	}
+	if err := atomicfile.Write(disk, target, data, atomicfile.Options{Perm: mode, TempSuffix: suffix}); err != nil {
+		return fault.Wrap(err, fault.PathNotWritable, "path", path)
+	}
+	if st, err := os.Stat(target); err == nil && st.Mode().Perm() != mode {
+		_ = os.Chmod(target, mode) // the umask took bits away; a disk without modes is fine too
+	}
+	return nil
+}
