@@ -37,7 +37,9 @@
 // are the door's; a binary must not declare them. Flags may stand before or
 // after arguments and commands, and "--" ends them. A command's Action may
 // exist beside Subcommands: a first argument that is no command's name is then
-// an argument.
+// an argument. BashComplete may print candidates for arguments to
+// c.App.Writer: `prog --complete WORDS…` is what the scripts of `aiflow
+// completion` call.
 //
 // It does not open projects, start git, or know what any command does.
 package door
@@ -132,13 +134,17 @@ func (s *Shell) settle() {
 
 func (s *Shell) run(app *cli.App) error {
 	s.Name = app.Name
+	if len(s.Args) > 1 && s.Args[1] == "--complete" {
+		s.complete(app, s.Args[2:])
+		return nil
+	}
 	w := walk(app, s.Args[1:])
 	if err := s.common(w); err != nil {
 		return err
 	}
 	switch {
 	case w.version:
-		return s.printVersion()
+		return s.PrintVersion()
 	case w.help:
 		return s.printHelp(s.out, w.node)
 	case w.err != nil:

@@ -104,7 +104,7 @@ func TestFlagsStandAnywhere(t *testing.T) {
 func TestUsageErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"--plna 3":            "aiflow-x has no flag --plna; did you mean --plan?",
-		"--zebra":             "aiflow-x has no flag --zebra)",
+		"--zebra":             "aiflow-x has no flag --zebra",
 		"show RQ-1 --jsno":    "aiflow-x show has no flag --jsno; did you mean --json?",
 		"--plan":              "--plan needs a value",
 		"--plan x":            `invalid value "x" for flag -plan: parse error`,
@@ -118,7 +118,7 @@ func TestUsageErrors(t *testing.T) {
 		"set RQ-1 --why x":    "aiflow-x set needs KEY=VALUE",
 		"set RQ-1 a=b":        "aiflow-x set needs --why",
 		"group innre":         "aiflow-x group has no command innre; did you mean inner?",
-		"group banana":        "aiflow-x group has no command banana)",
+		"group banana":        "aiflow-x group has no command banana",
 		"show \x1b[31m --bad": `aiflow-x show has no flag --bad`,
 	} {
 		got := world{}.run(strings.Fields(line)...)
@@ -145,7 +145,7 @@ func TestErrorAsJSON(t *testing.T) {
 	if body.OK == nil || *body.OK || e.Category != fault.Input || e.ReasonCode != fault.UsageError || len(e.Actions) == 0 {
 		t.Errorf("%+v", e)
 	}
-	if want := (fault.Facts{"name": "--plna", "near": "--plan", "command": "aiflow-x"}); fmt.Sprint(e.Context) != fmt.Sprint(want) {
+	if want := (fault.Facts{"name": "--plna", "near": "--plan", "command": "aiflow-x", "cause": "aiflow-x has no flag --plna; did you mean --plan?"}); fmt.Sprint(e.Context) != fmt.Sprint(want) {
 		t.Errorf("context %v, want %v", e.Context, want)
 	}
 	if !strings.HasPrefix(got.errout, "aiflow-x: USAGE_ERROR: ") || got.status != 2 {
@@ -374,6 +374,37 @@ func TestSignalEndsContext(t *testing.T) {
 		}}
 	}}
 	if got := w.run(); got.status != 143 || !strings.HasPrefix(got.errout, "aiflow-x: INTERRUPTED: ") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestComplete(t *testing.T) {
+	for _, tc := range []struct {
+		words []string
+		want  string
+	}{
+		{nil, "group list set show"},
+		{[]string{""}, "group list set show"},
+		{[]string{"s"}, "set show"},
+		{[]string{"--p"}, "--plan"},
+		{[]string{"show", "--na"}, "--name"},
+		{[]string{"show", "--pl"}, "--plan"},
+		{[]string{"show", ""}, ""},
+		{[]string{"group", ""}, "inner"},
+		{[]string{"--plan", "3", "--j"}, "--json"},
+	} {
+		got := world{}.run(append([]string{"--complete"}, tc.words...)...)
+		if s := strings.Join(strings.Fields(got.out), " "); s != tc.want || got.status != 0 {
+			t.Errorf("%q: %q, want %q", tc.words, s, tc.want)
+		}
+	}
+	w := world{build: func(s *Shell) *cli.App {
+		return &cli.App{
+			Name: "x", ArgsUsage: "ID", Action: func(*cli.Context) error { return nil },
+			BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "RQ-1\nRQ-2") },
+		}
+	}}
+	if got := w.run("--complete", "RQ-2"); got.out != "RQ-2\n" {
 		t.Errorf("%+v", got)
 	}
 }

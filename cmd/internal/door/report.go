@@ -41,8 +41,12 @@ func (s *Shell) status(err error, code fault.Code) int {
 // Body is err as the JSON form shows it, in the language of the shell.
 func (s *Shell) Body(err error) ErrorBody {
 	code, facts := s.fault(err)
-	r := s.catalog.Code(code, s.withCause(facts))
+	facts = s.withCause(facts)
+	r := s.catalog.Code(code, facts)
 	message := strings.TrimSuffix(r.Title+": "+r.Message, ": ")
+	if cause := facts["cause"]; code == fault.UsageError && cause != "" {
+		message = term.Escape(cause)
+	}
 	return ErrorBody{
 		Category: code.Info().Category, ReasonCode: code, Message: oneLine(message),
 		Actions: r.Actions, Context: shown(facts),

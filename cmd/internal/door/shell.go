@@ -63,6 +63,10 @@ func (s *Shell) Lang() string {
 	return "en"
 }
 
+// LangSaid is the language that --lang, AIFLOW_LANG or the configuration named;
+// "" when it only follows the locale.
+func (s *Shell) LangSaid() string { return s.lang }
+
 // Paint colours text for standard output, if that takes colour.
 func (s *Shell) Paint(style term.Style, text string) string {
 	return term.Paint(s.color[0], style, text)

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// printVersion says which build this is.
-func (s *Shell) printVersion() error {
+// PrintVersion says which build this is.
+func (s *Shell) PrintVersion() error {
 	v, commit := s.build()
 	if s.JSON {
 		return s.PrintJSON(map[string]string{"name": s.Name, "version": v, "commit": commit, "go": runtime.Version()})

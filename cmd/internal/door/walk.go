@@ -20,20 +20,22 @@ type node struct {
 	flags       []cli.Flag // its own
 	commands    []*cli.Command
 	action      cli.ActionFunc
+	complete    cli.BashCompleteFunc
 	parent      *node
 }
 
 func rootOf(app *cli.App) *node {
 	return &node{
 		root: true, path: app.Name, usage: app.Usage, description: app.Description, args: app.ArgsUsage,
-		examples: app.UsageText, flags: app.Flags, commands: app.Commands, action: app.Action,
+		examples: app.UsageText, flags: app.Flags, commands: app.Commands, action: app.Action, complete: app.BashComplete,
 	}
 }
 
 func (n *node) child(c *cli.Command) *node {
 	return &node{
 		path: n.path + " " + c.Name, usage: c.Usage, description: c.Description, args: c.ArgsUsage,
-		examples: c.UsageText, hidden: c.Hidden, flags: c.Flags, commands: c.Subcommands, action: c.Action, parent: n,
+		examples: c.UsageText, hidden: c.Hidden, flags: c.Flags, commands: c.Subcommands, action: c.Action,
+		complete: c.BashComplete, parent: n,
 	}
 }
 

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+)
+
+// binary is a program of the toolkit that stands beside this one.
+type binary struct{ name, usage string }
+
+func others() []binary {
+	return []binary{
+		{"next", "cli.other_next"},
+		{"request", "cli.other_request"},
+		{"run", "cli.other_run"},
+		{"lock", "cli.other_lock"},
+		{"hook", "cli.other_hook"},
+		{"doctor", "cli.other_doctor"},
+		{"queue", "cli.other_queue"},
+		{"serve", "cli.other_serve"},
+	}
+}
+
+// shortcuts are the words that people try first.
+func shortcuts() map[string][]string {
+	return map[string][]string{
+		"list": {"request", "list"}, "show": {"request", "show"}, "new": {"request", "new"}, "check": {"request", "check"},
+		"auto": {"run", "auto"}, "resume": {"run", "resume"}, "stop": {"run", "stop"}, "logs": {"run", "logs"}, "diff": {"run", "diff"},
+		"run-next": {"run", "--next"}, "ui": {"serve"},
+	}
+}
+
+// forward is a command line that belongs to another binary.
+type forward struct {
+	name   string   // "next"
+	args   []string // for that binary
+	common []string // flags of every binary among them, for our own errors
+}
+
+// forwarded says whether the first word of line names another binary: one of
+// the toolkit, or any aiflow-WORD on PATH.
+func forwarded(line []string) (forward, bool) {
+	before, word, rest := cut(line)
+	f := forward{common: commonOf(line)}
+	help := word == "help" && len(rest) > 0
+	if help {
+		word, rest = rest[0], append([]string{"--help"}, rest[1:]...)
+	}
+	if short, ok := shortcuts()[word]; ok {
+		word, rest = short[0], append(short[1:len(short):len(short)], rest...)
+	}
+	f.name, f.args = word, append(before[:len(before):len(before)], rest...)
+	return f, wordRE.MatchString(word) && !ours(word) && (known(word) || f.path() != "")
+}
+
+var wordRE = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// cut splits line at the first word that is no flag.
+func cut(line []string) (before []string, word string, rest []string) {
+	for i := 0; i < len(line); i++ {
+		switch {
+		case line[i] == "--lang" || line[i] == "--config":
+			i++
+		case !strings.HasPrefix(line[i], "-"):
+			return line[:i], line[i], line[i+1:]
+		}
+	}
+	return line, "", nil
+}
+
+func commonOf(line []string) []string {
+	var found []string
+	for i, word := range line {
+		switch {
+		case word == "--":
+			return found
+		case word == "--json", word == "--no-color", strings.HasPrefix(word, "--lang="):
+			found = append(found, word)
+		case word == "--lang" && i+1 < len(line):
+			found = append(found, word, line[i+1])
+		}
+	}
+	return found
+}
+
+func ours(word string) bool {
+	return word == "init" || word == "version" || word == "help" || word == "completion"
+}
+
+func known(word string) bool {
+	for _, b := range others() {
+		if b.name == word {
+			return true
+		}
+	}
+	return false
+}
+
+// path finds the binary beside this one, then on PATH; "" when there is none.
+func (f forward) path() string {
+	name := "aiflow-" + f.name
+	if self, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			self = real
+		}
+		beside := filepath.Join(filepath.Dir(self), name)
+		if fi, err := os.Stat(beside); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
+			return beside
+		}
+	}
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	return found
+}
+
+// exec becomes the other binary; it comes back only when that fails.
+func (f forward) exec(p door.Process) int {
+	err := error(fs.ErrNotExist)
+	path := f.path()
+	if path != "" {
+		err = syscall.Exec(path, append([]string{"aiflow-" + f.name}, f.args...), p.Environ())
+	}
+	p.Args = append([]string{"aiflow"}, f.common...)
+	return door.Main(p, func(*door.Shell) *cli.App {
+		return &cli.App{Name: "aiflow", Action: func(*cli.Context) error {
+			return fault.Wrap(err, fault.BinaryNotFound, "name", "aiflow-"+f.name, "path", path)
+		}}
+	})
+}

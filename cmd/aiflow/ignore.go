@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"aiflow/internal/fault"
+)
+
+// ignore adds what is missing to .gitignore and leaves what is there as it is.
+func (in *initializer) ignore() error {
+	const name = ".gitignore"
+	old, err := os.ReadFile(in.path(name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.Wrap(err, fault.PathNotWritable, "path", name)
+	}
+	p := in.cfg.Paths
+	text, lines := withIgnored(string(old), []string{
+		p.RunsDir + "/", p.LocksDir + "/", p.CacheDir + "/", ".aiflow/worktrees/", ".aiflow/project/",
+	})
+	if len(lines) == 0 {
+		in.note(name, kept)
+		return nil
+	}
+	in.note(name, added, lines...)
+	return in.write(name, []byte(text))
+}
+
+// withIgnored is text with the entries that it lacks at its end, in its own
+// kind of line ending.
+func withIgnored(text string, entries []string) (string, []string) {
+	have := map[string]bool{}
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimRight(line, " \t\r")
+		have[strings.Trim(line, "/")] = true
+	}
+	eol := "\n"
+	if strings.Contains(text, "\r\n") {
+		eol = "\r\n"
+	}
+	var missing []string
+	for _, e := range entries {
+		if !have[strings.Trim(e, "/")] {
+			missing = append(missing, e)
+		}
+	}
+	if len(missing) == 0 {
+		return text, nil
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += eol
+	}
+	return text + strings.Join(missing, eol) + eol, missing
+}

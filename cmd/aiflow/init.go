@@ -1,0 +1,218 @@
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/project"
+)
+
+//go:embed files/template.ja.md
+var templateJA []byte
+
+//go:embed files/template.en.md
+var templateEN []byte
+
+//go:embed files/aiflow.mk
+var makefile []byte
+
+type initOptions struct{ force bool }
+
+// What happened to a file.
+const (
+	made    = "made"
+	kept    = "kept"
+	renewed = "renewed"
+	added   = "added"
+)
+
+type initFile struct {
+	Path   string   `json:"path"`
+	Action string   `json:"action"`
+	Lines  []string `json:"lines,omitempty"` // what was added
+}
+
+type initResult struct {
+	OK    bool       `json:"ok"`
+	Root  string     `json:"root"`
+	Git   bool       `json:"git"`
+	Files []initFile `json:"files"`
+	Next  []string   `json:"next"`
+}
+
+// initializer makes a project; each step adds to files.
+type initializer struct {
+	shell *door.Shell
+	root  project.Root
+	cfg   config.Config
+	force bool
+	files []initFile
+}
+
+func initProject(s *door.Shell, o initOptions) error {
+	root, err := rootFor(".")
+	if err != nil {
+		return err
+	}
+	cfg, warnings, err := config.Load(root.Dir, s.Sources())
+	if err != nil {
+		return err
+	}
+	s.Adopt(cfg, warnings)
+	in := &initializer{shell: s, root: root, cfg: cfg, force: o.force}
+	for _, step := range []func() error{in.requests, in.template, in.config, in.make, in.ignore, in.bin} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return in.print()
+}
+
+// rootFor is the project above dir, or dir itself.
+func rootFor(dir string) (project.Root, error) {
+	root, err := project.FindRoot(dir)
+	if !fault.Has(err, fault.GitNotRepo) {
+		return root, err
+	}
+	abs, err := filepath.Abs(dir)
+	return project.Root{Dir: abs}, err
+}
+
+func (in *initializer) path(rel string) string {
+	return filepath.Join(in.root.Dir, filepath.FromSlash(rel))
+}
+
+func (in *initializer) note(path, action string, lines ...string) {
+	in.files = append(in.files, initFile{path, action, lines})
+}
+
+func (in *initializer) requests() error {
+	dir := in.cfg.Paths.RequestsDir
+	switch fi, err := os.Stat(in.path(dir)); {
+	case err == nil && fi.IsDir():
+		in.note(dir+"/", kept)
+		return nil
+	case err == nil:
+		return fault.New(fault.PathNotWritable, "path", dir, "cause", "not a folder")
+	}
+	in.note(dir+"/", made)
+	return in.mkdir(dir)
+}
+
+func (in *initializer) mkdir(rel string) error {
+	if err := os.MkdirAll(in.path(rel), 0o755); err != nil {
+		return fault.Wrap(err, fault.PathNotWritable, "path", rel)
+	}
+	return nil
+}
+
+func (in *initializer) template() error {
+	text := templateEN
+	if in.shell.Lang() == "ja" {
+		text = templateJA
+	}
+	return in.shipped(in.cfg.Paths.RequestsDir+"/_template.md", text)
+}
+
+func (in *initializer) make() error { return in.shipped(".aiflow/aiflow.mk", makefile) }
+
+// shipped writes a file that is ours: once, and again with --force.
+func (in *initializer) shipped(rel string, text []byte) error {
+	old, err := os.ReadFile(in.path(rel))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		in.note(rel, made)
+	case err != nil:
+		return fault.Wrap(err, fault.PathNotWritable, "path", rel)
+	case string(old) == string(text) || !in.force:
+		in.note(rel, kept)
+		return nil
+	default:
+		in.note(rel, renewed)
+	}
+	return in.write(rel, text)
+}
+
+func (in *initializer) write(rel string, text []byte) error {
+	if err := in.mkdir(filepath.ToSlash(filepath.Dir(filepath.FromSlash(rel)))); err != nil {
+		return err
+	}
+	suffix := strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(in.shell.Now().UnixNano(), 36)
+	path := in.path(rel)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if err := atomicfile.Write(atomicfile.OS{}, path, text, atomicfile.Options{TempSuffix: suffix}); err != nil {
+		return fault.Wrap(err, fault.PathNotWritable, "path", rel)
+	}
+	return nil
+}
+
+// config writes a file with the few values that people set first. It belongs
+// to them from then on, so --force leaves it alone.
+func (in *initializer) config() error {
+	if _, err := os.Lstat(in.path(config.File)); err == nil {
+		in.note(config.File, kept)
+		return nil
+	}
+	lang := ""
+	if said := in.shell.LangSaid(); said != "" {
+		lang = "\n  \"lang\": \"" + said + "\","
+	}
+	in.note(config.File, made)
+	return in.write(config.File, []byte("{\n  \"version\": \"1.0\","+lang+"\n  \"tests\": {\n    \"unit\": { \"command\": \"\" }\n  }\n}\n"))
+}
+
+// bin records where the binaries are, for aiflow.mk; the record is not tracked.
+func (in *initializer) bin() error {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	dir := filepath.Dir(self)
+	if strings.Contains(dir, "go-build") {
+		return nil
+	}
+	text := "AIFLOW_BIN ?= " + strings.NewReplacer("$", "$$", "#", `\#`).Replace(dir) + "\n"
+	rel := in.cfg.Paths.CacheDir + "/bin.mk"
+	if old, err := os.ReadFile(in.path(rel)); err == nil && string(old) == text {
+		return nil
+	}
+	return in.write(rel, []byte(text))
+}
+
+func (in *initializer) print() error {
+	next := []string{in.shell.Text("cli.init_next_write"), in.shell.Text("cli.init_next_make")}
+	if !in.root.Git {
+		next = append([]string{in.shell.Text("cli.init_next_git")}, next...)
+	}
+	r := initResult{OK: true, Root: in.root.Dir, Git: in.root.Git, Files: in.files, Next: next}
+	if in.shell.JSON {
+		return in.shell.PrintJSON(r)
+	}
+	for _, f := range r.Files {
+		line := term.Pad(in.shell.Text("cli.init_"+f.Action), 8) + term.Escape(f.Path)
+		if len(f.Lines) > 0 {
+			line += ": " + term.Escape(strings.Join(f.Lines, " "))
+		}
+		in.shell.Printf("%s\n", line)
+	}
+	in.shell.Printf("\n%s\n", in.shell.Text("cli.init_next"))
+	for _, n := range r.Next {
+		in.shell.Printf("  %s\n", n)
+	}
+	return nil
+}
