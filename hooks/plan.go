@@ -26,7 +26,7 @@ const (
 	Refuse  Kind = "refuse"  // nothing is done, and Reason says why
 )
 
-// Reasons of actions and of states; each has a text under "hook.reason.<reason>".
+// Reasons of actions and of states; each has a text under "hook.reason_<reason>".
 const (
 	ReasonCalled       = "called"        // a hook manager's own file calls us
 	ReasonNothing      = "nothing"       // nothing of ours is there

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiflow/cmd/aiflow-hook/gate"
+	"aiflow/cmd/internal/door"
+	"aiflow/hooks"
+	"aiflow/internal/config"
+	"aiflow/internal/gitcmd"
+	"aiflow/internal/proc"
+	"aiflow/internal/term"
+	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/reqmeta"
+)
+
+// enter is what a hook starts. Only pre-commit may end with a failure.
+func enter(s *door.Shell, hook string) error {
+	if answer := s.Getenv(hooks.EnvProbe); answer != "" {
+		return answerProbe(answer, hook, s.Version)
+	}
+	if s.Getenv(hooks.EnvGuard) != "" {
+		return nil
+	}
+	w, ok := where(s)
+	if !ok || w.replaying(hook) {
+		return nil
+	}
+	if hook == hooks.PreCommit {
+		return judge(s, w)
+	}
+	return nil
+}
+
+// answerProbe answers the self-test. The file must exist: nothing is made at a
+// place that the environment names.
+func answerProbe(path, hook, version string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%s %s\n", hook, version)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// here is where a hook was started.
+type here struct {
+	top    string // of this worktree
+	gitDir string // of this worktree
+	main   string // the main checkout
+	config config.Config
+}
+
+// where finds out without starting anything. ok is false where there is no
+// project of ours.
+func where(s *door.Shell) (here, bool) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return here{}, false
+	}
+	w := here{top: dir, gitDir: s.Getenv("GIT_DIR")}
+	if w.gitDir == "" {
+		w.top, w.gitDir = above(dir)
+	} else if !filepath.IsAbs(w.gitDir) {
+		w.gitDir = filepath.Join(dir, w.gitDir)
+	}
+	if w.gitDir == "" {
+		return here{}, false
+	}
+	w.main = w.top
+	if root, err := project.FindRoot(w.top); err == nil {
+		w.main = root.Dir
+	}
+	w.config = config.Default()
+	if c, _, err := config.Load(w.main, s.Sources()); err == nil {
+		w.config = c
+		s.Adopt(c, nil)
+	}
+	return w, w.isProject()
+}
+
+func (w here) isProject() bool {
+	return exists(filepath.Join(w.top, w.config.Paths.RequestsDir)) || exists(filepath.Join(w.top, w.config.Paths.AiflowDir)) ||
+		exists(filepath.Join(w.main, w.config.Paths.AiflowDir))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// above looks for .git from dir upwards.
+func above(dir string) (top, gitDir string) {
+	for {
+		path := filepath.Join(dir, ".git")
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && info.IsDir():
+			return dir, path
+		case err == nil:
+			return dir, linked(dir, path)
+		case filepath.Dir(dir) == dir:
+			return "", ""
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// linked follows the .git file of a linked worktree or a submodule.
+func linked(top, path string) string {
+	data, err := os.ReadFile(path)
+	target, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: ")
+	if err != nil || !ok {
+		return ""
+	}
+	if filepath.IsAbs(target) {
+		return target
+	}
+	return filepath.Join(top, target)
+}
+
+// replaying reports whether git is repeating commits that exist already. While
+// picking or bisecting pre-commit still judges: there a person makes the
+// commit.
+func (w here) replaying(hook string) bool {
+	marks := []string{"rebase-merge", "rebase-apply"}
+	if hook != hooks.PreCommit {
+		marks = append(marks, "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG")
+	}
+	for _, mark := range marks {
+		if exists(filepath.Join(w.gitDir, mark)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofRun reports whether a run of ours makes this commit in its own worktree.
+func (w here) ofRun(s *door.Shell) bool {
+	rel, err := filepath.Rel(filepath.Join(w.main, w.config.Paths.AiflowDir, "worktrees"), w.top)
+	return s.Getenv("AIFLOW_RUN") != "" && err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, "../")
+}
+
+func judge(s *door.Shell, w here) error {
+	if w.ofRun(s) {
+		return nil
+	}
+	p := w.config.Paths
+	found, err := gate.Judge(context.Background(), gate.Options{
+		Git:         gitcmd.Git{Env: s.Environ()},
+		RequestsDir: p.RequestsDir,
+		StateDirs:   []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/worktrees", p.AiflowDir + "/project"},
+		Live:        func(id string) bool { return live(s, w, id) },
+	})
+	if err != nil {
+		fmt.Fprintln(s.Stderr, s.Text("hook.cannot_judge"))
+		return err
+	}
+	return verdict(s, found)
+}
+
+// live asks whether a run holds the request; what cannot be asked is no.
+func live(s *door.Shell, w here, id string) bool {
+	p, err := project.Open(project.SystemEnv(w.main, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid()))
+	if err != nil {
+		return false
+	}
+	m, err := p.Locks()
+	if err != nil {
+		return false
+	}
+	e, ok, err := m.LookRequest(id)
+	return err == nil && ok && e.Live
+}
+
+// verdict tells what was found and refuses the commit when there is an error.
+func verdict(s *door.Shell, found []gate.Finding) error {
+	errors, first := 0, gate.Finding{}
+	for _, f := range found {
+		word := s.PaintErr(term.Yellow, s.Text("cli.warning"))
+		if f.Level == reqmeta.LevelError {
+			word = s.PaintErr(term.Red, s.Text("hook.error"))
+			if errors++; errors == 1 {
+				first = f
+			}
+		}
+		fmt.Fprintf(s.Stderr, "%s: %s: %s\n", place(f), word, s.Catalog().Text(f.Key, f.Facts))
+	}
+	if errors == 0 {
+		return nil
+	}
+	fmt.Fprintf(s.Stderr, "%s: %s: %s\n", s.Name, first.Code, s.Text("hook.refused", "count", errors))
+	return door.Exit(first.Code.Info().Exit)
+}
+
+func place(f gate.Finding) string {
+	if f.Line == 0 {
+		return term.Escape(f.Path)
+	}
+	return fmt.Sprintf("%s:%d", term.Escape(f.Path), f.Line)
+}

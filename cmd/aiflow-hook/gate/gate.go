@@ -1,0 +1,159 @@
+// Package gate judges the commit that is being made: the request files as they
+// are staged, in the tree that the commit would have.
+//
+// It promises to look through git's own index, so that plain, partial and -a
+// commits are judged as what they will be, to start git once when no request
+// file is staged, and to report only what this commit changes.
+//
+// It does not stage, commit or write anything, does not look at the files of
+// the checkout, and does not make sentences for people.
+package gate
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+	"aiflow/reqmeta"
+)
+
+// Options say where to look. Paths are relative to the top of the checkout,
+// with slashes.
+type Options struct {
+	Git         gitcmd.Git // with the environment that git gave to the hook
+	RequestsDir string
+	StateDirs   []string             // never committed: runs, locks, cache
+	Live        func(id string) bool // whether a run holds this request; nil: never
+}
+
+// Finding is one thing that is wrong with the commit, or odd about it. Its
+// sentence is the message Key.
+type Finding struct {
+	Level reqmeta.Level
+	Code  fault.Code
+	Key   string
+	Path  string
+	Line  int // 0: the file as a whole
+	Facts fault.Facts
+}
+
+// Judge looks at what is staged. Findings are sorted by path and line; none
+// means that all is well.
+func Judge(ctx context.Context, o Options) ([]Finding, error) {
+	changes, err := staged(ctx, o)
+	if err != nil || len(changes) == 0 {
+		return nil, err
+	}
+	j := &judgement{o: o}
+	j.stateFiles(changes)
+	files, err := o.pairs(ctx, changes)
+	if err != nil {
+		return nil, err
+	}
+	for i := range files {
+		j.file(&files[i])
+	}
+	if slices.ContainsFunc(files, related) {
+		if err := j.relations(ctx, files); err != nil {
+			return nil, err
+		}
+	}
+	return sorted(j.found), nil
+}
+
+func sorted(found []Finding) []Finding {
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		if c := strings.Compare(a.Path, b.Path); c != 0 {
+			return c
+		}
+		return a.Line - b.Line
+	})
+	return found
+}
+
+type judgement struct {
+	o     Options
+	found []Finding
+}
+
+func (j *judgement) add(level reqmeta.Level, code fault.Code, key, path string, line int, pairs ...any) {
+	facts := fault.New(code, append(pairs, "path", path, "line", line)...).Facts
+	j.found = append(j.found, Finding{Level: level, Code: code, Key: key, Path: path, Line: line, Facts: facts})
+}
+
+// stateFiles refuses what belongs to one machine.
+func (j *judgement) stateFiles(changes []change) {
+	for _, c := range changes {
+		if c.newMode != 0 && j.o.isState(c.path) {
+			j.add(reqmeta.LevelError, fault.InvalidRequest, "hook.check_state", c.path, 0)
+		}
+	}
+}
+
+func (o Options) isState(path string) bool {
+	return slices.ContainsFunc(o.StateDirs, func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
+}
+
+// file judges one staged request file by itself.
+func (j *judgement) file(f *pair) {
+	if f.new == nil {
+		return
+	}
+	for _, p := range f.new.Problems {
+		j.problem(p)
+	}
+	was := f.old != nil && f.old.Meta.Status == reqmeta.Running
+	if f.new.Meta.Status != reqmeta.Running || was {
+		return
+	}
+	line := lineOf(f.data, "status", "")
+	if j.o.Live != nil && j.o.Live(f.new.ID) {
+		j.add(reqmeta.LevelWarning, fault.RunInProgress, "hook.check_running_live", f.path, line, "id", f.new.ID)
+		return
+	}
+	j.add(reqmeta.LevelError, fault.InvalidRequest, "hook.check_running", f.path, line, "id", f.new.ID)
+}
+
+func (j *judgement) problem(p reqmeta.Problem) {
+	j.found = append(j.found, Finding{Level: p.Level, Code: p.Code, Key: "problem." + p.Kind, Path: p.Path, Line: p.Line, Facts: p.Facts})
+}
+
+// lineOf finds the line of a key in the head of a request file or, for a list
+// that spans lines, of the item. 0: not found.
+func lineOf(data []byte, key, item string) int {
+	found, n := 0, 0
+	for text := range strings.Lines(string(data)) {
+		n++
+		text = strings.TrimRight(text, "\r\n")
+		name, _, ok := strings.Cut(text, ":")
+		isKey := ok && strings.Trim(name, `"'`) == key
+		inside := found > 0 && (strings.HasPrefix(text, " ") || strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "---"))
+		switch {
+		case isKey && found == 0:
+			found = n
+		case found > 0 && !inside:
+			return found
+		}
+		if (isKey || inside) && (item == "" || holds(text, item)) {
+			return n
+		}
+		if n > maxLines {
+			break
+		}
+	}
+	return found
+}
+
+const maxLines = 4096
+
+// holds reports whether item stands in text as a word of its own.
+func holds(text, item string) bool {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t,[]\"':", r) }) {
+		if word == item {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,176 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+	"aiflow/reqmeta"
+)
+
+const (
+	typeMask = 0o170000
+	typeFile = 0o100000
+)
+
+// change is one path that the commit changes.
+type change struct {
+	path             string
+	oldMode, newMode int // 0: not there
+	oldID, newID     string
+}
+
+// staged asks for the difference between HEAD and the tree that would be
+// committed, below the folders that matter. Files that are only intended to be
+// added are not in that tree.
+func staged(ctx context.Context, o Options) ([]change, error) {
+	args := []string{
+		"diff", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", "--no-color", "--",
+	}
+	for _, dir := range append([]string{o.RequestsDir}, o.StateDirs...) {
+		args = append(args, ":(top,literal)"+dir)
+	}
+	out, err := o.Git.AskStaged(ctx, args...)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return changes(out)
+}
+
+func failed(err error) error {
+	if gitcmd.Exit(err) > 0 {
+		return fault.Wrap(err, fault.GitCommandFailed, "cause", gitcmd.Stderr(err))
+	}
+	return err
+}
+
+// changes reads ":oldmode newmode old new status NUL path NUL …".
+func changes(out []byte) ([]change, error) {
+	fields := strings.Split(string(out), "\x00")
+	var all []change
+	for i := 0; i+1 < len(fields); i += 2 {
+		words := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		if len(words) != 5 {
+			return nil, fault.New(fault.GitCommandFailed, "cause", "unexpected line: "+fields[i])
+		}
+		c := change{path: fields[i+1], oldID: words[2], newID: words[3]}
+		_, err1 := fmt.Sscanf(words[0], "%o", &c.oldMode)
+		_, err2 := fmt.Sscanf(words[1], "%o", &c.newMode)
+		if err1 != nil || err2 != nil {
+			return nil, fault.New(fault.GitCommandFailed, "cause", "unexpected line: "+fields[i])
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// isRequest reports whether path names a request file: a markdown file right
+// in the folder, no template, no README.
+func (o Options) isRequest(p string) bool {
+	dir, name := path.Split(p)
+	return dir == o.RequestsDir+"/" && strings.HasSuffix(name, ".md") && name != "README.md" &&
+		!strings.HasPrefix(name, "_") && !strings.HasPrefix(name, ".")
+}
+
+// pair is a request file before and after the commit; nil: not there.
+type pair struct {
+	path     string
+	old, new *reqmeta.Request
+	data     []byte // of new
+}
+
+// pairs reads the request files among changes, both sides.
+func (o Options) pairs(ctx context.Context, changes []change) ([]pair, error) {
+	var wanted []change
+	var ids []string
+	for _, c := range changes {
+		if !o.isRequest(c.path) {
+			continue
+		}
+		wanted = append(wanted, c)
+		ids = append(ids, wantedBlobs(c)...)
+	}
+	blobs, err := o.blobs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var all []pair
+	for _, c := range wanted {
+		f := pair{path: c.path, data: blobs[c.newID]}
+		f.old, f.new = request(c.path, c.oldMode, blobs[c.oldID]), request(c.path, c.newMode, f.data)
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+func wantedBlobs(c change) []string {
+	var ids []string
+	if c.oldMode&typeMask == typeFile {
+		ids = append(ids, c.oldID)
+	}
+	if c.newMode&typeMask == typeFile {
+		ids = append(ids, c.newID)
+	}
+	return ids
+}
+
+// request parses one side. A link counts as a request of that name whose
+// content is not known.
+func request(p string, mode int, data []byte) *reqmeta.Request {
+	switch mode & typeMask {
+	case 0, 0o160000:
+		return nil
+	case typeFile:
+		return reqmeta.Parse(p, data)
+	}
+	return &reqmeta.Request{ID: strings.TrimSuffix(path.Base(p), ".md"), Path: p}
+}
+
+// related reports whether the commit changes what requests are to each other.
+func related(f pair) bool {
+	if f.old == nil || f.new == nil {
+		return true
+	}
+	return f.old.ID != f.new.ID || !slices.Equal(f.old.Meta.DependsOn, f.new.Meta.DependsOn)
+}
+
+const maxAnswer = 1 << 30
+
+// blobs reads many objects in one start of git.
+func (o Options) blobs(ctx context.Context, ids []string) (map[string][]byte, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	out, err := o.Git.Run(ctx, gitcmd.Call{
+		Args: []string{"cat-file", "--batch", "--buffer"}, Mode: gitcmd.Staged, Limit: maxAnswer,
+		Input: []byte(strings.Join(ids, "\n") + "\n"),
+	})
+	if err != nil {
+		return nil, failed(err)
+	}
+	return batch(out, len(ids))
+}
+
+// batch reads "id type size LF content LF …".
+func batch(out []byte, n int) (map[string][]byte, error) {
+	blobs := make(map[string][]byte, n)
+	for len(out) > 0 {
+		line, rest, _ := bytes.Cut(out, []byte("\n"))
+		words := strings.Fields(string(line))
+		if len(words) != 3 {
+			return nil, fault.New(fault.GitCommandFailed, "cause", string(line))
+		}
+		size, err := strconv.Atoi(words[2])
+		if err != nil || size < 0 || size >= len(rest) {
+			return nil, fault.New(fault.GitCommandFailed, "cause", string(line))
+		}
+		blobs[words[0]], out = rest[:size], rest[size+1:]
+	}
+	return blobs, nil
+}
