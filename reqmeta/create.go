@@ -1,0 +1,231 @@
+package reqmeta
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+)
+
+// TemplateName is the file in the requests folder that Create starts from.
+const TemplateName = "_template.md"
+
+//go:embed templates/ja.md
+var templateJA []byte
+
+//go:embed templates/en.md
+var templateEN []byte
+
+// Template is the built-in template, in the language ja or en.
+func Template(lang string) []byte {
+	if lang == "en" {
+		return bytes.Clone(templateEN)
+	}
+	return bytes.Clone(templateJA)
+}
+
+// NewRequest is what Create is asked for. Empty fields take what the template
+// says.
+type NewRequest struct {
+	Title     string
+	Priority  string
+	Status    string // draft unless given
+	Labels    []string
+	DependsOn []string
+	Estimate  string
+	Lang      string // of the built-in template: ja (default) or en
+	Body      string // replaces the template's body
+}
+
+// Create writes a new request file, made from _template.md when that is there,
+// and gives it as it was read back. Two at once get two numbers: a number is
+// reserved by creating the temporary file that bears it, and the finished file
+// appears whole.
+func Create(disk atomicfile.Disk, root, requestsDir string, n NewRequest, now time.Time) (*Request, error) {
+	dir := filepath.Join(root, requestsDir)
+	template, from, err := readTemplate(dir, requestsDir, n.Lang)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := n.render(template, from, "RQ-1", now); err != nil {
+		return nil, err
+	}
+	for range maxNumbers {
+		r, err := n.tryCreate(disk, dir, requestsDir, template, from, now)
+		if !errors.Is(err, fs.ErrExist) {
+			return r, err
+		}
+	}
+	return nil, fault.New(fault.RequestExists, "path", requestsDir)
+}
+
+// maxNumbers bounds the search for a free number.
+const maxNumbers = 1000
+
+func readTemplate(dir, rel, lang string) (data []byte, from string, err error) {
+	from = path.Join(filepath.ToSlash(rel), TemplateName)
+	data, err = readInside(dir, TemplateName)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, "", fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+		}
+		return Template(lang), from, nil
+	}
+	if err != nil {
+		return nil, "", fault.Wrap(err, fault.RequestInvalidFormat, "path", from, "id", "_template")
+	}
+	return data, from, nil
+}
+
+func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []byte, from string, now time.Time) (*Request, error) {
+	names, err := namesIn(dir)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+	}
+	prefix := dayPrefix(now)
+	number := numbered(prefix, highest(names, prefix)+1)
+	reserved := filepath.Join(dir, "."+number+atomicfile.TempMark+"new")
+	file, err := disk.Create(reserved, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fault.Wrap(err, fault.PathNotWritable, "path", path.Join(rel, number))
+	}
+	published := false
+	defer func() {
+		if !published {
+			_ = disk.Remove(reserved)
+		}
+	}()
+	// Somebody may have finished this very number between the look and the reservation.
+	if names, err = namesIn(dir); err == nil && taken(names, number) {
+		err = fs.ErrExist
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, creation(err, rel)
+	}
+	id := withSlug(number, n.Title)
+	data, err := n.render(template, from, id, now)
+	if err == nil {
+		err = fill(file, data)
+	} else {
+		_ = file.Close()
+	}
+	if err == nil {
+		err = publish(disk, reserved, filepath.Join(dir, id+".md"))
+	}
+	if err != nil {
+		return nil, creation(err, path.Join(filepath.ToSlash(rel), id+".md"))
+	}
+	published = true
+	return Parse(path.Join(filepath.ToSlash(rel), id+".md"), data), disk.SyncDir(dir)
+}
+
+func creation(err error, path string) error {
+	if _, ok := fault.As(err); ok || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return fault.Wrap(err, fault.PathNotWritable, "path", path)
+}
+
+func namesIn(dir string) ([]string, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Readdirnames(-1)
+}
+
+func taken(names []string, number string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		rest, ok := strings.CutPrefix(name, number)
+		return ok && (rest[0] == '.' || rest[0] == '-')
+	})
+}
+
+func fill(file atomicfile.File, data []byte) error {
+	_, err := file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if cerr := file.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// publish gives the finished file its name, unless that name exists.
+func publish(disk atomicfile.Disk, from, to string) error {
+	err := renameNoReplace(from, to)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
+		if err = os.Link(from, to); err == nil {
+			return disk.Remove(from)
+		}
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// No way to refuse an existing name on this disk; the reserved number keeps ours away.
+	if _, serr := os.Lstat(to); serr == nil {
+		return fs.ErrExist
+	}
+	return disk.Rename(from, to)
+}
+
+// render fills the template.
+func (n NewRequest) render(template []byte, from, id string, now time.Time) ([]byte, error) {
+	data, err := SetValues(path.Join(path.Dir(from), id+".md"), template, n.values(template, id, now), now)
+	if err != nil {
+		if p, ok := ProblemOf(err); ok && fault.Has(err, fault.RequestInvalidFormat) {
+			p.Path, p.Facts["path"] = from, from
+			return nil, fault.Wrap(&ProblemError{p}, fault.RequestInvalidFormat, "path", from, "line", p.Line, "reason", p.Kind)
+		}
+		return nil, err
+	}
+	if n.Body == "" {
+		return data, nil
+	}
+	head := data[:len(data)-len(Body(data))]
+	if len(head) == 0 || head[len(head)-1] != '\n' {
+		head = append(bytes.Clone(head), '\n')
+	}
+	return append(bytes.Clone(head), "\n"+strings.TrimLeft(n.Body, "\n")...), nil
+}
+
+func (n NewRequest) values(template []byte, id string, now time.Time) map[string]string {
+	v := map[string]string{"id": id, "title": n.Title, "status": n.Status}
+	if n.Status == "" {
+		v["status"] = Draft
+	}
+	have := Parse(TemplateName, template).Meta
+	for key, value := range map[string]string{
+		"priority": n.Priority, "estimate": n.Estimate, "labels": strings.Join(n.Labels, ","), "depends_on": strings.Join(n.DependsOn, ","),
+	} {
+		if value != "" {
+			v[key] = value
+		}
+	}
+	if n.Priority == "" && !slices.Contains(Priorities[:], have.Priority) {
+		v["priority"] = "P2"
+	}
+	for key, old := range map[string]Date{"created_at": have.CreatedAt, "updated_at": have.UpdatedAt} {
+		if v[key] = likeDate(old.Text, now); v[key] == "" {
+			v[key] = now.Format(dayForm)
+		}
+	}
+	return v
+}

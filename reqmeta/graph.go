@@ -1,0 +1,147 @@
+package reqmeta
+
+import (
+	"cmp"
+	"slices"
+
+	"aiflow/internal/fault"
+)
+
+// Node is one request in the graph. Derived is RUNNABLE, DONE, ARCHIVED or the
+// reason code of its exclusion.
+type Node struct {
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	Status   string `json:"status"`
+	Priority string `json:"priority"`
+	Derived  string `json:"derived"`
+}
+
+// Edge says that From depends on To. State is done, waiting, missing or cycle.
+type Edge struct {
+	From  string `json:"from"`
+	To    string `json:"to"`
+	State string `json:"state"`
+}
+
+// The states of an edge.
+const (
+	EdgeDone    = "done"
+	EdgeWaiting = "waiting"
+	EdgeMissing = "missing"
+	EdgeCycle   = "cycle"
+)
+
+// Network is the graph of all requests, sorted by id. An id that several files
+// have is one node.
+type Network struct {
+	Nodes []Node `json:"nodes"`
+	Edges []Edge `json:"edges"`
+}
+
+// Graph gives nodes and edges.
+func Graph(f *Folder, facts Facts) Network {
+	j := newJudge(f, facts)
+	n := Network{Nodes: []Node{}, Edges: []Edge{}}
+	for _, i := range j.byID() {
+		r := f.Requests[i]
+		n.Nodes = append(n.Nodes, Node{r.ID, r.Title(), r.Meta.Status, r.Meta.Priority, j.derived(i)})
+		for _, id := range distinct(r.Meta.DependsOn) {
+			n.Edges = append(n.Edges, Edge{r.ID, id, j.edgeState(i, id)})
+		}
+	}
+	return n
+}
+
+// byID gives the first file of every id, in byte order of the ids.
+func (j *judge) byID() []int {
+	all := j.sorted()
+	slices.SortFunc(all, func(a, b int) int {
+		x, y := j.f.Requests[a], j.f.Requests[b]
+		return cmp.Or(cmp.Compare(x.ID, y.ID), cmp.Compare(x.Path, y.Path))
+	})
+	return slices.CompactFunc(all, func(a, b int) bool { return j.f.Requests[a].ID == j.f.Requests[b].ID })
+}
+
+func (j *judge) derived(i int) string {
+	e, ok := j.judge(i)
+	switch {
+	case ok:
+		return "RUNNABLE"
+	case e.Kind == "not_ready_done":
+		return "DONE"
+	case e.Kind == "not_ready_archived":
+		return "ARCHIVED"
+	}
+	return string(e.ReasonCode)
+}
+
+func (j *judge) edgeState(i int, id string) string {
+	d, ok, exists := j.f.unique(id)
+	switch {
+	case !exists:
+		return EdgeMissing
+	case ok && j.isDone(d):
+		return EdgeDone
+	}
+	j.walk(i)
+	if ring := j.ringOf[i]; ok && ring != nil && ring == j.ringOf[d] {
+		return EdgeCycle
+	}
+	return EdgeWaiting
+}
+
+// missing gives the ids that edges lead to and that no node has.
+func (n Network) missing() []string {
+	have := map[string]bool{}
+	for _, node := range n.Nodes {
+		have[node.ID] = true
+	}
+	var ids []string
+	for _, e := range n.Edges {
+		if !have[e.To] {
+			have[e.To] = true
+			ids = append(ids, e.To)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// all gives the nodes and one for each missing id.
+func (n Network) all() []Node {
+	nodes := slices.Clone(n.Nodes)
+	for _, id := range n.missing() {
+		nodes = append(nodes, Node{ID: id, Derived: string(fault.DependsNotFound)})
+	}
+	return nodes
+}
+
+// look is how a node is drawn.
+type look struct{ name, fill, stroke string }
+
+func (n Node) look() look {
+	switch {
+	case n.Derived == "DONE":
+		return look{"done", "#d9f2e1", "#2f855a"}
+	case n.Derived == "RUNNABLE":
+		return look{"runnable", "#dbeafe", "#1d4ed8"}
+	case n.Derived == "ARCHIVED" || n.Status == Draft:
+		return look{"quiet", "#eeeeee", "#777777"}
+	case n.Status == Running || n.Derived == string(fault.RequestLocked):
+		return look{"running", "#e9ddfb", "#6b3fa0"}
+	case n.Derived == string(fault.DependsNotDone) || n.Derived == string(fault.LatestRunDone):
+		return look{"waiting", "#fff6d6", "#946200"}
+	}
+	return look{"stuck", "#fde0e0", "#b42318"}
+}
+
+func (e Edge) color() string {
+	switch e.State {
+	case EdgeDone:
+		return "#2f855a"
+	case EdgeWaiting:
+		return "#946200"
+	}
+	return "#b42318"
+}

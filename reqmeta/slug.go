@@ -1,0 +1,72 @@
+package reqmeta
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+const maxSlug = 40
+
+// slug makes the ASCII words of a title part of a file name; "" when there are
+// none.
+func slug(title string) string {
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
+		return r > 'z' || !isAlnum(byte(r))
+	})
+	s := ""
+	for _, w := range words {
+		next := strings.TrimPrefix(s+"-"+w, "-")
+		if len(next) > maxSlug {
+			if s == "" {
+				return w[:maxSlug]
+			}
+			break
+		}
+		s = next
+	}
+	return s
+}
+
+// NextID is the id that a new request of that day and title would get:
+// RQ-YYYYMMDD-NNN-slug with the first number that is higher than all of that
+// day. It is a forecast: Create decides.
+func NextID(f *Folder, day time.Time, title string) string {
+	names := make([]string, 0, len(f.Requests))
+	for _, r := range f.Requests {
+		names = append(names, r.Path[strings.LastIndexByte(r.Path, '/')+1:])
+	}
+	prefix := dayPrefix(day)
+	return withSlug(numbered(prefix, highest(names, prefix)+1), title)
+}
+
+func dayPrefix(day time.Time) string { return "RQ-" + day.Format("20060102") + "-" }
+
+func numbered(prefix string, n int) string { return fmt.Sprintf("%s%03d", prefix, n) }
+
+func withSlug(id, title string) string {
+	if s := slug(title); s != "" {
+		return id + "-" + s
+	}
+	return id
+}
+
+// highest gives the highest number that names use with that prefix, those
+// reserved by a writer at work included.
+func highest(names []string, prefix string) int {
+	top := 0
+	for _, name := range names {
+		rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "."), prefix)
+		if !ok {
+			continue
+		}
+		end := 0
+		for end < len(rest) && end < 9 && rest[end] >= '0' && rest[end] <= '9' {
+			end++
+		}
+		if n, _ := digits(rest[:end]); end > 0 {
+			top = max(top, n)
+		}
+	}
+	return top
+}
