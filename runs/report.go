@@ -1,6 +1,13 @@
 package runs
 
-import "aiflow/internal/fault"
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+)
 
 // Text gives a sentence by its key; faces pass it in.
 type Text func(key string, facts fault.Facts) string
@@ -21,9 +28,49 @@ type Gate struct {
 	Note   string
 }
 
-// Report is report.md: D37's nine sections. old is the report as it is now
-// ("" at the beginning): what a person wrote into it stays.
-func Report(s *Stage, p *Plan, f ReportFacts, old string, text Text) string { return old }
+// The parts of a report: what stands above the sections, D37's nine sections,
+// and the retry history at the bottom.
+const (
+	partHead       = 0
+	partSummary    = 1
+	partCriteria   = 2
+	partTestLog    = 3
+	partProgress   = 4
+	partEvidence   = 5
+	partGates      = 6
+	partSafety     = 7
+	partFindings   = 8
+	partNext       = 9
+	partHistory    = 10
+	numberOfParts  = 11
+	lastNumbered   = partNext
+	reportTimeForm = time.RFC3339
+)
+
+// Report is report.md: D37's nine sections and the retry history. What the
+// tool writes stands between marks and is written anew each time; what a
+// person wrote outside of them, and the ticks of the acceptance criteria, are
+// taken over from old ("" at the beginning).
+func Report(s *Stage, p *Plan, f ReportFacts, old string, text Text) string {
+	was := parseReport(old)
+	w := &reporter{s: s, p: p, f: f, text: text, was: was[partCriteria].ours}
+	var b strings.Builder
+	for n := range numberOfParts {
+		ours := w.part(n)
+		theirs := was[n].theirs
+		if n == partCriteria {
+			theirs = strays(was[n].ours, ours, text("report.criteria.none", nil)) + theirs
+		}
+		if old == "" || !was[n].found {
+			theirs += w.invitation(n)
+		}
+		if ours == "" && theirs == "" {
+			continue
+		}
+		writePart(&b, n, ours, theirs)
+	}
+	return b.String()
+}
 
 // RenderReport writes the report anew and keeps what a person wrote.
 func (d *Dir) RenderReport(s *Stage, p *Plan, f ReportFacts, text Text) error {
@@ -36,4 +83,117 @@ func (d *Dir) RenderReport(s *Stage, p *Plan, f ReportFacts, text Text) error {
 		return nil
 	}
 	return d.SaveReport(now)
+}
+
+// reporter writes the tool's part of each section.
+type reporter struct {
+	s    *Stage
+	p    *Plan
+	f    ReportFacts
+	text Text
+	was  string // the acceptance criteria as they are now
+	b    strings.Builder
+}
+
+func (w *reporter) part(n int) string {
+	w.b.Reset()
+	if n >= partSummary && n <= lastNumbered {
+		w.line("## " + strconv.Itoa(n) + ". " + w.text(headingKey(n), nil))
+		w.line("")
+	}
+	switch n {
+	case partHead:
+		w.head()
+	case partSummary:
+		w.summary()
+	case partCriteria:
+		w.criteria()
+	case partTestLog:
+		w.say("report.testlog.how", nil)
+	case partProgress:
+		w.progress()
+	case partEvidence:
+		w.evidence()
+	case partGates:
+		w.gates()
+	case partSafety:
+		w.safety()
+	case partFindings:
+		w.say("report.findings.how", nil)
+	case partNext:
+		w.next()
+	case partHistory:
+		w.history()
+	}
+	return w.b.String()
+}
+
+func headingKey(n int) string {
+	return [...]string{
+		"", "report.heading.summary", "report.heading.criteria", "report.heading.testlog", "report.heading.progress",
+		"report.heading.evidence", "report.heading.gates", "report.heading.safety", "report.heading.findings",
+		"report.heading.next",
+	}[n]
+}
+
+// invitation is what a person finds to fill in, written once.
+func (w *reporter) invitation(n int) string {
+	switch n {
+	case partTestLog:
+		return w.text("report.testlog.form", nil) + "\n"
+	case partSafety:
+		return w.text("report.safety.form", nil) + "\n"
+	case partFindings:
+		return w.text("report.findings.form", nil) + "\n"
+	}
+	return ""
+}
+
+func (w *reporter) line(s string) {
+	w.b.WriteString(s)
+	w.b.WriteByte('\n')
+}
+
+func (w *reporter) say(key string, facts fault.Facts) { w.line(w.text(key, safeFacts(facts))) }
+
+func (w *reporter) item(key string, facts fault.Facts) { w.line("- " + w.text(key, safeFacts(facts))) }
+
+func safeFacts(facts fault.Facts) fault.Facts {
+	safe := fault.Facts{}
+	for k, v := range facts {
+		safe[k] = inline(v)
+	}
+	return safe
+}
+
+// inline makes foreign text fit into a line or a cell of markdown: it cannot
+// begin a line, end a cell, be a tag, or be one of our marks.
+func inline(s string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(oneLine(s))
+}
+
+func oneLine(s string) string { return term.Escape(strings.Join(strings.Fields(s), " ")) }
+
+// command is a sentence of ours, code spans and all; only the marks are kept
+// out of it.
+func command(s string) string { return strings.ReplaceAll(oneLine(s), "<!--", "&lt;!--") }
+
+// code is foreign text as it is, in backticks that it cannot close.
+func code(s string) string {
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	s = oneLine(s)
+	if len(fence) > 1 {
+		return fence + " " + s + " " + fence
+	}
+	return fence + s + fence
+}
+
+func stamp(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return ""
+	}
+	return t.Format(reportTimeForm)
 }

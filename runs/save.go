@@ -24,6 +24,7 @@ func (d *Dir) SaveStage(s *Stage) error {
 	if err := s.Check(nil); err != nil {
 		return err
 	}
+	d.nameArtifacts(s)
 	before := s.UpdatedAt
 	if d.Now != nil {
 		s.UpdatedAt = d.Now()
@@ -36,6 +37,20 @@ func (d *Dir) SaveStage(s *Stage) error {
 	}
 	s.FellBack, s.Problem = false, nil
 	return nil
+}
+
+// nameArtifacts writes into the record where the run's other files are.
+func (d *Dir) nameArtifacts(s *Stage) {
+	a := &s.Artifacts
+	a.ReportMD, a.LogsDir = d.RelPath(reportFile), d.RelPath("logs")
+	if len(s.Steps) > 0 {
+		a.PlanningJSON = d.RelPath(planFile)
+	}
+	a.ErrorsJSON = nil
+	if s.Error != nil {
+		path := d.RelPath(errorsFile)
+		a.ErrorsJSON = &path
+	}
 }
 
 func (d *Dir) belongs(s *Stage) error {

@@ -1,0 +1,131 @@
+package runs
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// part is a part of a report on disk: what the tool wrote, and what a person
+// wrote after it.
+type part struct {
+	found        bool
+	ours, theirs string
+}
+
+func openMark(n int) string  { return fmt.Sprintf("<!-- aiflow:%d -->", n) }
+func closeMark(n int) string { return fmt.Sprintf("<!-- /aiflow:%d -->", n) }
+
+func writePart(b *strings.Builder, n int, ours, theirs string) {
+	b.WriteString(openMark(n) + "\n" + ours + closeMark(n) + "\n")
+	if theirs == "" {
+		b.WriteString("\n")
+		return
+	}
+	if !strings.HasPrefix(theirs, "\n") {
+		b.WriteString("\n")
+	}
+	b.WriteString(theirs)
+	if !strings.HasSuffix(theirs, "\n") {
+		b.WriteString("\n")
+	}
+	if !strings.HasSuffix(theirs, "\n\n") {
+		b.WriteString("\n")
+	}
+}
+
+var markRE = regexp.MustCompile(`^<!-- (/?)aiflow:([0-9]{1,2}) -->\s*$`)
+
+// parseReport finds the parts of a report. Marks count only in their order, so
+// that a report pasted into the test log stays text of the person. Whatever is
+// not between the marks is a person's, also when a mark was deleted.
+func parseReport(old string) [numberOfParts]part {
+	var parts [numberOfParts]part
+	at, inside := 0, false
+	for line := range strings.Lines(old) {
+		n, closing, isMark := mark1(line)
+		switch {
+		case isMark && !closing && !inside && !parts[n].found && n >= at:
+			at, inside = n, true
+			parts[n].found = true
+		case isMark && closing && inside && n == at:
+			inside = false
+		case inside:
+			parts[at].ours += line
+		default:
+			parts[at].theirs += line
+		}
+	}
+	if inside { // the closing mark is gone: lose nothing
+		parts[at].theirs, parts[at].ours = parts[at].ours+parts[at].theirs, ""
+	}
+	for n := range parts {
+		parts[n].theirs = trimBlank(parts[n].theirs)
+	}
+	return parts
+}
+
+func mark1(line string) (n int, closing, ok bool) {
+	m := markRE.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+	if m == nil {
+		return 0, false, false
+	}
+	n, err := strconv.Atoi(m[2])
+	return n, m[1] == "/", err == nil && n < numberOfParts
+}
+
+// trimBlank removes the blank lines around a person's text; they are ours.
+func trimBlank(s string) string {
+	lines := strings.SplitAfter(s, "\n")
+	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return strings.Join(lines, "")
+}
+
+var tickRE = regexp.MustCompile(`^\s*[-*] \[([ xX])\] (.*)$`)
+
+// tickOf finds the line of a criterion in old: whether a person has ticked it,
+// and what the person wrote behind it.
+func tickOf(old, criterion string) (ticked bool, behind string) {
+	for line := range strings.Lines(old) {
+		m := tickRE.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		if m == nil {
+			continue
+		}
+		rest, ok := strings.CutPrefix(m[2], criterion)
+		if ok && (rest == "" || rest[0] == ' ') {
+			return m[1] != " ", strings.TrimRight(rest, " ")
+		}
+	}
+	return false, ""
+}
+
+// strays are the lines that a person put between the criteria: those of old
+// that are not ours.
+func strays(old string, ours ...string) string {
+	known := map[string]bool{"": true}
+	for line := range strings.Lines(strings.Join(ours, "\n")) {
+		known[unboxed(line)] = true
+	}
+	kept := ""
+	for line := range strings.Lines(old) {
+		if s := unboxed(line); !known[s] && !strings.HasPrefix(s, "## "+strconv.Itoa(partCriteria)+".") {
+			kept += line
+		}
+	}
+	return kept
+}
+
+// unboxed is a line without its check box.
+func unboxed(line string) string {
+	line = strings.TrimSpace(line)
+	if m := tickRE.FindStringSubmatch(line); m != nil {
+		return strings.TrimSpace(m[2])
+	}
+	return line
+}

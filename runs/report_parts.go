@@ -1,0 +1,314 @@
+package runs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"aiflow/internal/fault"
+)
+
+func (w *reporter) head() {
+	w.line("<!-- " + w.text("report.head", nil) + " -->")
+	w.line("# " + inline(w.s.Title))
+	w.line("")
+	for _, f := range []struct{ name, value string }{
+		{"request_id", w.s.RequestID},
+		{"run_id", w.s.RunID},
+		{"status", string(w.s.State)},
+		{"started_at", stamp(&w.s.StartedAt)},
+		{"finished_at", stamp(w.s.EndedAt)},
+		{"base_branch", w.s.Git.BaseBranch},
+		{"working_branch", w.s.Git.WorkBranch},
+		{"replaces", w.s.Replaces},
+		{"replaced_by", w.s.ReplacedBy},
+	} {
+		if f.value != "" {
+			w.line("- " + f.name + ": " + inline(f.value))
+		}
+	}
+}
+
+func (w *reporter) summary() {
+	if goal := w.goal(); goal != "" {
+		w.item("report.summary.goal", fault.Facts{"value": goal})
+	}
+	w.item(resultKey(w.s.State), fault.Facts{"reason": w.s.ReasonCode()})
+	if e := w.s.Error; e != nil {
+		w.line("- **" + inline(e.Title) + "** " + inline(e.Message))
+	}
+	done, files, added, deleted := w.totals()
+	w.item("report.summary.steps", fault.Facts{"value": strconv.Itoa(done), "allowed": strconv.Itoa(len(w.s.Steps))})
+	if files > 0 {
+		w.item("report.summary.size", fault.Facts{
+			"files": strconv.Itoa(files), "added": strconv.Itoa(added), "deleted": strconv.Itoa(deleted),
+		})
+	}
+	for _, f := range w.f.Findings {
+		if !f.Fail {
+			w.item("report.warning", with(f.Facts, "kind", f.Kind))
+		}
+	}
+}
+
+func with(facts fault.Facts, name, value string) fault.Facts {
+	all := fault.Facts{name: value}
+	for k, v := range facts {
+		all[k] = v
+	}
+	return all
+}
+
+func (w *reporter) goal() string {
+	if w.p != nil && w.p.Context.Summary != "" {
+		return w.p.Context.Summary
+	}
+	return w.s.Title
+}
+
+func resultKey(s State) string {
+	switch s {
+	case Done:
+		return "report.result.done"
+	case NeedsInput:
+		return "report.result.needs_input"
+	case Failed:
+		return "report.result.failed"
+	}
+	return "report.result.going_on"
+}
+
+func (w *reporter) totals() (done, files, added, deleted int) {
+	for i := range w.s.Steps {
+		p := &w.s.Steps[i]
+		if p.Status.Settled() {
+			done++
+		}
+		files += p.DiffStat.FilesChanged
+		added += p.DiffStat.LinesAdded
+		deleted += p.DiffStat.LinesDeleted
+	}
+	return done, files, added, deleted
+}
+
+func (w *reporter) criteria() {
+	if w.p == nil || len(w.p.Context.AcceptanceCriteria) == 0 {
+		w.say("report.criteria.none", nil)
+		return
+	}
+	for _, c := range w.p.Context.AcceptanceCriteria {
+		text := criterionText(c)
+		box := "[ ]"
+		ticked, behind := tickOf(w.was, text)
+		if ticked {
+			box = "[x]"
+		}
+		w.line("- " + box + " " + text + behind)
+	}
+}
+
+func criterionText(c Criterion) string {
+	text := c.Text
+	if text == "" {
+		text = strings.TrimSpace(fmt.Sprintf("Given %s When %s Then %s", c.Given, c.When, c.Then))
+	}
+	return strings.TrimSpace(inline(c.ID + " " + text))
+}
+
+func (w *reporter) progress() {
+	if len(w.s.Steps) == 0 {
+		w.say("report.progress.none", nil)
+		return
+	}
+	w.say("report.progress.columns", nil)
+	w.line("|---|---|---|---|---|")
+	for i := range w.s.Steps {
+		p := &w.s.Steps[i]
+		w.line(fmt.Sprintf("| %s | %s | %s | %d | %s |", p.StepID, inline(p.Title), p.Status, p.Attempt, w.note(p)))
+	}
+}
+
+func (w *reporter) note(p *Step) string {
+	switch {
+	case p.Error != nil:
+		return inline(string(p.Error.ReasonCode) + " " + p.Error.Title)
+	case p.Summary != "":
+		return inline(p.Summary)
+	}
+	for _, c := range w.s.Git.Commits {
+		if c.StepID == p.StepID {
+			return shortHash(c.Hash)
+		}
+	}
+	return ""
+}
+
+func shortHash(h string) string {
+	if len(h) > 10 {
+		return h[:10]
+	}
+	return h
+}
+
+func (w *reporter) evidence() {
+	for _, c := range w.s.Git.Commits {
+		w.line("- " + shortHash(c.Hash) + " " + inline(c.Subject))
+	}
+	for _, path := range w.paths() {
+		w.line("- " + code(path))
+	}
+	w.item("report.evidence.diff", fault.Facts{"run_id": w.s.RunID})
+	if w.f.CompareURL != "" {
+		w.line("- " + inline(w.f.CompareURL))
+	}
+}
+
+func (w *reporter) paths() []string {
+	all := append([]string{}, w.s.Artifacts.Patches...)
+	for i := range w.s.Steps {
+		p := &w.s.Steps[i]
+		all = append(all, p.Logs...)
+		for _, t := range []TestResult{p.Test.Unit, p.Test.E2E, p.Test.Static} {
+			if t.LogPath != nil {
+				all = append(all, *t.LogPath)
+			}
+		}
+	}
+	return unique(all)
+}
+
+func unique(list []string) []string {
+	seen := map[string]bool{}
+	kept := list[:0]
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+func (w *reporter) gates() {
+	rows := w.testGates()
+	rows = append(rows, w.f.Gates...)
+	if len(rows) == 0 {
+		w.say("report.gates.none", nil)
+		return
+	}
+	w.say("report.gates.columns", nil)
+	w.line("|---|---|---|")
+	for _, g := range rows {
+		w.line("| " + inline(g.Name) + " | " + string(g.Status) + " | " + inline(g.Note) + " |")
+	}
+}
+
+// testGates are the tests of all steps that were asked for.
+func (w *reporter) testGates() []Gate {
+	var rows []Gate
+	for i := range w.s.Steps {
+		p := &w.s.Steps[i]
+		for _, t := range []struct {
+			name string
+			r    TestResult
+		}{{"unit", p.Test.Unit}, {"e2e", p.Test.E2E}, {"static", p.Test.Static}} {
+			if t.r.Status == TestNotRun || t.r.Status == "" {
+				continue
+			}
+			rows = append(rows, Gate{Name: p.StepID + " " + t.name, Status: t.r.Status, Note: testNote(t.r)})
+		}
+	}
+	return rows
+}
+
+func testNote(r TestResult) string {
+	var notes []string
+	if r.Command != nil {
+		notes = append(notes, *r.Command)
+	}
+	if r.DurationMS != nil {
+		notes = append(notes, fmt.Sprintf("%.1f s", float64(*r.DurationMS)/1000))
+	}
+	if r.FailedSummary != nil {
+		notes = append(notes, *r.FailedSummary)
+	}
+	return strings.Join(notes, ", ")
+}
+
+func (w *reporter) safety() {
+	w.item("report.safety.scope", fault.Facts{"branch": w.s.Git.WorkBranch})
+	if w.s.Git.WorkBranch != "" {
+		w.item("report.safety.drop", fault.Facts{"branch": w.s.Git.WorkBranch})
+		w.item("report.safety.revert", nil)
+	}
+}
+
+func (w *reporter) next() {
+	switch {
+	case w.s.ReplacedBy != "":
+		w.item("report.next.replaced", fault.Facts{"run_id": w.s.ReplacedBy})
+	case w.s.Error != nil:
+		for i, a := range w.s.Error.Actions {
+			w.line(strconv.Itoa(i+1) + ". " + command(a))
+		}
+	case w.s.State == Done:
+		w.nextAfterDone()
+	default:
+		w.item("report.next.going_on", fault.Facts{"run_id": w.s.RunID})
+	}
+}
+
+func (w *reporter) nextAfterDone() {
+	w.item("report.next.look", fault.Facts{"run_id": w.s.RunID})
+	for _, c := range []struct{ key, command string }{
+		{"report.next.merge", w.f.MergeCommand}, {"report.next.push", w.f.PushCommand},
+	} {
+		if c.command != "" {
+			w.line("- " + w.text(c.key, nil) + " " + code(c.command))
+		}
+	}
+	if w.f.CompareURL != "" {
+		w.line("- " + w.text("report.next.compare", nil) + " " + inline(w.f.CompareURL))
+	}
+	w.item("report.next.reject", nil)
+}
+
+// history lists what made the run more than one straight way.
+func (w *reporter) history() {
+	var rows []string
+	for i := range w.s.History {
+		if e := &w.s.History[i]; w.worthTelling(i) {
+			row := "- " + e.At.Format(reportTimeForm) + " " + e.Event
+			for _, s := range []string{e.StepID, e.ReasonCode} {
+				if s != "" && s != e.Event {
+					row += " " + inline(s)
+				}
+			}
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	w.line("## " + w.text("report.heading.history", nil))
+	w.line("")
+	for _, r := range rows {
+		w.line(r)
+	}
+}
+
+func (w *reporter) worthTelling(i int) bool {
+	e := w.s.History[i]
+	switch e.Event {
+	case EventNeedsInput, EventFailed, EventRetry, EventResumed, EventReplanned, EventInterrupted,
+		EventStopRequested, EventLockRecovered, EventStageRecovered:
+		return true
+	case EventStepStart:
+		for _, before := range w.s.History[:i] {
+			if before.Event == EventStepStart && before.StepID == e.StepID {
+				return true
+			}
+		}
+	}
+	return false
+}
