@@ -1,0 +1,91 @@
+// Package bundle turns the TypeScript of the page into what browsers and
+// Node's test runner load.
+//
+// It does not check types (tsc does, in CI) and writes no file.
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// File is a built file, its name relative to server/ui.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// entry is a source and where it is built to; both relative to server/ui.
+type entry struct{ source, target string }
+
+// entries are everything that is built and committed.
+var entries = [...]entry{
+	{"src/lib/locks.ts", "dist/lib/locks.js"},
+	{"src/lib/locks.ts", "package/locks.js"},
+}
+
+const banner = "// Built by `go generate ./server/ui` from server/ui/src. Change it there.\n"
+
+// Build makes every committed file from the sources in dir (server/ui).
+func Build(dir string) ([]File, error) {
+	files := make([]File, 0, len(entries))
+	for _, e := range entries {
+		data, err := compile(dir, e.source, api.PlatformBrowser)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{e.target, append([]byte(banner), data...)})
+	}
+	return files, nil
+}
+
+// Tests makes a module for Node of every test/*.test.ts in dir.
+func Tests(dir string) ([]File, error) {
+	sources, err := filepath.Glob(filepath.Join(dir, "test", "*.test.ts"))
+	if err != nil {
+		return nil, err
+	}
+	files := make([]File, 0, len(sources))
+	for _, path := range sources {
+		name := filepath.Base(path)
+		data, err := compile(dir, filepath.Join("test", name), api.PlatformNode)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{strings.TrimSuffix(name, ".ts") + ".mjs", data})
+	}
+	return files, nil
+}
+
+func compile(dir, source string, platform api.Platform) ([]byte, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := api.Build(api.BuildOptions{
+		AbsWorkingDir: abs,
+		EntryPoints:   []string{source},
+		Bundle:        true,
+		Format:        api.FormatESModule,
+		Platform:      platform,
+		Target:        api.ES2022,
+		Charset:       api.CharsetUTF8,
+		LogLevel:      api.LogLevelSilent,
+	})
+	if len(r.Errors) > 0 {
+		return nil, failure(r.Errors)
+	}
+	if len(r.OutputFiles) != 1 {
+		return nil, fmt.Errorf("%s became %d files", source, len(r.OutputFiles))
+	}
+	return r.OutputFiles[0].Contents, nil
+}
+
+func failure(messages []api.Message) error {
+	texts := api.FormatMessages(messages, api.FormatMessagesOptions{})
+	return errors.New(strings.TrimSpace(strings.Join(texts, "\n")))
+}
