@@ -153,7 +153,7 @@ func (j *judge) duplicateRoot(id string) root {
 func (j *judge) ownRoot(i int) root {
 	r := j.f.Requests[i]
 	if p := r.firstError(); p != nil {
-		return root{r.ID, "invalid", rankBroken, fault.Facts{"path": r.Path, "line": strconv.Itoa(p.Line)}}
+		return root{r.ID, "invalid", rankBroken, fault.Facts{"path": r.Path, "line": lineText(p.Line)}}
 	}
 	switch r.Meta.Status {
 	case Archived:
@@ -298,4 +298,12 @@ func (j *judge) rings() []Problem {
 		list = append(list, r.Problems[0])
 	}
 	return list
+}
+
+// lineText is "" for a problem of the file as a whole.
+func lineText(line int) string {
+	if line == 0 {
+		return ""
+	}
+	return strconv.Itoa(line)
 }

@@ -35,7 +35,7 @@ func (n Network) WriteMermaid(w io.Writer) error {
 	number := map[string]int{}
 	for i, node := range n.all() {
 		number[node.ID] = i
-		fmt.Fprintf(b, "  n%d[\"%s\"]:::%s\n", i, mermaidEscape(node.label("<br/>")), node.look().name)
+		fmt.Fprintf(b, "  n%d[\"%s\"]:::%s\n", i, mermaidEscape(node.label("\n")), node.look().name)
 	}
 	for _, e := range n.Edges {
 		arrow := "-->"
@@ -56,7 +56,7 @@ const maxLabel = 28
 
 // label is what stands in the box: id, title, and what state it is in.
 func (n Node) label(sep string) string {
-	parts := []string{n.ID}
+	parts := []string{visible(n.ID)}
 	if n.Title != "" && n.Title != n.ID {
 		parts = append(parts, shorten(visible(n.Title), maxLabel))
 	}
@@ -101,11 +101,6 @@ func dotQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// mermaidEscape keeps <br/>, which label put in, and nothing else.
 func mermaidEscape(s string) string {
-	parts := strings.Split(s, "<br/>")
-	for i, p := range parts {
-		parts[i] = strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "`", "#96;", `\`, "#92;").Replace(p)
-	}
-	return strings.Join(parts, "<br/>")
+	return strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "`", "#96;", `\`, "#92;", "\n", "<br/>").Replace(s)
 }
