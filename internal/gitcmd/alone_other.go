@@ -7,4 +7,4 @@ import (
 	"time"
 )
 
-func alone(cmd *exec.Cmd) { cmd.WaitDelay = 3 * time.Second }
+func alone(cmd *exec.Cmd) { cmd.WaitDelay = time.Second }
