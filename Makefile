@@ -1,0 +1,81 @@
+# aiflow. What people type:
+#
+#   make run-next             the main job, on a demo that is made on first use
+#   make next REPO=../mine    which request of that repository is next
+#   make test                 vet, format, staticcheck, tests with -race
+#
+# ARGS passes more: make next ARGS="--json".
+
+VERSION := 0.1.0
+COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+TAGS    := urfave_cli_no_docs
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+
+GO     ?= go
+BUILT  := bin/.built
+SOURCE := $(shell find . -name .git -prune -o -name .demo -prune -o -name bin -prune -o -name node_modules -prune \
+	-o -type f \( -name '*.go' -o -path './messages/text/*' -o -path '*/files/*' -o -path '*/presets/*' -o -path './server/ui/dist/*' \) -print 2>/dev/null | grep -v ' ')
+
+# The repository to work on; without REPO a demo under .demo/.
+DEMO := .demo/repo
+ifdef REPO
+TARGET := $(REPO)
+else
+TARGET := $(DEMO)
+NEEDED := $(DEMO)/.git/HEAD
+endif
+AIFLOW = cd '$(subst ','\'',$(TARGET))' && '$(subst ','\'',$(CURDIR))/bin/aiflow'
+
+.DEFAULT_GOAL := build
+.PHONY: build test vet format staticcheck race bench next run-next list auto doctor ui demo clean
+
+build: $(BUILT)
+
+$(BUILT): go.mod go.sum Makefile $(SOURCE)
+	@mkdir -p bin
+	$(GO) build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	@touch $@
+
+test: vet format staticcheck race
+
+vet:
+	$(GO) vet -tags '$(TAGS)' ./...
+
+format:
+	@out=$$(find . -name .git -prune -o -name node_modules -prune -o -name .demo -prune -o -name '*.go' -print0 | xargs -0 $(GO) tool gofumpt -l); \
+	if [ -n "$$out" ]; then echo "not formatted (go tool gofumpt -w FILE):"; echo "$$out"; exit 1; fi
+
+staticcheck:
+	$(GO) tool staticcheck -tags '$(TAGS)' ./...
+
+race:
+	$(GO) test -race ./...
+
+bench: $(BUILT)
+	$(GO) run ./scripts/bench $(ARGS)
+
+next: $(BUILT) $(NEEDED)
+	@$(AIFLOW) next $(ARGS)
+
+run-next: $(BUILT) $(NEEDED)
+	@$(AIFLOW) run --next $(ARGS)
+
+list: $(BUILT) $(NEEDED)
+	@$(AIFLOW) request list $(ARGS)
+
+auto: $(BUILT) $(NEEDED)
+	@$(AIFLOW) run auto $(ARGS)
+
+doctor: $(BUILT) $(NEEDED)
+	@$(AIFLOW) doctor $(ARGS)
+
+ui: $(BUILT) $(NEEDED)
+	@$(AIFLOW) serve $(ARGS)
+
+demo: $(BUILT) $(DEMO)/.git/HEAD
+
+$(DEMO)/.git/HEAD:
+	@scripts/demo '$(DEMO)'
+
+clean:
+	rm -rf bin .demo .bench
