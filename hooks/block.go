@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // block is what parse found of ours in a hook file.
@@ -18,7 +19,10 @@ type block struct {
 	line     int // of the opening mark, from 1
 }
 
-var openLine = regexp.MustCompile(`(?m)^# >>> aiflow hook (\d+) \(([a-z-]+), (new|added|chained)\)[^\n]*\n`)
+// openLine is compiled when it is needed: the hooks themselves never do.
+var openLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^# >>> aiflow hook (\d+) \(([a-z-]+), (new|added|chained)\)[^\n]*\n`)
+})
 
 // errBroken says that our marks are there but do not enclose one block.
 var errBroken = errors.New("marks do not enclose one block")
@@ -26,7 +30,7 @@ var errBroken = errors.New("marks do not enclose one block")
 // parse finds our block. No mark of ours: nil, nil. Marks that do not pair, or
 // more than one pair: errBroken, because nobody can say which lines are ours.
 func parse(data []byte) (*block, error) {
-	opens := openLine.FindAllSubmatchIndex(data, -1)
+	opens := openLine().FindAllSubmatchIndex(data, -1)
 	closes := bytes.Count(data, []byte(closeMark))
 	if len(opens) == 0 && closes == 0 {
 		return nil, nil

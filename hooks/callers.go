@@ -3,14 +3,18 @@ package hooks
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
 
-var callLine = regexp.MustCompile(`(?m)^[^#\n]*\baiflow[- ]hook['"]? +(pre-commit|post-merge|post-commit|post-checkout|post-rewrite)\b`)
+var callLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[^#\n]*\baiflow[- ]hook['"]? +(pre-commit|post-merge|post-commit|post-checkout|post-rewrite)\b`)
+})
 
 // calls reports whether a file that is not ours runs our hook.
 func calls(data []byte, hook string) bool {
-	for _, m := range callLine.FindAllSubmatch(data, -1) {
+	for _, m := range callLine().FindAllSubmatch(data, -1) {
 		if string(m[1]) == hook {
 			return true
 		}
@@ -55,5 +59,6 @@ func (f Folder) matching(word string) []string {
 			paths = append(paths, path)
 		}
 	}
+	slices.Sort(paths)
 	return paths
 }

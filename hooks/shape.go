@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // shape is what kind of hook file a stranger left.
@@ -74,11 +75,13 @@ func interpreter(line string) string {
 	return name
 }
 
-var looksAtName = regexp.MustCompile(`(?i)(basename|split|PROGRAM_NAME|\$0\s*=~|\$\{?0##)[^\n]*(\$0|\$\{0|BASH_SOURCE|__FILE__|PROGRAM_NAME|argv|__file__)|\$\{0##|\$PROGRAM_NAME`)
+var looksAtName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(basename|split|PROGRAM_NAME|\$0\s*=~|\$\{?0##)[^\n]*(\$0|\$\{0|BASH_SOURCE|__FILE__|PROGRAM_NAME|argv|__file__)|\$\{0##|\$PROGRAM_NAME`)
+})
 
 // knowsItsName reports whether a hook decides by its own file name what to do;
 // such a hook must not be moved aside.
-func knowsItsName(data []byte) bool { return looksAtName.Match(data) }
+func knowsItsName(data []byte) bool { return looksAtName().Match(data) }
 
 // manager names the tool that wrote a hook, if it is one that we know.
 func manager(data []byte) string {
