@@ -1,0 +1,147 @@
+// Package cmd holds the doors. Its tests build every binary once and run the
+// scripts in testdata/script against them, with real git: what a script types
+// is what a person types.
+//
+// It does not hold code of any program.
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+const (
+	scripts = "../testdata/script"
+	tags    = "urfave_cli_no_docs"
+)
+
+// bin is the folder of the binaries, built by TestMain.
+var bin string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "aiflow-bin")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		bin = dir
+		if err := build(bin, tags); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// build makes every binary, as the Makefile does.
+func build(dir, tags string) error {
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", tags,
+		"-ldflags", "-s -w -X main.version=0.0.0-test -X main.commit=test", "-o", dir+"/", "./cmd/...")
+	cmd.Dir = ".."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// TestScripts runs every folder of scripts that it finds. Those under
+// failpoint/ get binaries that can be told to die at a given point.
+func TestScripts(t *testing.T) {
+	for _, dir := range folders(t) {
+		name, err := filepath.Rel(scripts, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.ToSlash(name), func(t *testing.T) {
+			path := bin
+			if strings.HasPrefix(name, "failpoint") {
+				path = failpointBin(t)
+			}
+			testscript.Run(t, testscript.Params{
+				Dir: dir, Cmds: commands(), RequireUniqueNames: true,
+				Setup:     func(e *testscript.Env) error { return setup(e, path) },
+				Condition: condition,
+			})
+		})
+	}
+}
+
+// folders are all folders that hold scripts.
+func folders(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(scripts, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if here, err := filepath.Glob(filepath.Join(path, "*.txtar")); err != nil || len(here) > 0 {
+			found = append(found, path)
+			return err
+		}
+		return nil
+	})
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	return found
+}
+
+func failpointBin(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := build(dir, tags+",failpoint"); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// setup gives a script a world of its own: PATH begins with the binaries, HOME
+// is empty but for a git identity, and the language is English.
+func setup(e *testscript.Env, path string) error {
+	home := filepath.Join(e.WorkDir, ".home")
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		return err
+	}
+	config := filepath.Join(home, "gitconfig")
+	text := "[user]\n\tname = Script\n\temail = script@example.invalid\n[init]\n\tdefaultBranch = main\n[commit]\n\tgpgsign = false\n"
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		return err
+	}
+	repo, err := filepath.Abs("..")
+	if err != nil {
+		return err
+	}
+	for _, kv := range [][2]string{
+		{"PATH", path + string(os.PathListSeparator) + os.Getenv("PATH")},
+		{"HOME", home},
+		{"GIT_CONFIG_GLOBAL", config},
+		{"GIT_CONFIG_NOSYSTEM", "1"},
+		{"LC_ALL", "C"},
+		{"TZ", "UTC"},
+		{"AIFLOW_BIN_DIR", path},
+		{"REPO", repo},
+	} {
+		e.Setenv(kv[0], kv[1])
+	}
+	return nil
+}
+
+// condition knows [has:NAME]: whether a binary of ours exists.
+func condition(cond string) (bool, error) {
+	name, ok := strings.CutPrefix(cond, "has:")
+	if !ok {
+		return false, errors.New("unknown condition " + cond)
+	}
+	_, err := os.Stat(filepath.Join(bin, name))
+	return err == nil, nil
+}
