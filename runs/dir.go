@@ -26,9 +26,10 @@ type Dir struct {
 	// change of the stage left.
 	Now func() time.Time
 
-	disk   atomicfile.Disk
-	suffix func() string
-	synced mark
+	disk    atomicfile.Disk
+	suffix  func() string
+	synced  mark
+	current onDisk
 }
 
 // Linker is a disk that can also make hard links; with one, keeping the record

@@ -24,22 +24,32 @@ func readFile(t *testing.T, path string) string {
 	return string(data)
 }
 
+// stage.json.prev is the last record that was synced, other than stage.json.
 func TestSaveKeepsTheRecordBefore(t *testing.T) {
 	for _, noLinks := range []bool{false, true} {
 		d := newDirOn(t, &faulty{noLinks: noLinks}, t.TempDir())
-		s := NewStage(reqID, runID, "", t0)
-		for want := 1; want <= 3; want++ {
+		s := stageAt(t, 1)
+		save := func(prev int) {
+			t.Helper()
 			must(t, d.SaveStage(s))
-			if s.Seq != want {
-				t.Errorf("seq %d, want %d", s.Seq, want)
+			data, err := os.ReadFile(stagePath(d) + ".prev")
+			if prev == 0 && missing(err) {
+				return
+			}
+			got, err := Decode(data)
+			if err != nil || got.Seq != prev {
+				t.Errorf("no links %v, seq %d: prev %+v %v", noLinks, s.Seq, got, err)
 			}
 		}
-		prev, err := Decode([]byte(readFile(t, stagePath(d)+".prev")))
-		if err != nil || prev.Seq != 2 {
-			t.Errorf("no links %v: prev %+v %v", noLinks, prev, err)
-		}
+		save(0)
+		save(1) // progress only
+		save(1) // progress only
+		s.Git.Commits = append(s.Git.Commits, Commit{StepID: "S01"})
+		save(1) // 2 and 3 may be torn, 1 is not
+		s.Git.Commits = append(s.Git.Commits, Commit{StepID: "S02"})
+		save(4)
 		got, err := d.LoadStage()
-		if err != nil || got.Seq != 3 || got.FellBack {
+		if err != nil || got.Seq != 5 || got.FellBack {
 			t.Errorf("%+v %v", got, err)
 		}
 		if left := temps(t, d); len(left) != 0 {
@@ -74,7 +84,7 @@ func TestSaveDatesTheRecord(t *testing.T) {
 	}
 }
 
-// The directory is synced only when something must not be forgotten.
+// Only what must outlive a power cut is synced: file and directory.
 func TestSyncs(t *testing.T) {
 	disk := &faulty{}
 	d, s := newDirOn(t, disk, t.TempDir()), stageAt(t, 1)
@@ -89,14 +99,18 @@ func TestSyncs(t *testing.T) {
 	s.Progress.Message = "x"
 	save(1, "progress")
 	s.Agent = &Agent{PID: 1}
-	save(2, "agent")
 	must(t, s.Move(Testing, at(20)))
-	save(3, "state")
+	save(1, "state")
 	s.Git.Commits = append(s.Git.Commits, Commit{StepID: "S01"})
-	save(4, "commit")
+	save(2, "commit")
 	must(t, s.Finish(at(21), ""))
-	save(5, "step")
-	save(5, "nothing")
+	save(3, "step")
+	save(3, "nothing")
+	must(t, s.Fail(at(22), ErrorFor(fault.DoctorFailed, nil, nil)))
+	save(4, "end")
+	if files := strings.Count(strings.Join(disk.ops, " "), "create write sync close rename syncdir"); files != 4 {
+		t.Errorf("%d whole synced writes in %v", files, disk.ops)
+	}
 }
 
 func TestTornRecordAtEveryLength(t *testing.T) {
@@ -104,8 +118,8 @@ func TestTornRecordAtEveryLength(t *testing.T) {
 	must(t, d.SaveStage(s))
 	must(t, d.SaveStage(s))
 	whole := readFile(t, stagePath(d))
-	for n := range len(whole) {
-		must(t, os.WriteFile(stagePath(d), []byte(whole[:n]), 0o644))
+	for n := len(whole) - 1; n >= 0; n-- {
+		must(t, os.Truncate(stagePath(d), int64(n)))
 		got, err := d.LoadStage()
 		if n == len(whole)-1 { // only the last newline is gone
 			if err != nil || got.FellBack || got.Seq != 2 {
@@ -126,8 +140,8 @@ func TestTornRecordWithoutAnotherIsAFault(t *testing.T) {
 	d := newDir(t)
 	must(t, d.SaveStage(stageAt(t, 2)))
 	whole := readFile(t, stagePath(d))
-	for n := range len(whole) - 1 {
-		must(t, os.WriteFile(stagePath(d), []byte(whole[:n]), 0o644))
+	for n := len(whole) - 2; n >= 0; n-- {
+		must(t, os.Truncate(stagePath(d), int64(n)))
 		_, err := d.LoadStage()
 		f, _ := fault.As(err)
 		if reasonOf(err) != "STAGE_UNREADABLE torn" || f.Facts["path"] != "runs/RQ-1/"+runID+"/stage.json" {
@@ -222,7 +236,7 @@ func pointsOfASave(t *testing.T, mode faulty) int {
 	d, s := newDirOn(t, &disk, t.TempDir()), stageAt(t, 2)
 	must(t, d.SaveStage(s))
 	disk.n, disk.ops = 0, nil
-	must(t, s.Move(Testing, at(30)))
+	must(t, s.Finish(at(30), ""))
 	must(t, d.SaveStage(s))
 	return disk.n
 }
@@ -233,19 +247,21 @@ func failAt(t *testing.T, mode faulty, point int) {
 	d, s := newDirOn(t, &disk, t.TempDir()), stageAt(t, 2)
 	must(t, d.SaveStage(s))
 	must(t, d.SaveStage(s))
+	s.Git.Commits = append(s.Git.Commits, Commit{StepID: "S02"})
+	must(t, d.SaveStage(s))
 	disk.n, disk.at = 0, point
-	must(t, s.Move(Testing, at(30)))
+	must(t, s.Finish(at(30), ""))
 	err := d.SaveStage(s)
 	what := fmt.Sprintf("%+v point %d", mode, point)
 	if err == nil {
 		if mode.forever || mode.dead {
 			t.Errorf("%s: no error", what)
 		}
-	} else if fault.CodeOf(err) != fault.StageWriteFailed || s.Seq != 2 {
+	} else if fault.CodeOf(err) != fault.StageWriteFailed || s.Seq != 3 {
 		t.Errorf("%s: %v, seq %d", what, err, s.Seq)
 	}
 	got, lerr := d.LoadStage()
-	if lerr != nil || got.FellBack || got.State != Implementing && got.State != Testing {
+	if lerr != nil || got.FellBack || got.Seq != 3 && got.Seq != 4 {
 		t.Errorf("%s: %+v %v", what, got, lerr)
 	}
 	if left := temps(t, d); len(left) > 1 || len(left) > 0 && !mode.dead {
@@ -253,7 +269,7 @@ func failAt(t *testing.T, mode faulty, point int) {
 	}
 	disk.at = 0
 	must(t, d.SaveStage(s))
-	if got, err := d.LoadStage(); err != nil || got.State != Testing || got.FellBack {
+	if got, err := d.LoadStage(); err != nil || got.Steps[1].Status != StepDone || got.FellBack {
 		t.Errorf("%s, second try: %+v %v", what, got, err)
 	}
 }
@@ -308,7 +324,8 @@ func TestReadersNeverSeeAMix(t *testing.T) {
 		for range 3 {
 			readers.Go(func() { watch(ctx, t, d) })
 		}
-		for i := range 300 {
+		for i := range 200 {
+			s.Git.Commits = append(s.Git.Commits[:0], make([]Commit, i/50)...)
 			s.Title = strings.Repeat(fmt.Sprint(i%10), 1+i%5000)
 			s.Progress.Message = s.Title
 			must(t, d.SaveStage(s))

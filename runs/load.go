@@ -34,7 +34,8 @@ func mayFallBack(err error) bool {
 	if !ok {
 		return false
 	}
-	return f.Code == fault.RunNotFound || f.Code == fault.StageUnreadable && f.Facts["reason"] == "torn"
+	reason := f.Facts["reason"]
+	return f.Code == fault.RunNotFound || f.Code == fault.StageUnreadable && (reason == "torn" || reason == "incomplete")
 }
 
 func (d *Dir) loadStage(name string) (*Stage, error) {

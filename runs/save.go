@@ -5,18 +5,19 @@ import (
 	"encoding/json"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 )
 
-// SaveStage replaces stage.json and keeps the one before it as
-// stage.json.prev. seq grows by one with each save. On failure the old record
-// stays and the stage is as before.
+// SaveStage replaces stage.json whole. seq grows by one with each save. On
+// failure the old record stays and the stage is as before.
 //
-// The file is always synced, so that no record is torn. The directory is
-// synced when something has happened that must not be forgotten: a first
-// record, another state, a step or a commit done. Between those a power cut
-// may bring back the record before.
+// A record that must outlive a power cut (the first one, the plan, a step, a
+// commit, an end) is synced. Those between are not: killing the process cannot
+// hurt them, and should a power cut tear one, stage.json.prev is the last
+// record that was synced.
 func (d *Dir) SaveStage(s *Stage) error {
 	if err := d.belongs(s); err != nil {
 		return err
@@ -66,26 +67,45 @@ func (d *Dir) replaceStage(s *Stage) error {
 	if err != nil {
 		return err
 	}
+	now := markOf(s)
+	durable := now != d.synced
 	if !s.FellBack {
 		if err := d.keepPrev(); err != nil {
 			return err
 		}
 	}
-	now := markOf(s)
-	disk := d.disk
-	if now == d.synced {
-		disk = noDirSync{disk}
-	}
-	if err := d.write(disk, stageFile, data); err != nil {
+	o := atomicfile.Options{Perm: 0o644, TempSuffix: d.suffix(), Volatile: !durable}
+	if err := atomicfile.Write(d.disk, d.file(stageFile), data, o); err != nil {
 		return err
 	}
-	d.synced = now
+	d.synced, d.current = now, stageVolatile
+	if durable {
+		d.current = stageSynced
+	}
 	return nil
 }
 
-// keepPrev gives the present stage.json a second name. It is a link to a whole
-// file, so it is whole itself; where links cannot be made it is a copy.
+// onDisk is what we know about the stage.json that is there.
+type onDisk int
+
+const (
+	stageUnknown  onDisk = iota // another process wrote it
+	stageVolatile               // written, not synced
+	stageSynced
+)
+
+// keepPrev gives the present stage.json a second name if it is one that a power
+// cut cannot tear. It is a link to a whole file, so it is whole itself; where
+// links cannot be made it is a copy.
 func (d *Dir) keepPrev() error {
+	switch d.current {
+	case stageVolatile:
+		return nil
+	case stageUnknown:
+		if err := syncFile(d.file(stageFile)); err != nil {
+			return err
+		}
+	}
 	tmp := d.file("." + prevFile + atomicfile.TempMark + d.suffix())
 	if l, ok := d.disk.(Linker); ok {
 		err := l.Link(d.file(stageFile), tmp)
@@ -116,17 +136,33 @@ func (d *Dir) moveTo(tmp, to string) error {
 	return err
 }
 
-// mark is what must not be forgotten.
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+// mark is what must outlive a power cut.
 type mark struct {
-	set     bool
-	state   State
-	settled int
-	commits int
-	agent   bool
+	set        bool
+	ended      State
+	steps      int
+	settled    int
+	commits    int
+	replacedBy string
 }
 
 func markOf(s *Stage) mark {
-	m := mark{set: true, state: s.State, commits: len(s.Git.Commits), agent: s.Agent != nil}
+	m := mark{set: true, steps: len(s.Steps), commits: len(s.Git.Commits), replacedBy: s.ReplacedBy}
+	if s.State.Ended() {
+		m.ended = s.State
+	}
 	for i := range s.Steps {
 		if s.Steps[i].Status.Settled() {
 			m.settled++
@@ -178,13 +214,15 @@ func (d *Dir) SaveReport(text string) error {
 
 // SavePatch writes patches/<step>.patch, and gives its path relative to the
 // project. attempt > 0 is the patch of a failed attempt:
-// patches/<step>.attempt<n>.patch.
+// patches/<step>.attempt<n>.patch. That one is synced; a step's own patch can
+// be made again from its commit.
 func (d *Dir) SavePatch(stepID string, attempt int, patch []byte) (string, error) {
 	name := PatchName(stepID, attempt)
 	if err := os.MkdirAll(d.file("patches"), 0o755); err != nil {
 		return "", writeFault(err, d.RelPath(name))
 	}
-	if err := d.write(d.disk, name, patch); err != nil {
+	o := atomicfile.Options{Perm: 0o644, TempSuffix: d.suffix(), Volatile: attempt == 0}
+	if err := atomicfile.Write(d.disk, d.file(name), patch, o); err != nil {
 		return "", writeFault(err, d.RelPath(name))
 	}
 	return d.RelPath(name), nil
