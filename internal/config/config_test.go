@@ -262,6 +262,17 @@ func TestWhenATestIsOn(t *testing.T) {
 	}
 }
 
+func TestForbiddenPathsFollowTheFolders(t *testing.T) {
+	c := load(t, configured(t, `{"paths":{"requests_dir":"docs/wishes"}}`), Sources{})
+	if got := strings.Join(c.Limits.ForbiddenPaths, " "); got != ".git/** .aiflow/** runs/** docs/wishes/**" {
+		t.Error(got)
+	}
+	c = load(t, configured(t, `{"paths":{"requests_dir":"docs/wishes"},"limits":{"forbidden_paths":[]}}`), Sources{})
+	if len(c.Limits.ForbiddenPaths) != 0 {
+		t.Error(c.Limits.ForbiddenPaths)
+	}
+}
+
 func TestBranchNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"main": true, "feature/日本": true, "a.b": true, "@": false, "-x": false, "a b": false, "a..b": false,

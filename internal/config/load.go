@@ -180,6 +180,9 @@ func (c *Config) derive() {
 	c.Tests.Unit.derive(c.said("tests.unit.enabled"), c.Limits.TimeoutSec)
 	c.Tests.E2E.derive(c.said("tests.e2e.enabled"), max(c.Limits.TimeoutSec, 300))
 	c.Tests.Static.derive(c.said("tests.static.enabled"), 600)
+	if !c.said("limits.forbidden_paths") && (c.said("paths.runs_dir") || c.said("paths.requests_dir")) {
+		c.Limits.ForbiddenPaths = []string{".git/**", ".aiflow/**", c.Paths.RunsDir + "/**", c.Paths.RequestsDir + "/**"}
+	}
 }
 
 func (c *Config) said(key string) bool {
