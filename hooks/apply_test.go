@@ -59,7 +59,7 @@ func (f failing) SyncDir(dir string) error {
 func TestDiskFails(t *testing.T) {
 	for _, text := range []string{"#!/bin/sh\necho theirs >>\"$LOG\"\n", "#!/usr/bin/perl\nopen(F,'>>',$ENV{LOG});print F \"theirs\\n\"\n"} {
 		failures := 0
-		for n := range 20 {
+		for n := range 10 {
 			b := newBench(t)
 			b.put(b.hook(PreCommit), text, 0o755)
 			before := snapshot(t, b.hook(""))
@@ -77,7 +77,7 @@ func TestDiskFails(t *testing.T) {
 				t.Errorf("after %d operations:\n%s", n, got)
 			}
 		}
-		if failures < 4 || failures == 20 {
+		if failures < 4 || failures == 10 {
 			t.Errorf("%d failures", failures)
 		}
 	}

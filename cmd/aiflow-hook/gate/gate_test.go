@@ -117,7 +117,10 @@ func TestJudge(t *testing.T) {
 			r.put("requests/RQ-9.md", requestText("RQ-9", "ready", "RQ-8"))
 			r.git("add", "requests/RQ-9.md")
 		}, "error hook.check_missing requests/RQ-9.md:6"},
-		{"depends on nothing", func(r *repo) { r.put("requests/RQ-9.md", requestText("RQ-9", "ready", "RQ-1", "RQ-77")); r.git("add", ".") }, "error hook.check_missing requests/RQ-9.md:6"},
+		{"depends on nothing", func(r *repo) {
+			r.put("requests/RQ-9.md", requestText("RQ-9", "ready", "RQ-1", "RQ-77"))
+			r.git("add", ".")
+		}, "error hook.check_missing requests/RQ-9.md:6"},
 		{"depends on nothing, list over lines", func(r *repo) {
 			r.put("requests/RQ-9.md", "---\nstatus: ready\npriority: P1\ndepends_on:\n  - RQ-1\n  - RQ-77\n---\n")
 			r.git("add", ".")
