@@ -134,15 +134,16 @@ func (w *Workspace) ResetTo(ctx context.Context, commit string) error {
 // removeNew leaves repositories inside the workspace alone: what is in them is
 // kept nowhere else.
 func (w *Workspace) removeNew(ctx context.Context) error {
-	out, err := w.git.Do(ctx, quiet("clean", "-f", "-d")...)
+	if _, err := w.git.Do(ctx, quiet("clean", "-q", "-f", "-d")...); err != nil {
+		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "not_reset")
+	}
+	left, err := w.git.Ask(ctx, "ls-files", "-z", "-o", "--exclude-standard", "--directory")
 	if err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "not_reset")
 	}
-	for l := range strings.SplitSeq(string(out), "\n") {
-		if name, ok := strings.CutPrefix(l, "Skipping repository "); ok {
-			return fault.New(fault.WorkspaceFailed, "path", w.path, "name", name, "reason", "nested_repository",
-				"cause", "a repository inside the workspace was not removed: "+name)
-		}
+	for _, name := range fields(left) {
+		return fault.New(fault.WorkspaceFailed, "path", w.path, "name", name, "reason", "nested_repository",
+			"cause", "a repository inside the workspace was not removed: "+name)
 	}
 	return nil
 }
