@@ -38,6 +38,7 @@ type Stage struct {
 	FellBack bool  `json:"-"`
 	Problem  error `json:"-"`
 
+	raw     []byte // as read, until unknown is asked for
 	unknown map[string]any
 }
 

@@ -21,7 +21,8 @@ type Command struct {
 	Stderr io.Writer
 
 	Timeout time.Duration        // 0: none
-	Grace   func() time.Duration // between TERM and KILL, asked when it begins
+	Grace   time.Duration   // between TERM and KILL
+	Hurry   <-chan struct{} // closed: no more grace
 	// Mark is an environment entry (NAME=value) that is in Env and in no other
 	// process; children that left the group are found by it where the system
 	// lets one read it.
@@ -68,17 +69,10 @@ func wait(ctx context.Context, c Command, cmd *exec.Cmd) Exit {
 	waitLeader(cmd.Process.Pid)
 	close(leader)
 	exit := <-watched
-	exit.Leftover = g.endAll(c.grace())
+	exit.Leftover = g.endAll(c.Grace, c.Hurry)
 	exit.Status = statusOf(cmd.Wait(), cmd.ProcessState)
 	g.reap()
 	return exit
-}
-
-func (c Command) grace() time.Duration {
-	if c.Grace == nil {
-		return 0
-	}
-	return c.Grace()
 }
 
 // group is a process group and whoever left it but carries its mark.
@@ -105,7 +99,8 @@ func (g *group) watch(ctx context.Context, c Command, leader <-chan struct{}) Ex
 	select {
 	case <-leader:
 		return exit
-	case <-time.After(c.grace()):
+	case <-c.Hurry:
+	case <-time.After(c.Grace):
 	}
 	g.signalAll(syscall.SIGKILL)
 	<-leader
@@ -129,16 +124,16 @@ func (g *group) signalAll(sig syscall.Signal) {
 
 // endAll ends what the leader left behind and says how many processes it were.
 // The leader is still a zombie here, so its number cannot have been reused.
-func (g *group) endAll(grace time.Duration) int {
+func (g *group) endAll(grace time.Duration, hurry <-chan struct{}) int {
 	left := g.members()
 	if len(left) == 0 {
 		return 0
 	}
 	g.signalAll(syscall.SIGTERM)
-	if !g.goneWithin(grace) {
+	if !g.goneWithin(grace, hurry) {
 		for range killRounds {
 			g.signalAll(syscall.SIGKILL)
-			if g.goneWithin(killWait) {
+			if g.goneWithin(killWait, nil) {
 				break
 			}
 		}
@@ -152,7 +147,7 @@ const (
 	pollEvery  = 2 * time.Millisecond
 )
 
-func (g *group) goneWithin(d time.Duration) bool {
+func (g *group) goneWithin(d time.Duration, hurry <-chan struct{}) bool {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for waited := time.Duration(0); ; waited += pollEvery {
@@ -162,7 +157,11 @@ func (g *group) goneWithin(d time.Duration) bool {
 		if waited >= d {
 			return false
 		}
-		<-tick.C
+		select {
+		case <-hurry:
+			return false
+		case <-tick.C:
+		}
 	}
 }
 

@@ -113,7 +113,7 @@ func TestTimeoutAndStopEndTheGroup(t *testing.T) {
 	for _, ignore := range []string{"", "trap '' TERM;"} {
 		up := mkfifo(t)
 		c := sh(t, ignore+"echo x > "+up+"; while :; do sleep 600; done")
-		c.Grace = func() time.Duration { return 30 * time.Millisecond }
+		c.Grace = 30 * time.Millisecond
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { started(t, up); cancel() }()
 		if e := run(t, ctx, c); !e.Stopped || e.TimedOut || e.Status < 128 {
@@ -170,5 +170,17 @@ func TestBoundedLogKeepsHeadAndTail(t *testing.T) {
 				t.Errorf("%q by %d: %q, %v", tc.in, chunk, out.String(), err)
 			}
 		}
+	}
+}
+
+func TestHurryEndsTheGrace(t *testing.T) {
+	up := mkfifo(t)
+	c := sh(t, "trap '' TERM; echo x > "+up+"; while :; do sleep 600; done")
+	hurry := make(chan struct{})
+	c.Grace, c.Hurry = time.Hour, hurry
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { started(t, up); cancel(); close(hurry) }()
+	if e := run(t, ctx, c); !e.Stopped || e.Status != 128+9 {
+		t.Errorf("exit %+v", e)
 	}
 }

@@ -1,0 +1,141 @@
+package project
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/config"
+	"aiflow/internal/gitcmd"
+	"aiflow/internal/proc"
+	"aiflow/locks"
+	"aiflow/runs"
+)
+
+// Env is what a command passes in from its process.
+type Env struct {
+	Dir     string   // where the command was started
+	Environ []string // the process's environment
+	Clock   locks.Clock
+	Disk    atomicfile.Disk
+	Rand    io.Reader
+	PID     int
+	Self    func() (proc.Identity, error)
+	Flags   map[string]string // configuration keys from the command line
+	Config  string            // --config
+}
+
+// SystemEnv is the real process's Env. The door passes what only a door may
+// read.
+func SystemEnv(dir string, environ []string, clock locks.Clock, pid int) Env {
+	return Env{
+		Dir: dir, Environ: environ, Clock: clock, PID: pid,
+		Disk: atomicfile.OS{}, Rand: rand.Reader, Self: proc.Self,
+	}
+}
+
+// Getenv looks a variable up in Environ; the last entry wins.
+func (e Env) Getenv(name string) string {
+	value := ""
+	for _, kv := range e.Environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// Project is an opened project.
+type Project struct {
+	Root
+	Env      Env
+	Config   config.Config
+	Warnings []config.Warning
+
+	locks func() (*locks.Manager, error)
+}
+
+// Open finds the project above env.Dir and reads its configuration. Faults:
+// those of FindRoot and CONFIG_INVALID.
+func Open(env Env) (*Project, error) {
+	root, err := FindRoot(env.Dir)
+	if err != nil {
+		return nil, err
+	}
+	cfg, warnings, err := config.Load(root.Dir, config.Sources{
+		Flags: env.Flags, Env: env.Getenv, Path: env.Config, Dir: env.Dir,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &Project{Root: root, Env: env, Config: cfg, Warnings: warnings}
+	p.locks = sync.OnceValues(p.openLocks)
+	return p, nil
+}
+
+func (p *Project) openLocks() (*locks.Manager, error) {
+	self, err := p.Env.Self()
+	if err != nil {
+		return nil, err
+	}
+	return locks.Open(locks.Options{
+		Dir:   p.path(p.Config.Paths.LocksDir),
+		TTL:   time.Duration(p.Config.Limits.LockTTLSec) * time.Second,
+		Clock: p.Env.Clock, Self: self, Disk: p.Env.Disk, Rand: p.Env.Rand,
+	}), nil
+}
+
+// Locks is the project's lock manager. It is made at the first call.
+func (p *Project) Locks() (*locks.Manager, error) { return p.locks() }
+
+// Now is the wall clock.
+func (p *Project) Now() time.Time { return p.Env.Clock.Now() }
+
+func (p *Project) path(rel string) string {
+	if filepath.IsAbs(rel) {
+		return rel
+	}
+	return filepath.Join(p.Dir, filepath.FromSlash(rel))
+}
+
+// Path makes a project path (relative, slashes) absolute.
+func (p *Project) Path(rel string) string { return p.path(rel) }
+
+// Git is the git binary in the main checkout.
+func (p *Project) Git() gitcmd.Git { return gitcmd.Git{Dir: p.Dir, Env: p.Env.Environ} }
+
+// RequestsDir, RunsDir and WorktreesDir are relative to Dir, with slashes.
+func (p *Project) RequestsDir() string { return p.Config.Paths.RequestsDir }
+
+// RunsDir is where runs are recorded, relative to Dir.
+func (p *Project) RunsDir() string { return p.Config.Paths.RunsDir }
+
+// WorktreesDir holds one linked worktree per request, relative to Dir.
+func (p *Project) WorktreesDir() string { return p.Config.Paths.AiflowDir + "/worktrees" }
+
+// Run opens the record of one run; it touches no file.
+func (p *Project) Run(requestID, runID string) *runs.Dir {
+	return runs.OpenDir(p.Env.Disk, p.Dir, p.RunsDir(), requestID, runID, p.Suffix)
+}
+
+// Suffix names temporary files apart: process id and random.
+func (p *Project) Suffix() string {
+	return strconv.Itoa(p.Env.PID) + "-" + p.RandomHex(4)
+}
+
+// RandomHex gives 2n random hexadecimal digits.
+func (p *Project) RandomHex(n int) string {
+	b := make([]byte, n)
+	_, _ = io.ReadFull(p.Env.Rand, b)
+	return hex.EncodeToString(b)
+}
+
+// background is for work that a cancelled command must still finish.
+func background(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }

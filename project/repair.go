@@ -1,0 +1,259 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"sort"
+	"strconv"
+
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// NoteKind says what a survey put right. Its sentence is "next.note_<kind>".
+type NoteKind string
+
+// The kinds of notes.
+const (
+	NoteInterrupted NoteKind = "interrupted" // a run died; its request is ready again
+	NoteUnfinished  NoteKind = "unfinished"  // a run had ended, its request file had not been told
+	NoteMerged      NoteKind = "merged"      // a finished run's commits are in HEAD: the request is done
+)
+
+// Note is one thing that a survey found and put right.
+type Note struct {
+	Kind      NoteKind
+	RequestID string
+	RunID     string
+	Status    string // what the request's status is now
+	Written   bool   // false: only judged so, the file could not be written
+	Cause     error  // why not
+}
+
+// repair looks at the few requests whose file and latest run may disagree.
+func (s *Survey) repair(ctx context.Context) {
+	var finished []*reqmeta.Request
+	for _, r := range s.Folder.Requests {
+		if !s.withRuns[r.ID] || !r.Valid() {
+			continue
+		}
+		switch r.Meta.Status {
+		case reqmeta.Running:
+			s.repairRunning(ctx, r)
+		case reqmeta.Done, reqmeta.Archived:
+		default:
+			if st := s.Latest(r.ID); st != nil && st.State == runs.Done && !st.HasEvent(runs.EventMerged) {
+				finished = append(finished, r)
+			}
+		}
+	}
+	s.reconcile(ctx, finished)
+}
+
+// repairRunning tells a request file what its run came to when the runner died
+// before it could.
+func (s *Survey) repairRunning(ctx context.Context, r *reqmeta.Request) {
+	st := s.Latest(r.ID)
+	if st == nil || s.locked(r.ID) != nil {
+		return
+	}
+	lease, err := s.lock(ctx, r.ID, st.RunID)
+	if err != nil && fault.Has(err, fault.RunInProgress) {
+		return // somebody was quicker: it is running after all
+	}
+	note := Note{Kind: NoteInterrupted, RequestID: r.ID, RunID: st.RunID, Cause: err}
+	if st.State.Ended() {
+		note.Kind = NoteUnfinished
+	}
+	if err == nil {
+		defer lease.Release()
+		note.Cause = s.settle(r, st, lease)
+	}
+	note.Written = note.Cause == nil
+	if !note.Written {
+		r.Meta.Status = statusAfter(st)
+	}
+	note.Status = r.Meta.Status
+	s.Notes = append(s.Notes, note)
+}
+
+func (s *Survey) lock(ctx context.Context, id, runID string) (*locks.Lease, error) {
+	m, err := s.p.Locks()
+	if err != nil {
+		return nil, err
+	}
+	return m.AcquireRequest(ctx, id, locks.Ask{RunID: runID})
+}
+
+func (s *Survey) settle(r *reqmeta.Request, st *runs.Stage, lease *locks.Lease) error {
+	if err := s.p.RestoreRequest(r, st); err != nil {
+		return err
+	}
+	if st.State.Ended() {
+		return nil
+	}
+	now := s.p.Now()
+	if old, ok := lease.Recovered(); ok {
+		e := st.AddEvent(now, runs.EventLockRecovered, st.CurrentStepID, fault.LockStaleRecovered)
+		e.Detail = map[string]string{"pid": strconv.Itoa(old.PID), "hostname": old.Hostname}
+	}
+	st.AddEvent(now, runs.EventInterrupted, st.CurrentStepID, fault.Interrupted)
+	return s.p.Run(st.RequestID, st.RunID).SaveStage(st)
+}
+
+// statusAfter is how a request is judged whose file could not be told.
+func statusAfter(st *runs.Stage) string {
+	if st.State == runs.NeedsInput || st.State == runs.Failed {
+		return reqmeta.Blocked
+	}
+	return reqmeta.Ready
+}
+
+// RestoreRequest gives a request file its status after a run. A file that no
+// longer says running is a person's decision and stays. A run that waits for
+// its merge, or was interrupted, gives the earlier bytes back exactly, unless
+// somebody changed the file meanwhile: then only the status goes back.
+func (p *Project) RestoreRequest(r *reqmeta.Request, st *runs.Stage) error {
+	now, err := os.ReadFile(p.Path(r.Path))
+	if err != nil {
+		return err
+	}
+	current := reqmeta.Parse(r.Path, now)
+	if current.Meta.Status != reqmeta.Running {
+		r.Meta = current.Meta
+		return nil
+	}
+	if st.State == runs.NeedsInput || st.State == runs.Failed {
+		return p.SetStatus(r, reqmeta.Blocked)
+	}
+	before, err := p.Run(st.RequestID, st.RunID).LoadRequest()
+	if err != nil {
+		return p.SetStatus(r, reqmeta.Ready)
+	}
+	if Fingerprint(now) == st.Artifacts.RequestRunning {
+		return p.replaceRequest(r, before)
+	}
+	return p.SetStatus(r, statusBefore(r.Path, before))
+}
+
+func statusBefore(path string, before []byte) string {
+	if status := reqmeta.Parse(path, before).Meta.Status; status != reqmeta.Running && status != "" {
+		return status
+	}
+	return reqmeta.Ready
+}
+
+// SetStatus changes a request's status in its file and in r.
+func (p *Project) SetStatus(r *reqmeta.Request, status string) error {
+	_, after, err := reqmeta.Update(p.Env.Disk, p.Dir, r.Path, map[string]string{"status": status}, p.Now(), p.Suffix())
+	if err != nil {
+		return err
+	}
+	r.Meta = reqmeta.Parse(r.Path, after).Meta
+	return nil
+}
+
+func (p *Project) replaceRequest(r *reqmeta.Request, data []byte) error {
+	if err := reqmeta.Replace(p.Env.Disk, p.Dir, r.Path, data, p.Suffix()); err != nil {
+		return err
+	}
+	r.Meta = reqmeta.Parse(r.Path, data).Meta
+	return nil
+}
+
+// Fingerprint names the content of a file.
+func Fingerprint(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// reconcile makes done what has been merged: every given request's finished
+// run whose commits are in HEAD's history, once per run.
+func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
+	if len(finished) == 0 || !s.p.Root.Git {
+		return
+	}
+	merged := s.p.runsInHead(ctx, s.oldestBase(finished))
+	for _, r := range finished {
+		if st := s.Latest(r.ID); merged[st.RunID] {
+			s.markDone(ctx, r, st)
+		}
+	}
+}
+
+// oldestBase is the base commit of the run that started first: no commit of
+// any of the runs can lie before it.
+func (s *Survey) oldestBase(finished []*reqmeta.Request) string {
+	stages := make([]*runs.Stage, len(finished))
+	for i, r := range finished {
+		stages[i] = s.Latest(r.ID)
+	}
+	sort.Slice(stages, func(i, j int) bool { return stages[i].RunID < stages[j].RunID })
+	return stages[0].Git.BaseCommit
+}
+
+// runsInHead reads the run trailers of HEAD's history since a commit. A squash
+// merge quotes them in its own message.
+func (p *Project) runsInHead(ctx context.Context, since string) map[string]bool {
+	args := []string{"log", "-F", "--grep=" + RunTrailer + ": ", "--format=%B", "HEAD", "--"}
+	if since != "" {
+		args = []string{"log", "-F", "--grep=" + RunTrailer + ": ", "--format=%B", "HEAD", "^" + since, "--"}
+	}
+	out, err := p.Git().Ask(ctx, args...)
+	if err != nil && since != "" {
+		return p.runsInHead(ctx, "") // the base is no longer there
+	}
+	found := map[string]bool{}
+	for line := range bytes.Lines(out) {
+		if id, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte(RunTrailer+": ")); ok {
+			found[string(id)] = true
+		}
+	}
+	return found
+}
+
+// Trailers of the commits that a run makes.
+const (
+	RequestTrailer = "Aiflow-Request"
+	RunTrailer     = "Aiflow-Run"
+	StepTrailer    = "Aiflow-Step"
+	ResultTrailer  = "Aiflow-Result"
+)
+
+// markDone records the merge with the run and sets the status, unless the
+// merge itself did and a person changed it since.
+func (s *Survey) markDone(ctx context.Context, r *reqmeta.Request, st *runs.Stage) {
+	note := Note{Kind: NoteMerged, RequestID: r.ID, RunID: st.RunID, Status: reqmeta.Done}
+	theirs := s.doneInHead(ctx, r)
+	if !theirs {
+		note.Cause = s.p.SetStatus(r, reqmeta.Done)
+		r.Meta.Status = reqmeta.Done
+	}
+	if note.Cause == nil {
+		note.Cause = s.recordMerge(ctx, st)
+	}
+	note.Written = note.Cause == nil
+	if !theirs {
+		s.Notes = append(s.Notes, note)
+	}
+}
+
+func (s *Survey) doneInHead(ctx context.Context, r *reqmeta.Request) bool {
+	data, err := s.p.Git().Ask(ctx, "cat-file", "blob", "HEAD:"+r.Path)
+	return err == nil && reqmeta.Parse(r.Path, data).Meta.Status == reqmeta.Done
+}
+
+func (s *Survey) recordMerge(ctx context.Context, st *runs.Stage) error {
+	lease, err := s.lock(ctx, st.RequestID, st.RunID)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	st.AddEvent(s.p.Now(), runs.EventMerged, "", "")
+	return s.p.Run(st.RequestID, st.RunID).SaveStage(st)
+}

@@ -1,0 +1,147 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// Survey is a project looked over at one moment: every request file, the
+// locks and the latest runs, with what had to be put right first.
+type Survey struct {
+	Folder *reqmeta.Folder
+	Facts  reqmeta.Facts
+	Notes  []Note
+
+	p        *Project
+	held     map[locks.Key]locks.Entry
+	withRuns map[string]bool
+	latest   map[string]*runs.Stage
+	unmerged map[string]bool // work branches; nil until asked
+}
+
+// Survey reads the project's state. What a killed command left half done is
+// put right on the way (see Note); where that cannot be written it is judged
+// as if it were. Fault: REQUESTS_DIR_NOT_FOUND.
+func (p *Project) Survey(ctx context.Context) (*Survey, error) {
+	folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", p.Path(p.RequestsDir()))
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Survey{Folder: folder, p: p, latest: map[string]*runs.Stage{}}
+	if err := s.readLocks(); err != nil {
+		return nil, err
+	}
+	if s.withRuns, err = runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil {
+		return nil, err
+	}
+	s.Facts.Locked, s.Facts.LatestRun = s.locked, func(id string) *reqmeta.LatestRun { return s.latestRun(ctx, id) }
+	s.repair(ctx)
+	return s, nil
+}
+
+// Select decides what is next.
+func (s *Survey) Select() reqmeta.Result { return reqmeta.Select(s.Folder, s.Facts) }
+
+// readLocks lists the lock files; a folder without any costs one failed open.
+func (s *Survey) readLocks() error {
+	s.held = map[locks.Key]locks.Entry{}
+	if !isDir(s.p.path(s.p.Config.Paths.LocksDir)) {
+		return nil
+	}
+	m, err := s.p.Locks()
+	if err != nil {
+		return err
+	}
+	entries, err := m.List()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if key, ok := locks.KeyOf(e.Path); ok && e.Live {
+			s.held[key] = e
+		}
+	}
+	if e, ok := s.held[locks.Queue()]; ok {
+		s.Facts.Queue = holder(e)
+	}
+	return nil
+}
+
+func (s *Survey) locked(id string) *reqmeta.Holder {
+	e, ok := s.held[locks.Request(id)]
+	if !ok || e.Verdict == locks.Mine {
+		return nil
+	}
+	return holder(e)
+}
+
+func holder(e locks.Entry) *reqmeta.Holder {
+	r := e.Record
+	return &reqmeta.Holder{
+		RunID: r.RunID, Host: r.Host, Hostname: r.Hostname, PID: r.PID,
+		Since: r.CreatedAt, Until: r.ExpiresAt,
+	}
+}
+
+// Latest is the newest run of a request, nil when it never ran or its record
+// is lost.
+func (s *Survey) Latest(id string) *runs.Stage {
+	if !s.withRuns[id] {
+		return nil
+	}
+	if st, ok := s.latest[id]; ok {
+		return st
+	}
+	st, _ := runs.Latest(s.p.Dir, s.p.RunsDir(), id)
+	s.latest[id] = st
+	return st
+}
+
+func (s *Survey) latestRun(ctx context.Context, id string) *reqmeta.LatestRun {
+	st := s.Latest(id)
+	if st == nil {
+		return nil
+	}
+	r := &reqmeta.LatestRun{RunID: st.RunID, State: string(st.State), WorkBranch: st.Git.WorkBranch}
+	if st.Error != nil {
+		r.ReasonCode = st.Error.ReasonCode
+	}
+	if st.State == runs.Done && !st.HasEvent(runs.EventMerged) {
+		r.Unmerged = s.branchExists(ctx, st.Git.WorkBranch)
+	}
+	return r
+}
+
+// branchExists asks git once for all work branches. A git that cannot answer
+// counts as "still there": a finished run is not repeated by mistake.
+func (s *Survey) branchExists(ctx context.Context, branch string) bool {
+	if s.unmerged == nil {
+		s.unmerged = s.p.workBranches(ctx)
+	}
+	return s.unmerged[branch] || s.unmerged[anyBranch]
+}
+
+// anyBranch stands for "git could not say".
+const anyBranch = "*"
+
+func (p *Project) workBranches(ctx context.Context) map[string]bool {
+	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", "refs/heads/"+strings.TrimSuffix(p.Config.Git.WorkBranchPrefix, "/"))
+	if err != nil {
+		return map[string]bool{anyBranch: true}
+	}
+	found := map[string]bool{}
+	for _, ref := range strings.Fields(string(out)) {
+		found[strings.TrimPrefix(ref, "refs/heads/")] = true
+	}
+	return found
+}

@@ -1,0 +1,130 @@
+package runner
+
+import (
+	"context"
+
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/reqmeta"
+)
+
+// Run runs what o asks for. Its error is a refusal: nothing was started. A run
+// that was started and did not end well is an Outcome with Err.
+func (r *Runner) Run(ctx context.Context, o Options) (Outcome, error) {
+	if o.RequestID != "" {
+		return r.runNamed(ctx, o)
+	}
+	return r.runNext(ctx, o)
+}
+
+// runNamed runs one request that a person asked for: only its lock, its form
+// and its dependencies can refuse.
+func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
+	before, err := r.survey(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	req, err := before.Folder.Get(o.RequestID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	lease, err := r.lockRequest(ctx, req.ID, o)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer release(lease)
+	survey, err := r.survey(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if why, ok := reqmeta.JudgeNamed(survey.Folder, survey.Facts, req.ID); !ok {
+		return Outcome{}, r.refusal(why)
+	}
+	return r.start(lease.Context(), o, survey, req.ID, lease, nil)
+}
+
+// refusal turns a selection's reason into a fault with its sentence as cause.
+func (r *Runner) refusal(why reqmeta.Exclusion) error {
+	why.Describe(r.Words.Text)
+	return fault.New(why.ReasonCode, "request_id", why.RequestID, "id", why.RequestID, "detail", why.Detail, "path", why.Path, "line", why.Line)
+}
+
+func (r *Runner) lockRequest(ctx context.Context, id string, o Options) (*locks.Lease, error) {
+	m, err := r.Project.Locks()
+	if err != nil {
+		return nil, err
+	}
+	return m.AcquireRequest(ctx, id, locks.Ask{Wait: o.Wait, TakeOverdue: o.TakeOverdue})
+}
+
+func release(l *locks.Lease) { _ = l.Release() }
+
+func (r *Runner) survey(ctx context.Context) (*project.Survey, error) {
+	s, err := r.Project.Survey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range s.Notes {
+		r.tell(Event{Kind: Repaired, RequestID: n.RequestID, RunID: n.RunID, Note: n})
+	}
+	return s, nil
+}
+
+// runNext holds the queue lock, chooses, and runs the choice.
+func (r *Runner) runNext(ctx context.Context, o Options) (Outcome, error) {
+	queue, err := r.LockQueue(ctx, o)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer release(queue)
+	return r.Next(queue.Context(), o, queue)
+}
+
+// LockQueue takes the lock that a session of runs holds.
+func (r *Runner) LockQueue(ctx context.Context, o Options) (*locks.Lease, error) {
+	m, err := r.Project.Locks()
+	if err != nil {
+		return nil, err
+	}
+	return m.AcquireQueue(ctx, locks.Ask{Wait: o.Wait, TakeOverdue: o.TakeOverdue})
+}
+
+// Next chooses and runs the next request under a queue lock that the caller
+// holds. A choice is not a claim: once its lock is taken it is judged again,
+// and when it is no longer runnable the next one is chosen.
+func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outcome, error) {
+	survey, err := r.survey(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	result := survey.Select()
+	for _, choice := range result.Runnable {
+		out, ran, err := r.claim(ctx, o, choice, queue)
+		if err != nil || ran {
+			return out, err
+		}
+		r.tell(Event{Kind: Skipped, RequestID: choice.RequestID, Title: choice.Title})
+	}
+	return Outcome{Selection: &result}, nil
+}
+
+func (r *Runner) claim(ctx context.Context, o Options, choice reqmeta.Choice, queue *locks.Lease) (Outcome, bool, error) {
+	lease, err := r.lockRequest(ctx, choice.RequestID, Options{TakeOverdue: o.TakeOverdue})
+	if fault.Has(err, fault.RunInProgress) {
+		return Outcome{}, false, nil
+	}
+	if err != nil {
+		return Outcome{}, false, err
+	}
+	defer release(lease)
+	survey, err := r.survey(ctx)
+	if err != nil {
+		return Outcome{}, false, err
+	}
+	if _, ok := reqmeta.Judge(survey.Folder, survey.Facts, choice.RequestID); !ok {
+		return Outcome{}, false, nil
+	}
+	out, err := r.start(lease.Context(), o, survey, choice.RequestID, lease, queue)
+	return out, true, err
+}

@@ -1,0 +1,148 @@
+package runner
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+	"aiflow/runs"
+)
+
+// shellCommand is one command of the project, run in the workspace.
+type shellCommand struct {
+	text    string // for the shell
+	log     string // kind
+	stepID  string
+	attempt int
+	timeout time.Duration
+	kind    EventKind
+}
+
+// result is how a command ended, with the end of what it said.
+type result struct {
+	proc.Exit
+	tail string
+	log  string // relative to the project
+	took time.Duration
+}
+
+// Bounds on what is kept of a command's output.
+const (
+	logHead  = 4 << 20
+	logTail  = 1 << 20
+	tailKept = 2 << 10
+)
+
+// shell runs a command in a process group of its own and records it while it
+// runs. Its error is about the toolkit; the command's own failure is a result.
+func (j *job) shell(ctx context.Context, c shellCommand) (result, error) {
+	shell := j.Shell
+	if shell == "" {
+		shell = "/bin/sh"
+	}
+	return j.command(ctx, c, []string{shell, "-c", c.text}, nil)
+}
+
+func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin io.Reader) (result, error) {
+	file, err := j.dir.OpenLog(c.log, c.stepID, c.attempt)
+	if err != nil {
+		return result{}, fault.Wrap(err, fault.StageWriteFailed, "path", j.dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt)))
+	}
+	defer file.Close()
+	j.tell(Event{Kind: c.kind, StepID: c.stepID, Step: j.stage.CurrentStepIndex + 1, What: c.text})
+	began := j.Project.Env.Clock.Boot()
+	res := result{log: j.dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt))}
+	end := &tail{max: tailKept}
+	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
+	res.Exit, err = proc.Run(ctx, proc.Command{
+		Argv: argv, Dir: j.workspacePath(), Env: j.environment(c), Stdin: stdin, Stdout: out, Stderr: out,
+		Timeout: c.timeout, Grace: j.grace(), Hurry: j.Hurry, Mark: j.mark(), Started: j.noteAgent,
+	})
+	_ = out.Close()
+	res.took = j.Project.Env.Clock.Boot() - began
+	res.tail = end.String()
+	j.stage.Agent = nil
+	if res.Leftover > 0 {
+		j.tell(Event{Kind: StraysEnded, StepID: c.stepID, Count: res.Leftover})
+	}
+	return res, j.commandError(ctx, argv, err)
+}
+
+func (j *job) commandError(ctx context.Context, argv []string, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return fault.Wrap(err, fault.CLINotAvailable, "command", argv[0])
+	}
+	return nil
+}
+
+// noteAgent records who runs now, so that a later command can end it should
+// this one die. A record that cannot be written does not stop the command.
+func (j *job) noteAgent(pid int, start uint64) {
+	j.stage.Agent = &runs.Agent{PID: pid, PIDStart: start, BootID: j.lease.Record().BootID}
+	_ = j.dir.SaveStage(j.stage)
+}
+
+// mark is in the environment of everything that this run starts and of
+// nothing else.
+func (j *job) mark() string { return "AIFLOW_RUN=" + j.stage.RunID }
+
+// environment is the caller's without git's variables and ours, plus what a
+// command may want to know. See docs/commands.md.
+func (j *job) environment(c shellCommand) []string {
+	env := cleanEnvironment(j.Project.Env.Environ)
+	return append(env,
+		j.mark(),
+		"AIFLOW_REQUEST="+j.req.ID,
+		"AIFLOW_STEP="+c.stepID,
+		"AIFLOW_ATTEMPT="+strconv.Itoa(c.attempt),
+		"AIFLOW_ROOT="+j.Project.Dir,
+		"AIFLOW_WORKSPACE="+j.workspacePath(),
+		"AIFLOW_REQUEST_FILE="+j.dir.RequestPath(),
+		"AIFLOW_RESULT="+j.dir.ResultPath(c.stepID, c.attempt),
+	)
+}
+
+func cleanEnvironment(environ []string) []string {
+	env := make([]string, 0, len(environ)+8)
+	for _, kv := range environ {
+		if !strings.HasPrefix(kv, "GIT_") && !ours(kv) {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// ours are the variables that a run sets; those of an outer run do not leak
+// into an inner one. Settings (AIFLOW_LANG, AIFLOW_CONFIG, …) pass.
+func ours(kv string) bool {
+	name, _, _ := strings.Cut(kv, "=")
+	switch name {
+	case "AIFLOW_RUN", "AIFLOW_REQUEST", "AIFLOW_STEP", "AIFLOW_ATTEMPT", "AIFLOW_ROOT",
+		"AIFLOW_WORKSPACE", "AIFLOW_REQUEST_FILE", "AIFLOW_RESULT", "AIFLOW_HOOK":
+		return true
+	}
+	return false
+}
+
+// tail keeps the last max bytes written to it.
+type tail struct {
+	max int
+	buf []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.buf = append(t.buf, p[max(0, len(p)-t.max):]...)
+	if over := len(t.buf) - t.max; over > 0 {
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string { return strings.ToValidUTF8(string(t.buf), "\uFFFD") }

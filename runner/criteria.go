@@ -1,0 +1,46 @@
+package runner
+
+import (
+	"regexp"
+	"strings"
+
+	"aiflow/runs"
+)
+
+var (
+	criterionLine = regexp.MustCompile(`^\s*[-*] \[[ xX]\]\s*(?:\*\*)?(AC-[0-9]+)?(?:\*\*)?[::\s]*(.*)$`)
+	acHeading     = regexp.MustCompile(`(?i)^#{1,6}\s.*(受け入れ(条件|基準)|acceptance criteria)`)
+	anyHeading    = regexp.MustCompile(`^#{1,6}\s`)
+)
+
+// Criteria reads the acceptance criteria of a request: the checkbox items below
+// its heading for them (D46).
+func Criteria(body []byte) []runs.Criterion {
+	all, inside := []runs.Criterion{}, false
+	for line := range strings.Lines(string(body)) {
+		line = strings.TrimRight(line, "\r\n")
+		if anyHeading.MatchString(line) {
+			inside = acHeading.MatchString(line) || inside && strings.HasPrefix(line, "###")
+			continue
+		}
+		if m := criterionLine.FindStringSubmatch(line); inside && m != nil {
+			all = append(all, criterion(len(all)+1, m[1], m[2]))
+		}
+	}
+	return all
+}
+
+func criterion(n int, id, text string) runs.Criterion {
+	if id == "" {
+		id = "AC-" + twoDigits(n)
+	}
+	c := runs.Criterion{ID: id, Text: strings.TrimSpace(text), Type: "functional"}
+	if id == "AC-03" {
+		c.Type = "regression"
+	}
+	return c
+}
+
+func twoDigits(n int) string {
+	return string([]byte{'0' + byte(n/10%10), '0' + byte(n%10)})
+}

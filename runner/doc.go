@@ -1,0 +1,8 @@
+// Package runner does one run of one request: from the choice and the locks
+// over a workspace of its own and one commit per step to a finished branch, or
+// to a stop that a person can resume from.
+//
+// It does not merge, push, or change the user's checkout beyond the status of
+// the request that runs, and it makes no sentences: its caller lends the words
+// for what is recorded.
+package runner

@@ -1,0 +1,144 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/runs"
+)
+
+// drive does a part of a run and records how it ended: done, stopped for a
+// reason, interrupted, or cut off from its lock.
+func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outcome, error) {
+	err := part(ctx)
+	out := Outcome{RequestID: j.req.ID, RunID: j.stage.RunID, RunPath: j.dir.Rel, Stage: j.stage, Err: err}
+	after := context.WithoutCancel(ctx)
+	switch {
+	case err == nil:
+	case fault.Has(err, fault.LockLost):
+		// Somebody else may own the run now: nothing shared is written.
+	case ctx.Err() != nil || errors.Is(err, context.Canceled):
+		out.Err = j.interrupted(err)
+	case j.stage.State == runs.Done:
+		j.tell(Event{Kind: Warned, What: err.Error()})
+		out.Err = nil
+	default:
+		out.Err = j.stop(after, err)
+	}
+	return out, nil
+}
+
+// interrupted leaves the run in the state it is in: it is found and resumed by
+// the next command for its request.
+func (j *job) interrupted(cause error) error {
+	if f, ok := fault.As(cause); !ok || f.Code != fault.Interrupted {
+		cause = fault.Wrap(cause, fault.Interrupted)
+	}
+	j.stage.AddEvent(j.Project.Now(), runs.EventInterrupted, j.stage.CurrentStepID, fault.Interrupted)
+	j.stage.Agent = nil
+	err := j.dir.SaveStage(j.stage)
+	if err == nil {
+		err = j.Project.RestoreRequest(j.req, j.stage)
+	}
+	if err == nil {
+		err = j.saveReport()
+	}
+	if err != nil {
+		j.tell(Event{Kind: Warned, What: err.Error()})
+	}
+	return cause
+}
+
+// stop ends the run as NEEDS_INPUT or FAILED: what the step did is kept, and
+// the reason, what to do and the evidence are recorded (D57's order).
+func (j *job) stop(ctx context.Context, cause error) error {
+	at, step := j.stage.State, j.stage.Current()
+	evidence := evidenceOf(cause)
+	if step != nil && !step.Status.Settled() {
+		evidence.LogPaths = step.Logs
+		if err := j.keepAttempt(ctx, step); err != nil {
+			j.tell(Event{Kind: Warned, What: err.Error()})
+		}
+	}
+	if err := j.stage.Fail(j.Project.Now(), runs.NewError(cause, j.Words.Fault)); err != nil {
+		return err
+	}
+	j.stage.Agent = nil
+	for _, write := range []func() error{
+		j.save,
+		j.saveReport,
+		func() error { return j.dir.SaveErrors(runs.NewErrors(j.stage, at, evidence)) },
+		func() error { return j.Project.RestoreRequest(j.req, j.stage) },
+	} {
+		if err := write(); err != nil {
+			return errors.Join(cause, err)
+		}
+	}
+	return cause
+}
+
+// evidenceOf takes what a fault tells about its command.
+func evidenceOf(cause error) runs.Evidence {
+	var e runs.Evidence
+	f, ok := fault.As(cause)
+	if !ok {
+		return e
+	}
+	if v, ok := f.Facts["command"]; ok {
+		e.Command = &v
+	}
+	if v, ok := f.Facts["output"]; ok {
+		e.StderrSnippet = &v
+	}
+	if n, err := strconv.Atoi(f.Facts["exit_status"]); err == nil {
+		e.ExitCode = &n
+	}
+	return e
+}
+
+// keepAttempt saves what a failed or dead attempt left in the workspace as a
+// patch and as a commit of its own, out of the way of every branch.
+func (j *job) keepAttempt(ctx context.Context, step *runs.Step) error {
+	if j.ws == nil {
+		return nil
+	}
+	changes, err := j.ws.Changes(ctx)
+	if err != nil || changes.Empty() || changes.Tree == step.AttemptTree {
+		return err
+	}
+	step.AttemptTree = changes.Tree
+	n := j.dir.NextAttempt(step.StepID)
+	patch, err := j.ws.Patch(ctx)
+	if err != nil {
+		return err
+	}
+	name, err := j.dir.SavePatch(step.StepID, n, patch)
+	if err != nil {
+		return err
+	}
+	j.stage.Artifacts.Patches = appendOnce(j.stage.Artifacts.Patches, name)
+	ref := attemptRef(j.stage.RunID, step.StepID, n)
+	if _, err := j.ws.KeepAttempt(ctx, ref, j.attemptMessage(step, n)); err != nil {
+		return err
+	}
+	j.tell(Event{Kind: AttemptKept, StepID: step.StepID, What: ref, Count: n})
+	return nil
+}
+
+func attemptRef(runID, stepID string, n int) string {
+	return "refs/aiflow/attempts/" + runID + "/" + stepID + "/" + strconv.Itoa(n)
+}
+
+func (j *job) attemptMessage(step *runs.Step, n int) gitops.CommitMessage {
+	m := j.stepMessage(step)
+	m.Subject = "aiflow(" + j.req.ID + "): attempt " + strconv.Itoa(n) + " of " + oneLine(step.Title) + " [" + step.StepID + "]"
+	return m
+}
+
+// saveReport writes report.md as the run stands.
+func (j *job) saveReport() error {
+	return j.dir.RenderReport(j.stage, j.plan, j.reportFacts(), j.Words.Text)
+}

@@ -1,0 +1,104 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/project"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// finish ends a run whose steps are all done. Each part can be done again: a
+// run that died between two of them is finished by the next command.
+func (j *job) finish(ctx context.Context) error {
+	j.tell(Event{Kind: Finishing})
+	if err := j.stage.Move(runs.Reporting, j.Project.Now()); err != nil {
+		return err
+	}
+	if err := j.save(); err != nil {
+		return err
+	}
+	if err := j.commitRecord(ctx); err != nil {
+		return err
+	}
+	if err := j.complete(); err != nil {
+		return err
+	}
+	return j.tidy(ctx)
+}
+
+// commitRecord is the run's last commit: it sets `status: done` on the work
+// branch, so that merging the branch is what makes the request done.
+func (j *job) commitRecord(ctx context.Context) error {
+	if j.stage.HasCommit(runs.RecordStep) {
+		return nil
+	}
+	msg := gitops.CommitMessage{
+		Subject: "aiflow(" + j.req.ID + "): done [" + runs.RecordStep + "]",
+		Trailers: [][2]string{
+			{project.RequestTrailer, j.req.ID}, {project.RunTrailer, j.stage.RunID}, {project.ResultTrailer, string(runs.Done)},
+		},
+	}
+	hash, err := j.commitStatus(ctx, msg)
+	if err != nil {
+		return err
+	}
+	j.stage.Git.Commits = append(j.stage.Git.Commits, runs.Commit{StepID: runs.RecordStep, Hash: hash, Subject: msg.Subject})
+	j.stage.AddEvent(j.Project.Now(), runs.EventRecordCommitted, "", "")
+	return j.save()
+}
+
+// commitStatus commits the request's own file, or nothing where the work
+// branch does not have it.
+func (j *job) commitStatus(ctx context.Context, msg gitops.CommitMessage) (string, error) {
+	path := j.req.Path
+	data, err := os.ReadFile(filepath.Join(j.workspacePath(), filepath.FromSlash(path)))
+	if errors.Is(err, fs.ErrNotExist) || reqmeta.Parse(path, data).Meta.Status == reqmeta.Done {
+		return j.ws.Commit(ctx, msg, j.commitOptions())
+	}
+	if err != nil {
+		return "", err
+	}
+	done, err := reqmeta.SetValues(j.req.Path, data, map[string]string{"status": reqmeta.Done}, j.Project.Now())
+	if err != nil {
+		return "", err
+	}
+	return j.ws.CommitFile(ctx, path, done, msg, j.commitOptions())
+}
+
+// complete records the end and gives the checkout's request file its earlier
+// bytes back.
+func (j *job) complete() error {
+	now := j.Project.Now()
+	if err := j.dir.RemoveErrors(); err != nil {
+		return fault.Wrap(err, fault.StageWriteFailed, "path", j.dir.Rel)
+	}
+	if err := j.stage.Complete(now); err != nil {
+		return err
+	}
+	j.stage.Agent = nil
+	if err := j.saveReport(); err != nil {
+		return err
+	}
+	if err := j.save(); err != nil {
+		return err
+	}
+	return j.Project.RestoreRequest(j.req, j.stage)
+}
+
+// tidy removes the workspace: everything in it is committed.
+func (j *job) tidy(ctx context.Context) error {
+	if j.inPlace() {
+		return j.leaveBranch(ctx)
+	}
+	return j.repo.RemoveWorktree(ctx, j.workspacePath(), false)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

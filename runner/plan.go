@@ -1,0 +1,94 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// makePlan turns the request into planning.json: its own steps, or one step
+// for the implementer (design.md 6.1).
+func (j *job) makePlan(ctx context.Context) error {
+	now := j.Project.Now()
+	if err := j.stage.Move(runs.Planning, now); err != nil {
+		return err
+	}
+	if err := j.save(); err != nil {
+		return err
+	}
+	plan := planOf(j.stage, j.req, j.text, j.Project.Config)
+	if err := runs.Err(plan.Check()); err != nil {
+		return err
+	}
+	if err := j.dir.SavePlan(plan); err != nil {
+		return err
+	}
+	j.plan = plan
+	j.stage.SetPlan(plan, now)
+	j.stage.Attempts.Planning++
+	if err := j.stage.Move(runs.Implementing, now); err != nil {
+		return err
+	}
+	if err := j.save(); err != nil {
+		return err
+	}
+	return j.saveReport()
+}
+
+// planOf is pure: the plan that a request without a planner gets.
+func planOf(s *runs.Stage, r *reqmeta.Request, text []byte, cfg config.Config) *runs.Plan {
+	p := &runs.Plan{
+		Version: runs.Version, RequestID: s.RequestID, RunID: s.RunID, CreatedAt: s.StartedAt,
+		BaseBranch: s.Git.BaseBranch, WorkBranch: s.Git.WorkBranch, Source: runs.SourceFrontmatter,
+		Limits: runs.Limits{
+			MaxDiffLines: cfg.Limits.MaxDiffLines, MaxFilesChanged: cfg.Limits.MaxFiles,
+			TimeoutSec: cfg.Limits.TimeoutSec, MaxStepsPerRun: cfg.Limits.MaxStepsPerRun,
+			MaxAutofixCycles: cfg.Limits.MaxAutofixCycles,
+		},
+		Context: runs.Context{
+			Summary: r.Title(), Constraints: []string{}, AcceptanceCriteria: Criteria(reqmeta.Body(text)),
+		},
+		Gates: runs.Gates{
+			RequireCleanWorktree: cfg.Git.RequireCleanWorktree, RequireWorkBranch: cfg.Git.EnforceWorkBranch,
+			RequireUnitPass: cfg.Tests.Unit.Enabled, ForbidGH: true,
+		},
+		Outputs: runs.PlanOutputs{PlanningJSON: "planning.json", StageJSON: "stage.json", ReportMD: "report.md"},
+	}
+	steps := r.Meta.Steps
+	if len(steps) == 0 {
+		p.Source, steps = runs.SourceSingle, []reqmeta.Step{{Title: r.Title()}}
+	}
+	for i, step := range steps {
+		p.Steps = append(p.Steps, planStep(i+1, step, r, cfg))
+	}
+	return p
+}
+
+func planStep(n int, step reqmeta.Step, r *reqmeta.Request, cfg config.Config) runs.PlanStep {
+	id := runs.StepID(n)
+	title := step.Title
+	if title == "" {
+		title = fmt.Sprintf("%s (%d)", r.Title(), n)
+	}
+	return runs.PlanStep{
+		StepID: id, Title: title, Role: config.RoleImplementer, Intent: title, Run: step.Run, Test: step.Test,
+		Scope: runs.Scope{
+			TargetPaths: []string{}, ForbiddenPaths: cfg.Limits.ForbiddenPaths,
+			MaxDiffLines: cfg.Limits.MaxDiffLines, MaxFilesChanged: cfg.Limits.MaxFiles,
+		},
+		Inputs:          runs.Inputs{RequestPath: r.Path},
+		Gates:           runs.StepGates{Unit: cfg.Tests.Unit.Enabled, Static: cfg.Tests.Static.Enabled, E2E: cfg.Tests.E2E.Enabled},
+		SuccessCriteria: []string{}, LinksToAC: []string{},
+		ExpectedDiff: runs.ExpectedDiff{LinesMax: cfg.Limits.MaxDiffLines, FilesMax: cfg.Limits.MaxFiles, RiskLevel: "low"},
+		Outputs:      runs.StepOutputs{PatchPath: "patches/" + id + ".patch", LogPrefix: fmt.Sprintf("logs/step-%d", n)},
+	}
+}
+
+// noImplementer is the reason to stop at a step that nobody can do.
+func (j *job) noImplementer(stepID string) error {
+	return fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", stepID, "path", j.req.Path)
+}

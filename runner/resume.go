@@ -1,0 +1,256 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/runs"
+)
+
+// resumeInterrupted goes on with a run whose runner is gone, from its last
+// record, with nothing lost and nothing done twice.
+func (j *job) resumeInterrupted(ctx context.Context, last *runs.Stage) (Outcome, error) {
+	if err := j.take(ctx, last); err != nil {
+		return Outcome{}, err
+	}
+	j.tell(Event{Kind: Found, StepID: last.CurrentStepID, What: string(last.State)})
+	return j.drive(ctx, func(ctx context.Context) error {
+		if err := j.comeBack(ctx); err != nil {
+			return err
+		}
+		at, err := runs.Resume(j.stage, j.plan, runs.Ask{Mode: runs.ModeResume}, j.bounds())
+		if err != nil {
+			return err
+		}
+		return j.goOn(ctx, at, true)
+	})
+}
+
+func (j *job) bounds() runs.Bounds {
+	lim := j.Project.Config.Limits
+	return runs.Bounds{RoleTries: lim.MaxRoleTries, StepRetries: lim.MaxStepRetries}
+}
+
+// take loads the record of a run and puts it under our locks.
+func (j *job) take(ctx context.Context, last *runs.Stage) error {
+	text, err := os.ReadFile(j.Project.Path(j.req.Path))
+	if err != nil {
+		return fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
+	}
+	j.text, j.stage = text, last
+	j.dir = j.Project.Run(j.req.ID, last.RunID)
+	if len(last.Steps) > 0 {
+		if j.plan, err = j.dir.LoadPlan(); err != nil {
+			return err
+		}
+	}
+	j.noteLocks()
+	for _, l := range []*locks.Lease{j.lease, j.queue} {
+		if l == nil {
+			continue
+		}
+		if err := l.SetRun(last.RunID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comeBack makes sure that nobody else works for this run any more, opens its
+// workspace, and takes over what was committed but not recorded.
+func (j *job) comeBack(ctx context.Context) error {
+	if a := j.stage.Agent; a != nil {
+		if n := proc.EndStrays(j.mark(), a.PID, a.PIDStart); n > 0 {
+			j.tell(Event{Kind: StraysEnded, Count: n})
+		}
+		j.stage.Agent = nil
+	}
+	j.stage.AddEvent(j.Project.Now(), runs.EventResumed, j.stage.CurrentStepID, "")
+	if err := j.markRunning(); err != nil {
+		return err
+	}
+	if len(j.stage.Steps) == 0 {
+		return nil // begin opens the workspace
+	}
+	if err := j.reopen(ctx); err != nil {
+		return err
+	}
+	return j.adopt(ctx)
+}
+
+// reopen opens the run's worktree, or makes it again from the work branch when
+// somebody removed it.
+func (j *job) reopen(ctx context.Context) error {
+	if j.inPlace() {
+		return j.checkOutInPlace(ctx)
+	}
+	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePath())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return j.checkOut(ctx)
+	}
+	j.ws = ws
+	_, err = ws.ClearStaleLocks(ctx)
+	return err
+}
+
+// adopt records commits of this run that its runner made but did not live to
+// record.
+func (j *job) adopt(ctx context.Context) error {
+	tip, err := j.ws.Head(ctx)
+	if err != nil {
+		return err
+	}
+	known := j.lastCommit()
+	if tip == known {
+		return nil
+	}
+	commits, err := j.repo.Commits(ctx, known, tip)
+	if err != nil {
+		return err
+	}
+	for _, c := range commits {
+		if err := j.adoptCommit(c); err != nil {
+			return err
+		}
+	}
+	return j.save()
+}
+
+func (j *job) lastCommit() string {
+	if n := len(j.stage.Git.Commits); n > 0 {
+		return j.stage.Git.Commits[n-1].Hash
+	}
+	return j.stage.Git.BaseCommit
+}
+
+func (j *job) adoptCommit(c gitops.Commit) error {
+	if first(c.Trailers[project.RunTrailer]) != j.stage.RunID {
+		return nil
+	}
+	now := j.Project.Now()
+	id := first(c.Trailers[project.StepTrailer])
+	if first(c.Trailers[project.ResultTrailer]) != "" {
+		id = runs.RecordStep
+	} else if err := j.adoptStep(id); err != nil {
+		return err
+	}
+	if !j.stage.HasCommit(id) {
+		j.stage.Git.Commits = append(j.stage.Git.Commits, runs.Commit{StepID: id, Hash: c.Hash, Subject: c.Subject})
+		j.stage.AddEvent(now, runs.EventRecordCommitted, id, "")
+		j.tell(Event{Kind: StepAdopted, StepID: id, What: c.Hash})
+	}
+	return nil
+}
+
+func (j *job) adoptStep(id string) error {
+	step := j.stage.Step(id)
+	if step == nil || step.Status.Settled() {
+		return nil
+	}
+	now := j.Project.Now()
+	if _, err := j.stage.Continue(now, id); err != nil {
+		return err
+	}
+	return j.stage.Finish(now, "")
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// goOn continues at a point. interrupted says that nobody touched the
+// workspace on purpose since the runner died.
+func (j *job) goOn(ctx context.Context, at runs.Point, interrupted bool) error {
+	switch at.State {
+	case runs.Planning:
+		return j.begin(ctx)
+	case runs.Reporting:
+		return j.finish(ctx)
+	case runs.Testing:
+		return j.goOnTesting(ctx, at, interrupted)
+	}
+	if at.Reset {
+		if err := j.putBack(ctx, at.Index); err != nil {
+			return err
+		}
+	}
+	return j.steps(ctx)
+}
+
+// goOnTesting judges what is in the workspace. After a crash that must be what
+// the step's command left; a test that died half way may have changed it.
+func (j *job) goOnTesting(ctx context.Context, at runs.Point, interrupted bool) error {
+	step := &j.stage.Steps[at.Index]
+	if interrupted {
+		changes, err := j.ws.Changes(ctx)
+		if err != nil {
+			return err
+		}
+		if changes.Tree != step.Tree {
+			if err := j.putBack(ctx, at.Index); err != nil {
+				return err
+			}
+			return j.steps(ctx)
+		}
+	}
+	if _, err := j.stage.Continue(j.Project.Now(), step.StepID); err != nil {
+		return err
+	}
+	if err := j.judgeStep(ctx, at.Index); err != nil {
+		return err
+	}
+	return j.steps(ctx)
+}
+
+// putBack keeps what the workspace holds as an attempt and returns it to the
+// step's start.
+func (j *job) putBack(ctx context.Context, i int) error {
+	if err := j.keepAttempt(ctx, &j.stage.Steps[i]); err != nil {
+		return err
+	}
+	if err := j.save(); err != nil {
+		return err
+	}
+	return j.ws.ResetToHead(ctx)
+}
+
+// leaveBehind clears the workspace of an earlier run of the same request that
+// is not gone on with. What it holds is kept first. It never stops a new run:
+// a workspace that cannot be cleared is reported when it is needed.
+func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
+	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePath())
+	if err != nil || !ok {
+		return
+	}
+	old := &job{Runner: j.Runner, repo: j.repo, ws: ws, req: j.req, stage: last, dir: j.Project.Run(last.RequestID, last.RunID), lease: j.lease}
+	if a := last.Agent; a != nil {
+		proc.EndStrays(old.mark(), a.PID, a.PIDStart)
+	}
+	_, _ = ws.ClearStaleLocks(ctx)
+	step := last.Current()
+	if step == nil {
+		step = &runs.Step{StepID: runs.StepID(1), Title: last.Title}
+	}
+	if err := old.keepAttempt(ctx, step); err == nil {
+		err = old.save()
+	}
+	if err == nil {
+		err = j.repo.RemoveWorktree(ctx, j.workspacePath(), true)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		j.tell(Event{Kind: Warned, What: err.Error()})
+	}
+}

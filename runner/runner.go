@@ -1,0 +1,127 @@
+package runner
+
+import (
+	"time"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// Words are the sentences that end up in what a run records. The door lends
+// them in the user's language.
+type Words struct {
+	Text  func(key string, f fault.Facts) string
+	Fault runs.Words
+}
+
+// Runner runs requests of one project.
+type Runner struct {
+	Project *project.Project
+	Words   Words
+	Shell   string // of `run:` and test commands; "" is /bin/sh
+	// Grace is how long a command that is asked to end may take; 0 is 5 s.
+	// Hurry, once closed, ends all grace.
+	Grace time.Duration
+	Hurry <-chan struct{}
+	// Observe is told what happens, as it happens; nil is nobody.
+	Observe func(Event)
+}
+
+// Options say what to run.
+type Options struct {
+	RequestID   string // "" is the next one, under the queue lock
+	Base        string // branch; "" is the request's, the configuration's, …
+	Fresh       bool   // do not go on with an interrupted run
+	TakeOverdue bool   // take the lock of a live but overdue holder
+	Wait        time.Duration
+}
+
+// Event is one thing that happened during a run.
+type Event struct {
+	Kind      EventKind
+	At        time.Time
+	RequestID string
+	RunID     string
+	Title     string // of the request or step
+	Step      int    // from 1; 0 outside of steps
+	Steps     int
+	StepID    string
+	What      string // the command, path, or text that it is about
+	Count     int
+	Note      project.Note
+}
+
+// EventKind names an event. Its sentence is "work.event_<kind>".
+type EventKind string
+
+// The kinds of events.
+const (
+	Chosen       EventKind = "chosen"
+	Skipped      EventKind = "skipped" // chosen, but no longer runnable once locked
+	Found        EventKind = "found"   // an interrupted run that goes on
+	LockTaken    EventKind = "lock_recovered"
+	StraysEnded  EventKind = "strays_ended"
+	AttemptKept  EventKind = "attempt_kept"
+	StepAdopted  EventKind = "step_adopted" // committed before the runner died
+	WorkspaceUp  EventKind = "workspace"
+	StepBegun    EventKind = "step"
+	CommandBegun EventKind = "command"
+	TestBegun    EventKind = "test"
+	StepDone     EventKind = "step_done"
+	Finishing    EventKind = "finishing"
+	Warned       EventKind = "warning"
+	Repaired     EventKind = "repaired"
+)
+
+// Outcome is what a run came to.
+type Outcome struct {
+	RequestID string
+	RunID     string
+	RunPath   string // relative to the project, slashes
+	Stage     *runs.Stage
+	Selection *reqmeta.Result // when nothing was runnable: why
+	Err       error           // why it did not end DONE: a fault, or nil
+}
+
+// job is one run under way.
+type job struct {
+	*Runner
+	opts  Options
+	repo  *gitops.Repo
+	ws    *gitops.Workspace
+	req   *reqmeta.Request
+	text  []byte // the request file as the run takes it
+	dir   *runs.Dir
+	stage *runs.Stage
+	plan  *runs.Plan
+	lease *locks.Lease
+	queue *locks.Lease
+}
+
+func (r *Runner) tell(e Event) {
+	if r.Observe != nil {
+		e.At = r.Project.Now()
+		r.Observe(e)
+	}
+}
+
+func (j *job) tell(e Event) {
+	e.RequestID = j.req.ID
+	if j.stage != nil {
+		e.RunID, e.Steps = j.stage.RunID, len(j.stage.Steps)
+	}
+	j.Runner.tell(e)
+}
+
+const defaultGrace = 5 * time.Second
+
+func (r *Runner) grace() time.Duration {
+	if r.Grace > 0 {
+		return r.Grace
+	}
+	return defaultGrace
+}

@@ -1,0 +1,170 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path"
+	"strconv"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// start runs a claimed request: it goes on with the run that was interrupted,
+// or begins a new one. ctx ends when the lease is lost.
+func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, id string, lease, queue *locks.Lease) (Outcome, error) {
+	req, err := s.Folder.Get(id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	repo, err := gitops.Open(ctx, r.Project.Git(), r.Project.Dir)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if _, _, err := repo.Identity(ctx); err != nil {
+		return Outcome{}, err
+	}
+	j := &job{Runner: r, opts: o, repo: repo, req: req, lease: lease, queue: queue}
+	r.tell(Event{Kind: Chosen, RequestID: id, Title: req.Title()})
+	last := s.Latest(id)
+	if last != nil && !last.State.Ended() && !o.Fresh {
+		return j.resumeInterrupted(ctx, last)
+	}
+	return j.fresh(ctx, last)
+}
+
+// fresh begins a new run. Nothing is recorded before the base is known.
+func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
+	base, commit, err := j.repo.ResolveBase(ctx, j.wantedBase())
+	if err != nil {
+		return Outcome{}, err
+	}
+	if j.text, err = os.ReadFile(j.Project.Path(j.req.Path)); err != nil {
+		return Outcome{}, fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
+	}
+	if err := j.record(base, commit, last); err != nil {
+		return Outcome{}, err
+	}
+	if last != nil {
+		j.leaveBehind(ctx, last)
+	}
+	return j.drive(ctx, j.begin)
+}
+
+func (j *job) wantedBase() string {
+	for _, b := range []string{j.opts.Base, j.req.Meta.Base, j.Project.Config.Git.BaseBranch} {
+		if b != "" {
+			return b
+		}
+	}
+	return ""
+}
+
+// record writes the run's first stage.json and the request as it is taken.
+func (j *job) record(base, commit string, last *runs.Stage) error {
+	now := j.Project.Now().UTC()
+	before := ""
+	if last != nil {
+		before = last.RunID
+	}
+	runID := runs.NewRunIDAfter(before, now, j.Project.RandomHex(1)[0])
+	j.stage = runs.NewStage(j.req.ID, runID, j.req.Title(), now)
+	j.stage.Git.BaseBranch, j.stage.Git.BaseCommit = base, commit
+	id, _ := runs.ParseRunID(runID)
+	j.stage.Git.WorkBranch = j.Project.Config.Git.WorkBranchPrefix + j.req.ID + "/" + id.Stamp()
+	j.stage.Git.Workspace = path.Join(j.Project.WorktreesDir(), j.req.ID)
+	j.stage.Artifacts.RequestPath = j.req.Path
+	j.dir = j.Project.Run(j.req.ID, runID)
+	j.stage.Artifacts.ReportMD = j.dir.RelPath("report.md")
+	j.stage.Artifacts.LogsDir = j.dir.RelPath("logs")
+	j.noteLocks()
+	if err := j.dir.Create(); err != nil {
+		return err
+	}
+	if err := j.dir.SaveStage(j.stage); err != nil {
+		return err
+	}
+	if err := j.lease.SetRun(runID); err != nil {
+		return err
+	}
+	if j.queue != nil {
+		return j.queue.SetRun(runID)
+	}
+	return nil
+}
+
+// noteLocks records who holds what, and whose lock was taken over (seed 000
+// section 8).
+func (j *job) noteLocks() {
+	now, ttl := j.Project.Now(), j.Project.Config.Limits.LockTTLSec
+	j.stage.Locks.Request = lockNote(j.lease, ttl)
+	j.stage.Locks.Queue = lockNote(j.queue, ttl)
+	for _, l := range []*locks.Lease{j.lease, j.queue} {
+		if l == nil {
+			continue
+		}
+		if old, ok := l.Recovered(); ok {
+			e := j.stage.AddEvent(now, runs.EventLockRecovered, "", fault.LockStaleRecovered)
+			e.Detail = map[string]string{"pid": strconv.Itoa(old.PID), "run_id": old.RunID, "hostname": old.Hostname}
+			j.tell(Event{Kind: LockTaken, What: old.RunID, Count: old.PID})
+		}
+	}
+}
+
+func lockNote(l *locks.Lease, ttl int) *runs.Lock {
+	if l == nil {
+		return nil
+	}
+	r := l.Record()
+	return &runs.Lock{
+		Path: l.Path(), Held: true, AcquiredAt: &r.CreatedAt, TTLSec: ttl,
+		Holder: &runs.Holder{PID: r.PID, Host: r.Host, Hostname: r.Hostname},
+	}
+}
+
+// begin takes a new run from its first record to its plan.
+func (j *job) begin(ctx context.Context) error {
+	if err := j.saveReport(); err != nil {
+		return err
+	}
+	if err := j.markRunning(); err != nil {
+		return err
+	}
+	if err := j.openWorkspace(ctx); err != nil {
+		return err
+	}
+	if err := j.makePlan(ctx); err != nil {
+		return err
+	}
+	return j.steps(ctx)
+}
+
+// markRunning sets the request's status in the checkout and remembers how the
+// file looks then, so that its earlier bytes can come back.
+func (j *job) markRunning() error {
+	p := j.Project
+	if err := j.dir.SaveRequest(j.text); err != nil {
+		return err
+	}
+	after, err := reqmeta.SetValues(j.req.Path, j.text, map[string]string{"status": reqmeta.Running}, p.Now())
+	if err != nil {
+		return err
+	}
+	j.stage.Artifacts.RequestRunning = project.Fingerprint(after)
+	if err := j.save(); err != nil {
+		return err
+	}
+	return reqmeta.Replace(p.Env.Disk, p.Dir, j.req.Path, after, p.Suffix())
+}
+
+// save writes stage.json under a lease that is still ours.
+func (j *job) save() error {
+	if err := j.lease.Check(); err != nil {
+		return err
+	}
+	return j.dir.SaveStage(j.stage)
+}

@@ -1,0 +1,114 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"aiflow/gitops"
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/runs"
+)
+
+// openWorkspace makes the work branch and a worktree on it, and prepares it as
+// the configuration says.
+func (j *job) openWorkspace(ctx context.Context) error {
+	if err := j.makeBranch(ctx); err != nil {
+		return err
+	}
+	if err := j.checkOut(ctx); err != nil {
+		return err
+	}
+	j.tell(Event{Kind: WorkspaceUp, What: j.stage.Git.Workspace})
+	if err := j.linkPaths(); err != nil {
+		return err
+	}
+	return j.setUp(ctx)
+}
+
+// makeBranch creates the branch that was recorded; one of that name that is
+// not this run's own gets company, not overwritten.
+func (j *job) makeBranch(ctx context.Context) error {
+	g := &j.stage.Git
+	err := j.repo.CreateBranch(ctx, g.WorkBranch, g.BaseCommit)
+	if !errors.Is(err, gitops.ErrBranchExists) {
+		return err
+	}
+	if tip, ok, e := j.repo.BranchTip(ctx, g.WorkBranch); e == nil && ok && tip == g.BaseCommit && j.stage.HasEvent(runs.EventInterrupted) {
+		return nil
+	}
+	g.WorkBranch += "-" + j.stage.RunID[len(j.stage.RunID)-6:]
+	if err := j.save(); err != nil {
+		return err
+	}
+	return j.repo.CreateBranch(ctx, g.WorkBranch, g.BaseCommit)
+}
+
+// checkOut makes the worktree, one at a time in this project: git's own
+// bookkeeping of worktrees is not made for two at once.
+func (j *job) checkOut(ctx context.Context) error {
+	if j.Project.Config.Git.Workspace == config.WorkspaceInPlace {
+		return j.checkOutInPlace(ctx)
+	}
+	m, err := j.Project.Locks()
+	if err != nil {
+		return err
+	}
+	turn, err := m.AcquireNamed(ctx, "worktrees", locks.Ask{RunID: j.stage.RunID, Wait: time.Minute})
+	if err != nil {
+		return err
+	}
+	defer release(turn)
+	j.ws, err = j.repo.AddWorktree(ctx, j.workspacePath(), j.stage.Git.WorkBranch)
+	return err
+}
+
+func (j *job) workspacePath() string { return j.Project.Path(j.stage.Git.Workspace) }
+
+// linkPaths makes what the configuration names (node_modules, .env) appear in
+// the worktree as links to the checkout's own.
+func (j *job) linkPaths() error {
+	if j.inPlace() {
+		return nil
+	}
+	for _, rel := range j.Project.Config.Workspace.Link {
+		to := filepath.Join(j.workspacePath(), filepath.FromSlash(rel))
+		if err := linkPath(j.Project.Path(rel), to); err != nil {
+			return fault.Wrap(err, fault.WorkspaceFailed, "path", rel)
+		}
+	}
+	return nil
+}
+
+func linkPath(from, to string) error {
+	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.Symlink(from, to)
+}
+
+func (j *job) setUp(ctx context.Context) error {
+	for _, command := range j.Project.Config.Workspace.Setup {
+		res, err := j.shell(ctx, shellCommand{text: command, log: runs.LogSetup, kind: CommandBegun})
+		if err != nil {
+			return err
+		}
+		if res.Status != 0 {
+			return fault.New(fault.WorkspaceFailed, "path", j.stage.Git.Workspace, "command", command, "exit_status", res.Status, "output", res.tail)
+		}
+	}
+	return nil
+}
+
+func (j *job) inPlace() bool { return j.Project.Config.Git.Workspace == config.WorkspaceInPlace }
