@@ -16,6 +16,9 @@ const ourMajor = 1
 // Encode is the stage as stage.json, fields that we do not know included.
 func (s *Stage) Encode() ([]byte, error) {
 	s.fillIn()
+	if s.raw != nil {
+		s.unknown, s.raw = unknownFields(s.raw, s), nil
+	}
 	return encode(s, s.unknown)
 }
 
@@ -42,27 +45,34 @@ func encode(v any, unknown map[string]any) ([]byte, error) {
 // incomplete. Records without a version and of D56's shape are read and become
 // ours at the next save.
 func Decode(data []byte) (*Stage, error) {
-	var head struct {
-		Version json.RawMessage `json:"version"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
+	var h head
+	if err := json.Unmarshal(data, &h); err != nil {
 		return nil, unreadable("torn", err)
 	}
-	if major(head.Version) > ourMajor {
-		return nil, unreadable("newer", errors.New("version "+strings.Trim(string(head.Version), `"`)+" is newer than this program"))
+	if major(h.Version) > ourMajor {
+		return nil, unreadable("newer", errors.New("version "+unquote(h.Version)+" is newer than this program"))
 	}
 	s := &Stage{}
-	if err := json.Unmarshal(asOurs(data), s); err != nil {
+	if err := json.Unmarshal(asOurs(data, h), s); err != nil {
 		return nil, unreadable("torn", err)
 	}
 	if s.RequestID == "" || s.RunID == "" || !s.State.known() {
 		return nil, unreadable("incomplete", errors.New("request_id, run_id or state is missing"))
 	}
 	s.Version = Version
-	s.unknown = unknownFields(data, s)
+	s.raw = data
 	s.mend()
 	return s, nil
 }
+
+// head is what must be known of a record before the rest is read.
+type head struct {
+	Version json.RawMessage `json:"version"`
+	State   json.RawMessage `json:"state"`
+	Stage   json.RawMessage `json:"stage"`
+}
+
+func unquote(raw json.RawMessage) string { return strings.Trim(string(raw), `" `) }
 
 func unreadable(reason string, err error) *fault.Error {
 	return fault.Wrap(err, fault.StageUnreadable, "reason", reason)
@@ -71,8 +81,7 @@ func unreadable(reason string, err error) *fault.Error {
 // major is the first number of a version that is a string or a number; 0 when
 // there is none.
 func major(raw json.RawMessage) int {
-	text := strings.Trim(string(raw), `" `)
-	text, _, _ = strings.Cut(text, ".")
+	text, _, _ := strings.Cut(unquote(raw), ".")
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0
@@ -100,17 +109,9 @@ func (s *Stage) mend() {
 
 // asOurs turns the state names of D22 and D56, the step statuses of D22 and a
 // version that is a number into ours; everything else stays.
-func asOurs(data []byte) []byte {
-	var old struct {
-		Version json.RawMessage `json:"version"`
-		State   string          `json:"state"`
-		Stage   string          `json:"stage"`
-	}
-	if json.Unmarshal(data, &old) != nil {
-		return data
-	}
-	state := ourState(old.State, old.Stage)
-	if string(state) == old.State && (len(old.Version) == 0 || old.Version[0] == '"') {
+func asOurs(data []byte, h head) []byte {
+	state := ourState(unquote(h.State), unquote(h.Stage))
+	if string(state) == unquote(h.State) && (len(h.Version) == 0 || h.Version[0] == '"') {
 		return data
 	}
 	tree := map[string]any{}

@@ -324,8 +324,8 @@ func TestReadersNeverSeeAMix(t *testing.T) {
 		for range 3 {
 			readers.Go(func() { watch(ctx, t, d) })
 		}
-		for i := range 200 {
-			s.Git.Commits = append(s.Git.Commits[:0], make([]Commit, i/50)...)
+		for i := range 100 {
+			s.Git.Commits = append(s.Git.Commits[:0], make([]Commit, i/25)...)
 			s.Title = strings.Repeat(fmt.Sprint(i%10), 1+i%5000)
 			s.Progress.Message = s.Title
 			must(t, d.SaveStage(s))

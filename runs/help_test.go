@@ -9,6 +9,8 @@ import (
 	"aiflow/internal/atomicfile"
 )
 
+var osDisk = atomicfile.OS{}
+
 var t0 = time.Date(2026, 11, 27, 14, 32, 55, 123456000, time.UTC)
 
 func at(sec int) time.Time { return t0.Add(time.Duration(sec) * time.Second) }

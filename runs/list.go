@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"sort"
@@ -102,69 +101,6 @@ func (s *Stage) Summary() Summary {
 		WorkBranch: s.Git.WorkBranch, BaseBranch: s.Git.BaseBranch,
 		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy,
 	}
-}
-
-// LatestSummary is Latest for those who need only the outline: it reads the
-// same file and skips most of it.
-func LatestSummary(root, runsDir, requestID string) (Summary, bool, error) {
-	ids, err := ListRuns(root, runsDir, requestID)
-	if err != nil {
-		return Summary{}, false, err
-	}
-	for _, id := range ids {
-		if s, ok := outline(OpenDir(nil, root, runsDir, requestID, id, nil)); ok {
-			return s, true, nil
-		}
-	}
-	return Summary{}, false, nil
-}
-
-func outline(d *Dir) (Summary, bool) {
-	if s, ok := quickOutline(d); ok {
-		return s, true
-	}
-	s, err := d.LoadStage()
-	if err != nil {
-		return Summary{}, false
-	}
-	return s.Summary(), true
-}
-
-// quickOutline decodes only what a Summary needs. Anything out of the ordinary
-// is left to LoadStage.
-func quickOutline(d *Dir) (Summary, bool) {
-	data, err := d.read(stageFile)
-	if err != nil {
-		return Summary{}, false
-	}
-	var o struct {
-		Version    string     `json:"version"`
-		RequestID  string     `json:"request_id"`
-		RunID      string     `json:"run_id"`
-		State      State      `json:"state"`
-		StartedAt  time.Time  `json:"started_at"`
-		EndedAt    *time.Time `json:"ended_at"`
-		ReplacedBy string     `json:"replaced_by"`
-		Error      *struct {
-			ReasonCode fault.Code `json:"reason_code"`
-		} `json:"error"`
-		Git struct {
-			WorkBranch string `json:"work_branch"`
-			BaseBranch string `json:"base_branch"`
-		} `json:"git"`
-	}
-	if json.Unmarshal(data, &o) != nil || o.Version != Version || !o.State.known() ||
-		o.RequestID != d.RequestID || o.RunID != d.RunID {
-		return Summary{}, false
-	}
-	s := Summary{
-		RequestID: o.RequestID, RunID: o.RunID, State: o.State, WorkBranch: o.Git.WorkBranch,
-		BaseBranch: o.Git.BaseBranch, StartedAt: o.StartedAt, EndedAt: o.EndedAt, ReplacedBy: o.ReplacedBy,
-	}
-	if o.Error != nil {
-		s.ReasonCode = o.Error.ReasonCode
-	}
-	return s, true
 }
 
 // FindRun finds the request of a run id, for commands that are given only
