@@ -1,7 +1,6 @@
 package locks
 
 import (
-	"regexp"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -54,13 +53,27 @@ func keyOf(file string) (k Key, ok bool) {
 	return Key{kind, id}, true
 }
 
-var grammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+// fits is [A-Za-z0-9][A-Za-z0-9._-]{0,127}, by hand: compiling the expression
+// took 0.6 ms at every start of every binary.
+func fits(id string) bool {
+	if id == "" || len(id) > 128 || strings.ContainsRune("._-", rune(id[0])) {
+		return false
+	}
+	for i := range len(id) {
+		c := id[i]
+		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !alnum && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
 
 func (k Key) check() error {
 	if k.Type == TypeQueue {
 		return nil
 	}
-	if !grammar.MatchString(k.ID) || strings.Contains(k.ID, "..") ||
+	if !fits(k.ID) || strings.Contains(k.ID, "..") ||
 		strings.HasSuffix(k.ID, ".") || strings.HasSuffix(k.ID, ".lock") {
 		return fault.New(fault.InvalidRequest, "key", k.Type, "value", k.ID, "reason", "bad_lock_name")
 	}
