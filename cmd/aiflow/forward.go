@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 
@@ -60,10 +59,13 @@ func forwarded(line []string) (forward, bool) {
 		word, rest = short[0], append(short[1:len(short):len(short)], rest...)
 	}
 	f.name, f.args = word, append(before[:len(before):len(before)], rest...)
-	return f, wordRE.MatchString(word) && !ours(word) && (known(word) || f.path() != "")
+	return f, isWord(word) && !ours(word) && (known(word) || f.path() != "")
 }
 
-var wordRE = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+// isWord keeps paths and flags out of the name of a program.
+func isWord(s string) bool {
+	return s != "" && s[0] >= 'a' && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
 
 // cut splits line at the first word that is no flag.
 func cut(line []string) (before []string, word string, rest []string) {

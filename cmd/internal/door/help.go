@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -38,14 +37,12 @@ func (s *Shell) printHelp(w io.Writer, n *node) error {
 	return err
 }
 
-var messageKey = regexp.MustCompile(`^[a-z]+\.[a-z0-9_]+$`)
-
 // help is a text of the help: a message key's sentence, or the text itself.
 func (s *Shell) help(text string) string {
-	if messageKey.MatchString(text) {
-		return s.catalog.Text(text, fault.Facts{})
+	if strings.ContainsAny(text, " \n") || !strings.Contains(text, ".") {
+		return text
 	}
-	return text
+	return s.catalog.Text(text, fault.Facts{}) // gives back what is no key
 }
 
 func (n *node) synopsis() string {
