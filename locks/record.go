@@ -117,7 +117,7 @@ func (f flaw) irregular() bool { return f == flawSymlink || f == flawNotFile || 
 // parse reads a record as strictly as a lock deserves.
 func parse(data []byte) (Record, flaw) {
 	var r Record
-	if len(bytes.TrimSpace(data)) == 0 {
+	if data = bytes.TrimSpace(data); len(data) == 0 {
 		return r, flawEmpty
 	}
 	if !utf8.Valid(data) {
