@@ -23,9 +23,8 @@ func (sc *scanner) scan(head string, line int) bool {
 	for at := 0; at < len(head); line++ {
 		text, next := head[at:], len(head)
 		if i := strings.IndexByte(text, '\n'); i >= 0 {
-			text, next = text[:i], at+i+1
+			text, next = strings.TrimSuffix(text[:i], "\r"), at+i+1
 		}
-		text = strings.TrimSuffix(text, "\r")
 		if !sc.line(text, at, line) {
 			return false
 		}

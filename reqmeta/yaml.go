@@ -25,7 +25,7 @@ func readYAML(head string, line int) ([]entry, *Problem) {
 	}
 	doc, err := unmarshal(head)
 	if err != nil {
-		return nil, syntaxProblem(err, line, strings.Count(head, "\n"))
+		return nil, syntaxProblem(head, err, line)
 	}
 	if len(doc.Content) == 0 {
 		return nil, nil
@@ -96,18 +96,43 @@ func isMarker(text string) bool {
 		(len(text) == 3 || strings.IndexByte(" \t\r", text[3]) >= 0)
 }
 
-// syntaxProblem takes the line out of "yaml: line 3: …", which counts from the
-// head's first line.
-func syntaxProblem(err error, line, lines int) *Problem {
-	cause := strings.TrimPrefix(err.Error(), "yaml: ")
-	n := 1
+// syntaxProblem says where the YAML is wrong. The library's own line is often
+// that of a neighbour, so the entries are tried one by one: the first that
+// cannot be read by itself is meant.
+func syntaxProblem(head string, err error, line int) *Problem {
+	n, cause := errorLine(err)
+	lines := strings.Split(strings.TrimSuffix(head, "\n"), "\n")
+	for start := 0; start < len(lines) && len(lines) <= maxTried; {
+		end := start + 1
+		for end < len(lines) && !startsEntry(lines[end]) {
+			end++
+		}
+		if _, err := unmarshal(strings.Join(lines[start:end], "\n")); err != nil {
+			m, cause := errorLine(err)
+			return problem(LevelError, "yaml_syntax", line+start+min(m, end-start)-1, "cause", cause)
+		}
+		start = end
+	}
+	return problem(LevelError, "yaml_syntax", line+min(n, len(lines))-1, "cause", cause)
+}
+
+// maxTried bounds the work for one broken file.
+const maxTried = 500
+
+func startsEntry(line string) bool {
+	return line != "" && strings.IndexByte(" \t\r#-]},", line[0]) < 0
+}
+
+// errorLine takes the line out of "yaml: line 3: …".
+func errorLine(err error) (line int, cause string) {
+	cause = strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(cause, "line "); ok {
 		number, text, _ := strings.Cut(rest, ": ")
 		if v, err := strconv.Atoi(number); err == nil {
-			n, cause = v, text
+			return max(v, 1), text
 		}
 	}
-	return problem(LevelError, "yaml_syntax", line+min(max(n, 1), lines+1)-1, "cause", cause)
+	return 1, cause
 }
 
 // checkNodes refuses anchors, aliases, merge keys, explicit tags and duplicate
