@@ -51,8 +51,10 @@ func (d *osFiles) read(name string) ([]byte, time.Time, flaw, error) {
 		return nil, time.Time{}, "", err
 	}
 	mtime := time.Unix(st.Mtim.Unix())
-	switch {
-	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+	switch kind := st.Mode & unix.S_IFMT; {
+	case kind == unix.S_IFDIR:
+		return nil, mtime, flawDirectory, nil
+	case kind != unix.S_IFREG:
 		return nil, mtime, flawNotFile, nil
 	case st.Size > maxRecord:
 		return nil, mtime, flawTooBig, nil

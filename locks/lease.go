@@ -196,6 +196,9 @@ func (l *Lease) renew(change func(*Record)) error {
 	next := l.rec
 	next.Beat++
 	next.ExpiresAt = stamp(began.wall.Add(l.m.ttl))
+	if next.CreatedAt.After(began.wall) {
+		next.CreatedAt = stamp(began.wall) // the clock was set back
+	}
 	if change != nil {
 		change(&next)
 	}

@@ -21,6 +21,7 @@ type Entry struct {
 	Path    string
 	Problem error // LOCK_UNREADABLE
 
+	flaw     flaw
 	orphaned bool // holder dead, its command alive
 }
 
@@ -80,7 +81,7 @@ func (m *Manager) entryWith(k Key, data []byte, mtime time.Time, f flaw, probe b
 	if f == "" {
 		rec, f = parse(data)
 	}
-	e := Entry{Record: rec, Path: m.path(k)}
+	e := Entry{Record: rec, Path: m.path(k), flaw: f}
 	if f != "" {
 		e.Record = Record{Version: rec.Version}
 		e.setKey(k)
@@ -269,6 +270,8 @@ func (m *Manager) Break(ctx context.Context, k Key, force bool) (Entry, bool, er
 		return e, false, fault.Wrap(err, fault.LockUnreadable, "path", m.path(k))
 	case !found:
 		return e, false, nil
+	case e.flaw == flawDirectory:
+		return e, false, e.Problem // nobody's to remove, not even by force
 	case e.Live && !force:
 		return e, false, m.refuse(k, e)
 	}

@@ -106,13 +106,16 @@ const (
 	flawNewer     flaw = "newer_version"
 	flawSymlink   flaw = "symlink"
 	flawNotFile   flaw = "not_a_file"
+	flawDirectory flaw = "directory"
 	flawNoAccess  flaw = "no_access"
 )
 
 func (f flaw) Error() string { return string(f) }
 
 // irregular things are never replaced or removed without force.
-func (f flaw) irregular() bool { return f == flawSymlink || f == flawNotFile || f == flawNoAccess }
+func (f flaw) irregular() bool {
+	return f == flawSymlink || f == flawNotFile || f == flawDirectory || f == flawNoAccess
+}
 
 // parse reads a record as strictly as a lock deserves.
 func parse(data []byte) (Record, flaw) {
