@@ -59,12 +59,12 @@ func (f failing) SyncDir(dir string) error {
 func TestDiskFails(t *testing.T) {
 	for _, text := range []string{"#!/bin/sh\necho theirs >>\"$LOG\"\n", "#!/usr/bin/perl\nopen(F,'>>',$ENV{LOG});print F \"theirs\\n\"\n"} {
 		failures := 0
-		for n := range 10 {
+		for n := range 8 {
 			b := newBench(t)
 			b.put(b.hook(PreCommit), text, 0o755)
 			before := snapshot(t, b.hook(""))
 			left := n
-			if err := Apply(failing{left: &left}, "test", Plan(b.folder(), b.options())); err != nil {
+			if err := Apply(failing{left: &left}, "test", Plan(b.folder(), b.options())[:1]); err != nil {
 				failures++
 			}
 			b.commit()
@@ -77,7 +77,7 @@ func TestDiskFails(t *testing.T) {
 				t.Errorf("after %d operations:\n%s", n, got)
 			}
 		}
-		if failures < 4 || failures == 10 {
+		if failures < 3 || failures == 8 {
 			t.Errorf("%d failures", failures)
 		}
 	}
