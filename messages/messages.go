@@ -6,6 +6,7 @@
 package messages
 
 import (
+	"maps"
 	"strings"
 	"sync"
 
@@ -102,9 +103,13 @@ func (c *Catalog) Fault(err error) Rendered {
 }
 
 // Code is a reason code in words. A code that has no texts is UNKNOWN_ERROR,
-// with the code as a fact.
+// with the code as a fact. When the fact cause_key names a sentence, that
+// sentence is the cause.
 func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 	e, ok := c.entries()[string(code)]
+	if key := facts["cause_key"]; key != "" && c.Has(key) {
+		facts = with(facts, "cause", c.Text(key, facts))
+	}
 	if !ok {
 		facts = with(facts, "code", string(code))
 		code = fault.UnknownError
@@ -118,10 +123,11 @@ func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 }
 
 func with(facts fault.Facts, name, value string) fault.Facts {
-	all := fault.Facts{name: value}
-	for k, v := range facts {
-		all[k] = v
+	all := maps.Clone(facts)
+	if all == nil {
+		all = fault.Facts{}
 	}
+	all[name] = value
 	return all
 }
 

@@ -83,6 +83,24 @@ func TestErrorsThatAreNotFaults(t *testing.T) {
 	}
 }
 
+func TestCauseKey(t *testing.T) {
+	err := fault.New(fault.ConfigInvalid, "path", "p", "cause", "raw", "cause_key", "config.too_big")
+	if got := Open("en").Fault(err).Message; !strings.Contains(got, Open("en").Text("config.too_big", nil)) || strings.Contains(got, "raw") {
+		t.Errorf("got %q", got)
+	}
+	err = fault.New(fault.ConfigInvalid, "cause", "raw", "cause_key", "no.such")
+	if got := Open("en").Fault(err).Message; !strings.Contains(got, "(raw)") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestCommandsNameTheRun(t *testing.T) {
+	err := fault.New(fault.UnitTestFailed, "run_id", "RUN-1", "command", "make test")
+	if got := Open("en").Fault(err).Actions[0]; got != "see which ones with `aiflow run logs RUN-1`" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestUnknownKeysComeBackAsTheyAre(t *testing.T) {
 	c := Open("en")
 	for _, key := range []string{"", "x", "no.such", "codes.title", "../en/run.x"} {

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"maps"
 	"slices"
 
 	"aiflow/internal/fault"
@@ -33,6 +34,20 @@ func NewError(err error, words Words) *ErrorObject {
 		facts["cause"] = err.Error()
 	}
 	return ErrorFor(code, facts, words)
+}
+
+// ErrorOf is NewError with the run's own ids among the facts, so that what
+// the texts tell a person to type names this run.
+func (s *Stage) ErrorOf(err error, words Words) *ErrorObject {
+	named := words
+	if words != nil {
+		named = func(code fault.Code, facts fault.Facts) (string, string, []string) {
+			all := fault.Facts{"request_id": s.RequestID, "run_id": s.RunID}
+			maps.Copy(all, facts)
+			return words(code, all)
+		}
+	}
+	return NewError(err, named)
 }
 
 // ErrorFor makes the error object of a code with facts.

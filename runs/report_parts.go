@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -53,9 +54,7 @@ func (w *reporter) summary() {
 
 func with(facts fault.Facts, name, value string) fault.Facts {
 	all := fault.Facts{name: value}
-	for k, v := range facts {
-		all[k] = v
-	}
+	maps.Copy(all, facts)
 	return all
 }
 

@@ -183,7 +183,7 @@ func (c Code) Info() Info {
 	switch c {
 	case CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit,
 		ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed, PathNotWritable, PortInUse,
-		DoctorFailed, WorkspaceFailed, BinaryNotFound, DiskFull, HookRefused:
+		DoctorFailed, WorkspaceFailed, BinaryNotFound, DiskFull, HookRefused, QueueNotAvailable, QueueNotReady:
 		return environment(409)
 	case OriginMissing:
 		return Info{Category: Environment, Severity: Minor, Exit: 3, HTTP: 409}
@@ -235,6 +235,7 @@ func Codes() []Code {
 		CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit,
 		WorktreeDirty, OriginMissing, ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed,
 		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, BinaryNotFound, HookRefused,
+		QueueNotAvailable, QueueNotReady,
 		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RunNotFound,
 		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict, TaskNotFound, TaskFinished,
