@@ -1,0 +1,213 @@
+package queue
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+const (
+	// orphanFor is how long a running task without a runner may be silent.
+	orphanFor = 10 * time.Minute
+	// watchFor is how long a silence must have been watched by our own clock
+	// before a time stamp of another machine's clock is believed.
+	watchFor = 15 * time.Second
+)
+
+// Sweeper ends the tasks of dead runners. It is for one goroutine.
+//
+// A runner is dead when its heartbeat is older than 120 s by its time stamp and
+// stood still while we watched for 15 s, or when it stood still for 120 s by
+// our own clock, whatever the stamp says. So a wrong clock, here or there,
+// makes no live runner dead.
+type Sweeper struct {
+	store   *Store
+	self    Runner
+	runners map[string]Runner
+	watched map[string]sighting
+}
+
+// sighting is a value and since when (boot time) it has been the same.
+type sighting struct {
+	value string
+	since time.Duration
+}
+
+// Sweeper makes one for a registered runner.
+func (s *Store) Sweeper(self Runner) *Sweeper {
+	return &Sweeper{store: s, self: self, watched: map[string]sighting{}}
+}
+
+// Look reads the runners and gives the ids of those that live, the sweeper's
+// own among them.
+func (w *Sweeper) Look(ctx context.Context) (alive []string, err error) {
+	runners, err := w.store.Runners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.runners = map[string]Runner{}
+	alive = append(alive, w.self.RunnerID)
+	for _, r := range runners {
+		w.runners[r.RunnerID] = r
+		w.watch("runner "+r.RunnerID, r.LastHeartbeat)
+		if r.RunnerID != w.self.RunnerID && r.Status == RunnerRunning && r.Alive(w.store.clock.Now()) {
+			alive = append(alive, r.RunnerID)
+		}
+	}
+	return alive, nil
+}
+
+func (w *Sweeper) watch(key, value string) {
+	if s, ok := w.watched[key]; !ok || s.value != value {
+		w.watched[key] = sighting{value: value, since: w.store.clock.Boot()}
+	}
+}
+
+// silent applies the rule to a time stamp that is watched under key.
+func (w *Sweeper) silent(key string, limit time.Duration) bool {
+	s, ok := w.watched[key]
+	if !ok {
+		return false
+	}
+	watched := w.store.clock.Boot() - s.since
+	if watched >= limit {
+		return true
+	}
+	stamp, readable := ParseTime(s.value)
+	return watched >= watchFor && readable && w.store.clock.Now().Sub(stamp) >= limit
+}
+
+// Swept is a task that a sweep ended.
+type Swept struct {
+	Task   Task
+	Runner string // empty: it named none
+}
+
+// Sweep ends the running tasks of runners that are dead by what Look saw, of
+// no runner at all, and of an earlier process with this runner's id. mine says
+// which tasks this process holds or may hold.
+func (w *Sweeper) Sweep(ctx context.Context, mine func(Task) bool) ([]Swept, error) {
+	running, err := w.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.forget(running)
+	var swept []Swept
+	for _, t := range running {
+		w.watch("task "+t.TaskID, t.UpdatedAt)
+		message := w.verdict(t, mine)
+		if message == "" {
+			continue
+		}
+		ok, err := w.end(ctx, t, message)
+		if err != nil {
+			return swept, err
+		}
+		if ok {
+			swept = append(swept, Swept{Task: t, Runner: t.ClaimedBy})
+		}
+	}
+	return swept, nil
+}
+
+// forget drops sightings of what is not there any more.
+func (w *Sweeper) forget(running []Task) {
+	there := map[string]bool{}
+	for _, t := range running {
+		there["task "+t.TaskID] = true
+	}
+	for id := range w.runners {
+		there["runner "+id] = true
+	}
+	for key := range w.watched {
+		if !there[key] {
+			delete(w.watched, key)
+		}
+	}
+}
+
+// verdict gives the error message for a task that must end, or "".
+func (w *Sweeper) verdict(t Task, mine func(Task) bool) string {
+	r, known := w.runners[t.ClaimedBy]
+	switch {
+	case t.ClaimedBy == w.self.RunnerID:
+		if mine(t) {
+			return ""
+		}
+		return "runner " + t.ClaimedBy + " was started anew and no longer holds this task"
+	case t.ClaimedBy != "" && known:
+		if w.silent("runner "+t.ClaimedBy, AliveFor) {
+			return "runner " + t.ClaimedBy + " stopped responding: last heartbeat " + r.LastHeartbeat
+		}
+	case t.ClaimedBy != "":
+		if w.silent("task "+t.TaskID, AliveFor) {
+			return "runner " + t.ClaimedBy + " is gone: it has no record, last sign of the task " + t.UpdatedAt
+		}
+	case w.silent("task "+t.TaskID, orphanFor):
+		return "no runner: running without claimed_by, last sign " + t.UpdatedAt
+	}
+	return ""
+}
+
+// running reads the running tasks without their prompts.
+func (w *Sweeper) running(ctx context.Context) ([]Task, error) {
+	in := &dynamodb.QueryInput{
+		TableName: aws.String(QueueTable), IndexName: aws.String(StatusIndex),
+		KeyConditionExpression:    aws.String("#status = :running"),
+		FilterExpression:          aws.String("namespace = :ns"),
+		ProjectionExpression:      aws.String("namespace, task_id, #status, claimed_by, created_at, updated_at, fence, attempt_token, request_id"),
+		ExpressionAttributeNames:  map[string]string{"#status": "status"},
+		ExpressionAttributeValues: item{":ns": str(w.store.ns), ":running": str(string(Running))},
+	}
+	var tasks []Task
+	for {
+		page, err := w.store.query(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range page.Items {
+			tasks = append(tasks, readTask(it))
+		}
+		if in.ExclusiveStartKey = page.LastEvaluatedKey; len(page.LastEvaluatedKey) == 0 {
+			return tasks, nil
+		}
+	}
+}
+
+// end writes ERROR, provided that nothing about the task has moved since it
+// was read. Two sweepers end it once.
+func (w *Sweeper) end(ctx context.Context, t Task, message string) (bool, error) {
+	token, err := w.store.token()
+	if err != nil {
+		return false, err
+	}
+	c := change{
+		op: "Sweep", taskID: t.TaskID,
+		update:    "SET #status = :error, error_message = :message, updated_at = :now, attempt_token = :token",
+		condition: "#status = :running",
+		names:     map[string]string{"#status": "status"},
+		values: item{
+			":error": str(string(Errored)), ":message": str(message), ":now": str(w.store.now()),
+			":token": str(token), ":running": str(string(Running)),
+		},
+	}
+	for name, value := range map[string]string{"claimed_by": t.ClaimedBy, "updated_at": t.UpdatedAt, "attempt_token": t.AttemptToken} {
+		c.unchanged(name, value)
+	}
+	_, ok, err := w.store.apply(ctx, c, func(there Task) bool { return there.AttemptToken == token })
+	return ok, err
+}
+
+// unchanged adds to the condition that an attribute is as it was read; one
+// that was not there, empty or no text must still be so.
+func (c *change) unchanged(name, value string) {
+	if value == "" {
+		c.values[":text"], c.values[":empty"] = str("S"), str("")
+		c.condition += " AND (NOT attribute_type(" + name + ", :text) OR " + name + " = :empty)"
+		return
+	}
+	c.values[":was_"+name] = str(value)
+	c.condition += " AND " + name + " = :was_" + name
+}

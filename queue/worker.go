@@ -1,0 +1,275 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"aiflow/internal/fault"
+)
+
+// Board is what a worker needs of a store; *Store has it.
+type Board interface {
+	Register(ctx context.Context, runnerID, projectRoot string) (Runner, error)
+	Beat(ctx context.Context, r Runner) error
+	StopRunner(ctx context.Context, r Runner) error
+	Check(ctx context.Context, t Task) error
+	Heartbeat(ctx context.Context, t Task) error
+	Complete(ctx context.Context, t Task, output string) error
+	Fail(ctx context.Context, t Task, message string) error
+	Hand(r Runner) (Taker, Watch)
+}
+
+// Taker takes tasks; *Claimer is one.
+type Taker interface {
+	Claim(ctx context.Context) (Task, bool, error)
+	SetPeers(ids []string)
+	Holds(t Task) bool
+}
+
+// Watch looks after the tasks of others; *Sweeper is one.
+type Watch interface {
+	Look(ctx context.Context) (alive []string, err error)
+	Sweep(ctx context.Context, mine func(Task) bool) ([]Swept, error)
+}
+
+// Hand gives a registered runner its claimer and its sweeper.
+func (s *Store) Hand(r Runner) (Taker, Watch) { return s.Claimer(r.RunnerID), s.Sweeper(r) }
+
+// Job is a task in hand.
+type Job struct {
+	Task Task
+	// Guard says that the task is still ours; ask before every write that
+	// others see (a commit, a request file). It is quick while the last sign
+	// of the store is fresh. After an error nothing may be written any more.
+	Guard func(context.Context) error
+}
+
+// Result is what became of a task that was done.
+type Result struct {
+	Output string // kept with the task
+}
+
+// Do does a task. Its context ends when the task is cancelled, when it is not
+// ours any more, or when the worker must stop at once; context.Cause says
+// which. Do returns when nothing of the task runs any more. An error ends the
+// task in ERROR with its text.
+type Do func(ctx context.Context, job Job) (Result, error)
+
+// Event is one line of a worker's life.
+type Event struct {
+	Kind   string // see the Event constants
+	Task   Task
+	Runner string // swept: whose task it was
+	Err    error
+}
+
+// Kinds of events.
+const (
+	EventStarted  = "started"
+	EventClaimed  = "claimed"
+	EventComplete = "complete"
+	EventError    = "error" // the task ended in ERROR
+	EventLost     = "lost"  // the task was cancelled or is not ours any more
+	EventSwept    = "swept"
+	EventTrouble  = "trouble" // the store did not answer; the worker goes on
+	EventStopped  = "stopped"
+)
+
+// ErrStopped is the cause of a task's context when the worker must stop at once.
+var ErrStopped = errors.New("runner stopped")
+
+// Worker takes tasks one at a time and has them done.
+type Worker struct {
+	Board       Board
+	Clock       Clock
+	RunnerID    string
+	ProjectRoot string
+	Poll        time.Duration // 0: one second
+	Once        bool          // end after one task, or when there is none
+	Do          Do
+	Tell        func(Event) // nil: nobody listens
+	Times       Times       // zero fields: the defaults
+
+	runner    Runner
+	taker     Taker
+	watch     Watch
+	nextSweep time.Duration
+	looked    bool
+	inHand    string
+}
+
+// Times are the worker's intervals beside Poll.
+type Times struct {
+	Trust time.Duration // without a sign of the store for this long, the task in hand is given up
+	Renew time.Duration // how often updated_at of the task in hand is renewed
+	Sweep time.Duration // how often the tasks of dead runners are looked for
+	Final time.Duration // how long the last write may take when the worker must stop at once
+	Fresh time.Duration // how old a sign may be for Guard to be quick
+}
+
+func (t Times) withDefaults() Times {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&t.Trust, AliveFor-20*time.Second)
+	def(&t.Renew, 30*time.Second)
+	def(&t.Sweep, 30*time.Second)
+	def(&t.Final, 10*time.Second)
+	def(&t.Fresh, 5*time.Second)
+	return t
+}
+
+// Run works until stop is closed (the task in hand is finished first) or ctx
+// ends (the task in hand ends as ERROR "runner stopped").
+func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) (err error) {
+	if w.Poll == 0 {
+		w.Poll = time.Second
+	}
+	w.Times = w.Times.withDefaults()
+	if w.runner, err = w.Board.Register(ctx, w.RunnerID, w.ProjectRoot); err != nil {
+		return err
+	}
+	w.taker, w.watch = w.Board.Hand(w.runner)
+	w.tell(Event{Kind: EventStarted})
+	defer w.leave(ctx)
+	for !over(ctx, stop) {
+		worked, err := w.poll(ctx)
+		if err != nil {
+			return err
+		}
+		if w.Once {
+			return nil
+		}
+		if !worked {
+			pause(ctx, stop, w.Poll)
+		}
+	}
+	return nil
+}
+
+func over(ctx context.Context, stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return ctx.Err() != nil
+	}
+}
+
+func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-stop:
+	case <-ctx.Done():
+	}
+}
+
+// leave records the end; a runner that was replaced has no record any more.
+func (w *Worker) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Times.Final)
+	defer cancel()
+	if err := w.Board.StopRunner(ctx, w.runner); err != nil && LostReason(err) == "" {
+		w.trouble(err)
+	}
+	w.tell(Event{Kind: EventStopped})
+}
+
+// poll is one round: the heartbeat and one request more, which is either for a
+// task or for the watch over the others. Only an end for good is an error.
+func (w *Worker) poll(ctx context.Context) (worked bool, err error) {
+	if err := w.Board.Beat(ctx, w.runner); err != nil {
+		if LostReason(err) != "" {
+			return false, err
+		}
+		w.trouble(err)
+		return false, nil
+	}
+	if on, err := w.duty(ctx); on && !w.Once {
+		w.trouble(err)
+		return false, nil
+	}
+	t, ok, err := w.claim(ctx)
+	if err != nil || !ok {
+		w.trouble(err)
+		return false, onlyIf(w.Once, err)
+	}
+	w.tell(Event{Kind: EventClaimed, Task: t})
+	return true, w.work(ctx, t)
+}
+
+func onlyIf(wanted bool, err error) error {
+	if wanted {
+		return err
+	}
+	return nil
+}
+
+// claim is not broken off half way: the task could be ours without our knowing.
+func (w *Worker) claim(ctx context.Context) (t Task, ok bool, err error) {
+	err = w.lastly(ctx, func(ctx context.Context) error {
+		t, ok, err = w.taker.Claim(ctx)
+		return err
+	})
+	return t, ok, err
+}
+
+// duty looks after the others when it is time to: first at the runners, at the
+// next call at their tasks. on says that it did something.
+func (w *Worker) duty(ctx context.Context) (on bool, err error) {
+	now := w.Clock.Boot()
+	switch {
+	case w.looked:
+		w.looked = false
+		return true, w.sweep(ctx)
+	case w.nextSweep == 0 || now >= w.nextSweep:
+		w.nextSweep = now + w.Times.Sweep
+		alive, err := w.watch.Look(ctx)
+		if err != nil {
+			return true, err
+		}
+		w.looked = true
+		w.taker.SetPeers(alive)
+		return true, nil
+	}
+	return false, nil
+}
+
+func (w *Worker) sweep(ctx context.Context) error {
+	swept, err := w.watch.Sweep(ctx, w.mine)
+	for _, s := range swept {
+		w.tell(Event{Kind: EventSwept, Task: s.Task, Runner: s.Runner})
+	}
+	return err
+}
+
+// mine keeps the sweep off the task in hand and off a claim of ours whose
+// answer never came, which is taken up instead.
+func (w *Worker) mine(t Task) bool {
+	return t.AttemptToken == w.inHand || w.taker.Holds(t)
+}
+
+func (w *Worker) tell(e Event) {
+	if w.Tell != nil {
+		w.Tell(e)
+	}
+}
+
+func (w *Worker) trouble(err error) {
+	if err != nil {
+		w.tell(Event{Kind: EventTrouble, Err: err})
+	}
+}
+
+// message is what an error says to the readers of the queue.
+func message(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) && f.Facts["detail"] != "" {
+		return string(f.Code) + ": " + f.Facts["detail"]
+	}
+	return err.Error()
+}
