@@ -1,0 +1,86 @@
+package runs
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"aiflow/internal/fault"
+)
+
+func say(code fault.Code, facts fault.Facts) (string, string, []string) {
+	return "title " + string(code), "about " + facts["path"] + facts["cause"], []string{"type " + facts["run_id"]}
+}
+
+func TestErrorObjectFollowsTheCode(t *testing.T) {
+	for _, code := range fault.Codes() {
+		e, info := NewError(fault.New(code, "path", "p"), say), code.Info()
+		if e.ReasonCode != code || e.Category != info.Category || e.Severity != info.Severity || e.Retryable != info.Retryable ||
+			e.Title != "title "+string(code) || e.Message != "about p" || e.Summary != e.Title || e.RelatedPaths[0] != "p" {
+			t.Errorf("%s: %+v", code, e)
+		}
+	}
+}
+
+func TestErrorsOfOtherKinds(t *testing.T) {
+	e := NewError(errors.New("boom"), say)
+	if e.ReasonCode != fault.InternalError || e.Message != "about boom" {
+		t.Errorf("%+v", e)
+	}
+	e = ErrorFor("OLD_NAME", nil, say)
+	if e.ReasonCode != fault.UnknownError || e.Meta["original_reason_code"] != "OLD_NAME" {
+		t.Errorf("%+v", e)
+	}
+	if e = NewError(fault.New(fault.DiskFull), nil); e.Title != "DISK_FULL" || e.Actions == nil {
+		t.Errorf("without words: %+v", e)
+	}
+	s := NewStage(reqID, runID, "", t0)
+	if e = s.ErrorOf(fault.New(fault.DiskFull, "path", "p"), say); e.Actions[0] != "type "+runID || e.Meta["run_id"] != "" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// errors.json and stage.error say the same, for every code.
+func TestErrorsAgreeWithTheStage(t *testing.T) {
+	for _, code := range fault.Codes() {
+		s := stageAt(t, 2)
+		must(t, s.Fail(at(30), ErrorFor(code, fault.Facts{"path": "p"}, say)))
+		e := NewErrors(s, Implementing, Evidence{})
+		status := map[State]string{NeedsInput: "needs_input", Failed: "failed"}[s.State]
+		if !e.Agrees(s) || e.Status != status || e.SuggestedNext.UIAction == "" || e.SuggestedNext.Hint == "" || e.Evidence.LogPaths == nil {
+			t.Errorf("%s: %+v", code, e)
+		}
+		e.Actions = nil
+		if e.Agrees(s) {
+			t.Errorf("%s: agrees without its actions", code)
+		}
+	}
+	s := stopped(t, fault.UnitTestFailed)
+	if (&Errors{}).Agrees(s) || NewErrors(stageAt(t, 1), Testing, Evidence{}) != nil {
+		t.Error("an empty errors.json agrees, or a run without error gets one")
+	}
+}
+
+func TestSuggestedNext(t *testing.T) {
+	for code, want := range map[fault.Code]SuggestedNext{
+		fault.WorktreeDirty:      {UIAction: "open_doctor", RequiresUserChange: true, Mode: ModeResume},
+		fault.CLIAuthRequired:    {UIAction: "open_doctor", RequiresUserChange: true, Mode: ModeResume},
+		fault.NeedsClarification: {UIAction: "open_request", RequiresUserChange: true, Mode: ModeResume},
+		fault.UnitTestFailed:     {UIAction: "open_logs", Mode: ModeRetryStep},
+		fault.StepTooLarge:       {UIAction: "resume", RequiresUserChange: true, Mode: ModeReplan},
+		fault.InternalError:      {UIAction: "rerun", RequiresUserChange: true},
+	} {
+		got := NewErrors(stopped(t, code), Implementing, Evidence{}).SuggestedNext
+		if got != want {
+			t.Errorf("%s: %+v", code, got)
+		}
+	}
+}
+
+func TestStderrSnippetIsShort(t *testing.T) {
+	long := strings.Repeat("あ", 600) + "end"
+	e := NewErrors(stopped(t, fault.UnitTestFailed), Testing, Evidence{StderrSnippet: &long})
+	if got := []rune(*e.Evidence.StderrSnippet); len(got) != 500 || !strings.HasSuffix(string(got), "end") {
+		t.Errorf("%d runes", len(got))
+	}
+}
