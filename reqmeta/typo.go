@@ -11,7 +11,7 @@ var knownKeys = [...]string{
 func typo(key string) string {
 	plain := squeeze(key)
 	for _, known := range knownKeys {
-		k := squeeze(known)
+		k := strings.ReplaceAll(known, "_", "")
 		if plain == k || len(plain) >= 5 && strings.HasPrefix(k, plain) {
 			return known
 		}
@@ -26,8 +26,18 @@ func typo(key string) string {
 	return ""
 }
 
+// squeeze drops case and the signs between words.
 func squeeze(key string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(key))
+	b := make([]byte, 0, len(key))
+	for i := 0; i < len(key); i++ {
+		switch c := key[i]; {
+		case c >= 'A' && c <= 'Z':
+			b = append(b, c+'a'-'A')
+		case c != '_' && c != '-' && c != ' ':
+			b = append(b, c)
+		}
+	}
+	return string(b)
 }
 
 // distance counts insertions, deletions, replacements and swaps of neighbours
