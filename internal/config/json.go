@@ -11,9 +11,8 @@ import (
 
 // node is a JSON value that knows where it stands.
 type node struct {
-	at      int // offset of its first byte
-	value   any // string, json.Number, bool, nil, []node or []member
-	keyPath string
+	at    int // offset of its first byte
+	value any // string, json.Number, bool, nil, []node or []member
 }
 
 type member struct {

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"aiflow/reqmeta/reqgen"
+)
+
+// start times the binaries doing next to nothing.
+func (b *bench) start([]int) error {
+	jobs := []job{{name: "hello", argv: []string{filepath.Join(b.work, "hello")}, against: -1}}
+	entries, err := os.ReadDir(filepath.Join(b.repo, "bin"))
+	if err != nil {
+		return fmt.Errorf("%w (make build)", err)
+	}
+	for _, e := range entries {
+		if fi, err := e.Info(); err == nil && fi.Mode()&0o111 != 0 && !fi.IsDir() {
+			jobs = append(jobs, job{name: e.Name() + " --version", argv: []string{b.bin(e.Name()), "--version"}})
+		}
+	}
+	jobs = append(jobs, job{name: "git --version", argv: []string{"git", "--version"}})
+	return b.show("Start", jobs)
+}
+
+// project makes a folder with n generated requests, once.
+func (b *bench) project(n int) (string, error) {
+	dir := filepath.Join(b.work, fmt.Sprintf("project-%d", n))
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	return dir, reqgen.Write(filepath.Join(dir, "requests"), b.seed, n)
+}
+
+// next times aiflow-next against the floor.
+func (b *bench) next(ns []int) error {
+	next := b.bin("aiflow-next")
+	if next == "" {
+		b.table.head("aiflow-next is not built")
+		return nil
+	}
+	for _, n := range ns {
+		dir, err := b.project(n)
+		if err != nil {
+			return err
+		}
+		jobs := []job{
+			{name: "hello", argv: []string{filepath.Join(b.work, "hello")}, against: -1},
+			{name: "floor: list and stat the folder", argv: []string{filepath.Join(b.work, "floor"), filepath.Join(dir, "requests")}, against: -1},
+			{name: "aiflow-next", argv: []string{next}, dir: dir, against: 1, promise: "2x of the floor"},
+			{name: "aiflow-next --json --all", argv: []string{next, "--json", "--all"}, dir: dir, against: 1},
+		}
+		if n <= 100 {
+			jobs[2].against, jobs[2].promise = 0, "2x of hello"
+		}
+		if err := b.show(fmt.Sprintf("Next of %d requests", n), jobs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
