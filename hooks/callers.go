@@ -26,7 +26,7 @@ func calls(data []byte, hook string) bool {
 // our hook, or "".
 func (f Folder) caller(hook string) string {
 	if f.Husky {
-		return f.callerIn(hook, filepath.Join(f.Top, ".husky", hook))
+		return f.callerIn(hook, filepath.Join(filepath.Dir(f.Dir), hook))
 	}
 	file := f.Hooks[hook]
 	if b, err := parse(file.Data); file.Exists && b == nil && err == nil {

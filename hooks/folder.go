@@ -118,7 +118,9 @@ func readCallers(r Repo) map[string]File {
 		addCaller(files, filepath.Join(r.Top, name))
 	}
 	for _, hook := range Names() {
-		addCaller(files, filepath.Join(r.Top, ".husky", hook))
+		if r.Husky {
+			addCaller(files, filepath.Join(filepath.Dir(r.Dir), hook))
+		}
 	}
 	return files
 }

@@ -69,6 +69,11 @@ func TestStates(t *testing.T) {
 			b.put(filepath.Join(b.repo, ".husky/_/pre-commit"), "#!/bin/sh\n", 0o755)
 			b.put(filepath.Join(b.repo, ".husky/pre-commit"), "npm test\naiflow-hook pre-commit \"$@\"\n", 0o644)
 		}, "installed called"},
+		{"husky below the top", func(b *bench) {
+			b.git("config", "core.hooksPath", "web/.husky/_")
+			b.put(filepath.Join(b.repo, "web/.husky/_/pre-commit"), "#!/bin/sh\n", 0o755)
+			b.put(filepath.Join(b.repo, "web/.husky/pre-commit"), "aiflow-hook pre-commit\n", 0o644)
+		}, "installed called"},
 		{"husky, commented out", func(b *bench) {
 			b.git("config", "core.hooksPath", ".husky/_")
 			b.put(filepath.Join(b.repo, ".husky/_/pre-commit"), "#!/bin/sh\n", 0o755)

@@ -133,7 +133,7 @@ func (f Folder) closed(o Options) (string, fault.Facts) {
 	case f.Dir == "":
 		return ReasonOff, f.settingFacts()
 	case f.Husky:
-		return ReasonHusky, fault.Facts{"path": filepath.Join(f.Top, ".husky")}
+		return ReasonHusky, fault.Facts{"path": filepath.Dir(f.Dir)}
 	case f.NotDir:
 		return ReasonNotFolder, fault.Facts{"dir": f.Dir}
 	case f.Shared && !o.Global:

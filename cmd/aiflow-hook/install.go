@@ -121,17 +121,27 @@ func reason(s *door.Shell, name string, facts fault.Facts) string {
 	return s.Catalog().Text("hook.reason_"+name, facts)
 }
 
+// show prints a line for each hook. A remark that holds for several in a row
+// is printed behind the last of them.
 func show(s *door.Shell, actions []hooks.Action, dryRun bool) {
-	for _, a := range actions {
+	for i, a := range actions {
 		s.Printf("%s  %s  %s\n", term.Pad(a.Hook, 13), s.Text("hook.did_"+string(a.Kind)), term.Escape(a.Path))
-		if a.Kind == hooks.Chain {
-			s.Printf("  %s\n", s.Catalog().Text("hook.chained_"+a.Facts["cause"], a.Facts))
-		}
-		if text := reason(s, a.Reason, a.Facts); text != "" && a.Reason != hooks.ReasonCurrent && a.Reason != hooks.ReasonNothing {
+		text := remark(s, a)
+		if text != "" && (i+1 == len(actions) || remark(s, actions[i+1]) != text) {
 			s.Printf("  %s\n", text)
 		}
 	}
 	if dryRun {
 		s.Printf("%s\n", s.Text("hook.dry_run"))
 	}
+}
+
+func remark(s *door.Shell, a hooks.Action) string {
+	switch {
+	case a.Kind == hooks.Chain:
+		return s.Catalog().Text("hook.chained_"+a.Facts["cause"], a.Facts)
+	case a.Reason == hooks.ReasonCurrent, a.Reason == hooks.ReasonNothing:
+		return ""
+	}
+	return reason(s, a.Reason, a.Facts)
 }
