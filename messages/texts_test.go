@@ -134,6 +134,34 @@ func TestEveryKeyUsedInTheSourcesExists(t *testing.T) {
 	}
 }
 
+// Literals that begin with "report." are keys wherever they stand, and all of
+// that area is used by name.
+func TestReportKeysAreUsedAndExist(t *testing.T) {
+	texts := load(t, "en", "report")
+	used := map[string]bool{}
+	eachSource(t, func(_ *token.FileSet, f *ast.File) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				key, _ := strconv.Unquote(lit.Value)
+				if name, ok := strings.CutPrefix(key, "report."); ok && keyRE.MatchString(key) && name != "md" {
+					used[name] = true
+				}
+			}
+			return true
+		})
+	})
+	for name := range used {
+		if _, ok := texts[name]; !ok {
+			t.Errorf("report.%s is used, but there is no such text", name)
+		}
+	}
+	for name := range texts {
+		if !used[name] {
+			t.Errorf("report.%s is not used", name)
+		}
+	}
+}
+
 var keyRE = regexp.MustCompile(`^[a-z]+(\.[a-z0-9_]+)+$`)
 
 // usedKeys finds the literals that are the first argument of a call of Text or
@@ -141,6 +169,19 @@ var keyRE = regexp.MustCompile(`^[a-z]+(\.[a-z0-9_]+)+$`)
 func usedKeys(t *testing.T) map[string]string {
 	t.Helper()
 	used := map[string]string{}
+	eachSource(t, func(fset *token.FileSet, f *ast.File) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if key, at := keyOf(n); key != "" {
+				used[key] = fset.Position(at).String()
+			}
+			return true
+		})
+	})
+	return used
+}
+
+func eachSource(t *testing.T, visit func(*token.FileSet, *ast.File)) {
+	t.Helper()
 	fset := token.NewFileSet()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != ".." {
@@ -149,22 +190,14 @@ func usedKeys(t *testing.T) map[string]string {
 		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		f, err := parser.ParseFile(fset, path, nil, 0)
-		if err != nil {
-			return nil // somebody is in the middle of a line; the compiler will tell
+		if f, err := parser.ParseFile(fset, path, nil, 0); err == nil {
+			visit(fset, f) // what does not parse, the compiler will tell
 		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			if key, at := keyOf(n); key != "" {
-				used[key] = fset.Position(at).String()
-			}
-			return true
-		})
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return used
 }
 
 func skipDir(err error, d fs.DirEntry) error {

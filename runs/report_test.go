@@ -216,6 +216,9 @@ func FuzzReportKeeps(f *testing.F) {
 			n = 0
 		}
 		mine := strings.Replace(full, closeMark(n)+"\n", closeMark(n)+"\n"+text+"\n", 1)
+		if mine == full {
+			t.Skip("no such part yet")
+		}
 		now := Report(s, p, ReportFacts{}, mine, words)
 		for line := range strings.Lines(text) {
 			if _, _, isMark := mark1(line); !isMark && !strings.Contains(now, strings.TrimSpace(line)) {
