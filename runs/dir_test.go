@@ -114,7 +114,7 @@ func TestSyncs(t *testing.T) {
 }
 
 func TestTornRecordAtEveryLength(t *testing.T) {
-	d, s := newDir(t), stageAt(t, 2)
+	d, s := newDir(t), NewStage(reqID, runID, "A title", t0)
 	must(t, d.SaveStage(s))
 	must(t, d.SaveStage(s))
 	whole := readFile(t, stagePath(d))
@@ -138,7 +138,7 @@ func TestTornRecordAtEveryLength(t *testing.T) {
 
 func TestTornRecordWithoutAnotherIsAFault(t *testing.T) {
 	d := newDir(t)
-	must(t, d.SaveStage(stageAt(t, 2)))
+	must(t, d.SaveStage(NewStage(reqID, runID, "A title", t0)))
 	whole := readFile(t, stagePath(d))
 	for n := len(whole) - 2; n >= 0; n-- {
 		must(t, os.Truncate(stagePath(d), int64(n)))
