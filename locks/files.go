@@ -77,22 +77,16 @@ func openFlaw(err error) (flaw, error) {
 	return "", err
 }
 
+// readAll reads a plain file of a size that is known: one that was longer by
+// now was not replaced whole, and is cut.
 func readAll(fd, size int) ([]byte, error) {
-	data := make([]byte, 0, size+1)
-	for len(data) < maxRecord {
-		if len(data) == cap(data) {
-			data = append(data, 0)[:len(data)]
+	data := make([]byte, size)
+	for {
+		n, err := unix.Read(fd, data)
+		if err != unix.EINTR {
+			return data[:max(n, 0)], err
 		}
-		n, err := unix.Read(fd, data[len(data):cap(data)])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || n == 0 {
-			return data, err
-		}
-		data = data[:len(data)+n]
 	}
-	return data, nil
 }
 
 func (d *osFiles) list() ([]string, error) {

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"aiflow/internal/atomicfile"
@@ -122,6 +125,24 @@ func (m *Manager) List() ([]Entry, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.LockUnreadable, "path", m.dir)
 	}
+	return m.listAll(names), nil
+}
+
+// listAll reads many files at once, each worker a run of neighbours.
+func (m *Manager) listAll(names []string) []Entry {
+	const enough = 64
+	parts := make([][]Entry, max(1, min(runtime.GOMAXPROCS(0), len(names)/enough)))
+	var wg sync.WaitGroup
+	for i := range parts {
+		wg.Go(func() {
+			parts[i] = m.listSome(names[i*len(names)/len(parts) : (i+1)*len(names)/len(parts)])
+		})
+	}
+	wg.Wait()
+	return slices.Concat(parts...)
+}
+
+func (m *Manager) listSome(names []string) []Entry {
 	alive := remembering(m.alive)
 	entries := make([]Entry, 0, len(names))
 	for _, name := range names {
@@ -133,7 +154,7 @@ func (m *Manager) List() ([]Entry, error) {
 			entries = append(entries, e)
 		}
 	}
-	return entries, nil
+	return entries
 }
 
 func (m *Manager) listed(k Key, alive func(int, uint64) proc.Liveness) (Entry, bool) {
