@@ -167,8 +167,8 @@ func judge(ctx context.Context, g Git, cmd *exec.Cmd, c Call, err error, stderr 
 }
 
 func notStarted(g Git, bin string, err error) error {
-	if _, e := os.Stat(g.Dir); g.Dir != "" && e != nil {
-		return e
+	if info, e := os.Stat(g.Dir); g.Dir != "" && (e != nil || !info.IsDir()) {
+		return &os.PathError{Op: "start git in", Path: g.Dir, Err: err}
 	}
 	return fault.Wrap(err, fault.GitNotAvailable, "path", bin)
 }
