@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,41 +21,53 @@ type realClock struct{}
 func (realClock) Now() time.Time      { return time.Now() }
 func (realClock) Boot() time.Duration { return proc.BootClock() }
 
-var holdStdin io.Closer // kept, or the collector would close it
-
 // startDynalite serves one DynamoDB for all tests of this process. It ends with
 // its standard input, which nobody but this process holds.
 var startDynalite = sync.OnceValues(func() (string, error) {
+	url, stop, err := dynalite()
+	keepServer = stop
+	return url, err
+})
+
+var keepServer func() // referenced, or the collector would close its input
+
+// dynalite starts a server and waits until it answers.
+func dynalite() (url string, stop func(), err error) {
 	serve, err := filepath.Abs("../testdata/dynalite/serve.js")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	dir := os.Getenv("AIFLOW_DYNALITE_DIR")
 	if dir == "" {
 		dir = filepath.Dir(serve)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "dynalite")); err != nil {
-		return "", errors.New("dynalite is not installed: npm ci --ignore-scripts in testdata/dynalite")
+		return "", nil, errors.New("dynalite is not installed: npm ci --ignore-scripts in testdata/dynalite")
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	cmd := exec.Command(node, serve, "0")
 	cmd.Stderr = os.Stderr
-	if holdStdin, err = cmd.StdinPipe(); err != nil {
-		return "", err
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", err
+		return "", nil, err
+	}
+	stop = func() {
+		_ = in.Close()
+		_ = cmd.Wait()
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	return strings.TrimSpace(line), err
-})
+	return strings.TrimSpace(line), stop, err
+}
 
 func endpoint(t testing.TB) string {
 	t.Helper()
