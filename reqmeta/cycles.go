@@ -103,7 +103,7 @@ func (j *judge) close(i int) {
 	for _, m := range members {
 		j.state[m].open = false
 	}
-	if len(members) > 1 || slices.Contains(j.unfinished(i), i) {
+	if r := j.f.Requests[i]; len(members) > 1 || j.isSound(i) && slices.Contains(r.Meta.DependsOn, r.ID) {
 		j.addRing(members)
 		return
 	}

@@ -55,7 +55,10 @@ func Graph(f *Folder, facts Facts) Network {
 
 // byID gives the first file of every id, in byte order of the ids.
 func (j *judge) byID() []int {
-	all := j.sorted()
+	all := make([]int, len(j.f.Requests))
+	for i := range all {
+		all[i] = i
+	}
 	slices.SortFunc(all, func(a, b int) int {
 		x, y := j.f.Requests[a], j.f.Requests[b]
 		return cmp.Or(cmp.Compare(x.ID, y.ID), cmp.Compare(x.Path, y.Path))

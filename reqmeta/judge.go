@@ -1,7 +1,6 @@
 package reqmeta
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -27,16 +26,6 @@ type judge struct {
 func newJudge(f *Folder, facts Facts) *judge {
 	n := len(f.Requests)
 	return &judge{f: f, facts: facts, state: make([]state, n), ringOf: make([]*ring, n), latestOf: map[string]*LatestRun{}}
-}
-
-// sorted gives all indexes in the order of the queue.
-func (j *judge) sorted() []int {
-	all := make([]int, len(j.f.Requests))
-	for i := range all {
-		all[i] = i
-	}
-	slices.SortFunc(all, func(a, b int) int { return order(j.f.Requests[a], j.f.Requests[b]) })
-	return all
 }
 
 func (j *judge) isUnique(i int) bool {

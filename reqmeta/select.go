@@ -3,6 +3,8 @@ package reqmeta
 import (
 	"cmp"
 	"slices"
+	"strings"
+	"time"
 )
 
 // Select decides what is next and why the others are not. It is a pure
@@ -11,25 +13,23 @@ import (
 func Select(f *Folder, facts Facts) Result {
 	j := newJudge(f, facts)
 	res := Result{Excluded: []Exclusion{}, Warnings: []Problem{}, Queue: queueState(facts.Queue)}
-	for _, i := range j.sorted() {
-		r := f.Requests[i]
-		res.Warnings = appendWarnings(res.Warnings, r)
-		if j.isReady(i) {
+	for _, k := range j.order(func(r *Request) bool { return !isOver(r) }) {
+		if j.isReady(k.i) {
 			res.Stats.Ready++
 		}
-		e, ok := j.judge(i)
-		switch {
-		case ok:
-			res.Runnable = append(res.Runnable, choice(r))
-		case !isOver(e):
+		if e, ok := j.judge(k.i); ok {
+			res.Runnable = append(res.Runnable, choice(f.Requests[k.i]))
+		} else {
 			res.Excluded = append(res.Excluded, e)
 		}
 	}
 	for i, r := range f.Requests {
+		res.Warnings = appendWarnings(res.Warnings, r)
 		if len(r.Meta.DependsOn) > 0 && !j.isDone(i) {
 			j.walk(i)
 		}
 	}
+	slices.SortStableFunc(res.Warnings, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
 	res.Warnings = append(res.Warnings, j.rings()...)
 	res.Stats.Total, res.Stats.Runnable = len(f.Requests), len(res.Runnable)
 	if len(res.Runnable) > 0 {
@@ -49,9 +49,10 @@ func appendWarnings(list []Problem, r *Request) []Problem {
 	return list
 }
 
-// isOver reports whether e stands for a request that is done or archived; those
-// are not listed.
-func isOver(e Exclusion) bool { return e.Kind == "not_ready_done" || e.Kind == "not_ready_archived" }
+// isOver reports whether r is soundly done or archived; those are not listed.
+func isOver(r *Request) bool {
+	return (r.Meta.Status == Done || r.Meta.Status == Archived) && r.Valid()
+}
 
 func choice(r *Request) Choice {
 	return Choice{RequestID: r.ID, Priority: r.Meta.Priority, Status: r.Meta.Status, Title: r.Title(), Path: r.Path, Request: r}
@@ -83,8 +84,8 @@ func judgeOne(f *Folder, facts Facts, id string, named bool) (Exclusion, bool) {
 func Plan(f *Folder, facts Facts, n int) []Choice {
 	j := newJudge(f, facts)
 	p := planner{j: j, waiting: map[int]int{}, dependents: map[int][]int{}}
-	for rank, i := range j.sorted() {
-		p.add(rank, i)
+	for rank, k := range j.order(func(r *Request) bool { return r.Meta.Status == Ready }) {
+		p.add(rank, k.i)
 	}
 	plan := []Choice{}
 	for len(p.heap) > 0 && (n <= 0 || len(plan) < n) {
@@ -193,33 +194,51 @@ func distinctOf(ids []string) []string {
 	return list
 }
 
-// order is the order of the queue: P0 to P3 (bad or missing last), updated
+// key is what the queue is ordered by: P0 to P3 (bad or missing last), updated
 // longest ago, created longest ago (missing dates last), id, path.
-func order(a, b *Request) int {
-	return cmp.Or(
-		cmp.Compare(rank(a), rank(b)),
-		compareDates(a.Meta.UpdatedAt, b.Meta.UpdatedAt),
-		compareDates(a.Meta.CreatedAt, b.Meta.CreatedAt),
-		cmp.Compare(a.ID, b.ID),
-		cmp.Compare(a.Path, b.Path),
-	)
+type key struct {
+	rank             int
+	updated, created time.Time // far in the future when missing
+	i                int
 }
 
-func rank(r *Request) int {
-	if i := slices.Index(Priorities[:], r.Meta.Priority); i >= 0 {
-		return i
+// order gives the requests that pass, in the order of the queue.
+func (j *judge) order(pass func(*Request) bool) []key {
+	keys := make([]key, 0, len(j.f.Requests))
+	for i, r := range j.f.Requests {
+		if pass(r) {
+			keys = append(keys, key{rank(r.Meta.Priority), dateKey(r.Meta.UpdatedAt), dateKey(r.Meta.CreatedAt), i})
+		}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		if a.rank != b.rank {
+			return a.rank - b.rank
+		}
+		if c := a.updated.Compare(b.updated); c != 0 {
+			return c
+		}
+		if c := a.created.Compare(b.created); c != 0 {
+			return c
+		}
+		x, y := j.f.Requests[a.i], j.f.Requests[b.i]
+		return cmp.Or(strings.Compare(x.ID, y.ID), strings.Compare(x.Path, y.Path))
+	})
+	return keys
+}
+
+func rank(priority string) int {
+	if len(priority) == 2 && priority[0] == 'P' && priority[1] >= '0' && priority[1] <= '3' {
+		return int(priority[1] - '0')
 	}
 	return len(Priorities)
 }
 
-func compareDates(a, b Date) int {
-	switch {
-	case a.IsZero() && b.IsZero():
-		return 0
-	case a.IsZero():
-		return 1
-	case b.IsZero():
-		return -1
+// never is later than any date that can be written.
+var never = time.Date(1<<20, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func dateKey(d Date) time.Time {
+	if d.IsZero() {
+		return never
 	}
-	return a.Time.Compare(b.Time)
+	return d.Time
 }
