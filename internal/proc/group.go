@@ -20,7 +20,7 @@ type Command struct {
 	Stdout io.Writer // may be called from a goroutine of its own
 	Stderr io.Writer
 
-	Timeout time.Duration        // 0: none
+	Timeout time.Duration   // 0: none
 	Grace   time.Duration   // between TERM and KILL
 	Hurry   <-chan struct{} // closed: no more grace
 	// Mark is an environment entry (NAME=value) that is in Env and in no other

@@ -47,8 +47,17 @@ func (m member) signal(sig syscall.Signal) {
 }
 
 // members lists the living processes of g but the leader: those in the group
-// and those below us that carry its mark or a session of their own.
+// and those below us that carry its mark or a session of their own. A process
+// whose parent dies while we look moves to where we have looked already, so
+// only two empty looks in a row mean that nobody is there.
 func (g *group) members() []member {
+	if found := g.look(); len(found) > 0 {
+		return found
+	}
+	return g.look()
+}
+
+func (g *group) look() []member {
 	var found []member
 	g.eachDescendant(func(pid int, st procStat) {
 		if st.state != 'Z' && st.state != 'X' {
