@@ -30,9 +30,14 @@ func TestInNode(t *testing.T) {
 		}
 		args = append(args, path)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Minute)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, node, args...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, node, args...)
+	cmd.Env = os.Environ()
+	if testing.Short() {
+		cmd.Env = append(cmd.Env, "SCHEDULES=500")
+	}
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("node --test: %v\n%s", err, out)
 	}

@@ -65,7 +65,7 @@ function judge(text, s) {
   return s.now >= r.expiresAt && !isFresh(s.ageMs, ttl) ? "stale" : "held";
 }
 function isFresh(ageMs, ttl) {
-  return ageMs !== void 0 && ageMs >= 0 && ageMs < ttl - 1e3;
+  return ageMs !== void 0 && ageMs >= 0 && ageMs < ttl;
 }
 
 // src/lib/locks/claim.ts
@@ -285,10 +285,12 @@ var idle = {
   acquiredAt: 0,
   expiresAt: 0,
   force: false,
-  hidden: false
+  hidden: false,
+  reason: ""
 };
 var dropWebLock = { do: "drop-web-lock" };
-var tidyRecord = { do: "tidy-record" };
+var tidyRecord = { do: "tidy-record", ms: 0 };
+var tidyLater = { do: "tidy-record", ms: WRITE_MARGIN };
 function writable(s, at) {
   return isHeld(s) && at < s.expiresAt - WRITE_MARGIN;
 }
@@ -410,7 +412,7 @@ function tryAgain(s, code) {
 var backoff = (s, tries) => s.backoff[Math.min(tries, s.backoff.length) - 1] ?? 0;
 function readonly(s, reason, retry) {
   return {
-    state: { ...s, name: "readonly" },
+    state: { ...s, name: "readonly", reason },
     emitted: [{ type: "lock:readonly-entered", info: { reason }, retry, leaseId: s.leaseId }],
     commands: [{ do: "fail", code: reason, retryable: false }]
   };
@@ -457,15 +459,20 @@ function renewFailed(s, at) {
 }
 function lose(s, reason) {
   const end = readonly(s, reason, s.missed);
-  return { ...end, commands: [dropWebLock, tidyRecord, ...end.commands] };
+  return { ...end, commands: [dropWebLock, tidyLater, ...end.commands] };
 }
 function release(s, force) {
   if (isReleasing(s)) return stay({ ...s, force: s.force || force });
-  if (s.name === "readonly" && (!force || s.acquiredAt === 0)) return stay({ ...idle, leaseId: s.leaseId }, tidyRecord, { do: "succeed" });
+  if (s.name === "readonly" && !isWorthRemoving(s, force)) {
+    return stay({ ...idle, leaseId: s.leaseId }, { do: "succeed" });
+  }
   if (!isHeld(s) && s.name !== "readonly") return stay(s, { do: "succeed" });
   const asked = { type: "lock:release-requested", lease: leaseOf(s) };
   const next = remove({ ...s, tries: 0, force });
   return { ...next, emitted: [asked, ...next.emitted] };
+}
+function isWorthRemoving(s, force) {
+  return s.acquiredAt > 0 && (force || s.reason === "release-failed");
 }
 function remove(s) {
   const state = { ...s, name: "releasing" };
@@ -686,7 +693,7 @@ var Session = class {
       case "remove-record":
         return void this.removeRecord();
       case "tidy-record":
-        return void this.tidyRecord();
+        return c.ms > 0 ? void this.world.setTimeout(() => void this.tidyRecord(), c.ms) : void this.tidyRecord();
       case "drop-web-lock":
         this.webLock?.drop();
         return;
@@ -847,9 +854,13 @@ var Deadline = class {
     this.world = world;
     const abort2 = new AbortController();
     this.signal = abort2.signal;
-    const late = new DOMException("the project lock store did not answer in time", "TimeoutError");
-    this.over = new Promise((_, reject) => abort2.signal.addEventListener("abort", () => reject(late)));
-    this.timer = world.setTimeout(() => abort2.abort(late), ms);
+    let end = nothing;
+    this.over = new Promise((_, reject) => end = reject);
+    this.timer = world.setTimeout(() => {
+      const late = new DOMException("the project lock store did not answer in time", "TimeoutError");
+      abort2.abort(late);
+      end(late);
+    }, ms);
   }
   world;
   signal;
@@ -1013,7 +1024,7 @@ function age(h) {
   const own = h.get("X-Lock-Age-Ms");
   if (own !== null) return Number(own);
   const ms = Date.parse(h.get("Date") ?? "") - Date.parse(h.get("Last-Modified") ?? "");
-  return Number.isNaN(ms) ? void 0 : ms;
+  return Number.isNaN(ms) ? void 0 : Math.max(0, ms - 1e3);
 }
 
 // src/lib/locks/telemetry.ts

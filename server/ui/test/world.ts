@@ -10,6 +10,8 @@ interface Task {
   seq: number;
   run: () => void;
   off: boolean;
+  /** It starts nothing that a promise would have to settle. */
+  plain: boolean;
 }
 
 /** Waits until every promise that can settle without time passing has settled. */
@@ -20,8 +22,8 @@ export class Clock {
   private seq = 0;
   private tasks: Task[] = [];
 
-  at(ms: number, run: () => void): Task {
-    const task = { at: this.now + Math.max(0, ms), seq: this.seq++, run, off: false };
+  at(ms: number, run: () => void, plain = false): Task {
+    const task = { at: this.now + Math.max(0, ms), seq: this.seq++, run, off: false, plain };
     this.tasks.push(task);
     return task;
   }
@@ -37,17 +39,20 @@ export class Clock {
     for (let next = this.next(end); next; next = this.next(end)) {
       this.now = next.at;
       next.run();
-      await settle();
+      if (!next.plain) await settle();
     }
     this.now = end;
   }
 
   private next(end: number): Task | undefined {
     let best: Task | undefined;
-    this.tasks = this.tasks.filter((t) => !t.off);
+    let kept = 0;
     for (const t of this.tasks) {
+      if (t.off) continue;
+      this.tasks[kept++] = t;
       if (t.at <= end && (!best || t.at < best.at || (t.at === best.at && t.seq < best.seq))) best = t;
     }
+    this.tasks.length = kept;
     if (best) best.off = true;
     return best;
   }
@@ -123,6 +128,7 @@ export class Locks {
   }
 
   crash(tab: Tab): void {
+    tab.crashed = true;
     if (this.held?.tab === tab) this.held = undefined;
   }
 

@@ -59,5 +59,5 @@ function age(h: Headers): number | undefined {
   const own = h.get('X-Lock-Age-Ms');
   if (own !== null) return Number(own);
   const ms = Date.parse(h.get('Date') ?? '') - Date.parse(h.get('Last-Modified') ?? '');
-  return Number.isNaN(ms) ? undefined : ms;
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms - 1_000);
 }

@@ -50,6 +50,8 @@ export interface State {
   readonly force: boolean;
   /** A lease was given up because the page was hidden. */
   readonly hidden: boolean;
+  /** Why read-only was entered. */
+  readonly reason: ProjectLockErrorCode | '';
 }
 
 export const idle: State = {
@@ -66,6 +68,7 @@ export const idle: State = {
   expiresAt: 0,
   force: false,
   hidden: false,
+  reason: '',
 };
 
 type RefusalCode = 'fallback-conflict' | 'acquire-timeout';
@@ -97,7 +100,7 @@ export type Command =
   | { do: 'publish-record' }
   | { do: 'renew-record' }
   | { do: 'remove-record' }
-  | { do: 'tidy-record' } // remove our record if it is there; the outcome does not matter
+  | { do: 'tidy-record'; ms: number } // remove our record if it is there, after a while; the outcome does not matter
   | { do: 'drop-web-lock' }
   | { do: 'wait'; ms: number }
   | { do: 'heartbeat'; ms: number }
@@ -112,7 +115,9 @@ export interface Step {
 }
 
 const dropWebLock: Command = { do: 'drop-web-lock' };
-const tidyRecord: Command = { do: 'tidy-record' };
+const tidyRecord: Command = { do: 'tidy-record', ms: 0 };
+/** A write that was begun in good faith ends before others are let in. */
+const tidyLater: Command = { do: 'tidy-record', ms: WRITE_MARGIN };
 
 /** One may write: the lease is held and will be for longer than a write takes. */
 export function writable(s: State, at: number): boolean {
@@ -257,7 +262,7 @@ const backoff = (s: State, tries: number): number => s.backoff[Math.min(tries, s
 
 function readonly(s: State, reason: ProjectLockErrorCode, retry: number): Step {
   return {
-    state: { ...s, name: 'readonly' },
+    state: { ...s, name: 'readonly', reason },
     emitted: [{ type: 'lock:readonly-entered', info: { reason }, retry, leaseId: s.leaseId }],
     commands: [{ do: 'fail', code: reason, retryable: false }],
   };
@@ -312,18 +317,25 @@ function renewFailed(s: State, at: number): Step {
 
 function lose(s: State, reason: 'lease-stale' | 'renew-failed'): Step {
   const end = readonly(s, reason, s.missed);
-  return { ...end, commands: [dropWebLock, tidyRecord, ...end.commands] };
+  return { ...end, commands: [dropWebLock, tidyLater, ...end.commands] };
 }
 
 // Release
 
 function release(s: State, force: boolean): Step {
   if (isReleasing(s)) return stay({ ...s, force: s.force || force });
-  if (s.name === 'readonly' && (!force || s.acquiredAt === 0)) return stay({ ...idle, leaseId: s.leaseId }, tidyRecord, { do: 'succeed' });
+  if (s.name === 'readonly' && !isWorthRemoving(s, force)) {
+    return stay({ ...idle, leaseId: s.leaseId }, { do: 'succeed' });
+  }
   if (!isHeld(s) && s.name !== 'readonly') return stay(s, { do: 'succeed' });
   const asked: ProjectLockEvent = { type: 'lock:release-requested', lease: leaseOf(s) };
   const next = remove({ ...s, tries: 0, force });
   return { ...next, emitted: [asked, ...next.emitted] };
+}
+
+/** A lost lease's record is tidied away already; one whose removal failed is tried again, and force tries always. */
+function isWorthRemoving(s: State, force: boolean): boolean {
+  return s.acquiredAt > 0 && (force || s.reason === 'release-failed');
 }
 
 function remove(s: State): Step {

@@ -106,5 +106,5 @@ export function judge(text: string | undefined, s: Sight): Verdict {
 
 /** The store says that the record was written less than its time to live ago, whatever our clock makes of it. */
 function isFresh(ageMs: number | undefined, ttl: number): boolean {
-  return ageMs !== undefined && ageMs >= 0 && ageMs < ttl - 1_000;
+  return ageMs !== undefined && ageMs >= 0 && ageMs < ttl;
 }

@@ -143,7 +143,7 @@ export class Session {
       case 'remove-record':
         return void this.removeRecord();
       case 'tidy-record':
-        return void this.tidyRecord();
+        return c.ms > 0 ? void this.world.setTimeout(() => void this.tidyRecord(), c.ms) : void this.tidyRecord();
       case 'drop-web-lock':
         this.webLock?.drop();
         return;
@@ -334,9 +334,13 @@ class Deadline {
   ) {
     const abort = new AbortController();
     this.signal = abort.signal;
-    const late = new DOMException('the project lock store did not answer in time', 'TimeoutError');
-    this.over = new Promise((_, reject) => abort.signal.addEventListener('abort', () => reject(late)));
-    this.timer = world.setTimeout(() => abort.abort(late), ms);
+    let end: (reason: unknown) => void = nothing;
+    this.over = new Promise((_, reject) => (end = reject));
+    this.timer = world.setTimeout(() => {
+      const late = new DOMException('the project lock store did not answer in time', 'TimeoutError');
+      abort.abort(late);
+      end(late);
+    }, ms);
   }
 
   stop(): void {
