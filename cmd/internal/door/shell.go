@@ -132,3 +132,7 @@ func (s *Shell) Adopt(cfg config.Config, warnings []config.Warning) {
 		s.Warn("config."+w.Kind, w.Facts)
 	}
 }
+
+// Tell prints "name: text" on standard error: something that a person should
+// know and that is neither an error nor a warning.
+func (s *Shell) Tell(text string) { fmt.Fprintf(s.Stderr, "%s: %s\n", s.Name, oneLine(text)) }

@@ -1,0 +1,52 @@
+// Package desk opens the project for a door: where the command was started,
+// what the environment and the flags say, and what a survey put right, told.
+//
+// It does not decide anything; package project does.
+package desk
+
+import (
+	"os"
+
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/proc"
+	"aiflow/internal/term"
+	"aiflow/locks"
+	"aiflow/project"
+)
+
+// Open finds the project that the command was started in and takes over its
+// language. flags are configuration keys from the command line.
+func Open(s *door.Shell, flags map[string]string) (*project.Project, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	env := project.SystemEnv(dir, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
+	env.Flags, env.Config = flags, s.ConfigPath
+	p, err := project.Open(env)
+	if err != nil {
+		return nil, err
+	}
+	s.Adopt(p.Config, p.Warnings)
+	return p, nil
+}
+
+// Note is the sentence for what a survey found and put right.
+func Note(s *door.Shell, n project.Note) string {
+	key := "next.note_" + string(n.Kind)
+	if !n.Written {
+		key += "_unwritten"
+	}
+	cause := ""
+	if n.Cause != nil {
+		cause = s.Body(n.Cause).Message
+	}
+	return s.Text(key, "id", n.RequestID, "run_id", n.RunID, "status", n.Status, "cause", cause)
+}
+
+// Notes tells on standard error what a survey found and put right.
+func Notes(s *door.Shell, notes []project.Note) {
+	for _, n := range notes {
+		s.Tell(term.Escape(Note(s, n)))
+	}
+}
