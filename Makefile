@@ -13,8 +13,8 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 GO     ?= go
 BUILT  := bin/.built
-SOURCE := $(shell find . -name .git -prune -o -name .demo -prune -o -name bin -prune -o -name node_modules -prune \
-	-o -type f \( -name '*.go' -o -path './messages/text/*' -o -path '*/files/*' -o -path '*/presets/*' -o -path './server/ui/dist/*' \) -print 2>/dev/null | grep -v ' ')
+SOURCE := $(shell find cmd internal messages reqmeta locks runs gitops hooks queue project runner doctor server \
+	-name node_modules -prune -o -name testdata -prune -o -type f ! -name '*_test.go' ! -name '.*' -print 2>/dev/null | grep -v '[ :]')
 
 # The repository to work on; without REPO a demo under .demo/.
 DEMO := .demo/repo
