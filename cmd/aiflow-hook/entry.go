@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiflow/cmd/aiflow-hook/gate"
@@ -20,7 +21,7 @@ import (
 )
 
 // enter is what a hook starts. Only pre-commit may end with a failure.
-func enter(s *door.Shell, hook string) error {
+func enter(s *door.Shell, hook string, args []string) error {
 	if answer := s.Getenv(hooks.EnvProbe); answer != "" {
 		return answerProbe(answer, hook, s.Version)
 	}
@@ -28,7 +29,7 @@ func enter(s *door.Shell, hook string) error {
 		return nil
 	}
 	w, ok := where(s)
-	if !ok || w.replaying(hook) {
+	if !ok || w.replaying(hook, args) {
 		return nil
 	}
 	if hook == hooks.PreCommit {
@@ -127,20 +128,21 @@ func linked(top, path string) string {
 	return filepath.Join(top, target)
 }
 
-// replaying reports whether git is repeating commits that exist already. While
-// picking or bisecting pre-commit still judges: there a person makes the
-// commit.
-func (w here) replaying(hook string) bool {
-	marks := []string{"rebase-merge", "rebase-apply"}
-	if hook != hooks.PreCommit {
-		marks = append(marks, "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG")
+// replaying reports whether git is in the middle of repeating commits that
+// exist already. While picking or bisecting pre-commit still judges: there a
+// person makes the commit. The post-rewrite at the end of a rebase is the
+// moment after, unless changes that git put aside are still to come back.
+func (w here) replaying(hook string, args []string) bool {
+	var marks []string
+	switch {
+	case hook == hooks.PreCommit:
+		marks = []string{"rebase-merge", "rebase-apply"}
+	case hook == hooks.PostRewrite && len(args) > 0 && args[0] == "rebase":
+		marks = []string{"rebase-merge/autostash", "rebase-apply/autostash", "BISECT_LOG"}
+	default:
+		marks = []string{"rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"}
 	}
-	for _, mark := range marks {
-		if exists(filepath.Join(w.gitDir, mark)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(marks, func(mark string) bool { return exists(filepath.Join(w.gitDir, mark)) })
 }
 
 // ofRun reports whether a run of ours makes this commit in its own worktree.

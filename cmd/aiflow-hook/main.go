@@ -74,7 +74,7 @@ func entries(s *door.Shell) []*cli.Command {
 	for _, hook := range hooks.Names() {
 		all = append(all, &cli.Command{
 			Name: hook, Usage: "hook.entry_usage", ArgsUsage: "[ARGUMENT...]",
-			Action: func(c *cli.Context) error { return enter(s, hook) },
+			Action: func(c *cli.Context) error { return enter(s, hook, c.Args().Slice()) },
 		})
 	}
 	return all
