@@ -1,0 +1,55 @@
+package main
+
+import (
+	"crypto/rand"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/config"
+	"aiflow/internal/proc"
+	"aiflow/locks"
+)
+
+func TestLive(t *testing.T) {
+	dir := t.TempDir()
+	m := &matrix{t: t, dir: dir}
+	m.git("init", "-q", dir)
+	self, err := proc.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	manager := locks.Open(locks.Options{
+		Dir: filepath.Join(dir, ".aiflow/locks"), TTL: time.Minute, Clock: locks.ClockOf(time.Now, proc.BootClock),
+		Self: self, Disk: atomicfile.OS{}, Rand: rand.Reader,
+	})
+	lease, err := manager.AcquireRequest(t.Context(), "RQ-1", locks.Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := door.OS("", "")
+	p.Args = []string{"x"}
+	w := here{top: dir, main: dir, config: config.Default()}
+	ask := func() (held, other bool) {
+		door.Main(p, func(s *door.Shell) *cli.App {
+			return &cli.App{Name: "x", Action: func(*cli.Context) error {
+				held, other = live(s, w, "RQ-1"), live(s, w, "RQ-2")
+				return nil
+			}}
+		})
+		return held, other
+	}
+	if held, other := ask(); !held || other {
+		t.Errorf("held %v, other %v", held, other)
+	}
+	if err := lease.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if held, _ := ask(); held {
+		t.Error("held after its release")
+	}
+}
