@@ -44,8 +44,10 @@ func storey(path string) (height int, name string) {
 		return 30, "work"
 	case first == "server":
 		return 40, "face"
-	case first == "cmd" && second == "internal":
+	case path == "cmd/internal/door":
 		return 50, "door frame"
+	case first == "cmd" && second == "internal":
+		return 51, "door frame"
 	case first == "cmd", first == "scripts":
 		return 60, "door"
 	}

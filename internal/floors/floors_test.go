@@ -47,6 +47,8 @@ func TestBreachesAreFound(t *testing.T) {
 		{"work to messages", one("doctor", "a.go", []string{"./messages"}), "doctor/a.go: imports messages: sentences belong to faces and doors"},
 		{"face to messages", one("server", "a.go", []string{"./messages"}), ""},
 		{"door to door frame", one("cmd/aiflow", "a.go", []string{"./cmd/internal/door"}), ""},
+		{"frame to the first frame", one("cmd/internal/desk", "a.go", []string{"./cmd/internal/door"}), ""},
+		{"the first frame to another", one("cmd/internal/door", "a.go", []string{"./cmd/internal/desk"}), "cmd/internal/door/a.go: a door frame imports cmd/internal/desk, which is not on a lower storey"},
 		{"door to door", one("cmd/aiflow", "a.go", []string{"./cmd/aiflow-run"}), "cmd/aiflow/a.go: a door imports cmd/aiflow-run, which is not on a lower storey"},
 		{"face to door frame", one("server", "a.go", []string{"./cmd/internal/door"}), "server/a.go: a face imports cmd/internal/door, which is not on a lower storey"},
 		{"unknown folder", one("utils", "a.go", []string{"./locks"}), "utils/a.go: this folder has no storey: give it one in internal/floors"},
