@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
-	"time"
 
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
@@ -82,37 +80,13 @@ func (s *Shell) PaintErr(style term.Style, text string) string {
 // Terminal reports whether standard output is a terminal.
 func (s *Shell) Terminal() bool { return s.tty[0] }
 
-// Progress is a line on standard error that lives while work goes on, its
-// seconds counting, or plain lines where that is no terminal. stop takes the
-// line away.
-func (s *Shell) Progress() (p *term.Progress, stop func()) {
-	live := s.tty[1] && s.Getenv("TERM") != "dumb"
-	p = term.NewProgress(term.ProgressOptions{
-		W: s.Stderr, Live: live, Now: s.Now,
+// Progress is a line on standard error that lives while work goes on, or plain
+// lines where that is no terminal. Whoever uses it calls Tick once a second.
+func (s *Shell) Progress() *term.Progress {
+	return term.NewProgress(term.ProgressOptions{
+		W: s.Stderr, Live: s.tty[1] && s.Getenv("TERM") != "dumb", Now: s.Now,
 		Columns: func() int { return term.Columns(s.Stderr) },
 	})
-	if !live {
-		return p, p.Done
-	}
-	end := make(chan struct{})
-	go tick(p, end)
-	return p, sync.OnceFunc(func() {
-		close(end)
-		p.Done()
-	})
-}
-
-func tick(p *term.Progress, end <-chan struct{}) {
-	t := time.NewTicker(time.Second)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			p.Tick()
-		case <-end:
-			return
-		}
-	}
 }
 
 // Sources are where configuration comes from besides the file: environment and
