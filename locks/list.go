@@ -30,7 +30,8 @@ type Entry struct {
 
 // certain verdicts need no look at a file's age.
 func (e Entry) certain() bool {
-	return e.Verdict == Mine || e.Verdict == Held && !e.orphaned || e.Verdict == Overdue
+	return e.Verdict == Mine || e.Verdict == Held && !e.orphaned || e.Verdict == Overdue ||
+		e.Verdict == Newer || e.flaw.irregular()
 }
 
 // free reports whether one who asks in this way may take it.

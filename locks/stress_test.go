@@ -1,0 +1,310 @@
+//go:build unix
+
+package locks
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+)
+
+var (
+	stressFor = flag.Duration("stress", 0, "how long to stress real processes (0: 8s, or 2s with -short)")
+	procs     = flag.Int("procs", 0, "how many processes at once (0: 200, or 40 with -short)")
+)
+
+// selfManager is a manager of this process with everything real.
+func selfManager(dir string) *Manager {
+	self, err := proc.Self()
+	if err != nil {
+		panic(err)
+	}
+	return Open(Options{Dir: dir, Clock: ClockOf(time.Now, proc.BootClock), Self: self})
+}
+
+// oracle is an independent witness: a kernel lock that a holder takes while it
+// holds, and that goes when the last thread of its process is gone.
+func oracle(dir, name string) (fd int, alone bool) {
+	fd, err := unix.Open(filepath.Join(dir, "oracle."+name), unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o666)
+	if err != nil {
+		panic(err)
+	}
+	return fd, unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil
+}
+
+const stressNames = 3
+
+// stressChild takes locks, dies with one now and then, and says what it saw:
+// A acquired, T taken over, D double holder, E error.
+func stressChild(args []string) {
+	dir, naive := args[0], args[1] == "naive"
+	m := selfManager(filepath.Join(dir, "locks"))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for ctx.Err() == nil {
+		stressOnce(ctx, m, dir, naive)
+		if rand.IntN(20) == 0 {
+			_, _ = m.Sweep(ctx)
+		}
+	}
+}
+
+func stressOnce(ctx context.Context, m *Manager, dir string, naive bool) {
+	name := fmt.Sprint("RQ-", rand.IntN(stressNames))
+	letGo, took, err := stressAcquire(ctx, m, name, naive)
+	switch {
+	case err != nil && !fault.Has(err, fault.RunInProgress):
+		say("E " + err.Error())
+	case err != nil:
+		time.Sleep(rand.N(2 * time.Millisecond))
+		return
+	}
+	fd, alone := oracle(dir, name)
+	switch {
+	case !alone:
+		say("D")
+	case took:
+		say("T")
+	default:
+		say("A")
+	}
+	if rand.IntN(10) == 0 {
+		_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+	}
+	time.Sleep(rand.N(2 * time.Millisecond))
+	_ = unix.Close(fd)
+	letGo()
+}
+
+func stressAcquire(ctx context.Context, m *Manager, name string, naive bool) (letGo func(), took bool, err error) {
+	if naive {
+		took, err = naiveTake(m, Request(name))
+		return func() { _ = os.Remove(m.path(Request(name))) }, took, err
+	}
+	l, err := m.AcquireRequest(ctx, name, Ask{})
+	if err != nil {
+		return nil, false, err
+	}
+	return func() {
+		if err := l.Release(); err != nil {
+			say("E release: " + err.Error())
+		}
+	}, l.took, nil
+}
+
+// naiveTake removes what it judged dead and creates exclusively.
+func naiveTake(m *Manager, k Key) (took bool, err error) {
+	e, found, err := m.look(k, false)
+	if err != nil || found && e.Live {
+		return false, errors.Join(fault.New(fault.RunInProgress), err)
+	}
+	if found {
+		_ = os.Remove(e.Path)
+	}
+	rec := m.newRecord(k, "", m.clock.Now())
+	rec.Token = "naive"
+	err = m.publish(k, rec, false)
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		err = fault.New(fault.RunInProgress)
+	}
+	return found, err
+}
+
+func say(s string) { _, _ = os.Stdout.WriteString(s + "\n") }
+
+// stress is one run: many children, one parent that kills them.
+type stress struct {
+	t        *testing.T
+	dir      string
+	mode     string
+	out      *os.File
+	children []*os.Process
+	counts   map[byte]int
+	kills    int
+	stops    int
+	errors   []string
+}
+
+func (s *stress) spawn() {
+	cmd := roleCommand("stress", s.dir, s.mode)
+	cmd.Stdout = s.out
+	cmd.SysProcAttr = dieWithParent()
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.children = append(s.children, cmd.Process)
+}
+
+// harm kills a child at random, or stops it for a while, and replaces the dead.
+func (s *stress) harm(population int) {
+	i := rand.IntN(len(s.children))
+	child := s.children[i]
+	if rand.IntN(4) == 0 {
+		_ = child.Signal(unix.SIGSTOP)
+		s.stops++
+		time.AfterFunc(rand.N(100*time.Millisecond), func() { _ = child.Signal(unix.SIGCONT) })
+		return
+	}
+	_ = child.Kill()
+	_, _ = child.Wait()
+	s.kills++
+	s.children = append(s.children[:i], s.children[i+1:]...)
+	for len(s.children) < population {
+		s.spawn()
+	}
+}
+
+// run goes on for d, or until enough says so.
+func (s *stress) run(population int, d time.Duration, enough func() bool) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.out, s.counts = write, map[byte]int{}
+	for range population {
+		s.spawn()
+	}
+	seen := make(chan string, 1024)
+	go func() {
+		defer close(seen)
+		for lines := bufio.NewScanner(read); lines.Scan(); {
+			seen <- lines.Text()
+		}
+	}()
+	deadline, tick := time.After(d), time.NewTicker(5*time.Millisecond)
+	defer tick.Stop()
+	for over := false; !over && !enough(); {
+		select {
+		case line := <-seen:
+			s.count(line)
+		case <-tick.C:
+			s.harm(population)
+		case <-deadline:
+			over = true
+		}
+	}
+	for _, c := range s.children {
+		_ = c.Kill()
+		_, _ = c.Wait()
+	}
+	_ = write.Close()
+	for line := range seen {
+		s.count(line)
+	}
+}
+
+func (s *stress) count(line string) {
+	s.counts[line[0]]++
+	if line[0] == 'E' {
+		s.errors = append(s.errors, line)
+	}
+}
+
+func stressSize() (int, time.Duration) {
+	n, d := 200, 8*time.Second
+	if testing.Short() {
+		n, d = 40, 2*time.Second
+	}
+	if *procs > 0 {
+		n = *procs
+	}
+	if *stressFor > 0 {
+		d = *stressFor
+	}
+	return n, d
+}
+
+func TestStressRealProcesses(t *testing.T) {
+	n, d := stressSize()
+	s := &stress{t: t, dir: t.TempDir(), mode: "sound"}
+	began := time.Now()
+	s.run(n, d, func() bool { return false })
+	t.Logf("%d processes, %v: %d acquired, %d of them taken over, %d killed, %d stopped, %d double holders",
+		n, time.Since(began).Round(time.Second), s.counts['A']+s.counts['T']+s.counts['D'], s.counts['T'], s.kills, s.stops, s.counts['D'])
+	if s.counts['D'] != 0 || len(s.errors) != 0 {
+		t.Errorf("%d double holders, errors %q", s.counts['D'], s.errors)
+	}
+	if s.counts['T'] == 0 || s.kills == 0 {
+		t.Errorf("too quiet: %v", s.counts)
+	}
+	s.afterwards()
+}
+
+// afterwards: everybody is dead, so everything is free and can be swept.
+func (s *stress) afterwards() {
+	m := selfManager(filepath.Join(s.dir, "locks"))
+	for i := range stressNames {
+		l, err := m.AcquireRequest(context.Background(), fmt.Sprint("RQ-", i), Ask{Wait: 5 * time.Second})
+		if err != nil {
+			s.t.Errorf("not free afterwards: %v", err)
+			continue
+		}
+		if err := l.Release(); err != nil {
+			s.t.Error(err)
+		}
+	}
+	if _, err := m.Sweep(context.Background()); err != nil {
+		s.t.Error(err)
+	}
+	left, _ := os.ReadDir(m.dir)
+	if len(left) != 1 {
+		s.t.Errorf("left over: %v", left)
+	}
+}
+
+func TestStressControlRemoveThenCreateIsCaught(t *testing.T) {
+	s := &stress{t: t, dir: t.TempDir(), mode: "naive"}
+	if err := os.Mkdir(filepath.Join(s.dir, "locks"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	n, _ := stressSize()
+	s.run(n, 30*time.Second, func() bool { return s.counts['D'] > 0 })
+	t.Logf("%v, %d kills", s.counts, s.kills)
+	if s.counts['D'] == 0 {
+		t.Error("two holders were never seen: this test cannot find what it is for")
+	}
+}
+
+// hold takes a request's lock and says so until its stdin ends.
+func hold(args []string) {
+	m := selfManager(args[0])
+	l, err := m.AcquireRequest(context.Background(), args[1], Ask{RunID: "RUN-1"})
+	if err != nil {
+		say("E " + err.Error())
+		return
+	}
+	say("READY " + l.token)
+	waitForEnd()
+}
+
+func waitForEnd() { _, _ = bufio.NewReader(os.Stdin).ReadString(0) }
+
+// ask says what it gets when it asks for a lock.
+func ask(args []string) {
+	if mask, err := strconv.ParseInt(args[2], 8, 32); err == nil {
+		unix.Umask(int(mask))
+	}
+	m := selfManager(args[0])
+	l, err := m.AcquireRequest(context.Background(), args[1], Ask{})
+	if err != nil {
+		say(err.Error())
+		return
+	}
+	say("TAKEN")
+	waitForEnd()
+	_ = l.Release()
+}
