@@ -3,7 +3,6 @@ package gitops
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +16,7 @@ import (
 // content under the same ref again is no error; other content is ErrMoved.
 func (w *Workspace) KeepAttempt(ctx context.Context, ref string, m CommitMessage) (commit string, err error) {
 	if !strings.HasPrefix(ref, "refs/aiflow/") || !ValidBranch(strings.TrimPrefix(ref, "refs/")) {
-		return "", fault.New(fault.GitCommandFailed, "name", ref, "reason", "bad_name", "cause", "not a name under refs/aiflow/")
+		return "", refuse(fault.GitCommandFailed, "bad_name", "name", ref, "branch", ref)
 	}
 	head, err := w.Head(ctx)
 	if err != nil {
@@ -47,7 +46,7 @@ func (w *Workspace) sameAttempt(ctx context.Context, ref, known, tree string, er
 	if kept, err := w.repo.treeOf(ctx, known); err != nil || kept == tree {
 		return known, err
 	}
-	return "", fault.Wrap(errors.Join(ErrMoved), fault.GitCommandFailed, "name", ref, "commit", known, "reason", "exists")
+	return "", failed(ErrMoved, fault.GitCommandFailed, "name", ref, "commit", known, "reason", "moved", "branch", ref)
 }
 
 // snapshot writes the workspace's content as a tree, through an index of its
@@ -64,7 +63,7 @@ func (w *Workspace) snapshot(ctx context.Context) (string, error) {
 		}
 	}
 	var out []byte
-	for _, args := range [][]string{w.addArgs(), {"write-tree"}} {
+	for _, args := range [][]string{w.addArgs(ctx), {"write-tree"}} {
 		var err error
 		out, err = w.git.Run(ctx, gitcmd.Call{Args: quiet(args...), Mode: gitcmd.Write, Env: []string{"GIT_INDEX_FILE=" + index}})
 		if err != nil {

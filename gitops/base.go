@@ -41,7 +41,7 @@ func (r *Repo) noBase(ctx context.Context, wanted string) error {
 	if h, err := r.Head(ctx); err == nil && h.Unborn {
 		return fault.New(fault.GitNoCommit, "branch", h.Branch, "path", r.root)
 	}
-	return fault.New(fault.BaseBranchNotFound, "branch", wanted, "reason", "not_found")
+	return fault.New(fault.BaseBranchNotFound, "branch", wanted)
 }
 
 func (r *Repo) usualBase(ctx context.Context) (branch, commit string, err error) {
@@ -67,9 +67,9 @@ func (r *Repo) currentBase(ctx context.Context) (branch, commit string, err erro
 	case h.Unborn:
 		return "", "", fault.New(fault.GitNoCommit, "branch", h.Branch, "path", r.root)
 	case h.Detached:
-		return "", "", fault.New(fault.BaseBranchNotFound, "branch", "HEAD", "commit", h.Commit, "reason", "detached")
+		return "", "", refuse(fault.BaseBranchNotFound, "detached", "branch", "HEAD", "commit", h.Commit)
 	case r.WorkPrefix != "" && strings.HasPrefix(h.Branch, r.WorkPrefix):
-		return "", "", fault.New(fault.BaseBranchNotFound, "branch", h.Branch, "reason", "work_branch")
+		return "", "", refuse(fault.BaseBranchNotFound, "work_branch", "branch", h.Branch)
 	}
 	return h.Branch, h.Commit, nil
 }

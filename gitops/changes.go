@@ -35,19 +35,19 @@ func (w *Workspace) stage(ctx context.Context) error {
 		return err
 	}
 	w.staged = false
-	if _, err := w.git.Do(ctx, quiet(w.addArgs()...)...); err != nil {
+	if _, err := w.git.Do(ctx, quiet(w.addArgs(ctx)...)...); err != nil {
 		return failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
 	}
 	return nil
 }
 
-func (w *Workspace) addArgs() []string {
+func (w *Workspace) addArgs(ctx context.Context) []string {
 	args := []string{"add", "-A"}
 	if exists(filepath.Join(w.gitDir, "info", "sparse-checkout")) {
 		args = append(args, "--sparse")
 	}
 	if w.linked {
-		return args
+		return append(args, w.without(ctx)...)
 	}
 	args = append(args, "--", ":/")
 	for _, dir := range []string{"locks", "cache", "worktrees", "project"} {
@@ -98,7 +98,7 @@ func (r *Repo) Tree(ctx context.Context, commit string) (string, error) {
 		return "", err
 	}
 	if !ok {
-		return "", fault.New(fault.GitCommandFailed, "commit", commit, "reason", "commit_not_found")
+		return "", refuse(fault.GitCommandFailed, "commit_not_found", "commit", commit)
 	}
 	return r.treeOf(ctx, h)
 }

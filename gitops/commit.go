@@ -66,7 +66,7 @@ func (w *Workspace) commit(ctx context.Context, before Head, m CommitMessage, o 
 	w.staged = false
 	after, err := w.head(ctx)
 	if err == nil && after.Commit == before.Commit {
-		err = fault.New(fault.GitCommitFailed, "branch", w.branch, "reason", "not_committed", "cause", "git reported success but HEAD did not move")
+		err = refuse(fault.GitCommitFailed, "not_committed", "branch", w.branch)
 	}
 	return after.Commit, err
 }
@@ -86,13 +86,13 @@ func (w *Workspace) write(relPath string, data []byte) error {
 	p := filepath.Join(w.Dir(), filepath.FromSlash(relPath))
 	dir := filepath.Dir(p)
 	if !filepath.IsLocal(filepath.FromSlash(relPath)) {
-		return fault.New(fault.GitCommitFailed, "path", relPath, "reason", "outside", "cause", "not a path inside the workspace")
+		return refuse(fault.GitCommitFailed, "not_inside", "path", relPath)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return failed(err, fault.GitCommitFailed, "path", relPath)
 	}
-	if real(dir) != filepath.Join(real(w.path), strings.TrimPrefix(dir, w.path)) || isLink(p) {
-		return fault.New(fault.GitCommitFailed, "path", relPath, "reason", "link", "cause", "a symbolic link is in the path")
+	if resolved(dir) != filepath.Join(resolved(w.path), strings.TrimPrefix(dir, w.path)) || isLink(p) {
+		return refuse(fault.GitCommitFailed, "not_inside", "path", relPath)
 	}
 	if err := atomicfile.Write(atomicfile.OS{}, p, data, atomicfile.Options{TempSuffix: rand.Text()}); err != nil {
 		return failed(err, fault.GitCommitFailed, "path", relPath)

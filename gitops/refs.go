@@ -124,8 +124,7 @@ func (r *Repo) commits(ctx context.Context, a, b string) (string, string, error)
 			return "", "", err
 		}
 		if !ok {
-			return "", "", fault.New(fault.GitCommandFailed, "commit", rev, "reason", "commit_not_found",
-				"cause", "no such commit: "+rev)
+			return "", "", refuse(fault.GitCommandFailed, "commit_not_found", "commit", rev)
 		}
 		found[i] = c
 	}
@@ -136,7 +135,7 @@ func (r *Repo) commits(ctx context.Context, a, b string) (string, string, error)
 // of that name is BRANCH_CREATE_FAILED with ErrBranchExists in the chain.
 func (r *Repo) CreateBranch(ctx context.Context, name, commit string) error {
 	if !ValidBranch(name) {
-		return fault.New(fault.BranchCreateFailed, "branch", name, "reason", "bad_name", "cause", "git takes no branch of this name")
+		return refuse(fault.BranchCreateFailed, "bad_name", "branch", name)
 	}
 	_, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: created", "--end-of-options", "refs/heads/"+name, commit, "")
 	if err == nil {
@@ -174,10 +173,10 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, commit string) error {
 		return err
 	}
 	if tip != commit {
-		return fault.Wrap(ErrMoved, fault.GitCommandFailed, "branch", name, "commit", tip, "reason", "moved")
+		return failed(ErrMoved, fault.GitCommandFailed, "branch", name, "commit", tip, "reason", "moved")
 	}
 	if where := r.checkedOut(name); where != "" {
-		return fault.New(fault.GitCommandFailed, "branch", name, "path", where, "reason", "checked_out", "cause", "the branch is checked out")
+		return refuse(fault.GitCommandFailed, "checked_out", "branch", name, "path", where)
 	}
 	if _, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: removed", "-d", "--end-of-options", "refs/heads/"+name, commit); err != nil {
 		return failed(errors.Join(ErrMoved, err), fault.GitCommandFailed, "branch", name, "reason", "moved")

@@ -11,14 +11,19 @@ import (
 	"aiflow/internal/gitcmd"
 )
 
-// DefaultWorkPrefix begins the names of work branches.
-const DefaultWorkPrefix = "aiflow/"
+const (
+	// DefaultWorkPrefix begins the names of work branches.
+	DefaultWorkPrefix = "aiflow/"
+	// DefaultWorktreesDir is where worktrees are, below the project's root.
+	DefaultWorktreesDir = ".aiflow/worktrees"
+)
 
 // Repo is a repository with a checkout. Paths that go in and come out are
 // slash-separated and relative to the root that was opened, which may be a
 // folder inside the checkout.
 type Repo struct {
-	WorkPrefix string // such branches are never chosen as a base
+	WorkPrefix   string // such branches are never chosen as a base
+	WorktreesDir string // relative to root; worktrees are made and removed only there
 
 	git       gitcmd.Git
 	root      string // where the project is
@@ -35,7 +40,7 @@ func Open(ctx context.Context, g gitcmd.Git, root string) (*Repo, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.GitNotRepo, "path", root)
 	}
-	r := &Repo{WorkPrefix: DefaultWorkPrefix, git: g.In(abs), root: abs}
+	r := &Repo{WorkPrefix: DefaultWorkPrefix, WorktreesDir: DefaultWorktreesDir, git: g.In(abs), root: abs}
 	if err := r.locate(ctx); err != nil {
 		return nil, err
 	}
@@ -109,9 +114,35 @@ func failed(err error, code fault.Code, pairs ...any) error {
 	}
 	facts := []any{"cause", gitcmd.Stderr(err), "output", gitcmd.Stderr(err)}
 	if f, ok := errors.AsType[*gitcmd.Failure](err); ok {
-		facts = append(facts, "exit_status", f.ExitStatus, "command", "git "+strings.Join(f.Args, " "))
+		facts = append(facts, "exit_status", f.ExitStatus, "command", commandLine(f.Args))
 	}
-	return fault.Wrap(err, code, append(facts, pairs...)...)
+	return because(fault.Wrap(err, code, append(facts, pairs...)...))
+}
+
+// refuse makes a fault of our own judgement.
+func refuse(code fault.Code, reason string, pairs ...any) error {
+	return because(fault.New(code, append([]any{"reason", reason, "cause", reason}, pairs...)...))
+}
+
+// because points to the sentence about the reason, if there is one.
+func because(f *fault.Error) error {
+	if reason := f.Facts["reason"]; reason != "" {
+		f.Facts["cause_key"] = "git." + reason
+	}
+	return f
+}
+
+// commandLine is a command as a person would type it, without the settings
+// that we add.
+func commandLine(args []string) string {
+	for len(args) > 1 && args[0] == "-c" {
+		args = args[2:]
+	}
+	line := "git " + strings.Join(args, " ")
+	if len(line) > 200 {
+		line = line[:200] + "…"
+	}
+	return line
 }
 
 func exists(path string) bool {
@@ -122,5 +153,5 @@ func exists(path string) bool {
 // quiet are settings for commands in a checkout: no daemon is started for it,
 // and no commit goes off to pack the repository.
 func quiet(args ...string) []string {
-	return append([]string{"-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)
+	return append([]string{"-c", "core.fsmonitor=", "-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)
 }

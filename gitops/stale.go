@@ -21,7 +21,7 @@ func (r *Repo) clearStale(ctx context.Context, path, branch string) error {
 		return inTheWay(path, "locked")
 	case a.locked != making && exists(path):
 		if a.branch == "" {
-			return inTheWay(path, "detached") // its commits may be in no branch
+			return inTheWay(path, "no_branch") // its commits may be in no branch
 		}
 		if err := r.refuseContent(ctx, path, "refs/heads/"+a.branch); err != nil {
 			return err
@@ -44,7 +44,7 @@ func (r *Repo) clearUnregistered(ctx context.Context, path, branch string) error
 }
 
 func inTheWay(path, reason string) error {
-	return fault.New(fault.WorkspaceFailed, "path", path, "reason", reason, "cause", "something is in the way: "+reason)
+	return refuse(fault.WorkspaceFailed, reason, "path", path)
 }
 
 // refuseContent fails when a file at path is not in rev or differs from it.
@@ -71,7 +71,9 @@ func (r *Repo) refuseContent(ctx context.Context, path, rev string) error {
 		return failed(err, fault.WorkspaceFailed, "path", path)
 	}
 	for _, name := range append(fields(changed), fields(others)...) {
-		return fault.New(fault.WorkspaceFailed, "path", path, "name", name, "reason", "has_changes", "cause", "something is in the way: "+name)
+		if !r.borrowed(path, name) {
+			return refuse(fault.WorkspaceFailed, "has_changes", "path", path, "name", name)
+		}
 	}
 	return nil
 }

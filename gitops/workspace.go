@@ -21,6 +21,9 @@ type Workspace struct {
 	git    gitcmd.Git
 	src    *source
 	staged bool // everything there is in the index, and judged
+
+	known    bool     // the links have been looked for
+	borrowed []string // links to the same path in the user's checkout
 }
 
 // Path is the top folder of the workspace.
@@ -66,7 +69,7 @@ func (w *Workspace) verify() error {
 		}
 		return nil
 	}
-	return fault.New(fault.WorkspaceFailed, "path", w.path, "reason", "link_lost", "cause", "the worktree is no longer linked to its repository")
+	return refuse(fault.WorkspaceFailed, "link_lost", "path", w.path)
 }
 
 func sameFile(a, b string) bool {
@@ -82,8 +85,7 @@ func (w *Workspace) onBranch(ctx context.Context) (Head, error) {
 		return h, err
 	}
 	if h.Branch != w.branch || h.Detached {
-		return h, fault.New(fault.WorkspaceFailed, "path", w.path, "branch", w.branch, "name", h.Branch, "reason", "branch_switched",
-			"cause", "another branch is checked out in the workspace")
+		return h, refuse(fault.WorkspaceFailed, "branch_switched", "path", w.path, "branch", w.branch, "name", h.Branch)
 	}
 	return h, nil
 }
@@ -92,7 +94,7 @@ func (w *Workspace) onBranch(ctx context.Context) (Head, error) {
 // Changes that git would overwrite make it fail.
 func (w *Workspace) Switch(ctx context.Context, branch string) error {
 	if w.linked || !ValidBranch(branch) {
-		return fault.New(fault.WorkspaceFailed, "path", w.path, "branch", branch, "reason", "not_switched")
+		return refuse(fault.WorkspaceFailed, "not_switched", "path", w.path, "branch", branch)
 	}
 	if _, err := w.git.Do(ctx, quiet("checkout", "-q", "--no-guess", branch, "--")...); err != nil {
 		h, e := headOf(ctx, w.src, w.git)
@@ -113,7 +115,7 @@ func (w *Workspace) ResetToHead(ctx context.Context) error { return w.ResetTo(ct
 // attempts that were kept.
 func (w *Workspace) ResetTo(ctx context.Context, commit string) error {
 	if !w.linked {
-		return fault.New(fault.WorkspaceFailed, "path", w.path, "reason", "users_checkout", "cause", "the user's checkout is never reset")
+		return refuse(fault.WorkspaceFailed, "users_checkout", "path", w.path)
 	}
 	h, err := w.head(ctx)
 	if err != nil {
@@ -134,7 +136,11 @@ func (w *Workspace) ResetTo(ctx context.Context, commit string) error {
 // removeNew leaves repositories inside the workspace alone: what is in them is
 // kept nowhere else.
 func (w *Workspace) removeNew(ctx context.Context) error {
-	if _, err := w.git.Do(ctx, quiet("clean", "-q", "-f", "-d")...); err != nil {
+	args := quiet("clean", "-q", "-f", "-d")
+	for _, p := range w.links(ctx) {
+		args = append(args, "-e", "/"+escapeGlob(p))
+	}
+	if _, err := w.git.Do(ctx, args...); err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "not_reset")
 	}
 	left, err := w.git.Ask(ctx, "ls-files", "-z", "-o", "--exclude-standard", "--directory")
@@ -142,8 +148,9 @@ func (w *Workspace) removeNew(ctx context.Context) error {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "not_reset")
 	}
 	for _, name := range fields(left) {
-		return fault.New(fault.WorkspaceFailed, "path", w.path, "name", name, "reason", "nested_repository",
-			"cause", "a repository inside the workspace was not removed: "+name)
+		if !w.repo.borrowed(w.path, name) {
+			return refuse(fault.WorkspaceFailed, "nested_repository", "path", w.path, "name", name)
+		}
 	}
 	return nil
 }

@@ -10,9 +10,6 @@ import (
 	"aiflow/internal/gitcmd"
 )
 
-// worktreesDir is the only folder that worktrees are made in and removed from.
-const worktreesDir = ".aiflow/worktrees"
-
 // making is the reason with which git locks a worktree until it is complete.
 const making = "initializing"
 
@@ -21,10 +18,10 @@ const making = "initializing"
 // be missed. The caller sees to it that worktrees are made one at a time.
 func (r *Repo) AddWorktree(ctx context.Context, path, branch string) (*Workspace, error) {
 	if !r.own(path) {
-		return nil, fault.New(fault.WorkspaceFailed, "path", path, "reason", "outside", "cause", "not under "+worktreesDir)
+		return nil, refuse(fault.WorkspaceFailed, "outside", "path", path, "dir", r.WorktreesDir)
 	}
 	if !ValidBranch(branch) {
-		return nil, fault.New(fault.WorkspaceFailed, "path", path, "branch", branch, "reason", "bad_name")
+		return nil, refuse(fault.WorkspaceFailed, "bad_name", "path", path, "branch", branch)
 	}
 	if r.adminOf(path) != nil || exists(path) {
 		if err := r.clearStale(ctx, path, branch); err != nil {
@@ -36,7 +33,7 @@ func (r *Repo) AddWorktree(ctx context.Context, path, branch string) (*Workspace
 	switch {
 	case openErr != nil:
 		return nil, openErr
-	case ok && w.branch == branch && ctx.Err() == nil:
+	case ok && w.branch == branch && (err == nil || ctx.Err() == nil):
 		return w, nil // a failing post-checkout hook fails the command, not the worktree
 	}
 	return nil, failed(err, fault.WorkspaceFailed, "path", path, "branch", branch, "reason", "refused")
@@ -69,14 +66,14 @@ func (r *Repo) InPlace(ctx context.Context) (*Workspace, error) {
 // force is set. Nothing there is no error.
 func (r *Repo) RemoveWorktree(ctx context.Context, path string, force bool) error {
 	if !r.own(path) {
-		return fault.New(fault.WorkspaceFailed, "path", path, "reason", "outside", "cause", "not under "+worktreesDir)
+		return refuse(fault.WorkspaceFailed, "outside", "path", path, "dir", r.WorktreesDir)
 	}
 	a := r.adminOf(path)
 	switch {
 	case a == nil && !exists(path):
 		return nil
 	case a == nil:
-		return fault.New(fault.WorkspaceFailed, "path", path, "reason", "not_a_worktree", "cause", "no worktree is registered there")
+		return refuse(fault.WorkspaceFailed, "not_a_worktree", "path", path)
 	case !force && exists(path):
 		if err := r.refuseChanges(ctx, path, a); err != nil {
 			return err
@@ -94,8 +91,10 @@ func (r *Repo) refuseChanges(ctx context.Context, path string, a *admin) error {
 	if err != nil {
 		return err
 	}
-	if len(changes) > 0 {
-		return fault.New(fault.WorktreeDirty, "path", path, "name", changes[0].Path, "reason", "has_changes")
+	for _, c := range changes {
+		if c.Status != Untracked || !r.borrowed(path, c.Path) {
+			return refuse(fault.WorktreeDirty, "has_changes", "path", path, "name", c.Path)
+		}
 	}
 	return nil
 }
@@ -141,12 +140,12 @@ func removeAll(path string) error {
 
 // own reports whether path is in our worktrees folder, also after links.
 func (r *Repo) own(path string) bool {
-	home := filepath.Join(r.root, filepath.FromSlash(worktreesDir))
+	home := filepath.Join(r.root, filepath.FromSlash(r.WorktreesDir))
 	parent := filepath.Dir(filepath.Clean(path))
-	return filepath.IsAbs(path) && (parent == home || real(parent) == real(home) && exists(home))
+	return filepath.IsAbs(path) && (parent == home || resolved(parent) == resolved(home) && exists(home))
 }
 
-func real(path string) string {
+func resolved(path string) string {
 	if p, err := filepath.EvalSymlinks(path); err == nil {
 		return p
 	}
@@ -210,9 +209,9 @@ func headBranch(gitDir string) string {
 
 // adminOf finds the record of the worktree at path, nil when there is none.
 func (r *Repo) adminOf(path string) *admin {
-	want := filepath.Join(real(filepath.Dir(path)), filepath.Base(path))
+	want := filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
 	for _, a := range r.admins() {
-		if a.path == filepath.Clean(path) || filepath.Join(real(filepath.Dir(a.path)), filepath.Base(a.path)) == want {
+		if a.path == filepath.Clean(path) || filepath.Join(resolved(filepath.Dir(a.path)), filepath.Base(a.path)) == want {
 			return &a
 		}
 	}

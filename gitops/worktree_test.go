@@ -221,8 +221,12 @@ var staleCases = []struct {
 		b.sh(r.root, "worktree", "remove", w.Path())
 		mkdir(t, w.Path())
 	}, ""},
-	{"changed file", func(t *testing.T, _ *bench, _ *Repo, w *Workspace) { writeFile(t, filepath.Join(w.Path(), "f"), "mine\n") }, "has_changes"},
-	{"new file", func(t *testing.T, _ *bench, _ *Repo, w *Workspace) { writeFile(t, filepath.Join(w.Path(), "n"), "mine\n") }, "has_changes"},
+	{"changed file", func(t *testing.T, _ *bench, _ *Repo, w *Workspace) {
+		writeFile(t, filepath.Join(w.Path(), "f"), "mine\n")
+	}, "has_changes"},
+	{"new file", func(t *testing.T, _ *bench, _ *Repo, w *Workspace) {
+		writeFile(t, filepath.Join(w.Path(), "n"), "mine\n")
+	}, "has_changes"},
 	{"new file, record gone", func(t *testing.T, _ *bench, _ *Repo, w *Workspace) {
 		remove(t, w.gitDir)
 		writeFile(t, filepath.Join(w.Path(), "n"), "mine\n")
@@ -243,7 +247,7 @@ var staleCases = []struct {
 		}
 	}, "not_a_folder"},
 	{"locked by a person", func(_ *testing.T, b *bench, r *Repo, w *Workspace) { b.sh(r.root, "worktree", "lock", w.Path()) }, "locked"},
-	{"detached", func(_ *testing.T, b *bench, _ *Repo, w *Workspace) { b.sh(w.Path(), "checkout", "-q", "--detach") }, "detached"},
+	{"detached", func(_ *testing.T, b *bench, _ *Repo, w *Workspace) { b.sh(w.Path(), "checkout", "-q", "--detach") }, "no_branch"},
 }
 
 func TestWhatIsLeftAtTheWorktreesPath(t *testing.T) {
@@ -396,7 +400,9 @@ func TestRemoveWorktree(t *testing.T) {
 		}, false, "has_changes"},
 		{"link lost, forced", func(t *testing.T, _ *bench, w *Workspace) { remove(t, filepath.Join(w.Path(), ".git")) }, true, ""},
 		{"locked", func(_ *testing.T, b *bench, w *Workspace) { b.sh(w.repo.root, "worktree", "lock", w.Path()) }, true, "locked"},
-		{"half made", func(t *testing.T, _ *bench, w *Workspace) { writeFile(t, filepath.Join(w.gitDir, "locked"), "initializing") }, false, ""},
+		{"half made", func(t *testing.T, _ *bench, w *Workspace) {
+			writeFile(t, filepath.Join(w.gitDir, "locked"), "initializing")
+		}, false, ""},
 		{"read-only folder", func(t *testing.T, _ *bench, w *Workspace) {
 			writeFile(t, filepath.Join(w.Path(), "cache.log/f"), "x")
 			if err := os.Chmod(filepath.Join(w.Path(), "cache.log"), 0o555); err != nil {

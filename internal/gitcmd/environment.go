@@ -15,7 +15,7 @@ var kept = map[string]bool{
 	"GIT_SSL_CAINFO": true, "GIT_SSL_CAPATH": true, "GIT_SSL_CERT": true, "GIT_SSL_KEY": true,
 	"GIT_SSL_NO_VERIFY": true, "GIT_PROXY_COMMAND": true, "GIT_PROXY_SSL_CAINFO": true,
 	"GIT_ALLOW_PROTOCOL": true, "GIT_PROTOCOL_FROM_USER": true, "GIT_HTTP_USER_AGENT": true,
-	"GIT_TEST_DEFAULT_HASH": true, "GIT_DEFAULT_HASH": true,
+	"GIT_DEFAULT_HASH": true,
 }
 
 // ofThisCommit are the variables that name the commit being made; a staged

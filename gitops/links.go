@@ -1,0 +1,55 @@
+package gitops
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+)
+
+// borrowed reports whether the untracked path (from the top of the worktree)
+// is a link to the same path in the user's checkout: node_modules or .env, put
+// there to prepare the worktree. It is no work of anybody and never committed,
+// also when .gitignore says "node_modules/", which a link is not.
+func (r *Repo) borrowed(worktree, name string) bool {
+	at := filepath.Join(worktree, filepath.FromSlash(name))
+	target, err := os.Readlink(at)
+	if err != nil {
+		return false
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(at), target)
+	}
+	same := filepath.Join(r.top, filepath.FromSlash(name))
+	return target == same || resolved(target) == resolved(same)
+}
+
+// links are the borrowed paths of a linked worktree. They are put there before
+// the first step, so one look is enough.
+func (w *Workspace) links(ctx context.Context) []string {
+	if w.known || !w.linked {
+		return w.borrowed
+	}
+	out, err := w.git.Ask(ctx, "ls-files", "-z", "-o", "--exclude-standard")
+	if err != nil {
+		return nil
+	}
+	w.known = true
+	for _, name := range fields(out) {
+		if w.repo.borrowed(w.path, name) {
+			w.borrowed = append(w.borrowed, name)
+		}
+	}
+	return w.borrowed
+}
+
+// without is the rest of a git add that leaves the borrowed paths out.
+func (w *Workspace) without(ctx context.Context) []string {
+	var rest []string
+	for _, name := range w.links(ctx) {
+		if rest == nil {
+			rest = []string{"--", ":/"}
+		}
+		rest = append(rest, ":(top,exclude,literal)"+name)
+	}
+	return rest
+}

@@ -1,0 +1,65 @@
+package gitops
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestBorrowedLinks: ".gitignore" says "deps/", which a link called deps is
+// not; it must be neither committed nor removed nor in the way.
+func TestBorrowedLinks(t *testing.T) {
+	b := newBench(t)
+	root := b.repo("r")
+	b.commit(root, "ignore", map[string]string{".gitignore": "deps/\n/.aiflow/worktrees\n", "pkg/a/x": "x\n"})
+	names := []string{"deps", "pkg/a/deps", "sp [a]*"}
+	for _, name := range names {
+		writeFile(t, filepath.Join(root, name, "f"), "f\n")
+	}
+	r := b.open(root)
+	w := b.worktree(r, "RQ-1")
+	link := func(target, name string) {
+		t.Helper()
+		if err := os.Symlink(target, filepath.Join(w.Path(), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		link(filepath.Join(root, name), name)
+	}
+	if set, err := w.Changes(t.Context()); err != nil || !set.Empty() {
+		t.Fatalf("%+v, %v", set.Files, err)
+	}
+	link("f", "own")                            // the agent's
+	link(filepath.Join(root, "f"), "pkg/other") // to another path
+	if set, err := w.Changes(t.Context()); err != nil || len(set.Files) != 2 || set.Files[0].Path != "own" {
+		t.Fatalf("%+v, %v", set.Files, err)
+	}
+	again, _, err := r.OpenWorktree(t.Context(), w.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := again.KeepAttempt(t.Context(), "refs/aiflow/attempts/RUN-1/S01/1", stepMessage()); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.sh(root, "diff", "--name-only", "HEAD", "refs/aiflow/attempts/RUN-1/S01/1"); got != "own\npkg/other" {
+		t.Errorf("kept %q", got)
+	}
+	if err := again.ResetToHead(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if !exists(filepath.Join(w.Path(), name, "f")) {
+			t.Errorf("%s is gone", name)
+		}
+	}
+	if exists(filepath.Join(w.Path(), "own")) {
+		t.Error("own is left")
+	}
+	if err := r.RemoveWorktree(t.Context(), w.Path(), false); err != nil {
+		t.Error(err)
+	}
+	if !exists(filepath.Join(root, "deps/f")) {
+		t.Error("a link was followed")
+	}
+}
