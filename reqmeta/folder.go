@@ -14,9 +14,16 @@ type Folder struct {
 	Root, Dir string // Dir is relative to Root, with slashes
 	Requests  []*Request
 
-	byHash map[uint64]int32   // by the hash of the lower-case id: the last such request
-	before []int32            // by index: the one before it with the same hash, or -1
-	dups   map[string][]int32 // ids that several files have: their indexes
+	slots []int32            // open hash table of indexes + 1, by the hash of the id
+	dups  map[string][]int32 // ids that several files have: their indexes
+}
+
+// prefix is what every path begins with.
+func (f *Folder) prefix() string {
+	if f.Dir == "." {
+		return ""
+	}
+	return f.Dir + "/"
 }
 
 // NewFolder makes a folder of requests that were parsed elsewhere (the files
@@ -31,22 +38,15 @@ func NewFolder(dir string, requests []*Request) *Folder {
 // index finds duplicate ids and ids that differ only by case, and says so in
 // the problems of every file concerned.
 func (f *Folder) index() {
-	f.byHash = make(map[uint64]int32, len(f.Requests))
-	f.before = make([]int32, len(f.Requests))
-	for i, r := range f.Requests {
-		h := foldHash(r.ID)
-		other, ok := f.byHash[h]
-		if !ok {
-			other = -1
-		}
-		f.before[i] = other
-		f.byHash[h] = int32(i)
-		if other >= 0 {
-			f.compare(i, other)
-		}
+	size := 16
+	for size < 2*len(f.Requests) {
+		size *= 2
+	}
+	f.slots = make([]int32, size)
+	for i := range f.Requests {
+		f.insert(int32(i))
 	}
 	for id, members := range f.dups {
-		slices.Sort(members)
 		paths := join(f.paths(members))
 		for _, i := range members {
 			f.Requests[i].failAs(fault.DuplicateID, "duplicate_id", "id", id, "paths", paths)
@@ -54,38 +54,57 @@ func (f *Folder) index() {
 	}
 }
 
-// compare looks at an id beside the one before it with the same hash.
-func (f *Folder) compare(i int, other int32) {
+func (f *Folder) insert(i int32) {
 	r := f.Requests[i]
-	o := f.Requests[other]
-	if first := f.before[other]; o.ID != r.ID && first >= 0 && f.lookup(r.ID, first) >= 0 {
-		o = f.Requests[f.lookup(r.ID, first)]
+	cased, at := int32(-1), r.hash
+	for ; ; at++ {
+		slot := &f.slots[at&uint64(len(f.slots)-1)]
+		if *slot == 0 {
+			*slot = i + 1
+			break
+		}
+		switch o := f.Requests[*slot-1]; {
+		case o.hash != r.hash:
+		case o.ID == r.ID:
+			f.addDup(*slot-1, i)
+			return
+		case cased < 0 && strings.EqualFold(o.ID, r.ID):
+			cased = *slot - 1
+		}
 	}
-	switch {
-	case o.ID == r.ID:
-		f.addDup(r.ID, int32(i))
-	case strings.EqualFold(o.ID, r.ID):
+	if cased >= 0 {
+		o := f.Requests[cased]
 		r.warn("id_case", 0, "id", r.ID, "other", o.ID, "other_path", o.Path)
 		o.warn("id_case", 0, "id", o.ID, "other", r.ID, "other_path", r.Path)
 	}
 }
 
-func (f *Folder) addDup(id string, i int32) {
+func (f *Folder) addDup(first, i int32) {
+	id := f.Requests[i].ID
 	if f.dups == nil {
 		f.dups = map[string][]int32{}
 	}
 	if f.dups[id] == nil {
-		f.dups[id] = []int32{f.lookup(id, f.before[i])}
+		f.dups[id] = []int32{first}
 	}
 	f.dups[id] = append(f.dups[id], i)
 }
 
-// lookup follows the chain from index i to a request with that id; -1 for none.
-func (f *Folder) lookup(id string, i int32) int32 {
-	for i >= 0 && f.Requests[i].ID != id {
-		i = f.before[i]
+// lookup gives the first request with that id; -1 for none.
+func (f *Folder) lookup(id string) int32 {
+	if len(f.slots) == 0 {
+		return -1
 	}
-	return i
+	hash := foldHash(id)
+	for at := hash; ; at++ {
+		n := f.slots[at&uint64(len(f.slots)-1)] - 1
+		if n < 0 {
+			return -1
+		}
+		if r := f.Requests[n]; r.hash == hash && r.ID == id {
+			return n
+		}
+	}
 }
 
 // foldHash is FNV-1a over the ASCII lower case of id.
@@ -112,11 +131,8 @@ func (f *Folder) paths(members []int32) []string {
 // unique gives the index of the one request with that id. exists tells a
 // missing id from one that several files have.
 func (f *Folder) unique(id string) (i int, ok, exists bool) {
-	n, found := f.byHash[foldHash(id)]
-	if found {
-		n = f.lookup(id, n)
-	}
-	if !found || n < 0 {
+	n := f.lookup(id)
+	if n < 0 {
 		return 0, false, false
 	}
 	if len(f.dups) > 0 && f.dups[id] != nil {
@@ -134,10 +150,10 @@ func (f *Folder) Get(id string) (*Request, error) {
 	} else if exists {
 		return nil, fault.New(fault.DuplicateID, "id", id, "paths", join(f.paths(f.dups[id])))
 	}
-	path := strings.TrimPrefix(strings.TrimPrefix(id, "./"), f.Dir+"/")
+	path := strings.TrimPrefix(strings.TrimPrefix(id, "./"), f.prefix())
 	if strings.HasSuffix(path, ".md") {
 		for _, r := range f.Requests {
-			if r.Path == f.Dir+"/"+path {
+			if r.Path == f.prefix()+path {
 				return r, nil
 			}
 		}

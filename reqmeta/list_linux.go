@@ -19,6 +19,7 @@ const (
 // stat for each name.
 func (l *lister) run(fd int, _ string) error {
 	buf := make([]byte, 64<<10)
+	p := []byte(l.prefix)
 	for {
 		n, err := unix.Getdents(fd, buf)
 		if err == unix.EINTR {
@@ -37,13 +38,14 @@ func (l *lister) run(fd int, _ string) error {
 			if end := bytes.IndexByte(name, 0); end >= 0 {
 				name = name[:end]
 			}
-			l.dirent(fd, string(name), rest[direntType])
+			l.dirent(fd, string(append(p, name...)), rest[direntType])
 			rest = rest[size:]
 		}
 	}
 }
 
-func (l *lister) dirent(fd int, name string, kind byte) {
+func (l *lister) dirent(fd int, p string, kind byte) {
+	name := p[len(l.prefix):]
 	if kind == unix.DT_UNKNOWN && isRequestName(name) {
 		var st unix.Stat_t
 		if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
@@ -52,12 +54,12 @@ func (l *lister) dirent(fd int, name string, kind byte) {
 	}
 	switch kind {
 	case unix.DT_REG, unix.DT_UNKNOWN:
-		l.add(name, 0)
+		l.add(p, 0)
 	case unix.DT_DIR:
-		l.add(name, fs.ModeDir)
+		l.add(p, fs.ModeDir)
 	case unix.DT_LNK:
-		l.add(name, fs.ModeSymlink)
+		l.add(p, fs.ModeSymlink)
 	default:
-		l.add(name, fs.ModeIrregular)
+		l.add(p, fs.ModeIrregular)
 	}
 }

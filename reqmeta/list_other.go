@@ -18,7 +18,7 @@ func (l *lister) run(_ int, dir string) error {
 		return err
 	}
 	for _, e := range all {
-		l.add(e.Name(), e.Type()&fs.ModeType)
+		l.add(l.prefix+e.Name(), e.Type()&fs.ModeType)
 	}
 	l.flush()
 	return nil

@@ -51,14 +51,14 @@ func (f *Folder) load(fd int, dir string) error {
 	batches := make(chan []file, 1<<11)
 	var wg sync.WaitGroup
 	work := func() {
-		rd := reader{fd: fd, dir: dir, buf: make([]byte, firstRead)}
+		rd := reader{fd: fd, dir: dir, prefix: len(f.prefix()), buf: make([]byte, firstRead)}
 		for batch := range batches {
 			for _, e := range batch {
 				rd.read(e)
 			}
 		}
 	}
-	l := lister{prefix: f.Dir + "/"}
+	l := lister{prefix: f.prefix()}
 	l.emit = func(batch []file) {
 		if len(f.Requests) == 0 && len(batch) == batchSize {
 			wg.Go(work)
@@ -84,8 +84,9 @@ type lister struct {
 	batch  []file
 }
 
-func (l *lister) add(name string, kind fs.FileMode) {
-	if !isRequestName(name) {
+// add takes one file; p is its path, prefix and all.
+func (l *lister) add(p string, kind fs.FileMode) {
+	if !isRequestName(p[len(l.prefix):]) {
 		return
 	}
 	if len(l.slab) == 0 {
@@ -94,7 +95,7 @@ func (l *lister) add(name string, kind fs.FileMode) {
 	}
 	r := &l.slab[0]
 	l.slab = l.slab[1:]
-	r.Path = l.prefix + name
+	r.Path = p
 	r.ID = r.Path[len(l.prefix) : len(r.Path)-len(".md")]
 	l.batch = append(l.batch, file{r, kind})
 	if len(l.slab) == 0 {
@@ -116,18 +117,20 @@ func isRequestName(name string) bool {
 
 // reader reads files of one folder into one buffer.
 type reader struct {
-	fd  int
-	dir string
-	buf []byte
-	sc  scanner
+	fd     int
+	dir    string
+	prefix int // length of the folder's part of a path
+	buf    []byte
+	sc     scanner
 }
 
 func (rd *reader) read(e file) {
 	r := e.r
+	r.hash = foldHash(r.ID)
 	if !CheckID(r.ID) {
 		r.fail("bad_file_name", 0, "id", r.ID)
 	}
-	name := path.Base(r.Path)
+	name := r.Path[rd.prefix:]
 	switch {
 	case e.kind == fs.ModeDir:
 		r.fail("is_directory", 0)

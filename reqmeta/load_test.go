@@ -142,6 +142,18 @@ func TestLoadLongFiles(t *testing.T) {
 	}
 }
 
+func TestLoadOfTheRootItself(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "a.md", okHead)
+	f, err := Load(root, ".")
+	if err != nil || f.Requests[0].Path != "a.md" || f.Requests[0].ID != "a" {
+		t.Fatalf("%+v %v", f, err)
+	}
+	if data, err := f.Read(f.Requests[0]); err != nil || string(data) != okHead {
+		t.Errorf("%q %v", data, err)
+	}
+}
+
 func TestLoadWithoutFolder(t *testing.T) {
 	_, err := Load(t.TempDir(), "requests")
 	if !fault.Has(err, fault.RequestsDirNotFound) {

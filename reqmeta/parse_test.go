@@ -216,6 +216,15 @@ func TestBody(t *testing.T) {
 	}
 }
 
+func TestKeyLine(t *testing.T) {
+	data := []byte("\n---\nstatus: ready\nsteps:\n  - title: a\ndepends_on: [b]\n---\nx: y\n")
+	for key, want := range map[string]int{"status": 3, "steps": 4, "depends_on": 6, "x": 0, "title": 0} {
+		if got := KeyLine(data, key); got != want {
+			t.Errorf("KeyLine(%s) = %d, want %d", key, got, want)
+		}
+	}
+}
+
 func TestCheckID(t *testing.T) {
 	for id, want := range map[string]bool{
 		"RQ-20251214-001": true, "0089": true, "22.10": true, "a": true, strings.Repeat("a", 128): true, "a.lock.b": true, "a_b-c.d": true,

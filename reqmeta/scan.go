@@ -47,20 +47,19 @@ func (sc *scanner) line(text string, at, line int) bool {
 	if n == 0 || n > maxKey || n == len(text) || text[n] != ':' {
 		return false
 	}
-	e := entry{key: text[:n], line: line, colon: at + n + 1}
 	v := n + 1
 	v += blanks(text[v:])
 	if v == n+1 && v < len(text) {
 		return false
 	}
-	return sc.value(e, text[v:], at+v)
+	sc.entries = append(sc.entries, entry{key: text[:n], line: line, colon: at + n + 1})
+	return sc.value(&sc.entries[len(sc.entries)-1], text[v:], at+v)
 }
 
 // value reads what stands behind the colon and its blanks; at is its offset.
-func (sc *scanner) value(e entry, v string, at int) bool {
+func (sc *scanner) value(e *entry, v string, at int) bool {
 	if v == "" || v[0] == '#' {
 		e.kind, e.start, e.end = nullValue, e.colon, e.colon
-		sc.entries = append(sc.entries, e)
 		return v == "" || plainChars(v)
 	}
 	var n int
@@ -77,7 +76,6 @@ func (sc *scanner) value(e entry, v string, at int) bool {
 		return false
 	}
 	e.start, e.end = at, at+n
-	sc.entries = append(sc.entries, e)
 	return true
 }
 

@@ -70,6 +70,7 @@ type Request struct {
 	Meta     Meta
 	Problems []Problem
 
+	hash    uint64 // of the id, upper and lower case alike
 	heading string // first heading of the body, when known
 	source  string // file to read the heading from, when it is not known yet
 }
