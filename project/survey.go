@@ -30,6 +30,16 @@ type Survey struct {
 // put right on the way (see Note); where that cannot be written it is judged
 // as if it were. Fault: REQUESTS_DIR_NOT_FOUND.
 func (p *Project) Survey(ctx context.Context) (*Survey, error) {
+	s, err := p.Look(ctx)
+	if err == nil {
+		s.repair(ctx)
+	}
+	return s, err
+}
+
+// Look is Survey for those who must not change anything: what is half done is
+// shown as it is.
+func (p *Project) Look(ctx context.Context) (*Survey, error) {
 	folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", p.Path(p.RequestsDir()))
@@ -45,7 +55,6 @@ func (p *Project) Survey(ctx context.Context) (*Survey, error) {
 		return nil, err
 	}
 	s.Facts.Locked, s.Facts.LatestRun = s.locked, func(id string) *reqmeta.LatestRun { return s.latestRun(ctx, id) }
-	s.repair(ctx)
 	return s, nil
 }
 

@@ -63,7 +63,7 @@ func (j *job) stop(ctx context.Context, cause error) error {
 			j.tell(Event{Kind: Warned, What: err.Error()})
 		}
 	}
-	if err := j.stage.Fail(j.Project.Now(), runs.NewError(cause, j.Words.Fault)); err != nil {
+	if err := j.stage.Fail(j.Project.Now(), j.stage.ErrorOf(cause, j.Words.Fault)); err != nil {
 		return err
 	}
 	j.stage.Agent = nil

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"aiflow/gitops"
@@ -125,3 +127,5 @@ func (r *Runner) grace() time.Duration {
 	}
 	return defaultGrace
 }
+
+func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"time"
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
@@ -75,8 +76,8 @@ func (j *job) record(base, commit string, last *runs.Stage) error {
 	j.stage = runs.NewStage(j.req.ID, runID, j.req.Title(), now)
 	j.stage.Git.BaseBranch, j.stage.Git.BaseCommit = base, commit
 	id, _ := runs.ParseRunID(runID)
-	j.stage.Git.WorkBranch = j.Project.Config.Git.WorkBranchPrefix + j.req.ID + "/" + id.Stamp()
-	j.stage.Git.Workspace = path.Join(j.Project.WorktreesDir(), j.req.ID)
+	j.stage.Git.WorkBranch = j.branchName(id.Time)
+	j.stage.Git.Workspace = j.workspaceOf(j.req.ID)
 	j.stage.Artifacts.RequestPath = j.req.Path
 	j.dir = j.Project.Run(j.req.ID, runID)
 	j.stage.Artifacts.ReportMD = j.dir.RelPath("report.md")
@@ -95,6 +96,18 @@ func (j *job) record(base, commit string, last *runs.Stage) error {
 		return j.queue.SetRun(runID)
 	}
 	return nil
+}
+
+func (j *job) branchName(at time.Time) string {
+	return j.Project.Config.Git.WorkBranchPrefix + j.req.ID + "/" + at.Format("20060102-150405")
+}
+
+// workspaceOf is where a request is worked on, relative to the project.
+func (j *job) workspaceOf(id string) string {
+	if j.inPlace() {
+		return "."
+	}
+	return path.Join(j.Project.WorktreesDir(), id)
 }
 
 // noteLocks records who holds what, and whose lock was taken over (seed 000

@@ -20,6 +20,18 @@ type signals struct {
 // reader that went away (SIGPIPE) is an error of the write, not the end of the
 // process, so that a run outlives `| head`.
 func (s *Shell) Context() context.Context {
+	ctx, _ := s.listen(nil)
+	return ctx
+}
+
+// Patience is Context for work that must still be recorded when it is stopped:
+// a second signal does not kill the process but closes hurry, and only a third
+// one kills.
+func (s *Shell) Patience() (ctx context.Context, hurry <-chan struct{}) {
+	return s.listen(make(chan struct{}))
+}
+
+func (s *Shell) listen(hurry chan struct{}) (context.Context, <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ch := make(chan os.Signal, 1)
 	s.signals.mu.Lock()
@@ -27,11 +39,11 @@ func (s *Shell) Context() context.Context {
 	s.signals.mu.Unlock()
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	go s.signals.wait(ctx, ch)
-	return ctx
+	go s.signals.wait(ctx, ch, hurry)
+	return ctx, hurry
 }
 
-func (s *signals) wait(ctx context.Context, ch chan os.Signal) {
+func (s *signals) wait(ctx context.Context, ch chan os.Signal, hurry chan struct{}) {
 	select {
 	case sig := <-ch:
 		s.mu.Lock()
@@ -40,6 +52,10 @@ func (s *signals) wait(ctx context.Context, ch chan os.Signal) {
 		}
 		s.cancel()
 		s.mu.Unlock()
+		if hurry != nil {
+			<-ch
+			close(hurry)
+		}
 		signal.Stop(ch)
 	case <-ctx.Done():
 	}

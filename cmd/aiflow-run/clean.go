@@ -1,0 +1,76 @@
+package main
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/runner"
+)
+
+func cleanCommand(s *door.Shell) *cli.Command {
+	var o runner.CleanOptions
+	var older string
+	return &cli.Command{
+		Name: "clean", Usage: "work.clean_usage", Description: "work.clean_description",
+		UsageText: "aiflow-run clean --merged\naiflow-run clean --older-than 30d --dry-run",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "merged", Usage: "work.clean_merged", Destination: &o.Merged},
+			&cli.StringFlag{Name: "older-than", Usage: "work.clean_older", Destination: &older},
+			&cli.BoolFlag{Name: "dry-run", Usage: "work.clean_dry_run", Destination: &o.DryRun},
+		},
+		Action: func(*cli.Context) error { return clean(s, o, older) },
+	}
+}
+
+// clean removes what finished runs left: nothing that is not merged, nothing
+// of a run that can still go on.
+func clean(s *door.Shell, o runner.CleanOptions, older string) error {
+	var err error
+	if o.OlderThan, err = age(older); err != nil {
+		return err
+	}
+	if !o.Merged && o.OlderThan == 0 {
+		return door.Usage("clean_what", "command", s.Name+" clean")
+	}
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	r := &runner.Runner{Project: p, Words: words(s)}
+	items, err := r.Clean(s.Context(), o)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(struct {
+			DryRun bool                 `json:"dry_run"`
+			Items  []runner.CleanedItem `json:"items"`
+		}{o.DryRun, items})
+	}
+	for _, it := range items {
+		s.Printf("%s\n", s.Text("work.clean_"+it.Did, "run_id", it.RunID, "id", it.RequestID, "branch", it.Branch, "reason", it.Why))
+	}
+	if len(items) == 0 {
+		s.Printf("%s\n", s.Text("work.clean_nothing"))
+	}
+	return nil
+}
+
+// age reads 30d, 12h, 90m; "" is 0.
+func age(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if n := len(text) - 1; text[n] == 'd' {
+		d, err := time.ParseDuration(text[:n] + "h")
+		if err == nil && d > 0 {
+			return 24 * d, nil
+		}
+	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return d, nil
+	}
+	return 0, door.Usage("bad_value", "name", "--older-than", "value", text, "allowed", "30d, 12h, 90m")
+}

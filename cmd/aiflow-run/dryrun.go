@@ -1,0 +1,30 @@
+package main
+
+import (
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/term"
+	"aiflow/runner"
+)
+
+func printDryRun(s *door.Shell, in runner.Intent) error {
+	if in.Selection != nil {
+		return reportNothing(s, in.Selection)
+	}
+	s.Printf("%s\n", s.Text("work.dry_run", "id", in.RequestID, "title", term.Escape(in.Title)))
+	if in.Resumes != "" {
+		s.Printf("%s\n", s.Text("work.dry_resumes", "run_id", in.Resumes))
+	}
+	s.Printf("%s\n", s.Text("work.dry_base", "branch", in.BaseBranch, "commit", short(in.BaseCommit)))
+	s.Printf("%s\n", s.Text("work.dry_branch", "branch", in.WorkBranch))
+	s.Printf("%s\n", s.Text("work.dry_workspace", "path", in.Workspace))
+	for _, step := range in.Steps {
+		s.Printf("%s\n", s.Text("work.dry_step", "step_id", step.StepID, "title", term.Escape(step.Title)))
+		if step.Run != "" {
+			s.Printf("%s\n", s.Text("work.dry_run_command", "command", term.Escape(step.Run)))
+		}
+		if step.Test != "" {
+			s.Printf("%s\n", s.Text("work.dry_test_command", "command", term.Escape(step.Test)))
+		}
+	}
+	return nil
+}

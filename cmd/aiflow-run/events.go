@@ -1,0 +1,64 @@
+package main
+
+import (
+	"time"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/runner"
+)
+
+// show tells on standard error how a run goes: a line for what happened, and a
+// live one on a terminal for what goes on.
+type show struct {
+	s    *door.Shell
+	line *term.Progress
+	tick *time.Ticker
+	over chan struct{}
+}
+
+func newShow(s *door.Shell) *show {
+	w := &show{s: s, line: s.Progress(), tick: time.NewTicker(time.Second), over: make(chan struct{})}
+	go w.keepTime()
+	return w
+}
+
+func (w *show) keepTime() {
+	for {
+		select {
+		case <-w.over:
+			return
+		case <-w.tick.C:
+			w.line.Tick()
+		}
+	}
+}
+
+func (w *show) end() {
+	w.tick.Stop()
+	close(w.over)
+	w.line.Done()
+}
+
+// event shows one event. What starts something replaces the live line, what
+// happened stays.
+func (w *show) event(e runner.Event) {
+	text := w.text(e)
+	switch e.Kind {
+	case runner.StepBegun, runner.CommandBegun, runner.TestBegun, runner.Finishing:
+		w.line.Set(text)
+	default:
+		w.line.Line(text)
+	}
+}
+
+func (w *show) text(e runner.Event) string {
+	if e.Kind == runner.Repaired {
+		return term.Escape(desk.Note(w.s, e.Note))
+	}
+	facts := fault.New("", "id", e.RequestID, "run_id", e.RunID, "title", term.Escape(e.Title), "step", e.Step, "steps", e.Steps,
+		"step_id", e.StepID, "name", term.Escape(e.What), "count", e.Count).Facts
+	return w.s.Catalog().Text("work.event_"+string(e.Kind), facts)
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"path"
+
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/project"
+	"aiflow/reqmeta"
+	"aiflow/runner"
+	"aiflow/runs"
+)
+
+// answer is what a run prints as JSON (D53).
+type answer struct {
+	OK        bool            `json:"ok"`
+	RequestID string          `json:"request_id"`
+	RunID     string          `json:"run_id"`
+	RunPath   string          `json:"run_path"`
+	Stage     answerStage     `json:"stage"`
+	Git       answerGit       `json:"git"`
+	Artifacts answerArtifacts `json:"artifacts"`
+	Error     *door.ErrorBody `json:"error,omitempty"`
+}
+
+type answerStage struct {
+	State      runs.State `json:"state"`
+	ReasonCode *string    `json:"reason_code"`
+}
+
+type answerGit struct {
+	BaseBranch string         `json:"base_branch"`
+	BaseCommit string         `json:"base_commit"`
+	WorkBranch string         `json:"work_branch"`
+	Commits    []answerCommit `json:"commits"`
+}
+
+type answerCommit struct {
+	StepID string `json:"step_id"`
+	Hash   string `json:"hash"`
+}
+
+type answerArtifacts struct {
+	PlanningJSON string   `json:"planning_json"`
+	ReportMD     string   `json:"report_md"`
+	Patches      []string `json:"patches"`
+	Logs         []string `json:"logs"`
+}
+
+// nothing is the answer of --next when no request is runnable.
+type nothing struct {
+	OK        bool            `json:"ok"`
+	RequestID *string         `json:"request_id"`
+	RunID     *string         `json:"run_id"`
+	Selection *reqmeta.Result `json:"selection"`
+}
+
+// report prints how a run ended, and gives its error for the exit status.
+func report(s *door.Shell, p *project.Project, out runner.Outcome) error {
+	if out.Selection != nil {
+		return reportNothing(s, out.Selection)
+	}
+	if s.JSON {
+		if err := s.PrintJSON(answerOf(s, p, out)); err != nil {
+			return err
+		}
+		return door.Reported(out.Err)
+	}
+	if out.Err == nil {
+		printDone(s, out.Stage, out.RunPath)
+		return nil
+	}
+	printStopped(s, out)
+	return out.Err
+}
+
+func reportNothing(s *door.Shell, sel *reqmeta.Result) error {
+	sel.Describe(s.Catalog().Text)
+	if s.JSON {
+		return s.PrintJSON(nothing{OK: true, Selection: sel})
+	}
+	s.Printf("%s\n", s.Text("work.nothing", "count", sel.Stats.Total))
+	s.Printf("%s\n", s.Text("work.nothing_hint"))
+	return nil
+}
+
+func answerOf(s *door.Shell, p *project.Project, out runner.Outcome) answer {
+	st := out.Stage
+	a := answer{
+		OK: out.Err == nil, RequestID: out.RequestID, RunID: out.RunID, RunPath: out.RunPath,
+		Stage: answerStage{State: st.State},
+		Git:   answerGit{BaseBranch: st.Git.BaseBranch, BaseCommit: st.Git.BaseCommit, WorkBranch: st.Git.WorkBranch, Commits: []answerCommit{}},
+		Artifacts: answerArtifacts{
+			ReportMD: path.Join(out.RunPath, "report.md"), Patches: st.Artifacts.Patches,
+			Logs: runs.Logs(p.Dir, out.RunPath),
+		},
+	}
+	if len(st.Steps) > 0 {
+		a.Artifacts.PlanningJSON = path.Join(out.RunPath, "planning.json")
+	}
+	for _, c := range st.Git.Commits {
+		a.Git.Commits = append(a.Git.Commits, answerCommit{c.StepID, c.Hash})
+	}
+	if out.Err != nil {
+		body := s.Body(out.Err)
+		code := string(body.ReasonCode)
+		a.Stage.ReasonCode, a.Error = &code, &body
+	}
+	return a
+}
+
+// printDone ends with what a person needs next: branch, commits, report, merge.
+func printDone(s *door.Shell, st *runs.Stage, runPath string) {
+	s.Printf("%s\n", s.Paint(term.Green, s.Text("work.done", "id", st.RequestID, "title", term.Escape(st.Title))))
+	printCommits(s, st)
+	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
+	s.Printf("  %s\n", s.Text("work.report", "path", path.Join(runPath, "report.md")))
+	s.Printf("  %s\n", s.Text("work.look", "run_id", st.RunID))
+	s.Printf("  %s\n", s.Text("work.merge", "branch", st.Git.WorkBranch))
+}
+
+func printCommits(s *door.Shell, st *runs.Stage) {
+	for _, c := range st.Git.Commits {
+		s.Printf("  %s %s\n", s.Paint(term.Yellow, short(c.Hash)), term.Escape(c.Subject))
+	}
+}
+
+func short(hash string) string { return hash[:min(len(hash), 10)] }
+
+func printStopped(s *door.Shell, out runner.Outcome) {
+	st := out.Stage
+	printCommits(s, st)
+	key := "work.stopped"
+	if !st.State.Ended() {
+		key = "work.interrupted"
+	}
+	s.Printf("%s\n", s.Text(key, "id", st.RequestID, "run_id", st.RunID, "state", st.State, "step_id", st.CurrentStepID))
+	if e, ok := fault.As(out.Err); ok && e.Facts["path"] != "" && e.Facts["output"] != "" {
+		s.Printf("  %s\n", s.Text("work.log", "path", e.Facts["path"]))
+	}
+	s.Printf("  %s\n", s.Text("work.workspace", "path", st.Git.Workspace))
+	s.Printf("  %s\n", s.Text("work.report", "path", path.Join(out.RunPath, "report.md")))
+	_ = s.Flush()
+}
+
+// printError is for a record's own error, which needs no exit status.
+func printError(s *door.Shell, e *runs.ErrorObject) {
+	if e == nil {
+		return
+	}
+	s.Printf("%s: %s\n", s.Paint(term.Red, string(e.ReasonCode)), term.Escape(e.Title))
+	if e.Message != "" {
+		s.Printf("  %s\n", term.Escape(e.Message))
+	}
+	for _, a := range e.Actions {
+		s.Printf("  %s: %s\n", s.Text("cli.hint"), term.Escape(a))
+	}
+}

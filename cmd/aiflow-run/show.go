@@ -1,0 +1,91 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/term"
+	"aiflow/runs"
+)
+
+func showCommand(s *door.Shell) *cli.Command {
+	return &cli.Command{
+		Name: "show", Usage: "work.show_usage", ArgsUsage: "[RUN]",
+		UsageText: "aiflow-run show\naiflow-run show RQ-20251214-001\naiflow-run show RUN-20251214-010203-0a1b2c",
+		Action:    func(c *cli.Context) error { return showRun(s, c.Args().First()) },
+	}
+}
+
+// shown is a run as JSON (D45's run detail).
+type shown struct {
+	RequestID string       `json:"request_id"`
+	RunID     string       `json:"run_id"`
+	Stage     *runs.Stage  `json:"stage"`
+	Planning  *runs.Plan   `json:"planning"`
+	Report    shownReport  `json:"report"`
+	Errors    *runs.Errors `json:"errors"`
+	Logs      []shownLog   `json:"logs"`
+}
+
+type shownReport struct {
+	Path     string `json:"path"`
+	Markdown string `json:"markdown"`
+}
+
+type shownLog struct {
+	Path string `json:"path"`
+}
+
+func showRun(s *door.Shell, arg string) error {
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	st, dir, err := pick(p, arg)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(detail(p.Dir, st, dir))
+	}
+	printRun(s, st, dir)
+	return nil
+}
+
+func detail(root string, st *runs.Stage, dir *runs.Dir) shown {
+	v := shown{RequestID: st.RequestID, RunID: st.RunID, Stage: st, Logs: []shownLog{}}
+	v.Planning, _ = dir.LoadPlan()
+	v.Errors, _ = dir.LoadErrors()
+	v.Report.Path = dir.RelPath("report.md")
+	v.Report.Markdown, _ = dir.LoadReport()
+	for _, l := range runs.Logs(root, dir.Rel) {
+		v.Logs = append(v.Logs, shownLog{l})
+	}
+	return v
+}
+
+func printRun(s *door.Shell, st *runs.Stage, dir *runs.Dir) {
+	s.Printf("%s  %s  %s\n", st.RunID, s.Paint(stateStyle(st.State), string(st.State)), term.Escape(st.Title))
+	printError(s, st.Error)
+	for i := range st.Steps {
+		step := &st.Steps[i]
+		s.Printf("  %s  %s  %s\n", step.StepID, pad(string(step.Status), 11), term.Escape(step.Title))
+	}
+	printCommits(s, st)
+	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
+	s.Printf("  %s\n", s.Text("work.report", "path", dir.RelPath("report.md")))
+	if st.State == runs.Done && !st.HasEvent(runs.EventMerged) {
+		s.Printf("  %s\n", s.Text("work.merge", "branch", st.Git.WorkBranch))
+	}
+}
+
+func stateStyle(st runs.State) term.Style {
+	switch st {
+	case runs.Done:
+		return term.Green
+	case runs.NeedsInput, runs.Failed:
+		return term.Red
+	}
+	return term.Yellow
+}
