@@ -157,7 +157,7 @@ func judge(s *door.Shell, w here) error {
 	}
 	p := w.config.Paths
 	found, err := gate.Judge(context.Background(), gate.Options{
-		Git:         gitcmd.Git{Env: s.Environ()},
+		Git:         gitcmd.Git{Env: append(s.Environ(), hooks.EnvGuard+"="+hooks.PreCommit)},
 		RequestsDir: p.RequestsDir,
 		StateDirs:   []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/worktrees", p.AiflowDir + "/project"},
 		Live:        func(id string) bool { return live(s, w, id) },

@@ -42,6 +42,9 @@ func TestMain(m *testing.M) {
 
 // Which hooks git runs for what people do, and which of them act.
 func TestMatrix(t *testing.T) {
+	if raced {
+		t.Skip("a hundred starts of a binary with the race detector take minutes, and nothing here is concurrent")
+	}
 	m := newMatrix(t)
 	m.row("commit", func() { m.commit("a") })
 	m.row("commit --amend", func() { m.git("commit", "-q", "--amend", "-m", "again") })
