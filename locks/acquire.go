@@ -51,13 +51,20 @@ func (m *Manager) Acquire(ctx context.Context, k Key, a Ask) (*Lease, error) {
 	}
 	limit := newLimit(a.Wait)
 	defer limit.stop()
-	for {
+	for orphans := 0; ; {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		l, refused, err := m.try(ctx, k, a)
 		if refused == nil {
 			return l, err
+		}
+		if refused.orphaned && orphans < orphanTries {
+			orphans++
+			if err := sleep(ctx, orphanPause); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if limit.over {
 			return nil, err
@@ -89,7 +96,7 @@ func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Ent
 	case err != nil:
 		return nil, nil, fault.Wrap(err, fault.LockUnreadable, "path", m.path(k))
 	case found && !e.free(a):
-		m.endOrphans(e)
+		endOrphans(e)
 		return nil, &e, m.refuse(k, e)
 	case found && !firm:
 		return nil, nil, fault.New(fault.LockStaleDetected, e.pairs("reason", "no_flock")...)
@@ -211,10 +218,15 @@ func (l *limit) pause(ctx context.Context) error {
 	return nil
 }
 
-// endOrphans ends what is left of a command whose wrapper died, so that the
-// next attempt finds the lock free.
-func (m *Manager) endOrphans(e Entry) {
+// A command that outlived its wrapper is ended by who takes the lock, and that
+// must be sure that it has ended.
+const (
+	orphanTries = 40
+	orphanPause = 25 * time.Millisecond
+)
+
+func endOrphans(e Entry) {
 	if e.orphaned {
-		proc.EndGroup(e.Group, e.GroupStart)
+		proc.EndCommand(e.Command, e.CommandStart, e.CommandGroup)
 	}
 }

@@ -162,7 +162,7 @@ func TestCase22DoubleReleaseAndForce(t *testing.T) {
 	l = take(t, m)
 	other := w.process(2)
 	e, gone, err := other.Break(t.Context(), Request("RQ-1"), false)
-	wantFacts(t, wantCode(t, err, fault.RunInProgress), fault.Facts{"pid": "1"})
+	wantFacts(t, wantCode(t, err, fault.LockNotYours), fault.Facts{"pid": "1"})
 	if gone || e.Token != l.token {
 		t.Errorf("%v %+v", gone, e)
 	}
@@ -350,14 +350,14 @@ func TestDeadHoldersCommandKeepsTheLock(t *testing.T) {
 	w := newWorld(t)
 	m := w.process(1)
 	l := take(t, m)
-	if err := l.SetGroup(1); err != nil { // a group that cannot be asked
+	if err := l.SetCommand(1, true); err != nil { // a group that cannot be asked
 		t.Fatal(err)
 	}
 	w.kill(1)
 	other := w.process(2)
 	wantVerdict(t, other, Held, true)
 	refused(t, other)
-	if err := l.SetGroup(1 << 22); err != nil { // one that is gone
+	if err := l.SetCommand(1<<22, true); err != nil { // one that is gone
 		t.Fatal(err)
 	}
 	wantVerdict(t, other, Dead, false)

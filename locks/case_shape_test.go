@@ -151,7 +151,7 @@ func TestCase18NewerIsHeldAndLeftAlone(t *testing.T) {
 			t.Errorf("swept %v, %v, %s", swept, err, w.content())
 		}
 		_, _, err := m.Break(t.Context(), Request("RQ-1"), false)
-		wantCode(t, err, fault.RunInProgress)
+		wantCode(t, err, fault.LockNotYours)
 		if _, gone, err := m.Break(t.Context(), Request("RQ-1"), true); err != nil || !gone {
 			t.Errorf("by force: %v, %v", gone, err)
 		}

@@ -157,10 +157,12 @@ func (l *Lease) SetRun(runID string) error {
 	return l.change(func(r *Record) { r.RunID = runID })
 }
 
-// SetGroup names the process group of a command that runs under the lock: the
-// lock is held as long as a process of it lives.
-func (l *Lease) SetGroup(pgid int) error {
-	return l.change(func(r *Record) { r.Group, r.GroupStart = pgid, proc.StartOf(pgid) })
+// SetCommand names a command that runs under the lock: should this process die,
+// the lock is held until that has ended too. group says that pid leads a
+// process group of its own; then all of the group counts.
+func (l *Lease) SetCommand(pid int, group bool) error {
+	start := proc.StartOf(pid)
+	return l.change(func(r *Record) { r.Command, r.CommandStart, r.CommandGroup = pid, start, group })
 }
 
 func (l *Lease) change(f func(*Record)) error {

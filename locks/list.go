@@ -224,8 +224,6 @@ func (m *Manager) Sweep(ctx context.Context) ([]Entry, error) {
 		}
 		if e, found, err := m.look(k, false); err != nil || !found || e.certain() {
 			continue
-		} else if e.orphaned {
-			m.endOrphans(e)
 		}
 		e, gone, err := m.sweepOne(ctx, k)
 		if err != nil {
@@ -295,7 +293,7 @@ func (m *Manager) Break(ctx context.Context, k Key, force bool) (Entry, bool, er
 	case e.flaw == flawDirectory:
 		return e, false, e.Problem // nobody's to remove, not even by force
 	case e.Live && !force:
-		return e, false, m.refuse(k, e)
+		return e, false, e.fault(fault.LockNotYours)
 	}
 	if err := m.disk.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return e, false, diskFault(err, e.Path)

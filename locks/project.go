@@ -1,8 +1,12 @@
 package locks
 
 import (
-	"context"
+	"crypto/rand"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"aiflow/internal/atomicfile"
@@ -30,9 +34,9 @@ type ProjectRecord struct {
 	LeaseID    string          `json:"leaseId"`
 	OwnerID    string          `json:"ownerId"`
 	Strategy   ProjectStrategy `json:"strategy"`
-	AcquiredAt time.Time       `json:"acquiredAt"`
-	ExpiresAt  time.Time       `json:"expiresAt"`
-	MTime      time.Time       `json:"mtime"` // last renewal
+	AcquiredAt ProjectTime     `json:"acquiredAt"`
+	ExpiresAt  ProjectTime     `json:"expiresAt"`
+	MTime      ProjectTime     `json:"mtime"` // last renewal
 	TTLSeconds float64         `json:"ttlSeconds"`
 	Beat       uint64          `json:"beat"` // grows with every renewal
 }
@@ -53,15 +57,6 @@ type ProjectAsk struct {
 	Backoff    [3]time.Duration // zero: 500 ms, 1 s, 2 s
 }
 
-// StoredProject is what the lock file holds and what is thought of it.
-type StoredProject struct {
-	Record  ProjectRecord
-	Text    []byte
-	ETag    string        // quoted: the lease id, or a hash of what is unreadable
-	Age     time.Duration // since the last write, by the file system's clock
-	Verdict ProjectVerdict
-}
-
 // ProjectVerdict is what may be done with a record.
 type ProjectVerdict string
 
@@ -77,44 +72,73 @@ const (
 
 // Project is the project lock of one folder. It is safe for use by many
 // goroutines.
-type Project struct{ o ProjectOptions }
+type Project struct {
+	dir   string
+	clock Clock
+	disk  atomicfile.Disk
+	rand  io.Reader
+	owner string
+	guard guard
+	files files
 
-// OpenProject makes a Project. It touches no file.
-func OpenProject(o ProjectOptions) *Project { return &Project{o} }
-
-// Read shows the record; found is false when there is none.
-func (p *Project) Read(ctx context.Context) (s StoredProject, found bool, err error) {
-	return StoredProject{}, false, nil
+	mu        sync.Mutex
+	listeners map[int]func(ProjectEvent)
+	lastID    int
+	sighted   []byte        // the record as it was last seen
+	since     time.Duration // when it was seen first, by the clock that nobody sets
 }
 
-// CompareAndSwap writes the record text when the stored one has the ETag
-// ifMatch ("" asks for none to be there). Another lease's record is replaced
-// only when it is stale, and a record never grows older. CONFLICT otherwise.
-func (p *Project) CompareAndSwap(ctx context.Context, text []byte, ifMatch string) error { return nil }
+// OpenProject makes a Project. It touches no file.
+func OpenProject(o ProjectOptions) *Project {
+	p := &Project{
+		dir: o.Dir, clock: o.Clock, disk: o.Disk, rand: o.Rand, owner: o.OwnerID,
+		guard: &flockGuard{dir: o.Dir}, files: &osFiles{dir: o.Dir}, listeners: map[int]func(ProjectEvent){},
+	}
+	if p.disk == nil {
+		p.disk = atomicfile.OS{}
+	}
+	if p.rand == nil {
+		p.rand = rand.Reader
+	}
+	return p
+}
 
-// CompareAndRemove removes the record that has the ETag ifMatch. CONFLICT when
-// another is there; none is fine.
-func (p *Project) CompareAndRemove(ctx context.Context, ifMatch string) error { return nil }
+// Subscribe sends every event of this Project's own leases to listen until the
+// returned function is called. listen must not call the lease that it hears of.
+func (p *Project) Subscribe(listen func(ProjectEvent)) (stop func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lastID++
+	id := p.lastID
+	p.listeners[id] = listen
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.listeners, id)
+	}
+}
 
-// Acquire takes the lock with the file strategy. An error is a
-// *ProjectLockError, which is LOCK_HELD when somebody else has it.
-func (p *Project) Acquire(ctx context.Context, a ProjectAsk) (*ProjectLease, error) { return nil, nil }
+func (p *Project) publish(events []ProjectEvent) {
+	p.mu.Lock()
+	ids := slices.Sorted(maps.Keys(p.listeners))
+	hear := make([]func(ProjectEvent), 0, len(ids))
+	for _, id := range ids {
+		hear = append(hear, p.listeners[id])
+	}
+	p.mu.Unlock()
+	for _, e := range events {
+		for _, h := range hear {
+			h(e)
+		}
+	}
+}
 
-// Subscribe sends every event to listen until the returned function is called.
-func (p *Project) Subscribe(listen func(ProjectEvent)) (stop func()) { return func() {} }
-
-// ProjectLease is a project lock that is held; it is renewed by itself until
-// Release.
-type ProjectLease struct{}
-
-// Context ends when the lease is lost or released.
-func (l *ProjectLease) Context() context.Context { return context.Background() }
-
-// Check is nil while one may write; ask before each write.
-func (l *ProjectLease) Check() error { return nil }
-
-// Renew renews at once instead of at the next heartbeat.
-func (l *ProjectLease) Renew(ctx context.Context) error { return nil }
-
-// Release gives the lock up. It is idempotent.
-func (l *ProjectLease) Release(ctx context.Context) error { return nil }
+// uuid is a random UUID, version 4.
+func (p *Project) uuid() (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(p.rand, b[:]); err != nil {
+		return "", err
+	}
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), nil
+}

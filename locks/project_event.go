@@ -17,12 +17,27 @@ const (
 	ReleaseFailed      ProjectLockCode = "release-failed"
 )
 
+// ProjectTime is a time as JavaScript writes it: UTC, with milliseconds.
+type ProjectTime struct{ time.Time }
+
+const projectTimeForm = "2006-01-02T15:04:05.000Z"
+
+// MarshalText always writes three digits after the second.
+func (t ProjectTime) MarshalText() ([]byte, error) {
+	return []byte(t.UTC().Format(projectTimeForm)), nil
+}
+
+// MarshalJSON is MarshalText in quotes.
+func (t ProjectTime) MarshalJSON() ([]byte, error) {
+	return []byte(`"` + t.UTC().Format(projectTimeForm) + `"`), nil
+}
+
 // ProjectLeaseInfo is a lease as events show it.
 type ProjectLeaseInfo struct {
 	LeaseID    string          `json:"leaseId"`
 	Strategy   ProjectStrategy `json:"strategy"`
-	AcquiredAt time.Time       `json:"acquiredAt"`
-	ExpiresAt  time.Time       `json:"expiresAt"`
+	AcquiredAt ProjectTime     `json:"acquiredAt"`
+	ExpiresAt  ProjectTime     `json:"expiresAt"`
 }
 
 // ProjectReadonly says why writing is over.

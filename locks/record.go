@@ -33,9 +33,11 @@ type Record struct {
 	Hostname string `json:"hostname,omitempty"`
 	Beat     uint64 `json:"beat,omitempty"`    // grows with every renewal
 	TTLSec   int64  `json:"ttl_sec,omitempty"` // rounded up
-	// The process group of a command that runs under the lock.
-	Group      int    `json:"group,omitempty"`
-	GroupStart uint64 `json:"group_start,omitempty"`
+	// A command that runs under the lock: its first process, and whether that
+	// leads a group of its own.
+	Command      int    `json:"command,omitempty"`
+	CommandStart uint64 `json:"command_start,omitempty"`
+	CommandGroup bool   `json:"command_group,omitempty"`
 }
 
 // localHost is seed 000's example value: the record's holder is on the machine

@@ -123,7 +123,7 @@ func asNobody(t *testing.T, role string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func TestCase13And19TwoUsers(t *testing.T) {
+func TestCase19TwoUsers(t *testing.T) {
 	for _, tc := range []struct {
 		umask int
 		want  string

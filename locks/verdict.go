@@ -36,8 +36,8 @@ type sight struct {
 	now   time.Time
 	ttl   time.Duration                              // ours, for records that do not tell theirs
 	mine  bool                                       // the token is one of this manager's
-	alive func(pid int, start uint64) proc.Liveness  // of a process in our namespace
-	group func(pgid int, start uint64) proc.Liveness // of a command's process group
+	alive func(pid int, start uint64) proc.Liveness // of a process in our namespace
+	group func(pid int, start uint64) proc.Liveness // of the group that it leads
 	// age of the file by the file system's own clock; false when unknown.
 	age func() (time.Duration, bool)
 	// shared: the directory may be another machine's too.
@@ -91,10 +91,17 @@ func (s sight) byProcess() judgement {
 
 // orphaned: the holder is dead; a command that it ran may not be.
 func (s sight) orphaned() judgement {
-	if s.rec.Group > 0 && s.group(s.rec.Group, s.rec.GroupStart) != proc.Dead {
+	if s.rec.Command > 0 && s.commandLife() != proc.Dead {
 		return judgement{verdict: Held, live: true, orphaned: true}
 	}
 	return judgement{verdict: Dead}
+}
+
+func (s sight) commandLife() proc.Liveness {
+	if s.rec.CommandGroup {
+		return s.group(s.rec.Command, s.rec.CommandStart)
+	}
+	return s.alive(s.rec.Command, s.rec.CommandStart)
 }
 
 func (s sight) lives() judgement {

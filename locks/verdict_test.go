@@ -51,7 +51,7 @@ func fromTomorrow(r *Record) {
 	r.CreatedAt, r.ExpiresAt = noon.Add(24*time.Hour), noon.Add(24*time.Hour+half)
 }
 func tillNextYear(r *Record) { r.ExpiresAt = noon.AddDate(1, 0, 0) }
-func group(r *Record)        { r.Group, r.GroupStart = 300, 9100 }
+func group(r *Record)        { r.Command, r.CommandStart, r.CommandGroup = 300, 9100, true }
 
 func TestVerdictTable(t *testing.T) {
 	const (
@@ -84,6 +84,7 @@ func TestVerdictTable(t *testing.T) {
 		{name: "dead, its command alive", rec: ours(group), life: dead, group: alive, want: Held, live: true},
 		{name: "dead, its command cannot be asked", rec: ours(group), life: dead, group: unknown, want: Held, live: true},
 		{name: "dead, its command too", rec: ours(group), life: dead, group: dead, want: Dead},
+		{name: "dead, its command without a group too", rec: ours(group, func(r *Record) { r.CommandGroup = false }), life: dead, group: alive, want: Dead},
 		{name: "alive", rec: ours(), life: alive, want: Held, live: true},
 		{name: "alive, last second", rec: ours(), life: alive, at: half, want: Held, live: true},
 		{name: "alive, expired", rec: ours(), life: alive, at: half + 1, want: Overdue, live: true},

@@ -48,9 +48,14 @@ func groupMembers(pgid int) []int {
 	return found
 }
 
-// EndGroup kills every process of the group that GroupAlive finds living.
-func EndGroup(pgid int, start uint64) {
-	if start != 0 && GroupAlive(pgid, start) == Living {
-		_ = unix.Kill(-pgid, unix.SIGKILL)
+// EndCommand kills a process that was recorded as pid and start, with the
+// group that it leads if it has one, and no other.
+func EndCommand(pid int, start uint64, group bool) {
+	switch {
+	case pid <= 1 || start == 0:
+	case !group:
+		member{pid, start}.signal(unix.SIGKILL)
+	case GroupAlive(pid, start) == Living:
+		_ = unix.Kill(-pid, unix.SIGKILL)
 	}
 }

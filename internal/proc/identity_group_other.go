@@ -15,5 +15,5 @@ func GroupAlive(pgid int, _ uint64) Liveness {
 	return Living
 }
 
-// EndGroup does nothing: the group cannot be told from a later one here.
-func EndGroup(int, uint64) {}
+// EndCommand does nothing: a later process with the same number could be hit.
+func EndCommand(int, uint64, bool) {}

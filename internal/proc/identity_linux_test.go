@@ -136,7 +136,7 @@ func TestGroupLivesAsLongAsAMember(t *testing.T) {
 	if got := GroupAlive(pgid, start); got != Living {
 		t.Errorf("leader gone, child alive: %v", got)
 	}
-	EndGroup(pgid, start)
+	EndCommand(pgid, start, true)
 	for GroupAlive(pgid, start) != Dead {
 		runtime.Gosched()
 	}

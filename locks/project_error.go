@@ -1,0 +1,53 @@
+package locks
+
+import (
+	"aiflow/internal/fault"
+)
+
+// ProjectLockError says which of seed 002's codes ended an acquire, a renewal
+// or a release. It is also a fault: LOCK_HELD, LOCK_LOST or what the disk said.
+type ProjectLockError struct {
+	Code      ProjectLockCode
+	Retryable bool
+	Cause     error // nil, or what the store said
+	fault     error
+}
+
+func (e *ProjectLockError) Error() string { return "project lock: " + string(e.Code) }
+
+// Unwrap gives the fault and the cause.
+func (e *ProjectLockError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{e.fault}
+	}
+	return []error{e.fault, e.Cause}
+}
+
+func (p *Project) failure(c projectCommand, cause error) *ProjectLockError {
+	return &ProjectLockError{Code: c.code, Retryable: c.retryable, Cause: cause, fault: p.faultOf(c.code, cause)}
+}
+
+func (p *Project) faultOf(code ProjectLockCode, cause error) error {
+	facts := fault.Facts{}
+	if f, ok := fault.As(cause); ok {
+		for k, v := range f.Facts {
+			facts[k] = v
+		}
+		if code == AcquireTimeout || code == ReleaseFailed {
+			facts["reason"] = string(code)
+			return &fault.Error{Code: f.Code, Facts: facts, Err: f.Err}
+		}
+	}
+	facts["path"], facts["reason"] = p.path(), string(code)
+	return &fault.Error{Code: projectFault(code), Facts: facts}
+}
+
+func projectFault(code ProjectLockCode) fault.Code {
+	switch code {
+	case FallbackConflict, AcquireDenied:
+		return fault.LockHeld
+	case LeaseStale, RenewFailed:
+		return fault.LockLost
+	}
+	return fault.LockUnreadable
+}

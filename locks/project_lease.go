@@ -1,0 +1,357 @@
+package locks
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"aiflow/internal/fault"
+)
+
+// projectTick is how often a lease looks at the clocks: timers stand still
+// while the machine sleeps.
+const projectTick = time.Second
+
+// projectTidyTime is how long a last removal may take.
+const projectTidyTime = 2 * time.Second
+
+// ProjectLease is a project lock that is held; it is renewed by itself until
+// Release.
+type ProjectLease struct {
+	p      *Project
+	id     string
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	tended chan struct{} // closed when the heartbeat has stopped
+	halt   context.CancelFunc
+
+	driving sync.Mutex // one operation at a time
+
+	mu    sync.Mutex
+	state projectState
+	beat  uint64
+	trust time.Duration // on the clock that nobody sets: not trusted from here on
+	next  time.Time     // when the heartbeat is due
+	lost  *ProjectLockError
+	cause error
+}
+
+// Acquire takes the lock with the file strategy; an error is a
+// *ProjectLockError, or why ctx ended. The lease's context descends from ctx.
+func (p *Project) Acquire(ctx context.Context, a ProjectAsk) (*ProjectLease, error) {
+	id, err := p.uuid()
+	if err != nil {
+		return nil, err
+	}
+	l := &ProjectLease{p: p, id: id, tended: make(chan struct{}), state: idleProject(id)}
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	in := projectInput{kind: "acquire", leaseID: id, limit: projectMaxTries}
+	if a.RetryLimit > 0 {
+		in.limit = a.RetryLimit
+	}
+	if a.Backoff != ([3]time.Duration{}) {
+		in.backoff = a.Backoff[:]
+	}
+	if err := l.drive(ctx, in); err != nil {
+		l.cancel(err)
+		return nil, err
+	}
+	tend, halt := context.WithCancel(context.WithoutCancel(ctx))
+	l.halt = halt
+	go l.tend(tend)
+	return l, nil
+}
+
+// ID is the lease's id, as it stands in the record.
+func (l *ProjectLease) ID() string { return l.id }
+
+// Context ends when the lease is lost or released.
+func (l *ProjectLease) Context() context.Context { return l.ctx }
+
+// Check is nil while one may write; ask before each write. It looks at both
+// clocks, so that it knows of a sleep before any timer does.
+func (l *ProjectLease) Check() error {
+	l.watch()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state.writable(l.p.clock.Now()) {
+		return nil
+	}
+	if l.lost != nil {
+		return l.lost
+	}
+	return l.p.failure(projectCommand{code: LeaseStale}, nil)
+}
+
+// Renew renews at once instead of at the next heartbeat.
+func (l *ProjectLease) Renew(ctx context.Context) error {
+	if err := l.Check(); err != nil {
+		return err
+	}
+	return l.drive(ctx, projectInput{kind: "renew"})
+}
+
+// Release gives the lock up. It is idempotent; finish writing first.
+func (l *ProjectLease) Release(ctx context.Context) error { return l.release(ctx, false) }
+
+// ForceRelease also removes another record whose time is over. A living record
+// of another lease stays.
+func (l *ProjectLease) ForceRelease(ctx context.Context) error { return l.release(ctx, true) }
+
+func (l *ProjectLease) release(ctx context.Context, force bool) error {
+	l.halt()
+	<-l.tended
+	return l.drive(ctx, projectInput{kind: "release", force: force})
+}
+
+// drive feeds the machine and does what it says until it says how it ended.
+func (l *ProjectLease) drive(ctx context.Context, in projectInput) error {
+	l.driving.Lock()
+	defer l.driving.Unlock()
+	for {
+		more, done, err := l.run(ctx, l.feed(in))
+		if done {
+			return err
+		}
+		in = more
+	}
+}
+
+// run does a step's commands. It gives the input that comes of them, or how
+// the whole ended.
+func (l *ProjectLease) run(ctx context.Context, commands []projectCommand) (in projectInput, done bool, err error) {
+	done = true
+	for _, c := range commands {
+		switch c.do {
+		case "publish-record":
+			return l.claim(ctx), false, nil
+		case "renew-record":
+			return l.renewRecord(ctx), false, nil
+		case "remove-record":
+			return l.removeRecord(ctx), false, nil
+		case "tidy-record":
+			l.tidy(c.wait)
+		case "wait":
+			in, done = l.pause(ctx, c.wait), false
+		case "fail":
+			err = l.failure(c)
+		case "quit":
+			err = context.Cause(ctx)
+		}
+	}
+	return in, done, err
+}
+
+// pause waits for the next try; an end of ctx aborts.
+func (l *ProjectLease) pause(ctx context.Context, d time.Duration) projectInput {
+	if sleep(ctx, d) != nil {
+		return projectInput{kind: "abort"}
+	}
+	return projectInput{kind: "due"}
+}
+
+// feed takes one step and tells everybody.
+func (l *ProjectLease) feed(in projectInput) []projectCommand {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.p.clock.Now()
+	was := l.state
+	s := was.step(in, now)
+	l.state = s.state
+	for _, c := range s.commands {
+		if c.do == "heartbeat" {
+			l.next = now.Add(c.wait)
+		}
+	}
+	if was.held() && !s.state.held() {
+		l.end(s.commands)
+	}
+	l.p.publish(s.emitted)
+	return s.commands
+}
+
+// end tells those who work under the lease.
+func (l *ProjectLease) end(commands []projectCommand) {
+	for _, c := range commands {
+		if c.do == "fail" {
+			l.lost = l.p.failure(c, l.cause)
+		}
+	}
+	if l.lost != nil {
+		l.cancel(l.lost)
+		return
+	}
+	l.cancel(context.Canceled)
+}
+
+func (l *ProjectLease) failure(c projectCommand) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost != nil && l.lost.Code == c.code {
+		return l.lost
+	}
+	return l.p.failure(c, l.cause)
+}
+
+// watch ends a lease whose time is over by either clock.
+func (l *ProjectLease) watch() {
+	l.mu.Lock()
+	kind := "check"
+	if l.state.held() && l.p.clock.Boot() >= l.trust {
+		kind = "lost"
+	}
+	l.mu.Unlock()
+	for _, c := range l.feed(projectInput{kind: kind}) {
+		if c.do == "tidy-record" {
+			l.tidy(c.wait)
+		}
+	}
+}
+
+// tend is the heartbeat.
+func (l *ProjectLease) tend(ctx context.Context) {
+	defer close(l.tended)
+	tick := time.NewTicker(projectTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.ctx.Done():
+			l.leave()
+			return
+		case <-tick.C:
+		}
+		l.watch()
+		if l.isDue() {
+			_ = l.drive(ctx, projectInput{kind: "due"})
+		}
+	}
+}
+
+// leave releases for a caller whose own context ended; a lost lease has
+// nothing to release.
+func (l *ProjectLease) leave() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), projectTidyTime)
+	defer cancel()
+	_ = l.drive(ctx, projectInput{kind: "release"})
+}
+
+func (l *ProjectLease) isDue() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.is(psRenewWaiting) || l.state.active() && !l.p.clock.Now().Before(l.next)
+}
+
+// claim looks at the record and writes ours if nobody stands in the way.
+func (l *ProjectLease) claim(ctx context.Context) projectInput {
+	started, boot := l.p.clock.Now().Round(0), l.p.clock.Boot()
+	err := l.p.claim(ctx, l.record(started, started))
+	switch {
+	case ctx.Err() != nil:
+		return projectInput{kind: "abort"}
+	case err == nil:
+		l.trustFrom(boot)
+		return projectInput{kind: "published", started: started}
+	}
+	l.remember(err)
+	if fault.Has(err, fault.Conflict) {
+		return projectInput{kind: "publish-failed", code: FallbackConflict}
+	}
+	return projectInput{kind: "publish-failed", code: AcquireTimeout}
+}
+
+func (p *Project) claim(ctx context.Context, r ProjectRecord) error {
+	found, ok, err := p.look(r.LeaseID)
+	if err != nil {
+		return err
+	}
+	if ok && found.Verdict != ProjectMine && found.Verdict != ProjectStale {
+		return p.conflict(found)
+	}
+	return p.put(ctx, r, found.ETag)
+}
+
+func (p *Project) put(ctx context.Context, r ProjectRecord, ifMatch string) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return p.CompareAndSwap(ctx, data, ifMatch)
+}
+
+func (l *ProjectLease) renewRecord(ctx context.Context) projectInput {
+	started, boot := l.p.clock.Now().Round(0), l.p.clock.Boot()
+	l.mu.Lock()
+	acquired := l.state.acquired
+	l.mu.Unlock()
+	err := l.p.put(ctx, l.record(acquired, started), leaseETag(l.id))
+	if err == nil {
+		l.trustFrom(boot)
+		return projectInput{kind: "renewed", started: started}
+	}
+	l.remember(err)
+	if fault.Has(err, fault.Conflict) {
+		return projectInput{kind: "lost"}
+	}
+	return projectInput{kind: "renew-failed"}
+}
+
+func (l *ProjectLease) removeRecord(ctx context.Context) projectInput {
+	l.mu.Lock()
+	force := l.state.force
+	l.mu.Unlock()
+	err := l.p.remove(ctx, l.id, func(s StoredProject) bool {
+		return s.Verdict == ProjectMine || force && s.Verdict == ProjectStale
+	})
+	switch {
+	case err == nil:
+		return projectInput{kind: "removed"}
+	case fault.Has(err, fault.Conflict):
+		return projectInput{kind: "remove-refused"}
+	case ctx.Err() != nil:
+		return projectInput{kind: "abort"}
+	}
+	l.remember(err)
+	return projectInput{kind: "remove-failed"}
+}
+
+// tidy removes our record, at once or after a while; if it cannot, the record
+// ends by itself.
+func (l *ProjectLease) tidy(after time.Duration) {
+	remove := func() {
+		ctx, cancel := context.WithTimeout(context.Background(), projectTidyTime)
+		defer cancel()
+		_ = l.p.CompareAndRemove(ctx, leaseETag(l.id))
+	}
+	if after > 0 {
+		time.AfterFunc(after, remove)
+		return
+	}
+	remove()
+}
+
+func (l *ProjectLease) record(acquired, now time.Time) ProjectRecord {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.beat++
+	ttl := l.state.strategy.ttl()
+	return ProjectRecord{
+		Version: 1, LeaseID: l.id, OwnerID: l.p.owner, Strategy: l.state.strategy,
+		AcquiredAt: ProjectTime{acquired}, ExpiresAt: ProjectTime{now.Add(ttl)}, MTime: ProjectTime{now},
+		TTLSeconds: ttl.Seconds(), Beat: l.beat,
+	}
+}
+
+func (l *ProjectLease) trustFrom(boot time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trust = boot + l.state.strategy.ttl() - projectWriteMargin
+}
+
+func (l *ProjectLease) remember(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cause = err
+}

@@ -1,0 +1,156 @@
+package locks
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+)
+
+const projectFile = ".lock"
+
+// StoredProject is what the lock file holds and what is thought of it.
+type StoredProject struct {
+	Text    []byte
+	ETag    string        // quoted: the lease id, or a hash of what is unreadable
+	Age     time.Duration // since the last write
+	Verdict ProjectVerdict
+	LeaseID string
+	OwnerID string
+	Expires time.Time
+
+	reading projectReading
+}
+
+func (p *Project) path() string { return filepath.Join(p.dir, projectFile) }
+
+// Read shows the record; found is false when there is none.
+func (p *Project) Read(context.Context) (s StoredProject, found bool, err error) {
+	return p.look("")
+}
+
+// look reads and judges the record as the lease leaseID sees it.
+func (p *Project) look(leaseID string) (StoredProject, bool, error) {
+	data, mtime, bad, err := p.files.read(projectFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return StoredProject{Verdict: ProjectFree}, false, nil
+	}
+	if err != nil {
+		return StoredProject{}, false, fault.Wrap(err, fault.LockUnreadable, "path", p.path())
+	}
+	r := readProject(data)
+	s := StoredProject{
+		Text: data, ETag: projectETag(data, r), Age: p.clock.Now().Sub(mtime),
+		LeaseID: r.leaseID, OwnerID: r.ownerID, Expires: r.expires, reading: r,
+	}
+	sight := projectSight{now: p.clock.Now(), leaseID: leaseID, age: s.Age, aged: true, seen: p.seenFor(data)}
+	s.Verdict = judgeProject(r, sight)
+	if bad != "" { // a link, a folder, something huge: nothing that may be replaced
+		s.Verdict = ProjectUnreadable
+	}
+	return s, true, nil
+}
+
+// seenFor is how long this Project has seen the very same record.
+func (p *Project) seenFor(data []byte) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.clock.Boot()
+	if !bytes.Equal(p.sighted, data) {
+		p.sighted, p.since = bytes.Clone(data), now
+	}
+	return now - p.since
+}
+
+// CompareAndSwap writes the record text when the stored one has the ETag
+// ifMatch ("" asks for none to be there). Another lease's record is replaced
+// only when it is stale, and a record of the same lease only by a newer beat.
+// CONFLICT otherwise.
+func (p *Project) CompareAndSwap(ctx context.Context, text []byte, ifMatch string) error {
+	next := readProject(text)
+	if next.verdict != "" || len(text) > maxRecord {
+		return fault.New(fault.InvalidRequest, "reason", "bad_lock_record")
+	}
+	unlock, firm, err := p.guard.lock(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	old, found, err := p.look(next.leaseID)
+	if err != nil {
+		return err
+	}
+	if !mayReplace(old, found, next, ifMatch, firm) {
+		return p.conflict(old)
+	}
+	return p.write(text)
+}
+
+func mayReplace(old StoredProject, found bool, next projectReading, ifMatch string, firm bool) bool {
+	switch {
+	case !found || ifMatch == "":
+		return !found && ifMatch == ""
+	case old.ETag != ifMatch:
+		return false
+	case old.Verdict == ProjectMine:
+		return next.beat > old.reading.beat
+	}
+	return old.Verdict == ProjectStale && firm
+}
+
+// CompareAndRemove removes the record that has the ETag ifMatch. CONFLICT when
+// another is there; none is fine.
+func (p *Project) CompareAndRemove(ctx context.Context, ifMatch string) error {
+	return p.remove(ctx, "", func(s StoredProject) bool { return s.ETag == ifMatch })
+}
+
+func (p *Project) remove(ctx context.Context, leaseID string, wanted func(StoredProject) bool) error {
+	if _, found, err := p.look(leaseID); err == nil && !found {
+		return nil
+	}
+	unlock, _, err := p.guard.lock(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	old, found, err := p.look(leaseID)
+	if err != nil || !found {
+		return err
+	}
+	if !wanted(old) {
+		return p.conflict(old)
+	}
+	if err := p.disk.Remove(p.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return diskFault(err, p.path())
+	}
+	return nil
+}
+
+// write puts the record in place; its file's time is our clock's, which is
+// what ages are taken by.
+func (p *Project) write(text []byte) error {
+	var suffix [8]byte
+	if _, err := io.ReadFull(p.rand, suffix[:]); err != nil {
+		return err
+	}
+	o := atomicfile.Options{Volatile: true, TempSuffix: hex.EncodeToString(suffix[:])}
+	if err := atomicfile.Write(p.disk, p.path(), text, o); err != nil {
+		return diskFault(err, p.path())
+	}
+	if err := p.files.touch(projectFile, p.clock.Now()); err != nil {
+		return diskFault(err, p.path())
+	}
+	return nil
+}
+
+func (p *Project) conflict(s StoredProject) error {
+	return fault.New(fault.Conflict, "path", p.path(), "verdict", s.Verdict,
+		"name", s.OwnerID, "until", when(s.Expires))
+}
