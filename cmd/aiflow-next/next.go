@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/project"
+	"aiflow/reqmeta"
+)
+
+type options struct {
+	all, exitCode bool
+	explain       string
+	plan          int
+}
+
+// question is one call of aiflow-next: the project as it is, and how to answer.
+type question struct {
+	*door.Shell
+	o      options
+	p      *project.Project
+	survey *project.Survey
+}
+
+func next(s *door.Shell, o options, planned, explained bool) error {
+	switch {
+	case planned && explained:
+		return door.Usage("exclusive", "name", "--explain", "other", "--plan")
+	case planned && o.plan < 1:
+		return door.Usage("bad_value", "name", "--plan", "value", o.plan, "allowed", "1, 2, 3 …")
+	case explained && o.explain == "":
+		return door.Usage("missing_value", "name", "--explain")
+	}
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	survey, err := p.Survey(context.Background())
+	if err != nil {
+		return err
+	}
+	desk.Notes(s, survey.Notes)
+	q := &question{Shell: s, o: o, p: p, survey: survey}
+	switch {
+	case planned:
+		return q.showPlan()
+	case explained:
+		return q.showExplained()
+	}
+	return q.showNext()
+}
+
+func (q *question) showNext() error {
+	r := q.survey.Select()
+	if q.JSON {
+		r.Describe(q.Catalog().Text)
+		if err := q.PrintJSON(r); err != nil {
+			return err
+		}
+	} else {
+		q.printNext(r)
+	}
+	return q.end(r.Next != nil)
+}
+
+// end is the exit status that --exit-code asks for.
+func (q *question) end(found bool) error {
+	if q.o.exitCode && !found {
+		return door.Exit(1)
+	}
+	return nil
+}
+
+func (q *question) showPlan() error {
+	plan := reqmeta.Plan(q.survey.Folder, q.survey.Facts, q.o.plan)
+	if q.JSON {
+		if err := q.PrintJSON(struct {
+			Plan []reqmeta.Choice `json:"plan"`
+		}{plan}); err != nil {
+			return err
+		}
+		return q.end(len(plan) > 0)
+	}
+	for i, c := range plan {
+		q.line("%d. %s", i+1, headline(c.RequestID, c.Priority, c.Title))
+	}
+	if len(plan) == 0 {
+		q.line("%s", q.nothing(q.survey.Select()))
+	}
+	return q.end(len(plan) > 0)
+}

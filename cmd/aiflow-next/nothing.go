@@ -1,0 +1,54 @@
+package main
+
+import (
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/reqmeta"
+)
+
+// nothing is the sentence for a queue in which nothing can run: why, in total.
+func (q *question) nothing(r reqmeta.Result) string {
+	switch {
+	case r.Stats.Total == 0:
+		return q.Text("next.nothing_there", "dir", q.p.RequestsDir())
+	case len(r.Excluded) == 0:
+		return q.Text("next.nothing_left", "count", r.Stats.Total)
+	}
+	return q.Text("next.nothing", "count", r.Stats.Total, "reasons", strings.Join(q.totals(r), ", "))
+}
+
+// totals says how many there are of each reason, the most urgent first.
+func (q *question) totals(r reqmeta.Result) []string {
+	n := map[string]int{"over": r.Stats.Total - len(r.Excluded) - r.Stats.Runnable}
+	for _, e := range r.Excluded {
+		n[total(e)]++
+	}
+	var list []string
+	for _, kind := range []string{"broken", "unmerged", "needs_input", "blocked", "running", "missing", "cycle", "waiting", "draft", "over"} {
+		if n[kind] > 0 {
+			list = append(list, q.Text("next.total_"+kind, "count", n[kind]))
+		}
+	}
+	return list
+}
+
+func total(e reqmeta.Exclusion) string {
+	switch e.ReasonCode {
+	case fault.RequestInvalidFormat, fault.DuplicateID:
+		return "broken"
+	case fault.LatestRunDone:
+		return "unmerged"
+	case fault.LatestRunNeedsInput:
+		return "needs_input"
+	case fault.RequestLocked:
+		return "running"
+	case fault.DependsNotFound:
+		return "missing"
+	case fault.DependsCycle:
+		return "cycle"
+	case fault.DependsNotDone:
+		return "waiting"
+	}
+	return strings.TrimPrefix(e.Kind, "not_ready_") // draft, blocked, running
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"aiflow/reqmeta"
+)
+
+// steps are the commands that bring req forward: those for what it waits for
+// in the end, or for itself.
+func (x *explainer) steps(req *reqmeta.Request, e explanation) []string {
+	if e.RootID != nil && *e.RootID != req.ID {
+		if root := x.byID[*e.RootID]; root != nil {
+			return x.own(root)
+		}
+	}
+	return x.own(req)
+}
+
+func (x *explainer) own(req *reqmeta.Request) []string {
+	id := req.ID
+	if x.runnable[req.Path] > 0 {
+		return []string{"aiflow run " + id}
+	}
+	why := x.excluded[req.Path]
+	if why == nil { // done or archived
+		return []string{"aiflow request set " + id + " status=ready"}
+	}
+	run := why.Facts["run_id"]
+	switch why.Kind {
+	case "invalid", "invalid_line", "duplicate_id":
+		return []string{"aiflow request check " + quoted(req.Path)}
+	case "not_ready_draft":
+		return []string{"aiflow request set " + id + " status=ready"}
+	case "not_ready_blocked":
+		return x.unblock(id)
+	case "not_ready_running":
+		return []string{"aiflow run resume " + id, "aiflow request set " + id + " status=ready"}
+	case "latest_needs_input":
+		return []string{"aiflow run show " + run, "aiflow run resume " + id}
+	case "latest_done":
+		return []string{"aiflow run diff " + run, "git merge " + quoted(why.Facts["branch"])}
+	case "locked":
+		return []string{"aiflow run logs -f " + run, "aiflow run stop " + id}
+	case "depends_not_found", "cycle", "cycle_with":
+		return []string{"aiflow request set " + id + " depends_on=" + strings.Join(x.tenable(req), ",")}
+	}
+	return []string{"aiflow next --explain " + id}
+}
+
+func (x *explainer) unblock(id string) []string {
+	if st := x.survey.Latest(id); st != nil {
+		return []string{"aiflow run show " + st.RunID, "aiflow run resume " + id}
+	}
+	return []string{"aiflow request set " + id + " status=ready"}
+}
+
+// tenable are the dependencies of req that exist and are in no ring.
+func (x *explainer) tenable(req *reqmeta.Request) []string {
+	return slices.DeleteFunc(slices.Clone(req.Meta.DependsOn), func(id string) bool {
+		d := x.byID[id]
+		if d == nil {
+			return true
+		}
+		why := x.excluded[d.Path]
+		return why != nil && (why.Kind == "cycle" || why.Kind == "cycle_with")
+	})
+}
+
+// quoted makes a word safe for a shell, where that is needed.
+func quoted(s string) string {
+	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./:@%+=", r)
+	})
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/reqmeta"
+)
+
+// shown is how many reasons, and how many warnings, are told without --all.
+const shown = 10
+
+// line prints one line; on a terminal it does not run over the edge.
+func (q *question) line(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if q.Terminal() {
+		text = term.Truncate(text, term.Columns(q.Stdout))
+	}
+	q.Printf("%s\n", text)
+}
+
+// headline is "RQ-1 P0 title", safe to print.
+func headline(id, priority, title string) string {
+	return term.Escape(id + " " + cmp.Or(priority, "-") + " " + title)
+}
+
+func (q *question) printNext(r reqmeta.Result) {
+	if r.Next == nil {
+		q.line("%s", q.nothing(r))
+	} else {
+		q.line("%s", headline(r.Next.RequestID, r.Next.Priority, r.Next.Title))
+	}
+	if h := r.Queue.Holder; h != nil {
+		q.line("%s", q.Text("next.queue_locked", "run_id", h.RunID, "pid", h.PID, "host", cmp.Or(h.Hostname, h.Host)))
+	}
+	if n := r.Stats.Runnable; n > 1 {
+		q.line("%s", q.Text("next.more", "all", n))
+	}
+	q.printReasons(r)
+	q.printProblems(r)
+}
+
+// printReasons tells why the sound ones cannot run now, what a person can act
+// on first.
+func (q *question) printReasons(r reqmeta.Result) {
+	list := slices.DeleteFunc(slices.Clone(r.Excluded), broken)
+	if len(list) == 0 {
+		return
+	}
+	slices.SortStableFunc(list, func(a, b reqmeta.Exclusion) int { return urgency(a) - urgency(b) })
+	q.Printf("\n")
+	q.line("%s", q.Text("next.others", "count", len(list)))
+	for _, e := range q.some(len(list)) {
+		list[e].Describe(q.Catalog().Text)
+		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(list[e].ReasonCode)), list[e].Detail)
+	}
+	q.hidden("next.hidden", len(list))
+}
+
+// some are the indexes that are told of n.
+func (q *question) some(n int) []int {
+	if !q.o.all {
+		n = min(n, shown)
+	}
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+func (q *question) hidden(key string, n int) {
+	if n > shown && !q.o.all {
+		q.Printf("  %s\n", q.Catalog().Text(key, fault.Facts{"count": strconv.Itoa(n - shown)}))
+	}
+}
+
+func broken(e reqmeta.Exclusion) bool {
+	return e.ReasonCode == fault.RequestInvalidFormat || e.ReasonCode == fault.DuplicateID
+}
+
+// urgency orders reasons: what waits for a person, what goes on, what merely
+// waits, what was never meant to run.
+func urgency(e reqmeta.Exclusion) int {
+	return slices.Index([]string{
+		"latest_done", "latest_needs_input", "not_ready_blocked", "locked", "not_ready_running",
+		"depends_not_found", "cycle", "cycle_with", "waits", "waits_chain", "not_ready_draft",
+	}, e.Kind)
+}
+
+// printProblems tells what is wrong with files: everything that keeps one from
+// running, and the first warnings.
+func (q *question) printProblems(r reqmeta.Result) {
+	errors := q.errors(r)
+	if len(errors) > 0 {
+		q.Printf("\n")
+		q.line("%s", q.Text("next.broken", "count", len(errors)))
+		q.printList(errors)
+	}
+	if len(r.Warnings) > 0 {
+		q.Printf("\n")
+		q.line("%s", q.Text("next.warnings", "count", len(r.Warnings)))
+		warnings := r.Warnings
+		if !q.o.all {
+			warnings = warnings[:min(len(warnings), shown)]
+		}
+		q.printList(warnings)
+		q.hidden("next.hidden_warnings", len(r.Warnings))
+	}
+}
+
+func (q *question) errors(r reqmeta.Result) []reqmeta.Problem {
+	if !slices.ContainsFunc(r.Excluded, broken) {
+		return nil
+	}
+	var list []reqmeta.Problem
+	for _, f := range q.survey.Folder.Requests {
+		for _, p := range f.Problems {
+			if p.Level == reqmeta.LevelError {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+func (q *question) printList(list []reqmeta.Problem) {
+	reqmeta.DescribeProblems(list, q.Catalog().Text)
+	for _, p := range list {
+		q.Printf("  %s: %s: %s\n", place(p), q.Text("next."+string(p.Level)), p.Message)
+	}
+}
+
+// place is "file:line", or "file" where a problem is one of the whole file.
+func place(p reqmeta.Problem) string {
+	if p.Line == 0 {
+		return term.Escape(p.Path)
+	}
+	return term.Escape(p.Path) + ":" + strconv.Itoa(p.Line)
+}
