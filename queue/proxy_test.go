@@ -93,7 +93,7 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.mu.Unlock()
 		panic(http.ErrAbortHandler)
 	case unavailable:
-		http.Error(w, "<html>no backend</html>", 503)
+		http.Error(w, "<html>no backend</html>", http.StatusServiceUnavailable)
 	default:
 		f.reply(w, send())
 	}

@@ -40,6 +40,7 @@ type Options struct {
 	Clock     Clock
 	Rand      io.Reader // tokens and jitter; nil: crypto/rand
 	Retry     Retry     // zero fields: the defaults
+	Silence   Silence   // zero fields: the seed's
 }
 
 // Store is one namespace of the queue. It may be used by several goroutines.
@@ -48,6 +49,7 @@ type Store struct {
 	ns    string
 	clock Clock
 	retry Retry
+	quiet Silence
 
 	mu     sync.Mutex
 	rand   io.Reader
@@ -67,7 +69,7 @@ func New(o Options) (*Store, error) {
 		return nil, fault.Wrap(err, fault.InternalError)
 	}
 	return &Store{
-		api: o.API, ns: o.Namespace, clock: o.Clock, retry: o.Retry.withDefaults(),
+		api: o.API, ns: o.Namespace, clock: o.Clock, retry: o.Retry.withDefaults(), quiet: o.Silence.withDefaults(),
 		rand: o.Rand, jitter: mathrand.New(mathrand.NewChaCha8(seed)),
 	}, nil
 }

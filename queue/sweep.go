@@ -8,13 +8,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-const (
-	// orphanFor is how long a running task without a runner may be silent.
-	orphanFor = 10 * time.Minute
-	// watchFor is how long a silence must have been watched by our own clock
-	// before a time stamp of another machine's clock is believed.
-	watchFor = 15 * time.Second
-)
+// Silence says how long somebody may be silent before a sweep ends tasks.
+type Silence struct {
+	Runner  time.Duration // a runner without a heartbeat (AliveFor)
+	Orphan  time.Duration // a running task that names no runner
+	Watched time.Duration // how long our own clock must have seen it before another's time stamp is believed
+}
+
+func (q Silence) withDefaults() Silence {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&q.Runner, AliveFor)
+	def(&q.Orphan, 10*time.Minute)
+	def(&q.Watched, 15*time.Second)
+	return q
+}
 
 // Sweeper ends the tasks of dead runners. It is for one goroutine.
 //
@@ -76,7 +87,7 @@ func (w *Sweeper) silent(key string, limit time.Duration) bool {
 		return true
 	}
 	stamp, readable := ParseTime(s.value)
-	return watched >= watchFor && readable && w.store.clock.Now().Sub(stamp) >= limit
+	return watched >= w.store.quiet.Watched && readable && w.store.clock.Now().Sub(stamp) >= limit
 }
 
 // Swept is a task that a sweep ended.
@@ -138,14 +149,14 @@ func (w *Sweeper) verdict(t Task, mine func(Task) bool) string {
 		}
 		return "runner " + t.ClaimedBy + " was started anew and no longer holds this task"
 	case t.ClaimedBy != "" && known:
-		if w.silent("runner "+t.ClaimedBy, AliveFor) {
+		if w.silent("runner "+t.ClaimedBy, w.store.quiet.Runner) {
 			return "runner " + t.ClaimedBy + " stopped responding: last heartbeat " + r.LastHeartbeat
 		}
 	case t.ClaimedBy != "":
-		if w.silent("task "+t.TaskID, AliveFor) {
+		if w.silent("task "+t.TaskID, w.store.quiet.Runner) {
 			return "runner " + t.ClaimedBy + " is gone: it has no record, last sign of the task " + t.UpdatedAt
 		}
-	case w.silent("task "+t.TaskID, orphanFor):
+	case w.silent("task "+t.TaskID, w.store.quiet.Orphan):
 		return "no runner: running without claimed_by, last sign " + t.UpdatedAt
 	}
 	return ""

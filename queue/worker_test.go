@@ -244,7 +244,7 @@ func TestUpdatedAtIsRenewedDuringATask(t *testing.T) {
 		close(x.stop)
 		<-x.done
 		equal(t, without(b.log(), "Beat", "Check", "Claim", "Look", "Sweep"), []string{
-			"0s Register", "32s Heartbeat a", "62s Heartbeat a", "92s Heartbeat a", "1m42s Complete a", "1m50s StopRunner",
+			"0s Register", "32s Heartbeat a", "1m2s Heartbeat a", "1m32s Heartbeat a", "1m42s Complete a", "1m50s StopRunner",
 		})
 	})
 }
