@@ -132,21 +132,6 @@ func plainEntry(text string, line int) (entry, *Problem) {
 
 func (r *Request) titled() bool { return strings.TrimSpace(r.Meta.Title) != "" }
 
-// KeyLine gives the file line of a key in the head; 0 when it is not there.
-func KeyLine(data []byte, key string) int {
-	d, p := cut(data)
-	if p != nil {
-		return 0
-	}
-	entries, _ := d.entries(string(data[d.start:d.end]), &scanner{}, true)
-	for _, e := range entries {
-		if e.key == key {
-			return e.line
-		}
-	}
-	return 0
-}
-
 // Title is the `title`, else the first heading, else the id.
 func (r *Request) Title() string {
 	if r.titled() {

@@ -216,11 +216,14 @@ func TestBody(t *testing.T) {
 	}
 }
 
-func TestKeyLine(t *testing.T) {
-	data := []byte("\n---\nstatus: ready\nsteps:\n  - title: a\ndepends_on: [b]\n---\nx: y\n")
-	for key, want := range map[string]int{"status": 3, "steps": 4, "depends_on": 6, "x": 0, "title": 0} {
-		if got := KeyLine(data, key); got != want {
-			t.Errorf("KeyLine(%s) = %d, want %d", key, got, want)
+func TestLineOf(t *testing.T) {
+	data := []byte("\n---\nstatus: ready\nsteps:\n  - title: a\ndepends_on:\n  - b\n  - c\n---\nx: y\n")
+	for _, tc := range []struct {
+		key, item string
+		want      int
+	}{{"status", "", 3}, {"steps", "", 4}, {"depends_on", "c", 8}, {"depends_on", "z", 6}, {"x", "", 0}} {
+		if got := LineOf(data, tc.key, tc.item); got != tc.want {
+			t.Errorf("LineOf(%s, %s) = %d, want %d", tc.key, tc.item, got, tc.want)
 		}
 	}
 }

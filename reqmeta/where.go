@@ -24,7 +24,7 @@ func LineOf(data []byte, key, item string) int {
 			continue
 		}
 		for _, it := range e.items {
-			if it.text == item && it.line > 0 {
+			if it.scalar && it.text == item {
 				return it.line
 			}
 		}
