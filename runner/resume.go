@@ -11,22 +11,33 @@ import (
 	"aiflow/internal/proc"
 	"aiflow/locks"
 	"aiflow/project"
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
 // resumeInterrupted goes on with a run whose runner is gone, from its last
 // record, with nothing lost and nothing done twice.
 func (j *job) resumeInterrupted(ctx context.Context, last *runs.Stage) (Outcome, error) {
-	if err := j.take(ctx, last); err != nil {
+	if err := j.take(last); err != nil {
+		return Outcome{}, err
+	}
+	at, err := runs.Resume(j.stage, j.plan, runs.Ask{Mode: runs.ModeResume}, j.bounds())
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := j.samePlan(at); err != nil {
 		return Outcome{}, err
 	}
 	j.tell(Event{Kind: Found, StepID: last.CurrentStepID, What: string(last.State)})
+	j.noteOwnLocks()
 	return j.drive(ctx, func(ctx context.Context) error {
 		if err := j.comeBack(ctx); err != nil {
 			return err
 		}
-		at, err := runs.Resume(j.stage, j.plan, runs.Ask{Mode: runs.ModeResume}, j.bounds())
-		if err != nil {
+		if err := j.markRunning(); err != nil {
+			return err
+		}
+		if at, err = runs.Resume(j.stage, j.plan, runs.Ask{Mode: runs.ModeResume}, j.bounds()); err != nil {
 			return err
 		}
 		return j.goOn(ctx, at, true)
@@ -38,29 +49,66 @@ func (j *job) bounds() runs.Bounds {
 	return runs.Bounds{RoleTries: lim.MaxRoleTries, StepRetries: lim.MaxStepRetries}
 }
 
-// take loads the record of a run and puts it under our locks.
-func (j *job) take(ctx context.Context, last *runs.Stage) error {
+// take loads the record of a run.
+func (j *job) take(last *runs.Stage) error {
 	text, err := os.ReadFile(j.Project.Path(j.req.Path))
 	if err != nil {
 		return fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
 	}
-	j.text, j.stage = text, last
+	j.stage = last
 	j.dir = j.Project.Run(j.req.ID, last.RunID)
+	j.text = j.bytesBefore(text)
 	if len(last.Steps) > 0 {
-		if j.plan, err = j.dir.LoadPlan(); err != nil {
-			return err
-		}
+		j.plan, err = j.dir.LoadPlan()
 	}
+	return err
+}
+
+// bytesBefore is what the request file goes back to when the run is over: as
+// it stands now, but with the status and date from before the run began, which
+// the run alone changed.
+func (j *job) bytesBefore(now []byte) []byte {
+	before, err := j.dir.LoadRequest()
+	if err != nil {
+		return now
+	}
+	was := reqmeta.Parse(j.req.Path, before).Meta
+	values := map[string]string{"status": was.Status}
+	if !was.UpdatedAt.IsZero() {
+		values["updated_at"] = was.UpdatedAt.Text
+	}
+	back, err := reqmeta.SetValues(j.req.Path, now, values, j.Project.Now())
+	if err != nil {
+		return now
+	}
+	return back
+}
+
+// samePlan refuses to go on with a plan that the request no longer asks for.
+func (j *job) samePlan(at runs.Point) error {
+	if at.State == runs.Planning || at.NewRun || j.plan == nil || j.plan.Source == runs.SourcePlanner {
+		return nil
+	}
+	now := planOf(j.stage, j.req, j.text, j.Project.Config)
+	same := len(now.Steps) == len(j.plan.Steps)
+	for i := 0; same && i < len(now.Steps); i++ {
+		a, b := now.Steps[i], j.plan.Steps[i]
+		same = a.Title == b.Title && a.Run == b.Run && a.Test == b.Test
+	}
+	if same {
+		return nil
+	}
+	return fault.New(fault.ReplanRequired, "request_id", j.req.ID, "run_id", j.stage.RunID, "reason", "request_changed", "id", j.stage.CurrentStepID)
+}
+
+// noteOwnLocks names the run in our locks and the locks in the run.
+func (j *job) noteOwnLocks() {
 	j.noteLocks()
 	for _, l := range []*locks.Lease{j.lease, j.queue} {
-		if l == nil {
-			continue
-		}
-		if err := l.SetRun(last.RunID); err != nil {
-			return err
+		if l != nil {
+			_ = l.SetRun(j.stage.RunID) // a lost lock shows at the next save
 		}
 	}
-	return nil
 }
 
 // comeBack makes sure that nobody else works for this run any more, opens its
@@ -73,9 +121,6 @@ func (j *job) comeBack(ctx context.Context) error {
 		j.stage.Agent = nil
 	}
 	j.stage.AddEvent(j.Project.Now(), runs.EventResumed, j.stage.CurrentStepID, "")
-	if err := j.markRunning(); err != nil {
-		return err
-	}
 	if len(j.stage.Steps) == 0 {
 		return nil // begin opens the workspace
 	}
@@ -206,7 +251,13 @@ func (j *job) goOnTesting(ctx context.Context, at runs.Point, interrupted bool) 
 			return j.steps(ctx)
 		}
 	}
-	if _, err := j.stage.Continue(j.Project.Now(), step.StepID); err != nil {
+	now := j.Project.Now()
+	if j.stage.State.Ended() {
+		if err := j.stage.Move(runs.Implementing, now); err != nil {
+			return err
+		}
+	}
+	if _, err := j.stage.Continue(now, step.StepID); err != nil {
 		return err
 	}
 	if err := j.judgeStep(ctx, at.Index); err != nil {

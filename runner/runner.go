@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"time"
@@ -29,6 +30,9 @@ type Runner struct {
 	// Hurry, once closed, ends all grace.
 	Grace time.Duration
 	Hurry <-chan struct{}
+	// Doctor is asked before a run goes on or a session begins; its fault
+	// (DOCTOR_FAILED, WORKTREE_DIRTY, …) refuses. nil refuses nothing.
+	Doctor func(ctx context.Context) error
 	// Observe is told what happens, as it happens; nil is nobody.
 	Observe func(Event)
 }
@@ -102,6 +106,8 @@ type job struct {
 	plan  *runs.Plan
 	lease *locks.Lease
 	queue *locks.Lease
+	// replaces is the run that this one takes over from by replanning.
+	replaces *runs.Stage
 }
 
 func (r *Runner) tell(e Event) {

@@ -82,11 +82,17 @@ func (j *job) record(base, commit string, last *runs.Stage) error {
 	j.dir = j.Project.Run(j.req.ID, runID)
 	j.stage.Artifacts.ReportMD = j.dir.RelPath("report.md")
 	j.stage.Artifacts.LogsDir = j.dir.RelPath("logs")
+	if j.replaces != nil {
+		j.stage.Replaces = j.replaces.RunID
+	}
 	j.noteLocks()
 	if err := j.dir.Create(); err != nil {
 		return err
 	}
 	if err := j.dir.SaveStage(j.stage); err != nil {
+		return err
+	}
+	if err := j.linkReplaced(); err != nil {
 		return err
 	}
 	if err := j.lease.SetRun(runID); err != nil {
@@ -96,6 +102,18 @@ func (j *job) record(base, commit string, last *runs.Stage) error {
 		return j.queue.SetRun(runID)
 	}
 	return nil
+}
+
+// linkReplaced writes the new run's name into the one that it replaces. The
+// new run already names the old one, so a crash in between loses no link.
+func (j *job) linkReplaced() error {
+	old := j.replaces
+	if old == nil {
+		return nil
+	}
+	old.ReplacedBy = j.stage.RunID
+	old.AddEvent(j.Project.Now(), runs.EventReplanned, old.CurrentStepID, "")
+	return j.Project.Run(old.RequestID, old.RunID).SaveStage(old)
 }
 
 func (j *job) branchName(at time.Time) string {

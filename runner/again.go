@@ -1,0 +1,165 @@
+package runner
+
+import (
+	"context"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/runs"
+)
+
+// ResumeOptions say how a stopped run goes on (seed 001 section 4).
+type ResumeOptions struct {
+	RequestID string
+	RunID     string // "" is the newest run of the request
+	Mode      runs.Mode
+	Step      string // target_step_id; "" is where the run stopped
+	Force     bool   // go on beyond the retry limits, and with a workspace that somebody changed
+}
+
+// Resume goes on with a run that stopped. A refusal changes nothing but, when
+// doctor is what refuses, the run's errors.json.
+func (r *Runner) Resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
+	s, err := r.survey(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	req, err := s.Folder.Get(o.RequestID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	lease, err := r.lockRequest(ctx, req.ID, Options{})
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer release(lease)
+	last, err := r.newest(req.ID, o.RunID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	repo, err := gitops.Open(ctx, r.Project.Git(), r.Project.Dir)
+	if err != nil {
+		return Outcome{}, err
+	}
+	j := &job{Runner: r, repo: repo, req: req, lease: lease}
+	return j.again(lease.Context(), last, o)
+}
+
+// newest loads the run to go on with. An older one cannot: its workspace has
+// gone to the newest.
+func (r *Runner) newest(requestID, runID string) (*runs.Stage, error) {
+	last, err := runs.Latest(r.Project.Dir, r.Project.RunsDir(), requestID)
+	if err != nil {
+		return nil, err
+	}
+	if last == nil {
+		return nil, fault.New(fault.RunNotFound, "request_id", requestID)
+	}
+	if runID != "" && runID != last.RunID {
+		return nil, fault.New(fault.NothingToDo, "request_id", requestID, "run_id", last.RunID, "reason", "replaced")
+	}
+	return last, nil
+}
+
+func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Outcome, error) {
+	if err := j.take(last); err != nil {
+		return Outcome{}, err
+	}
+	ask := runs.Ask{Mode: o.Mode, Step: o.Step, Force: o.Force}
+	at, err := runs.Resume(j.stage, j.plan, ask, j.bounds())
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := j.gate(ctx); err != nil {
+		return Outcome{}, err
+	}
+	if !o.Force {
+		if err := j.samePlan(at); err != nil {
+			return Outcome{}, err
+		}
+	}
+	j.tell(Event{Kind: Chosen, Title: j.req.Title()})
+	if at.NewRun {
+		return j.replan(ctx, last)
+	}
+	return j.resume(ctx, ask)
+}
+
+// gate asks doctor before a run goes on; when it says no, the run stays where
+// it is and errors.json says why.
+func (j *job) gate(ctx context.Context) error {
+	if j.Doctor == nil {
+		return nil
+	}
+	cause := j.Doctor(ctx)
+	if cause == nil {
+		return nil
+	}
+	at := j.stage.State
+	if err := j.stage.Fail(j.Project.Now(), j.stage.ErrorOf(cause, j.Words.Fault)); err != nil {
+		return cause
+	}
+	if err := j.dir.SaveStage(j.stage); err != nil {
+		return err
+	}
+	if err := j.dir.SaveErrors(runs.NewErrors(j.stage, at, evidenceOf(cause))); err != nil {
+		return err
+	}
+	return cause
+}
+
+// replan closes the old run and makes a new one; each names the other.
+func (j *job) replan(ctx context.Context, old *runs.Stage) (Outcome, error) {
+	j.replaces = old
+	return j.fresh(ctx, old)
+}
+
+func (j *job) resume(ctx context.Context, ask runs.Ask) (Outcome, error) {
+	if err := j.comeBack(ctx); err != nil {
+		return Outcome{}, err
+	}
+	at, err := runs.Resume(j.stage, j.plan, ask, j.bounds())
+	if err != nil {
+		return Outcome{}, err
+	}
+	if at, err = j.workspaceAllows(ctx, at, ask); err != nil {
+		return Outcome{}, err
+	}
+	j.noteOwnLocks()
+	return j.drive(ctx, func(ctx context.Context) error {
+		if err := j.markRunning(); err != nil {
+			return err
+		}
+		return j.goOn(ctx, at, false)
+	})
+}
+
+// workspaceAllows looks at what is in the workspace. Clean is what equals its
+// HEAD or the kept attempt; anything else is a person's, and is refused, taken
+// or kept aside as the point says.
+func (j *job) workspaceAllows(ctx context.Context, at runs.Point, ask runs.Ask) (runs.Point, error) {
+	if j.ws == nil || at.State != runs.Implementing || len(j.stage.Steps) == 0 {
+		return at, nil
+	}
+	changes, err := j.ws.Changes(ctx)
+	if err != nil {
+		return at, err
+	}
+	if changes.Empty() || changes.Tree == j.stage.Steps[at.Index].AttemptTree {
+		return at, nil
+	}
+	switch at.Changed {
+	case runs.ChangedTake:
+		at.State, at.Reset = runs.Testing, false
+	case runs.ChangedDiscard:
+		at.Reset = true
+	default:
+		if !j.stage.State.Ended() {
+			at.Reset = true // left by a command that was killed
+			return at, nil
+		}
+		return at, fault.New(fault.WorktreeDirty, "path", j.stage.Git.Workspace, "count", len(changes.Files),
+			"request_id", j.req.ID, "run_id", j.stage.RunID)
+	}
+	return at, nil
+}
