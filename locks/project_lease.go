@@ -3,6 +3,7 @@ package locks
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -121,7 +122,6 @@ func (l *ProjectLease) drive(ctx context.Context, in projectInput) error {
 // run does a step's commands. It gives the input that comes of them, or how
 // the whole ended.
 func (l *ProjectLease) run(ctx context.Context, commands []projectCommand) (in projectInput, done bool, err error) {
-	done = true
 	for _, c := range commands {
 		switch c.do {
 		case "publish-record":
@@ -133,14 +133,21 @@ func (l *ProjectLease) run(ctx context.Context, commands []projectCommand) (in p
 		case "tidy-record":
 			l.tidy(c.wait)
 		case "wait":
-			in, done = l.pause(ctx, c.wait), false
+			if failed(commands) { // a whole renewal: the heartbeat begins the next one
+				continue
+			}
+			return l.pause(ctx, c.wait), false, nil
 		case "fail":
 			err = l.failure(c)
 		case "quit":
 			err = context.Cause(ctx)
 		}
 	}
-	return in, done, err
+	return in, true, err
+}
+
+func failed(commands []projectCommand) bool {
+	return slices.ContainsFunc(commands, func(c projectCommand) bool { return c.do == "fail" })
 }
 
 // pause waits for the next try; an end of ctx aborts.
@@ -155,12 +162,12 @@ func (l *ProjectLease) pause(ctx context.Context, d time.Duration) projectInput 
 func (l *ProjectLease) feed(in projectInput) []projectCommand {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.p.clock.Now()
+	now := l.p.clock.Now().Round(0)
 	was := l.state
 	s := was.step(in, now)
 	l.state = s.state
 	for _, c := range s.commands {
-		if c.do == "heartbeat" {
+		if c.do == "heartbeat" || c.do == "wait" {
 			l.next = now.Add(c.wait)
 		}
 	}
@@ -212,22 +219,29 @@ func (l *ProjectLease) watch() {
 // tend is the heartbeat.
 func (l *ProjectLease) tend(ctx context.Context) {
 	defer close(l.tended)
-	tick := time.NewTicker(projectTick)
-	defer tick.Stop()
 	for {
+		look := time.NewTimer(l.untilNextLook())
 		select {
 		case <-ctx.Done():
+			look.Stop()
 			return
 		case <-l.ctx.Done():
+			look.Stop()
 			l.leave()
 			return
-		case <-tick.C:
+		case <-look.C:
 		}
 		l.watch()
 		if l.isDue() {
 			_ = l.drive(ctx, projectInput{kind: "due"})
 		}
 	}
+}
+
+func (l *ProjectLease) untilNextLook() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return min(projectTick, max(time.Millisecond, l.next.Sub(l.p.clock.Now())))
 }
 
 // leave releases for a caller whose own context ended; a lost lease has
@@ -241,7 +255,7 @@ func (l *ProjectLease) leave() {
 func (l *ProjectLease) isDue() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.state.is(psRenewWaiting) || l.state.active() && !l.p.clock.Now().Before(l.next)
+	return (l.state.is(psRenewWaiting) || l.state.active()) && !l.p.clock.Now().Before(l.next)
 }
 
 // claim looks at the record and writes ours if nobody stands in the way.

@@ -1,0 +1,173 @@
+package locks
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"aiflow/internal/fault"
+)
+
+func projectText(id string, at time.Time, beat int) []byte {
+	return fmt.Appendf(nil, `{"version":1,"leaseId":%q,"mtime":%q,"ttlSeconds":30,"beat":%d}`,
+		id, at.UTC().Format(projectTimeForm), beat)
+}
+
+func TestProjectCompareAndSwap(t *testing.T) {
+	inProject(t, func(t *testing.T, b *projectBench) {
+		p, _ := b.open("server")
+		ctx := t.Context()
+		swap := func(want fault.Code, text []byte, ifMatch string) {
+			t.Helper()
+			if err := p.CompareAndSwap(ctx, text, ifMatch); fault.CodeOf(err) != want {
+				t.Fatalf("%v, want %q", err, want)
+			}
+		}
+		now := time.Now()
+		swap(fault.Conflict, projectText("a", now, 1), `"a"`)
+		swap("", projectText("a", now, 1), "")
+		swap(fault.Conflict, projectText("a", now, 2), "")
+		swap(fault.Conflict, projectText("b", now, 1), "")
+		swap(fault.Conflict, projectText("b", now, 1), `"b"`)
+		swap(fault.Conflict, projectText("b", now, 1), `"a"`) // alive
+		swap(fault.Conflict, projectText("a", now, 1), `"a"`) // no newer beat
+		swap("", projectText("a", now, 2), `"a"`)
+		swap(fault.InvalidRequest, []byte(`{}`), `"a"`)
+		swap(fault.InvalidRequest, []byte(`{"version":2,"leaseId":"a"}`), `"a"`)
+		swap(fault.InvalidRequest, append(projectText("a", now, 3), strings.Repeat(" ", maxRecord)...), `"a"`)
+		time.Sleep(30 * time.Second)
+		swap(fault.Conflict, projectText("b", now, 1), `"x"`)
+		swap("", projectText("b", time.Now(), 1), `"a"`)
+		swap(fault.Conflict, projectText("a", time.Now(), 3), `"a"`) // the sleeper wakes up
+		if err := p.CompareAndRemove(ctx, `"a"`); !fault.Has(err, fault.Conflict) {
+			t.Fatal(err)
+		}
+		if err := p.CompareAndRemove(ctx, `"b"`); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.CompareAndRemove(ctx, `"b"`); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := p.Read(ctx); found || err != nil {
+			t.Fatal(found, err)
+		}
+	})
+}
+
+func TestProjectRecordsThatAreNone(t *testing.T) {
+	for _, text := range []string{"", "{", "[]", "null", `{"leaseId":"a\u0000\"b"}`} {
+		inProject(t, func(t *testing.T, b *projectBench) {
+			b.write(t, text)
+			p, _ := b.open("server")
+			s, found, err := p.Read(t.Context())
+			if !found || err != nil || s.Verdict != ProjectUnreadable || !strings.HasPrefix(s.ETag, `"unreadable-`) {
+				t.Fatalf("%q: %+v %v", text, s, err)
+			}
+			if err := p.CompareAndSwap(t.Context(), projectText("a", time.Now(), 1), s.ETag); !fault.Has(err, fault.Conflict) {
+				t.Fatal(err)
+			}
+			time.Sleep(35 * time.Second)
+			if err := p.CompareAndSwap(t.Context(), projectText("a", time.Now(), 1), s.ETag); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestProjectFilesThatAreNone(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"folder":   func(path string) error { return os.Mkdir(path, 0o777) },
+		"link":     func(path string) error { return os.Symlink("elsewhere", path) },
+		"too big":  func(path string) error { return os.Truncate(path, maxRecord+1) },
+		"newer":    func(path string) error { return os.WriteFile(path, []byte(`{"version":2}`), 0o644) },
+		"zero dev": func(path string) error { return os.Symlink("/dev/zero", path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inProject(t, func(t *testing.T, b *projectBench) {
+				p, _ := b.open("me")
+				path := filepath.Join(b.dir, projectFile)
+				b.write(t, "")
+				if name != "too big" {
+					_ = os.Remove(path)
+				}
+				if err := make(path); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				_, err := p.Acquire(t.Context(), ProjectAsk{RetryLimit: 1})
+				if fault.CodeOf(err) != fault.LockHeld {
+					t.Fatalf("%v", err)
+				}
+				if _, err := os.Lstat(path); err != nil {
+					t.Errorf("it was removed: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Eight at once want a lease that is over. One gets it.
+func TestProjectTakeoverHasOneWinner(t *testing.T) {
+	if n := winners(t, 100, nil); n != 0 {
+		t.Errorf("%d rounds had another number of winners than one", n)
+	}
+}
+
+// Negative control: without the guard there are rounds with two.
+func TestProjectTakeoverNeedsTheGuard(t *testing.T) {
+	if n := winners(t, 400, openGate{}); n == 0 {
+		t.Error("the race shows nothing: even without a guard there was always one winner")
+	}
+}
+
+type openGate struct{}
+
+func (openGate) lock(context.Context, bool) (func(), bool, error) { return func() {}, true, nil }
+
+// winners counts the rounds that had not exactly one; g replaces the guard.
+func winners(t *testing.T, rounds int, g guard) int {
+	dir := filepath.Join(t.TempDir(), "project")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	clock := ClockOf(func() time.Time { return now }, func() time.Duration { return time.Hour })
+	odd := 0
+	for range rounds {
+		old := projectText("old", now.Add(-time.Hour), 1)
+		if err := os.WriteFile(filepath.Join(dir, projectFile), old, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		past := now.Add(-time.Hour)
+		if err := os.Chtimes(filepath.Join(dir, projectFile), past, past); err != nil {
+			t.Fatal(err)
+		}
+		var won atomic.Int32
+		var all sync.WaitGroup
+		start := make(chan struct{})
+		for i := range 8 {
+			p := OpenProject(ProjectOptions{Dir: dir, Clock: clock})
+			if g != nil {
+				p.guard = g
+			}
+			all.Go(func() {
+				<-start
+				if p.CompareAndSwap(t.Context(), projectText(fmt.Sprint("new", i), now, 1), `"old"`) == nil {
+					won.Add(1)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+		if won.Load() != 1 {
+			odd++
+		}
+	}
+	return odd
+}
