@@ -34,8 +34,8 @@ type sight struct {
 	flaw  flaw
 	self  proc.Identity
 	now   time.Time
-	ttl   time.Duration                              // ours, for records that do not tell theirs
-	mine  bool                                       // the token is one of this manager's
+	ttl   time.Duration                             // ours, for records that do not tell theirs
+	mine  bool                                      // the token is one of this manager's
 	alive func(pid int, start uint64) proc.Liveness // of a process in our namespace
 	group func(pid int, start uint64) proc.Liveness // of the group that it leads
 	// age of the file by the file system's own clock; false when unknown.

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"strconv"
+	"time"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/locks"
+	"aiflow/project"
+)
+
+func open(s *door.Shell) (*project.Project, *locks.Manager, error) {
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := p.Locks()
+	return p, m, err
+}
+
+func showLocks(s *door.Shell) error {
+	p, m, err := open(s)
+	if err != nil {
+		return err
+	}
+	entries, err := m.List()
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(struct {
+			Items []locks.Item `json:"items"`
+		}{locks.Items(p.Dir, entries)})
+	}
+	if len(entries) == 0 {
+		s.Printf("%s\n", s.Text("lock.none"))
+	}
+	for _, e := range entries {
+		printEntry(s, p, e)
+	}
+	return nil
+}
+
+// printEntry says who, since when, until when, what that means, and what to
+// type.
+func printEntry(s *door.Shell, p *project.Project, e locks.Entry) {
+	facts := factsOf(s, p, e)
+	s.Printf("%s  %s\n", term.Pad(title(e), 24), s.Paint(colour(e), string(e.Verdict)))
+	s.Printf("  %s\n", s.Catalog().Text(holderKey(e), facts))
+	s.Printf("  %s\n", s.Catalog().Text("lock.means_"+string(e.Verdict), facts))
+	if hint := hintKey(e); hint != "" {
+		s.Printf("  -> %s\n", s.Catalog().Text(hint, facts))
+	}
+}
+
+func title(e locks.Entry) string {
+	return term.Escape(e.LockType + " " + e.RequestID + e.Name)
+}
+
+func holderKey(e locks.Entry) string {
+	if e.Problem != nil {
+		return "lock.file"
+	}
+	return "lock.holder"
+}
+
+func colour(e locks.Entry) term.Style {
+	if e.Live && (e.Verdict == locks.Held || e.Verdict == locks.Mine) {
+		return term.Green
+	}
+	return term.Yellow
+}
+
+// hintKey is what to type next.
+func hintKey(e locks.Entry) string {
+	switch e.Verdict {
+	case locks.Held, locks.Mine:
+		if e.LockType == locks.TypeRequest && e.RunID == "" {
+			return "lock.hint_wait_name" // a command holds it, no run
+		}
+		return "lock.hint_wait_" + e.LockType
+	case locks.Dead, locks.Expired:
+		return "lock.hint_release"
+	case locks.Newer:
+		return "lock.hint_upgrade"
+	case locks.ClockFault:
+		return "lock.hint_clock"
+	}
+	return "lock.hint_force"
+}
+
+func factsOf(s *door.Shell, p *project.Project, e locks.Entry) fault.Facts {
+	f := fault.Facts{"path": e.Item(p.Dir).Path, "flag": flagOf(e)}
+	set := func(name, value string) {
+		if value != "" {
+			f[name] = value
+		}
+	}
+	if e.PID != 0 {
+		f["pid"] = strconv.Itoa(e.PID)
+	}
+	set("run_id", e.RunID)
+	set("hostname", e.Hostname)
+	if e.Hostname == "" {
+		set("hostname", e.Host)
+	}
+	set("since", moment(e.CreatedAt))
+	set("until", moment(e.ExpiresAt))
+	if !e.CreatedAt.IsZero() && !e.CreatedAt.After(s.Now()) {
+		set("age", term.Elapsed(s.Now().Sub(e.CreatedAt)))
+	}
+	if problem, ok := fault.As(e.Problem); ok {
+		set("reason", problem.Facts["reason"])
+		set("version", problem.Facts["version"])
+	}
+	return f
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+// flagOf is how the lock is named on our command line.
+func flagOf(e locks.Entry) string {
+	k, _ := locks.KeyOf(e.Path)
+	switch k.Type {
+	case locks.TypeQueue:
+		return "--queue"
+	case locks.TypeName:
+		return "--name " + k.ID
+	}
+	return "--request " + k.ID
+}

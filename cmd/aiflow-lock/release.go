@@ -1,0 +1,45 @@
+package main
+
+import (
+	"aiflow/cmd/internal/door"
+	"aiflow/locks"
+)
+
+// releaseLock removes a lock by hand. One that has vanished is success.
+func releaseLock(s *door.Shell, key locks.Key, force bool) error {
+	p, m, err := open(s)
+	if err != nil {
+		return err
+	}
+	e, gone, err := m.Break(s.Context(), key, force)
+	if err != nil {
+		if !s.JSON && e.Path != "" {
+			printEntry(s, p, e)
+		}
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(released(p.Dir, e, gone))
+	}
+	if !gone {
+		s.Printf("%s\n", s.Text("lock.vanished"))
+		return nil
+	}
+	s.Printf("%s\n", s.Catalog().Text("lock.released", factsOf(s, p, e)))
+	return nil
+}
+
+type releasedBody struct {
+	OK       bool        `json:"ok"`
+	Released bool        `json:"released"`
+	Lock     *locks.Item `json:"lock"` // null when there was none
+}
+
+func released(root string, e locks.Entry, gone bool) releasedBody {
+	body := releasedBody{OK: true, Released: gone}
+	if gone {
+		item := e.Item(root)
+		body.Lock = &item
+	}
+	return body
+}
