@@ -1,0 +1,108 @@
+package locks
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// ProjectCounts is what an operator wants to know of the project lock.
+type ProjectCounts struct {
+	Since    *ProjectTime `json:"since"` // the first line; null when there is none
+	Until    *ProjectTime `json:"until"`
+	Lines    int          `json:"lines"`
+	BadLines int          `json:"bad_lines"`
+	// Attempts by operation ("acquire", "renew", "release") and strategy.
+	Attempts map[string]map[ProjectStrategy]int `json:"attempts"`
+	Acquired map[ProjectStrategy]int            `json:"acquired"`
+	Renewed  int                                `json:"renewed"`
+	// Recoveries are renewals that succeeded after n failed tries.
+	Recoveries     map[string]int          `json:"recoveries"`
+	ReadonlyByCode map[ProjectLockCode]int `json:"readonly_entered"`
+	ReleaseFailed  int                     `json:"release_failed"`
+	Released       int                     `json:"released"`
+	Hold           ProjectHold             `json:"hold_ms"`
+}
+
+// ProjectHold sums up how long leases were held, in milliseconds.
+type ProjectHold struct {
+	Total  int64 `json:"total"`
+	Min    int64 `json:"min"`
+	Median int64 `json:"median"`
+	P95    int64 `json:"p95"`
+	Max    int64 `json:"max"`
+}
+
+// Count reads the whole journal.
+func (j *ProjectJournal) Count() (ProjectCounts, error) {
+	c := ProjectCounts{
+		Attempts: map[string]map[ProjectStrategy]int{}, Acquired: map[ProjectStrategy]int{},
+		Recoveries: map[string]int{}, ReadonlyByCode: map[ProjectLockCode]int{},
+	}
+	var holds []int64
+	bad, err := j.Each(func(l ProjectLine) {
+		c.add(l)
+		if l.DurationMS != nil {
+			holds = append(holds, *l.DurationMS)
+		}
+	})
+	c.BadLines, c.Hold = bad, holdOf(holds)
+	return c, err
+}
+
+func (c *ProjectCounts) add(l ProjectLine) {
+	c.Lines++
+	c.span(l.TS.Time)
+	switch l.Type[len(projectLinePrefix):] {
+	case "attempt":
+		c.attempt(l)
+	case "acquired":
+		c.Acquired[l.Strategy]++
+	case "renewed":
+		c.Renewed++
+		if l.Retry != nil && *l.Retry > 0 {
+			c.Recoveries[strconv.Itoa(*l.Retry)]++
+		}
+	case "readonly-entered":
+		c.ReadonlyByCode[l.Reason]++
+	case "release-failed":
+		c.ReleaseFailed++
+	case "released":
+		c.Released++
+	}
+}
+
+// attempt counts lines of the seed's fields only, which name no operation, as
+// "acquire".
+func (c *ProjectCounts) attempt(l ProjectLine) {
+	operation := l.Operation
+	if operation == "" {
+		operation = "acquire"
+	}
+	if c.Attempts[operation] == nil {
+		c.Attempts[operation] = map[ProjectStrategy]int{}
+	}
+	c.Attempts[operation][l.Strategy]++
+}
+
+func (c *ProjectCounts) span(t time.Time) {
+	if c.Since == nil || t.Before(c.Since.Time) {
+		c.Since = &ProjectTime{t}
+	}
+	if c.Until == nil || t.After(c.Until.Time) {
+		c.Until = &ProjectTime{t}
+	}
+}
+
+func holdOf(ms []int64) ProjectHold {
+	if len(ms) == 0 {
+		return ProjectHold{}
+	}
+	slices.Sort(ms)
+	at := func(percent int) int64 { return ms[(len(ms)*percent+99)/100-1] }
+	h := ProjectHold{Min: ms[0], Median: at(50), P95: at(95), Max: ms[len(ms)-1]}
+	for _, n := range ms {
+		h.Total += n
+	}
+	return h
+}

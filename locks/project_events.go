@@ -1,0 +1,218 @@
+package locks
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aiflow/internal/fault"
+)
+
+// ProjectLine is one line of .aiflow/project/autosave/locks-DAY.jsonl (seed
+// 002's telemetry table). Fields that a line does not have are nil or empty.
+type ProjectLine struct {
+	TS         ProjectTime     `json:"ts"`
+	Type       string          `json:"type"`
+	Feature    string          `json:"feature"`
+	Operation  string          `json:"operation,omitempty"`
+	Strategy   ProjectStrategy `json:"strategy,omitempty"`
+	Reason     ProjectLockCode `json:"reason,omitempty"`
+	Retry      *int            `json:"retry,omitempty"`
+	LeaseID    string          `json:"leaseId,omitempty"`
+	ExpiresAt  *ProjectTime    `json:"expiresAt,omitempty"`
+	Force      *bool           `json:"force,omitempty"`
+	DurationMS *int64          `json:"durationMs,omitempty"`
+}
+
+const (
+	projectLinePrefix = "autosave.lock."
+	projectFeature    = "autosave"
+)
+
+// Line is the telemetry of e; false for events that the table does not list.
+func (e ProjectEvent) Line(at time.Time) (ProjectLine, bool) {
+	l := ProjectLine{
+		TS: ProjectTime{at}, Type: projectLinePrefix + strings.TrimPrefix(e.Type, "lock:"), Feature: projectFeature,
+		Operation: e.Operation, Strategy: e.Strategy, Retry: e.Retry, LeaseID: e.LeaseID, Force: e.Force, DurationMS: e.DurationMS,
+	}
+	if e.Lease != nil {
+		l.LeaseID, l.Strategy = e.Lease.LeaseID, e.Lease.Strategy
+	}
+	switch e.Type {
+	case "lock:renew-scheduled", "lock:release-requested":
+		return ProjectLine{}, false
+	case "lock:acquired":
+		l.ExpiresAt = &e.Lease.ExpiresAt
+	case "lock:readonly-entered":
+		l.Reason = e.Info.Reason
+	}
+	return l, true
+}
+
+// CheckProjectLine reads a line that a page sent. It takes nothing but the
+// table's types, fields and values, so that whatever is written can be counted.
+func CheckProjectLine(raw []byte) (ProjectLine, error) {
+	var l ProjectLine
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		return ProjectLine{}, fault.Wrap(err, fault.InvalidRequest, "reason", "bad_lock_event")
+	}
+	if _, err := d.Token(); err != io.EOF || !l.valid() {
+		return ProjectLine{}, fault.New(fault.InvalidRequest, "reason", "bad_lock_event")
+	}
+	return l, nil
+}
+
+func (l ProjectLine) valid() bool {
+	kind, ok := strings.CutPrefix(l.Type, projectLinePrefix)
+	return ok && l.Feature == projectFeature && !l.TS.IsZero() &&
+		slices.Contains([]string{"attempt", "acquired", "renewed", "readonly-entered", "release-failed", "released"}, kind) &&
+		slices.Contains([]string{"", "acquire", "renew", "release"}, l.Operation) &&
+		slices.Contains([]ProjectStrategy{"", WebLock, FileLock}, l.Strategy) &&
+		slices.Contains([]ProjectLockCode{
+			"", WebLockUnsupported, AcquireDenied, AcquireTimeout, FallbackConflict, LeaseStale, RenewFailed, ReleaseFailed,
+		}, l.Reason) &&
+		(l.LeaseID == "" || plainID.MatchString(l.LeaseID)) &&
+		(l.Retry == nil || *l.Retry >= 0 && *l.Retry <= 1000) && (l.DurationMS == nil || *l.DurationMS >= 0)
+}
+
+// ProjectJournal writes and reads the lines of one project. It keeps a file a
+// day, and neither renames nor removes one.
+type ProjectJournal struct {
+	dir string
+	now func() time.Time
+	mu  sync.Mutex
+}
+
+// maxJournal is more than a day of editing makes; what comes after it is
+// refused, so that a page gone wild cannot fill the disk.
+const maxJournal = 16 << 20
+
+// OpenProjectJournal is the journal in dir, .aiflow/project/autosave. It
+// touches no file.
+func OpenProjectJournal(dir string, now func() time.Time) *ProjectJournal {
+	return &ProjectJournal{dir: dir, now: now}
+}
+
+// Append adds lines to today's file. Each is one write, so that lines of
+// several processes do not mix.
+func (j *ProjectJournal) Append(lines ...ProjectLine) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := os.MkdirAll(j.dir, 0o777); err != nil {
+		return diskFault(err, j.dir)
+	}
+	path := filepath.Join(j.dir, "locks-"+j.now().UTC().Format("2006-01-02")+".jsonl")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return diskFault(err, path)
+	}
+	defer f.Close()
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() || fi.Size() > maxJournal {
+		return fault.New(fault.PathNotWritable, "path", path, "reason", "journal_full")
+	}
+	for _, l := range lines {
+		if err := appendLine(f, l); err != nil {
+			return diskFault(err, path)
+		}
+	}
+	return nil
+}
+
+func appendLine(w io.Writer, l ProjectLine) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(data, '\n'))
+	return err
+}
+
+// Record returns a listener for Project.Subscribe that writes what it hears.
+// A line that cannot be written is lost: telemetry never stops an editor.
+func (j *ProjectJournal) Record() func(ProjectEvent) {
+	return func(e ProjectEvent) {
+		if l, ok := e.Line(j.now()); ok {
+			_ = j.Append(l)
+		}
+	}
+}
+
+var journalName = regexp.MustCompile(`^[A-Za-z0-9._-]+\.jsonl$`)
+
+// Each gives every line of the lock's telemetry, oldest file first. Lines of
+// other features are passed over; bad counts those that are no JSON of ours.
+func (j *ProjectJournal) Each(line func(ProjectLine)) (bad int, err error) {
+	entries, err := os.ReadDir(j.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fault.Wrap(err, fault.PathNotWritable, "path", j.dir)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !journalName.MatchString(e.Name()) {
+			continue
+		}
+		n, err := eachLine(filepath.Join(j.dir, e.Name()), line)
+		bad += n
+		if err != nil {
+			return bad, fault.Wrap(err, fault.PathNotWritable, "path", filepath.Join(j.dir, e.Name()))
+		}
+	}
+	return bad, nil
+}
+
+func eachLine(path string, line func(ProjectLine)) (bad int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	s := bufio.NewScanner(f)
+	s.Buffer(nil, maxRecord)
+	for s.Scan() {
+		if len(bytes.TrimSpace(s.Bytes())) == 0 {
+			continue
+		}
+		l, ours, ok := readLine(s.Bytes())
+		if ours && ok {
+			line(l)
+		}
+		if !ok {
+			bad++
+		}
+	}
+	if errors.Is(s.Err(), bufio.ErrTooLong) {
+		return bad + 1, nil
+	}
+	return bad, s.Err()
+}
+
+// readLine tolerates fields that we do not know: other tools may add some.
+func readLine(raw []byte) (l ProjectLine, ours, ok bool) {
+	var kind struct{ Type, Feature string }
+	if json.Unmarshal(raw, &kind) != nil {
+		return l, false, false
+	}
+	if kind.Feature != projectFeature || !strings.HasPrefix(kind.Type, projectLinePrefix) {
+		return l, false, true
+	}
+	if json.Unmarshal(raw, &l) != nil || !l.valid() {
+		return l, true, false
+	}
+	return l, true, true
+}
