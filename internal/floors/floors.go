@@ -32,7 +32,7 @@ func storey(path string) (height int, name string) {
 	switch first, second := split(path); {
 	case path == "internal/fault":
 		return 0, "ground"
-	case path == "internal/config", path == "internal/gitcmd":
+	case path == "internal/config", path == "internal/gitcmd", path == "internal/failpoint":
 		return 2, "ground"
 	case first == "internal":
 		return 1, "ground"

@@ -23,6 +23,7 @@ func Open(s *door.Shell, flags map[string]string) (*project.Project, error) {
 	}
 	env := project.SystemEnv(dir, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
 	env.Flags, env.Config = flags, s.ConfigPath
+	watch(&env)
 	p, err := project.Open(env)
 	if err != nil {
 		return nil, err

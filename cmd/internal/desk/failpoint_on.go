@@ -1,0 +1,24 @@
+//go:build failpoint
+
+package desk
+
+import (
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/failpoint"
+	"aiflow/project"
+)
+
+// watch lets a test stop the program at a chosen write.
+func watch(env *project.Env) {
+	if p := failpoint.FromEnv(env.Environ); p != nil {
+		env.Disk = failpoint.Disk(p, atomicfile.OS{})
+	}
+}
+
+// Point lets a test stop the program at a named place; nil when no test asks.
+func Point(p *project.Project) func(name string) {
+	if d, ok := p.Env.Disk.(interface{ At(name string) }); ok {
+		return d.At
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+//go:build failpoint
+
+package failpoint
+
+import (
+	"io/fs"
+	"syscall"
+
+	"aiflow/internal/atomicfile"
+)
+
+const (
+	opCreate  = "create"
+	opWrite   = "write"
+	opSync    = "sync"
+	opClose   = "close"
+	opRename  = "rename"
+	opSyncDir = "syncdir"
+	opLink    = "link"
+	opRemove  = "remove"
+)
+
+// linking is a disk that can make hard links, as the real one can.
+type linking interface {
+	atomicfile.Disk
+	Link(from, to string) error
+}
+
+// Disk passes a point before each operation of inner.
+func Disk(p *Points, inner linking) atomicfile.Disk { return disk{p, inner} }
+
+type disk struct {
+	p     *Points
+	inner linking
+}
+
+// At lets whoever holds the disk name a place; see Points.At.
+func (d disk) At(name string) { d.p.At(name) }
+
+func (d disk) try(kind, op string) error {
+	action := d.p.pass(kind + "." + op)
+	if action == "kill" {
+		d.p.kill()
+	}
+	return errorOf(action)
+}
+
+func errorOf(action string) error {
+	switch action {
+	case "enospc":
+		return syscall.ENOSPC
+	case "eio":
+		return syscall.EIO
+	}
+	return nil
+}
+
+func (d disk) Create(path string, perm fs.FileMode) (atomicfile.File, error) {
+	if err := d.try(Kind(path), opCreate); err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	f, err := d.inner.Create(path, perm)
+	if err != nil {
+		return nil, err
+	}
+	return file{d, f, Kind(path)}, nil
+}
+
+func (d disk) Rename(from, to string) error {
+	if err := d.try(Kind(to), opRename); err != nil {
+		return &fs.PathError{Op: "rename", Path: to, Err: err}
+	}
+	return d.inner.Rename(from, to)
+}
+
+func (d disk) Remove(path string) error {
+	if err := d.try(Kind(path), opRemove); err != nil {
+		return &fs.PathError{Op: "remove", Path: path, Err: err}
+	}
+	return d.inner.Remove(path)
+}
+
+func (d disk) Link(from, to string) error {
+	if err := d.try(Kind(to), opLink); err != nil {
+		return &fs.PathError{Op: "link", Path: to, Err: err}
+	}
+	return d.inner.Link(from, to)
+}
+
+// SyncDir has no file of its own; the folder's name is its kind.
+func (d disk) SyncDir(dir string) error {
+	if err := d.try("dir", opSyncDir); err != nil {
+		return &fs.PathError{Op: "sync", Path: dir, Err: err}
+	}
+	return d.inner.SyncDir(dir)
+}
+
+type file struct {
+	d disk
+	atomicfile.File
+	kind string
+}
+
+// Write does half of the work before it dies or fails: a torn temporary file.
+func (f file) Write(b []byte) (int, error) {
+	action := f.d.p.pass(f.kind + "." + opWrite)
+	if action == "" {
+		return f.File.Write(b)
+	}
+	n, _ := f.File.Write(b[:len(b)/2])
+	if action == "kill" {
+		f.d.p.kill()
+	}
+	return n, &fs.PathError{Op: "write", Path: f.Name(), Err: errorOf(action)}
+}
+
+func (f file) Sync() error {
+	if err := f.d.try(f.kind, opSync); err != nil {
+		return &fs.PathError{Op: "sync", Path: f.Name(), Err: err}
+	}
+	return f.File.Sync()
+}
+
+// Close closes in any case: a failing close must not leak the descriptor.
+func (f file) Close() error {
+	err := f.d.try(f.kind, opClose)
+	if cerr := f.File.Close(); err == nil {
+		return cerr
+	}
+	return &fs.PathError{Op: "close", Path: f.Name(), Err: err}
+}

@@ -1,0 +1,123 @@
+//go:build failpoint
+
+package failpoint
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Points counts what a process does and acts when its moment has come.
+type Points struct {
+	point  string // KIND.OP
+	nth    int
+	action string // "kill", "enospc", "eio"
+	always bool
+	list   string
+
+	mu    sync.Mutex
+	count map[string]int
+	over  bool // always, and its moment has come
+	kill  func()
+}
+
+// FromEnv reads AIFLOW_FAILPOINT and AIFLOW_FAILPOINT_LIST; nil when neither is
+// set. A value that it cannot read is a panic: a test that tests nothing would
+// be worse.
+func FromEnv(environ []string) *Points {
+	spec, list := lookup(environ, "AIFLOW_FAILPOINT"), lookup(environ, "AIFLOW_FAILPOINT_LIST")
+	if spec == "" && list == "" {
+		return nil
+	}
+	p := &Points{list: list, count: map[string]int{}, kill: die}
+	if spec != "" {
+		p.parse(spec)
+	}
+	return p
+}
+
+func lookup(environ []string, name string) string {
+	value := ""
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+func (p *Points) parse(spec string) {
+	rest, always := strings.CutSuffix(spec, ",always")
+	where, action, ok := strings.Cut(rest, "=")
+	if !ok {
+		action = "kill"
+	}
+	name, nth, ok := strings.Cut(where, ":")
+	if !ok {
+		nth = "1"
+	}
+	n, err := strconv.Atoi(nth)
+	known := action == "kill" || action == "enospc" || action == "eio"
+	if err != nil || n < 1 || !known || !strings.Contains(name, ".") {
+		panic("AIFLOW_FAILPOINT: cannot read " + strconv.Quote(spec))
+	}
+	p.point, p.nth, p.action, p.always = name, n, action, always
+}
+
+func die() {
+	_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+// At passes a named place; only killing can happen there.
+func (p *Points) At(name string) {
+	if p.pass("at."+name) == "kill" {
+		p.kill()
+	}
+}
+
+// pass counts a point and gives what is to happen there, "" for nothing.
+func (p *Points) pass(point string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count[point]++
+	n := p.count[point]
+	p.note(point, n)
+	switch {
+	case p.over && hits(p.action, point):
+		return p.action
+	case point == p.point && n == p.nth:
+		p.over = p.always
+		return p.action
+	}
+	return ""
+}
+
+// hits says which operations a disk that stays full or broken fails: a full one
+// can still rename and remove.
+func hits(action, point string) bool {
+	_, op, _ := strings.Cut(point, ".")
+	switch op {
+	case opCreate, opWrite, opSync, opLink:
+		return true
+	case opClose, opRename, opSyncDir, opRemove:
+		return action == "eio"
+	}
+	return false
+}
+
+func (p *Points) note(point string, n int) {
+	if p.list == "" {
+		return
+	}
+	f, err := os.OpenFile(p.list, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		panic("AIFLOW_FAILPOINT_LIST: " + err.Error())
+	}
+	defer f.Close()
+	fmt.Fprintf(f, "%s:%d\n", point, n)
+}
