@@ -116,6 +116,17 @@ const (
 	UnknownError         Code = "UNKNOWN_ERROR"
 )
 
+// Why a session of runs ended (D60).
+const (
+	AutoCompleted      Code = "NOTHING_RUNNABLE"
+	MaxRunsReached     Code = "MAX_RUNS_REACHED"
+	MaxDurationReached Code = "MAX_DURATION_REACHED"
+	MaxSkipsReached    Code = "MAX_SKIPS_REACHED"
+	StopRequested      Code = "STOP_REQUESTED"
+	NeedsInputInARow   Code = "NEEDS_INPUT_IN_A_ROW"
+	FailedInARow       Code = "FAILED_IN_A_ROW"
+)
+
 // Git.
 const (
 	BaseBranchNotFound Code = "BASE_BRANCH_NOT_FOUND"
@@ -209,6 +220,10 @@ func (c Code) Info() Info {
 		return execution(8, Major, true)
 	case Interrupted:
 		return execution(130, Minor, true)
+	case AutoCompleted, MaxRunsReached, MaxDurationReached, StopRequested:
+		return Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}
+	case MaxSkipsReached, NeedsInputInARow, FailedInARow:
+		return execution(8, Major, false)
 	case RetryLimitExceeded, ReplanRequired:
 		return execution(2, Major, false)
 	case StageWriteFailed, StageUnreadable, InternalError:
@@ -249,6 +264,8 @@ func Codes() []Code {
 		UnitTestFailed, E2ETestFailed, StaticCheckFailed, E2ERequired, TestTimeout, TestCommandNotFound,
 		NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput,
 		LatestRunDone,
+		AutoCompleted, MaxRunsReached, MaxDurationReached, MaxSkipsReached, StopRequested,
+		NeedsInputInARow, FailedInARow,
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i] < all[j] })
 	return all
