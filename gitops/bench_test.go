@@ -9,9 +9,20 @@ import (
 // BenchmarkRun is the git part of a run of three steps; BenchmarkBare the same
 // with nothing but the git commands that a careful person would type. The
 // ratio of the two is what our own reading, checking and recording costs.
-func BenchmarkRun(b *testing.B) {
+func BenchmarkRun(b *testing.B) { bySize(b, benchmarkRun) }
+
+// BenchmarkBare is the other half of the comparison.
+func BenchmarkBare(b *testing.B) { bySize(b, benchmarkBare) }
+
+func bySize(b *testing.B, f func(b *testing.B, files int)) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) { f(b, n) })
+	}
+}
+
+func benchmarkRun(b *testing.B, files int) {
 	h := newBench(b)
-	r, root := h.open(h.large()), filepath.Join(h.dir, "r")
+	r, root := h.open(h.sized(files)), filepath.Join(h.dir, "r")
 	for n := 0; b.Loop(); n++ {
 		id := fmt.Sprintf("RQ-%d", n)
 		base, commit, err := r.ResolveBase(b.Context(), "")
@@ -38,9 +49,9 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-func BenchmarkBare(b *testing.B) {
+func benchmarkBare(b *testing.B, files int) {
 	h := newBench(b)
-	root := h.large()
+	root := h.sized(files)
 	for n := 0; b.Loop(); n++ {
 		id := fmt.Sprintf("RQ-%d", n)
 		branch := "aiflow/" + id + "/20260102-030405"
@@ -68,10 +79,10 @@ func fatal(b *testing.B, err error) {
 	}
 }
 
-// large makes a repository of 1,000 files.
-func (b *bench) large() string {
+// sized makes a repository of so many files.
+func (b *bench) sized(files int) string {
 	dir := b.repo("r")
-	for i := range 1000 {
+	for i := range files {
 		writeFile(b.t, filepath.Join(dir, "dir", fmt.Sprintf("f%d", i)), fmt.Sprint("file ", i))
 	}
 	b.commit(dir, "large", nil)
