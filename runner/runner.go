@@ -35,6 +35,9 @@ type Runner struct {
 	Doctor func(ctx context.Context) error
 	// Observe is told what happens, as it happens; nil is nobody.
 	Observe func(Event)
+	// Point is told of the places between two writes where a crash matters; nil
+	// but in builds for tests.
+	Point func(name string)
 }
 
 // Options say what to run.
@@ -114,6 +117,13 @@ func (r *Runner) tell(e Event) {
 	if r.Observe != nil {
 		e.At = r.Project.Now()
 		r.Observe(e)
+	}
+}
+
+// at passes a place where a test may stop the program.
+func (r *Runner) at(name string) {
+	if r.Point != nil {
+		r.Point(name)
 	}
 }
 
