@@ -1,0 +1,202 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/project"
+	"aiflow/reqmeta"
+)
+
+// report is what check found.
+type report struct {
+	OK       bool              `json:"ok"`
+	Files    int               `json:"files"`
+	Errors   int               `json:"errors"`
+	Warnings int               `json:"warnings"`
+	Problems []reqmeta.Problem `json:"problems"`
+}
+
+func check(s *door.Shell, files []string) error {
+	p, folder, err := loadFor(s, files)
+	if err != nil {
+		return err
+	}
+	c := checker{Shell: s, folder: folder}
+	if len(files) == 0 {
+		c.whole()
+	}
+	for _, file := range files {
+		c.file(p, file)
+	}
+	return c.tell()
+}
+
+// loadFor reads the requests folder. Files outside any project can be checked
+// too.
+func loadFor(s *door.Shell, files []string) (*project.Project, *reqmeta.Folder, error) {
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		if len(files) > 0 && (fault.Has(err, fault.GitNotRepo) || fault.Has(err, fault.GitBareRepo)) {
+			err = nil
+		}
+		return nil, nil, err
+	}
+	folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+	if err != nil && len(files) > 0 {
+		return p, nil, nil
+	}
+	return p, folder, err
+}
+
+type checker struct {
+	*door.Shell
+	folder  *reqmeta.Folder
+	network *reqmeta.Network
+	rings   map[string]string // by path of the smallest member
+	report  report
+}
+
+func (c *checker) whole() {
+	for _, r := range c.folder.Requests {
+		c.request(r, r.Path)
+	}
+}
+
+// file checks one named file: as a member of the folder when it lies there, by
+// itself elsewhere.
+func (c *checker) file(p *project.Project, name string) {
+	if p != nil && c.folder != nil {
+		if rel, ok := desk.Inside(p, name); ok {
+			for _, r := range c.folder.Requests {
+				if r.Path == rel {
+					c.request(r, name)
+					return
+				}
+			}
+		}
+	}
+	c.report.Files++
+	data, err := readFile(name)
+	if err != nil {
+		c.add(reqmeta.Problem{
+			Level: reqmeta.LevelError, Kind: "unreadable", Code: fault.RequestInvalidFormat, Path: name,
+			Facts: fault.Facts{"cause": err.Error()},
+		}, name)
+		return
+	}
+	for _, problem := range reqmeta.Parse(filepath.ToSlash(name), data).Problems {
+		c.add(problem, name)
+	}
+}
+
+func readFile(name string) ([]byte, error) {
+	fi, err := os.Stat(name)
+	var wrapped *os.PathError
+	switch {
+	case errors.As(err, &wrapped):
+		return nil, wrapped.Err
+	case err != nil:
+		return nil, err
+	case !fi.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, reqmeta.MaxFile+1))
+}
+
+// request adds everything about one file of the folder; shown is how its path
+// is told.
+func (c *checker) request(r *reqmeta.Request, shown string) {
+	c.report.Files++
+	for _, p := range r.Problems {
+		c.add(p, shown)
+	}
+	over := r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived
+	if len(r.Meta.DependsOn) == 0 || over {
+		return
+	}
+	c.relations()
+	for _, e := range c.network.Edges {
+		if e.From == r.ID && e.State == reqmeta.EdgeMissing {
+			c.relation(r, shown, fault.DependsNotFound, "depends_not_found", e.To, fault.Facts{"id": r.ID, "ids": e.To})
+		}
+	}
+	if ring := c.rings[r.Path]; ring != "" {
+		c.relation(r, shown, fault.DependsCycle, "cycle", "", fault.Facts{"id": r.ID, "ring": ring})
+	}
+}
+
+// relations looks at all files together, once.
+func (c *checker) relations() {
+	if c.network != nil {
+		return
+	}
+	n := reqmeta.Graph(c.folder, reqmeta.Facts{})
+	c.network, c.rings = &n, map[string]string{}
+	for _, p := range reqmeta.Select(c.folder, reqmeta.Facts{}).Warnings {
+		if p.Code == fault.DependsCycle {
+			c.rings[p.Path] = p.Facts["ring"]
+		}
+	}
+}
+
+func (c *checker) relation(r *reqmeta.Request, shown string, code fault.Code, kind, dep string, facts fault.Facts) {
+	line := 0
+	if data, err := c.folder.Read(r); err == nil {
+		line = reqmeta.LineOf(data, "depends_on", dep)
+	}
+	c.add(reqmeta.Problem{
+		Level: reqmeta.LevelError, Kind: kind, Code: code, Path: r.Path, Line: line, Facts: facts,
+		Message: c.Catalog().Text("excluded."+kind, facts),
+	}, shown)
+}
+
+func (c *checker) add(p reqmeta.Problem, shown string) {
+	p.Path = shown
+	if p.Message == "" {
+		p.Message = c.Catalog().Text("problem."+p.Kind, p.Facts)
+	}
+	if p.Level == reqmeta.LevelError {
+		c.report.Errors++
+	} else {
+		c.report.Warnings++
+	}
+	c.report.Problems = append(c.report.Problems, p)
+}
+
+func (c *checker) tell() error {
+	r := &c.report
+	slices.SortStableFunc(r.Problems, func(a, b reqmeta.Problem) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
+	})
+	r.OK = r.Errors == 0
+	if c.JSON {
+		if r.Problems == nil {
+			r.Problems = []reqmeta.Problem{}
+		}
+		if err := c.PrintJSON(r); err != nil {
+			return err
+		}
+	} else {
+		(&view{Shell: c.Shell}).printProblems(r.Problems)
+		if len(r.Problems) == 0 {
+			c.Printf("%s\n", c.Text("request.check_ok", "count", r.Files))
+		}
+	}
+	if r.OK {
+		return nil
+	}
+	return door.Reported(fault.New(fault.RequestInvalidFormat, "count", r.Errors, "cause_key", "request.check_errors"))
+}

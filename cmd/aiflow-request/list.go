@@ -1,0 +1,136 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/term"
+	"aiflow/reqmeta"
+)
+
+// filter is what list leaves in: one of the named values of each kind, every
+// label.
+type filter struct {
+	status, priority, label cli.StringSlice
+	runnable                bool
+}
+
+func (f filter) check() error {
+	for _, want := range []struct {
+		flag           string
+		given, allowed []string
+	}{
+		{"--status", f.status.Value(), reqmeta.Statuses[:]},
+		{"--priority", f.priority.Value(), reqmeta.Priorities[:]},
+	} {
+		for _, value := range want.given {
+			if !slices.Contains(want.allowed, value) {
+				return door.Usage("bad_value", "name", want.flag, "value", value, "allowed", strings.Join(want.allowed, ", "))
+			}
+		}
+	}
+	return nil
+}
+
+func (f filter) passes(r *reqmeta.Request, runnable bool) bool {
+	for _, label := range f.label.Value() {
+		if !slices.Contains(r.Meta.Labels, label) {
+			return false
+		}
+	}
+	return (!f.runnable || runnable) && oneOf(f.status.Value(), r.Meta.Status) && oneOf(f.priority.Value(), r.Meta.Priority)
+}
+
+func oneOf(wanted []string, value string) bool {
+	return len(wanted) == 0 || slices.Contains(wanted, value)
+}
+
+func list(s *door.Shell, f filter) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	v, err := open(s)
+	if err != nil {
+		return err
+	}
+	chosen := slices.DeleteFunc(reqmeta.Order(v.survey.Folder), func(r *reqmeta.Request) bool { return !f.passes(r, v.runnable[r.Path]) })
+	if !v.JSON {
+		v.printTable(chosen)
+		return nil
+	}
+	items := make([]item, len(chosen))
+	for i, r := range chosen {
+		items[i] = v.item(r)
+	}
+	return v.PrintJSON(struct {
+		Items []item `json:"items"`
+	}{items})
+}
+
+// printTable aligns every column but the last. The third says what a script
+// finds as a reason code elsewhere.
+func (v *view) printTable(chosen []*reqmeta.Request) {
+	rows := [][4]string{{"ID", "", "STATUS", "STATE"}}
+	titles := []string{"TITLE"}
+	for _, r := range chosen {
+		rows = append(rows, [4]string{
+			term.Escape(r.ID), term.Escape(cmp.Or(r.Meta.Priority, "-")), term.Escape(cmp.Or(r.Meta.Status, "-")), v.state(r),
+		})
+		titles = append(titles, term.Escape(r.Title()))
+	}
+	var width [4]int
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], term.Width(cell))
+		}
+	}
+	for n, row := range rows {
+		text := ""
+		for i, cell := range row {
+			text += term.Pad(cell, width[i]) + "  "
+		}
+		v.line(text + titles[n])
+	}
+	v.printErrors(chosen)
+}
+
+func (v *view) state(r *reqmeta.Request) string {
+	if v.runnable[r.Path] {
+		return "runnable"
+	}
+	if e := v.excluded[r.Path]; e != nil {
+		return string(e.ReasonCode)
+	}
+	return "-"
+}
+
+// printErrors tells under the table how to mend the broken files in it.
+func (v *view) printErrors(chosen []*reqmeta.Request) {
+	var list []reqmeta.Problem
+	for _, r := range chosen {
+		for _, p := range r.Problems {
+			if p.Level == reqmeta.LevelError {
+				list = append(list, p)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	v.Printf("\n")
+	v.printProblems(list)
+}
+
+func (v *view) printProblems(list []reqmeta.Problem) {
+	for _, p := range list {
+		message := p.Message
+		if message == "" {
+			message = v.Catalog().Text("problem."+p.Kind, p.Facts)
+		}
+		v.Printf("%s: %s: %s\n", place(p), v.Text("next."+string(p.Level)), message)
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/project"
+	"aiflow/reqmeta"
+)
+
+// Values of --edit.
+const (
+	editAuto = "auto" // on a terminal, when an editor is named
+	editYes  = "yes"
+	editNo   = "no"
+)
+
+type newOptions struct {
+	title, priority, status, estimate, edit string
+	dependsOn, labels                       cli.StringSlice
+}
+
+func (o newOptions) check() error {
+	if strings.TrimSpace(o.title) == "" {
+		return door.Usage("missing_value", "name", "--title")
+	}
+	for _, want := range []struct{ flag, value, allowed string }{
+		{"--status", o.status, "draft, ready"},
+		{"--edit", o.edit, "auto, yes, no"},
+	} {
+		if want.value != "" && !strings.Contains(", "+want.allowed+",", ", "+want.value+",") {
+			return door.Usage("bad_value", "name", want.flag, "value", want.value, "allowed", want.allowed)
+		}
+	}
+	return nil
+}
+
+func create(s *door.Shell, o newOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	r, err := reqmeta.Create(p.Env.Disk, p.Dir, p.RequestsDir(), reqmeta.NewRequest{
+		Title: strings.TrimSpace(o.title), Priority: o.priority, Status: o.status, Estimate: o.estimate,
+		Labels: trimmed(o.labels), DependsOn: trimmed(o.dependsOn), Lang: s.Lang(),
+	}, p.Now())
+	if err != nil {
+		return readable(err)
+	}
+	warnMissing(s, p, r)
+	if err := printNew(s, r); err != nil {
+		return err
+	}
+	return edit(s, p.Path(r.Path), o.edit)
+}
+
+func trimmed(list cli.StringSlice) []string {
+	var all []string
+	for _, v := range list.Value() {
+		if v = strings.TrimSpace(v); v != "" {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// printNew prints path and id, one after the other on a line.
+func printNew(s *door.Shell, r *reqmeta.Request) error {
+	if s.JSON {
+		return s.PrintJSON(struct {
+			ID   string `json:"id"`
+			Path string `json:"path"`
+		}{r.ID, r.Path})
+	}
+	s.Printf("%s %s\n", term.Escape(r.Path), term.Escape(r.ID))
+	return nil
+}
+
+// warnMissing tells of dependencies that do not exist (yet).
+func warnMissing(s *door.Shell, p *project.Project, r *reqmeta.Request) {
+	if len(r.Meta.DependsOn) == 0 {
+		return
+	}
+	folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+	if err != nil {
+		return
+	}
+	for _, id := range r.Meta.DependsOn {
+		if !exists(folder, id) {
+			_, err := folder.Get(id)
+			facts := fault.Facts{"id": r.ID, "dep": id}
+			if f, ok := fault.As(err); ok {
+				facts["similar"] = f.Facts["similar"]
+			}
+			s.Warn("request.depends_missing", facts)
+		}
+	}
+}
+
+func exists(folder *reqmeta.Folder, id string) bool {
+	for _, r := range folder.Requests {
+		if r.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// edit opens the editor that the environment names.
+func edit(s *door.Shell, path, how string) error {
+	editor := s.Getenv("VISUAL")
+	if editor == "" {
+		editor = s.Getenv("EDITOR")
+	}
+	switch {
+	case how == editNo, how == editAuto && (s.JSON || editor == "" || !s.Terminal() || !term.IsTerminal(s.Stdin)):
+		return nil
+	case editor == "":
+		editor = "vi"
+	}
+	if err := s.Flush(); err != nil {
+		return err
+	}
+	cmd := exec.Command("sh", "-c", editor+` "$@"`, editor, path)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Stdin, os.Stderr, s.Stderr
+	if s.Terminal() {
+		cmd.Stdout = s.Stdout
+	}
+	if err := cmd.Run(); err != nil {
+		return fault.New(fault.CLINotAvailable, "command", editor, "cause", fmt.Sprintf("%s: %v", editor, err))
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/project"
+	"aiflow/reqmeta"
+)
+
+// view is a project looked over, and what selection says about each file.
+type view struct {
+	*door.Shell
+	p        *project.Project
+	survey   *project.Survey
+	done     map[string]bool               // ids that count as done
+	runnable map[string]bool               // by path
+	excluded map[string]*reqmeta.Exclusion // by path
+}
+
+func open(s *door.Shell) (*view, error) {
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{Shell: s, p: p}
+	return v, v.look()
+}
+
+// look surveys the project, for the first time or again.
+func (v *view) look() error {
+	survey, err := v.p.Survey(context.Background())
+	if err != nil {
+		return err
+	}
+	desk.Notes(v.Shell, survey.Notes)
+	v.survey = survey
+	v.judge()
+	return nil
+}
+
+func (v *view) judge() {
+	r := v.survey.Select()
+	v.done, v.runnable, v.excluded = map[string]bool{}, map[string]bool{}, map[string]*reqmeta.Exclusion{}
+	for _, c := range r.Runnable {
+		v.runnable[c.Path] = true
+	}
+	for i := range r.Excluded {
+		v.excluded[r.Excluded[i].Path] = &r.Excluded[i]
+	}
+	for _, req := range v.survey.Folder.Requests {
+		if req.Meta.Status == reqmeta.Done && req.Valid() {
+			v.done[req.ID] = true
+		}
+	}
+}
+
+// item is a request as scripts see it.
+type item struct {
+	ID       string            `json:"id"`
+	Path     string            `json:"path"`
+	Title    string            `json:"title"`
+	Meta     reqmeta.Meta      `json:"meta"`
+	Derived  derived           `json:"derived"`
+	Problems []reqmeta.Problem `json:"problems"`
+}
+
+// derived is what follows from all files, the locks and the runs.
+type derived struct {
+	QueueEligible bool       `json:"queue_eligible"`
+	BlockedBy     []string   `json:"blocked_by"`
+	LatestRun     *latestRun `json:"latest_run"`
+}
+
+type latestRun struct {
+	RunID      string      `json:"run_id"`
+	State      string      `json:"state"`
+	ReasonCode *fault.Code `json:"reason_code"`
+	StartedAt  time.Time   `json:"started_at"`
+	FinishedAt *time.Time  `json:"finished_at"`
+}
+
+func (v *view) item(r *reqmeta.Request) item {
+	problems := append([]reqmeta.Problem{}, r.Problems...)
+	reqmeta.DescribeProblems(problems, v.Catalog().Text)
+	return item{
+		ID: r.ID, Path: r.Path, Title: r.Title(), Meta: r.Meta, Problems: problems,
+		Derived: derived{QueueEligible: v.runnable[r.Path], BlockedBy: v.blockedBy(r), LatestRun: v.latest(r.ID)},
+	}
+}
+
+// blockedBy lists the dependencies that are not done, missing ones too.
+func (v *view) blockedBy(r *reqmeta.Request) []string {
+	list := []string{}
+	if r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived {
+		return list
+	}
+	seen := map[string]bool{}
+	for _, id := range r.Meta.DependsOn {
+		if !v.done[id] && !seen[id] {
+			list = append(list, id)
+		}
+		seen[id] = true
+	}
+	return list
+}
+
+// latest is the newest run. One that neither ended nor holds its lock any more
+// was interrupted.
+func (v *view) latest(id string) *latestRun {
+	st := v.survey.Latest(id)
+	if st == nil {
+		return nil
+	}
+	run := &latestRun{RunID: st.RunID, State: string(st.State), StartedAt: st.StartedAt, FinishedAt: st.EndedAt}
+	interrupted := fault.Interrupted
+	switch {
+	case st.Error != nil:
+		run.ReasonCode = &st.Error.ReasonCode
+	case !st.State.Ended() && v.survey.Facts.Locked(id) == nil:
+		run.ReasonCode = &interrupted
+	}
+	return run
+}
+
+// ids offers the ids of the project to a shell's completion.
+func ids(s *door.Shell) cli.BashCompleteFunc {
+	return func(c *cli.Context) {
+		p, err := desk.Open(s, nil)
+		if err != nil {
+			return
+		}
+		folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+		if err != nil {
+			return
+		}
+		for _, r := range folder.Requests {
+			fmt.Fprintln(c.App.Writer, term.Escape(r.ID))
+		}
+	}
+}
+
+// line prints one line; on a terminal it does not run over the edge.
+func (v *view) line(text string) {
+	if v.Terminal() {
+		text = term.Truncate(text, term.Columns(v.Stdout))
+	}
+	v.Printf("%s\n", text)
+}
+
+// place is "file:line", or "file" where a problem is one of the whole file.
+func place(p reqmeta.Problem) string {
+	if p.Line == 0 {
+		return term.Escape(p.Path)
+	}
+	return term.Escape(p.Path) + ":" + strconv.Itoa(p.Line)
+}
+
+// readable makes the fault of a refused edit say what is wrong: the sentence
+// of the problem that caused it. A value that is not allowed is a mistake on
+// the command line.
+func readable(err error) error {
+	p, ok := reqmeta.ProblemOf(err)
+	f, isFault := fault.As(err)
+	if !ok || !isFault {
+		return err
+	}
+	pairs := []any{"cause_key", "problem." + p.Kind}
+	for k, v := range f.Facts {
+		if k != "cause" {
+			pairs = append(pairs, k, v)
+		}
+	}
+	if f.Code == fault.InvalidRequest {
+		return fault.New(fault.UsageError, pairs...)
+	}
+	return fault.New(f.Code, pairs...)
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/reqmeta"
+)
+
+func set(s *door.Shell, name string, pairs []string) error {
+	values, keys, err := parsePairs(pairs)
+	if err != nil {
+		return err
+	}
+	v, err := open(s)
+	if err != nil {
+		return err
+	}
+	r, err := desk.Find(v.p, v.survey.Folder, name)
+	if err != nil {
+		return err
+	}
+	if values["status"] == reqmeta.Running {
+		return fault.New(fault.UsageError, "id", r.ID, "cause_key", "request.running_by_hand")
+	}
+	if err := v.refuseRing(r, values); err != nil {
+		return readable(err)
+	}
+	if _, asked := values["status"]; asked {
+		release, err := v.claim(r.ID)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	before, after, err := reqmeta.Update(v.p.Env.Disk, v.p.Dir, r.Path, values, v.p.Now(), v.p.Suffix())
+	if err != nil {
+		return readable(err)
+	}
+	return v.printSet(r, before, after, keys)
+}
+
+// parsePairs reads KEY=VALUE arguments; depends-on is depends_on.
+func parsePairs(pairs []string) (values map[string]string, keys []string, err error) {
+	values = map[string]string{}
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		key = strings.ReplaceAll(key, "-", "_")
+		if _, twice := values[key]; !ok || key == "" || twice {
+			return nil, nil, door.Usage("bad_value", "name", "KEY=VALUE", "value", pair, "allowed", "status=ready priority=P1 …")
+		}
+		values[key], keys = value, append(keys, key)
+	}
+	return values, keys, nil
+}
+
+// claim holds the lock of the request while its status changes, so that no run
+// begins meanwhile. A running one is left alone. Where no lock can be written,
+// no run can begin either.
+func (v *view) claim(id string) (release func(), err error) {
+	if h := v.survey.Facts.Locked(id); h != nil {
+		return nil, fault.New(fault.RunInProgress, "request_id", id, "run_id", h.RunID, "pid", h.PID,
+			"host", h.Hostname, "since", h.Since.Format(time.RFC3339), "until", h.Until.Format(time.RFC3339))
+	}
+	if _, err := os.Stat(v.p.Path(v.p.Config.Paths.LocksDir)); err != nil {
+		return func() {}, nil // nothing has ever run here
+	}
+	m, err := v.p.Locks()
+	if err != nil {
+		return nil, err
+	}
+	lease, err := m.AcquireRequest(context.Background(), id, locks.Ask{Wait: 2 * time.Second})
+	switch {
+	case err == nil:
+		return func() { _ = lease.Release() }, nil
+	case fault.Has(err, fault.PathNotWritable):
+		return func() {}, nil
+	}
+	return nil, err
+}
+
+// refuseRing looks at what the request would be: new dependencies must not
+// close a ring. Those that do not exist are told of and allowed.
+func (v *view) refuseRing(r *reqmeta.Request, values map[string]string) error {
+	if _, asked := values["depends_on"]; !asked {
+		return nil
+	}
+	data, err := v.survey.Folder.Read(r)
+	if err != nil {
+		return err
+	}
+	if data, err = reqmeta.SetValues(r.Path, data, values, v.p.Now()); err != nil {
+		return err
+	}
+	changed := reqmeta.Parse(r.Path, data)
+	list := slices.Clone(v.survey.Folder.Requests)
+	list[slices.Index(list, r)] = changed
+	would := reqmeta.NewFolder(v.p.RequestsDir(), list)
+	if e, _ := reqmeta.JudgeNamed(would, reqmeta.Facts{}, changed.ID); e.ReasonCode == fault.DependsCycle && !v.inRing(r.ID) {
+		return fault.New(fault.DependsCycle, "id", r.ID, "value", e.Facts["ring"])
+	}
+	warnMissing(v.Shell, v.p, changed)
+	return nil
+}
+
+// inRing reports whether the request is in a ring already: then it may be taken
+// out step by step.
+func (v *view) inRing(id string) bool {
+	e, _ := reqmeta.JudgeNamed(v.survey.Folder, reqmeta.Facts{}, id)
+	return e.ReasonCode == fault.DependsCycle
+}
+
+func (v *view) printSet(r *reqmeta.Request, before, after []byte, keys []string) error {
+	old, now := reqmeta.Parse(r.Path, before), reqmeta.Parse(r.Path, after)
+	if v.JSON {
+		if err := v.look(); err != nil {
+			return err
+		}
+		found, err := v.survey.Folder.Get(r.Path)
+		if err != nil {
+			return err
+		}
+		return v.PrintJSON(v.item(found))
+	}
+	for _, key := range keys {
+		was, is := valueOf(old.Meta, key), valueOf(now.Meta, key)
+		if was == is {
+			v.line(v.Text("request.set_same", "id", r.ID, "key", key, "value", is))
+		} else {
+			v.line(v.Text("request.set_changed", "id", r.ID, "key", key, "old", was, "value", is))
+		}
+	}
+	return nil
+}
+
+func valueOf(m reqmeta.Meta, key string) string {
+	switch key {
+	case "id":
+		return m.ID
+	case "title":
+		return m.Title
+	case "priority":
+		return m.Priority
+	case "status":
+		return m.Status
+	case "labels":
+		return strings.Join(m.Labels, ", ")
+	case "depends_on":
+		return strings.Join(m.DependsOn, ", ")
+	case "estimate":
+		return m.Estimate
+	case "base":
+		return m.Base
+	case "created_at":
+		return m.CreatedAt.Text
+	case "updated_at":
+		return m.UpdatedAt.Text
+	}
+	return m.Unknown[key]
+}

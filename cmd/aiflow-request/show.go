@@ -1,0 +1,76 @@
+package main
+
+import (
+	"cmp"
+	"strings"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/term"
+	"aiflow/reqmeta"
+)
+
+// detail is one request with its text.
+type detail struct {
+	item
+	Body string `json:"body_markdown"`
+}
+
+func show(s *door.Shell, name string) error {
+	v, err := open(s)
+	if err != nil {
+		return err
+	}
+	r, err := desk.Find(v.p, v.survey.Folder, name)
+	if err != nil {
+		return err
+	}
+	body := ""
+	data, err := v.survey.Folder.Read(r)
+	switch {
+	case err == nil:
+		body = string(reqmeta.Body(data))
+	case r.Valid():
+		return err
+	}
+	d := detail{v.item(r), strings.ToValidUTF8(body, "\uFFFD")}
+	if v.JSON {
+		return v.PrintJSON(d)
+	}
+	v.printDetail(r, d)
+	return nil
+}
+
+func (v *view) printDetail(r *reqmeta.Request, d detail) {
+	v.line(term.Escape(d.ID + " " + cmp.Or(d.Meta.Priority, "-") + " " + d.Title))
+	v.fact("request.show_status", cmp.Or(d.Meta.Status, "-"))
+	if e := v.excluded[r.Path]; e != nil && len(d.Problems) == 0 {
+		e.Describe(v.Catalog().Text)
+		v.Printf("  %s: %s\n", e.ReasonCode, e.Detail)
+	}
+	v.fact("request.show_file", d.Path)
+	v.fact("request.show_labels", strings.Join(d.Meta.Labels, ", "))
+	v.fact("request.show_depends_on", strings.Join(d.Meta.DependsOn, ", "))
+	v.fact("request.show_blocked_by", strings.Join(d.Derived.BlockedBy, ", "))
+	v.fact("request.show_estimate", d.Meta.Estimate)
+	v.fact("request.show_base", d.Meta.Base)
+	v.fact("request.show_created", d.Meta.CreatedAt.Text)
+	v.fact("request.show_updated", d.Meta.UpdatedAt.Text)
+	if run := d.Derived.LatestRun; run != nil {
+		text := run.RunID + " " + run.State
+		if run.ReasonCode != nil {
+			text += " " + string(*run.ReasonCode)
+		}
+		v.fact("request.show_run", text)
+	}
+	v.printProblems(d.Problems)
+	if body := strings.Trim(d.Body, "\r\n"); body != "" {
+		v.Printf("\n%s\n", strings.Join(term.Lines(body), "\n"))
+	}
+}
+
+func (v *view) fact(key, value string) {
+	if value != "" {
+		v.line("  " + v.Text(key, "value", value))
+	}
+}
