@@ -67,6 +67,7 @@ func (j *job) stop(ctx context.Context, cause error) error {
 		return err
 	}
 	j.stage.Agent = nil
+	j.at("attempt_kept")
 	for _, write := range []func() error{
 		j.save,
 		j.saveReport,
@@ -77,6 +78,7 @@ func (j *job) stop(ctx context.Context, cause error) error {
 			return errors.Join(cause, err)
 		}
 	}
+	j.at("stopped")
 	return cause
 }
 

@@ -46,10 +46,12 @@ func (j *job) commitRecord(ctx context.Context) error {
 			{project.RequestTrailer, j.req.ID}, {project.RunTrailer, j.stage.RunID}, {project.ResultTrailer, string(runs.Done)},
 		},
 	}
+	j.at("before_record_commit")
 	hash, err := j.commitStatus(ctx, msg)
 	if err != nil {
 		return err
 	}
+	j.at("record_committed")
 	j.stage.Git.Commits = append(j.stage.Git.Commits, runs.Commit{StepID: runs.RecordStep, Hash: hash, Subject: msg.Subject})
 	j.stage.AddEvent(j.Project.Now(), runs.EventRecordCommitted, "", "")
 	return j.save()
@@ -90,11 +92,14 @@ func (j *job) complete() error {
 	if err := j.save(); err != nil {
 		return err
 	}
+	j.at("completed")
 	return j.Project.RestoreRequest(j.req, j.stage)
 }
 
 // tidy removes the workspace: everything in it is committed.
 func (j *job) tidy(ctx context.Context) error {
+	j.at("restored")
+	defer j.at("tidied")
 	if j.inPlace() {
 		return j.leaveBranch(ctx)
 	}

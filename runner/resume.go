@@ -127,6 +127,7 @@ func (j *job) comeBack(ctx context.Context) error {
 	if err := j.reopen(ctx); err != nil {
 		return err
 	}
+	j.at("reopened")
 	return j.adopt(ctx)
 }
 
@@ -275,7 +276,12 @@ func (j *job) putBack(ctx context.Context, i int) error {
 	if err := j.save(); err != nil {
 		return err
 	}
-	return j.ws.ResetToHead(ctx)
+	j.at("before_put_back")
+	if err := j.ws.ResetToHead(ctx); err != nil {
+		return err
+	}
+	j.at("put_back")
+	return nil
 }
 
 // leaveBehind clears the workspace of an earlier run of the same request that

@@ -89,9 +89,11 @@ func (j *job) record(base, commit string, last *runs.Stage) error {
 	if err := j.dir.Create(); err != nil {
 		return err
 	}
+	j.at("folder")
 	if err := j.dir.SaveStage(j.stage); err != nil {
 		return err
 	}
+	j.at("begun")
 	if err := j.linkReplaced(); err != nil {
 		return err
 	}
@@ -189,7 +191,12 @@ func (j *job) markRunning() error {
 	if err := j.save(); err != nil {
 		return err
 	}
-	return reqmeta.Replace(p.Env.Disk, p.Dir, j.req.Path, after, p.Suffix())
+	j.at("before_running")
+	if err := reqmeta.Replace(p.Env.Disk, p.Dir, j.req.Path, after, p.Suffix()); err != nil {
+		return err
+	}
+	j.at("running")
+	return nil
 }
 
 // save writes stage.json under a lease that is still ours.

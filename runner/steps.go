@@ -83,6 +83,7 @@ func (j *job) implement(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
+	j.at("step_command")
 	s.Logs = appendOnce(s.Logs, res.log)
 	return j.judgeCommand(c, res)
 }
@@ -127,10 +128,12 @@ func (j *job) commitStep(ctx context.Context, i int) error {
 	}
 	s.PatchPath = &name
 	j.stage.Artifacts.Patches = appendOnce(j.stage.Artifacts.Patches, name)
+	j.at("before_commit")
 	hash, err := j.ws.Commit(ctx, j.stepMessage(s), j.commitOptions())
 	if err != nil {
 		return err
 	}
+	j.at("committed")
 	return j.stepDone(i, hash)
 }
 
@@ -209,6 +212,7 @@ func (j *job) test(ctx context.Context, i int, changes gitops.ChangeSet) error {
 		if err := j.runTest(ctx, i, t); err != nil {
 			return err
 		}
+		j.at("tested")
 	}
 	return nil
 }

@@ -21,9 +21,11 @@ func (j *job) openWorkspace(ctx context.Context) error {
 	if err := j.makeBranch(ctx); err != nil {
 		return err
 	}
+	j.at("branch")
 	if err := j.checkOut(ctx); err != nil {
 		return err
 	}
+	j.at("worktree")
 	j.tell(Event{Kind: WorkspaceUp, What: j.stage.Git.Workspace})
 	if err := j.linkPaths(); err != nil {
 		return err

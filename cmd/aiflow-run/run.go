@@ -42,7 +42,7 @@ func run(s *door.Shell, o runOptions, id string) error {
 }
 
 func newRunner(s *door.Shell, p *project.Project, show *show, hurry <-chan struct{}) *runner.Runner {
-	return &runner.Runner{Project: p, Words: words(s), Hurry: hurry, Observe: show.event}
+	return &runner.Runner{Project: p, Words: words(s), Hurry: hurry, Observe: show.event, Point: desk.Point(p)}
 }
 
 // words lends the runner the sentences for what it records.
