@@ -567,3 +567,29 @@ func patched(old string, found []Hunk) string {
 	}
 	return out.String()
 }
+
+// TestPackedWhileOpen: a server keeps the repository open while git packs it.
+func TestPackedWhileOpen(t *testing.T) {
+	b := newBench(t)
+	root := b.repo("r")
+	b.sh(root, "gc", "-q")
+	r := b.open(root)
+	direct := func(commit string) error {
+		_, err := read(r.src, func(repo *gogit.Repository) (bool, error) {
+			_, ok, err := readFile(repo, commit, "f")
+			return ok, err
+		})
+		return err
+	}
+	if err := direct(b.sh(root, "rev-parse", "HEAD")); err != nil {
+		t.Fatal(err)
+	}
+	later := b.commit(root, "later", map[string]string{"f": "later\n"})
+	b.sh(root, "gc", "-q", "--prune=now")
+	if got, ok, err := r.ReadFile(t.Context(), later, "f"); err != nil || !ok || string(got) != "later\n" {
+		t.Errorf("%q, %t, %v", got, ok, err)
+	}
+	if err := direct(later); err != nil {
+		t.Errorf("go-git was not opened anew: %v", err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // errAskGit says that go-git could answer wrongly or only slowly.
@@ -45,7 +46,11 @@ func read[T any](s *source, f func(*gogit.Repository) (T, error)) (out T, err er
 	if s.altered() {
 		return out, errAskGit
 	}
-	return f(s.repo)
+	out, err = f(s.repo)
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		s.opened = false // perhaps in a pack that came later: look anew the next time
+	}
+	return out, err
 }
 
 func (s *source) open() error {
