@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -118,20 +119,43 @@ func (s *Store) do(ctx context.Context, op string, f func(context.Context) error
 		case conditional:
 			return err
 		case missing:
-			return fault.Wrap(err, fault.QueueNotReady, "command", op)
+			return fault.Wrap(err, fault.QueueNotReady, "command", op, "value", s.place, "cause", brief(err))
 		case final:
-			return fault.Wrap(err, fault.QueueNotAvailable, "command", op)
+			return s.notAvailable(err, op)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		wait := s.wait(try)
 		if s.clock.Boot()-began+wait > s.retry.Total {
-			return fault.Wrap(err, fault.QueueNotAvailable, "command", op)
+			return s.notAvailable(err, op)
 		}
 		if err := s.retry.Sleep(ctx, wait); err != nil {
 			return err
 		}
+	}
+}
+
+func (s *Store) notAvailable(err error, op string) error {
+	return fault.Wrap(err, fault.QueueNotAvailable, "command", op, "value", s.place, "cause", brief(err))
+}
+
+// brief is the innermost cause: the SDK wraps it in four lines.
+func brief(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorMessage() != "" {
+		return api.ErrorCode() + ": " + api.ErrorMessage()
+	}
+	var dial *net.OpError
+	if errors.As(err, &dial) {
+		return dial.Error()
+	}
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err.Error()
+		}
+		err = next
 	}
 }
 

@@ -37,6 +37,7 @@ type Clock interface {
 type Options struct {
 	API       API
 	Namespace string
+	Place     string // what errors call the service: its endpoint or region
 	Clock     Clock
 	Rand      io.Reader // tokens and jitter; nil: crypto/rand
 	Retry     Retry     // zero fields: the defaults
@@ -47,6 +48,7 @@ type Options struct {
 type Store struct {
 	api   API
 	ns    string
+	place string
 	clock Clock
 	retry Retry
 	quiet Silence
@@ -69,7 +71,7 @@ func New(o Options) (*Store, error) {
 		return nil, fault.Wrap(err, fault.InternalError)
 	}
 	return &Store{
-		api: o.API, ns: o.Namespace, clock: o.Clock, retry: o.Retry.withDefaults(), quiet: o.Silence.withDefaults(),
+		api: o.API, ns: o.Namespace, place: o.Place, clock: o.Clock, retry: o.Retry.withDefaults(), quiet: o.Silence.withDefaults(),
 		rand: o.Rand, jitter: mathrand.New(mathrand.NewChaCha8(seed)),
 	}, nil
 }

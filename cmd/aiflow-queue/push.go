@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/project"
+	"aiflow/queue"
+	"aiflow/reqmeta"
+)
+
+// push puts requests in: those that are named, or all that can run now.
+func push(s *door.Shell, w where, runnable bool, ids []string) error {
+	if runnable == (len(ids) > 0) {
+		return door.Usage("push_what", "command", s.Name+" push")
+	}
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	ctx := s.Context()
+	survey, err := p.Survey(ctx)
+	if err != nil {
+		return err
+	}
+	desk.Notes(s, survey.Notes)
+	chosen, err := choose(s, p, survey, ids)
+	if err != nil {
+		return err
+	}
+	q, err := open(s, w, quickly)
+	if err != nil {
+		return err
+	}
+	return pushAll(ctx, s, p, q, chosen)
+}
+
+// choose gives the requests to push; one that cannot run is refused before
+// anything is pushed.
+func choose(s *door.Shell, p *project.Project, survey *project.Survey, ids []string) ([]*reqmeta.Request, error) {
+	var chosen []*reqmeta.Request
+	if len(ids) == 0 {
+		for _, c := range survey.Select().Runnable {
+			chosen = append(chosen, c.Request)
+		}
+		return chosen, nil
+	}
+	for _, id := range ids {
+		r, err := desk.Find(p, survey.Folder, id)
+		if err != nil {
+			return nil, err
+		}
+		if why, ok := reqmeta.JudgeNamed(survey.Folder, survey.Facts, r.ID); !ok {
+			why.Describe(s.Catalog().Text)
+			return nil, fault.New(why.ReasonCode, "request_id", r.ID, "id", r.ID, "detail", why.Detail, "path", why.Path, "line", why.Line)
+		}
+		chosen = append(chosen, r)
+	}
+	return chosen, nil
+}
+
+func pushAll(ctx context.Context, s *door.Shell, p *project.Project, q *queue.Store, chosen []*reqmeta.Request) error {
+	items := []answer{}
+	for _, r := range chosen {
+		prompt, err := promptOf(p, r)
+		if err != nil {
+			return err
+		}
+		t, created, err := q.Push(ctx, queue.NewTask{RequestID: r.ID, Prompt: prompt})
+		if err != nil {
+			return err
+		}
+		items = append(items, answer{true, created, t})
+		if !s.JSON {
+			s.Printf("%s\n", told(s, t, created))
+		}
+	}
+	if s.JSON {
+		return s.PrintJSON(struct {
+			OK    bool     `json:"ok"`
+			Items []answer `json:"items"`
+		}{true, items})
+	}
+	if len(items) == 0 {
+		s.Printf("%s\n", s.Text("queue.push_nothing"))
+	}
+	return nil
+}
+
+// promptOf is the request's text: what a client that knows no request files
+// shows, or works from.
+func promptOf(p *project.Project, r *reqmeta.Request) (string, error) {
+	data, err := os.ReadFile(p.Path(r.Path))
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(string(reqmeta.Body(data)))
+	if text == "" {
+		text = r.Title()
+	}
+	return text[:min(len(text), maxPrompt)], nil
+}

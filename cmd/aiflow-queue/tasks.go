@@ -1,0 +1,235 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/queue"
+)
+
+func initTables(s *door.Shell, w where) error {
+	q, err := open(s, w, quickly)
+	if err != nil {
+		return err
+	}
+	if err := q.EnsureTables(s.Context()); err != nil {
+		return err
+	}
+	at := place(w.dynamo(s))
+	if s.JSON {
+		return s.PrintJSON(struct {
+			OK        bool     `json:"ok"`
+			Tables    []string `json:"tables"`
+			Namespace string   `json:"namespace"`
+			Place     string   `json:"place"`
+		}{true, []string{queue.QueueTable, queue.RunnersTable}, q.Namespace(), at})
+	}
+	s.Printf("%s\n", s.Text("queue.init_ready", "name", queue.QueueTable, "other", queue.RunnersTable, "value", at))
+	s.Printf("%s\n", s.Text("queue.namespace_is", "name", q.Namespace()))
+	return nil
+}
+
+type addOptions struct{ prompt, group, session, id string }
+
+// answer says what became of a task that was to be put in.
+type answer struct {
+	OK      bool       `json:"ok"`
+	Created bool       `json:"created"`
+	Task    queue.Task `json:"task"`
+}
+
+// maxPrompt keeps an item well below DynamoDB's 400 KB.
+const maxPrompt = 300 << 10
+
+func add(s *door.Shell, w where, o addOptions) error {
+	prompt, err := promptText(s, o.prompt)
+	if err != nil {
+		return err
+	}
+	q, err := open(s, w, quickly)
+	if err != nil {
+		return err
+	}
+	t, created, err := q.Enqueue(s.Context(), queue.NewTask{TaskID: o.id, GroupID: o.group, SessionID: o.session, Prompt: prompt})
+	if err != nil {
+		return err
+	}
+	if !created && t.Prompt != prompt {
+		return fault.New(fault.Conflict, "id", t.TaskID, "detail", s.Text("queue.add_other_prompt", "id", t.TaskID, "status", t.Status))
+	}
+	if s.JSON {
+		return s.PrintJSON(answer{true, created, t})
+	}
+	s.Printf("%s\n", told(s, t, created))
+	return nil
+}
+
+// promptText is the prompt, or standard input for "-".
+func promptText(s *door.Shell, flag string) (string, error) {
+	text := flag
+	if flag == "-" {
+		b, err := io.ReadAll(io.LimitReader(s.Stdin, maxPrompt+1))
+		if err != nil {
+			return "", err
+		}
+		text = string(b)
+	}
+	text = strings.TrimSpace(text)
+	if text == "" || len(text) > maxPrompt {
+		return "", door.Usage("bad_value", "name", "--prompt", "value", term.Truncate(firstLine(text), 40), "allowed", s.Text("queue.prompt_rule", "count", maxPrompt))
+	}
+	return text, nil
+}
+
+func told(s *door.Shell, t queue.Task, created bool) string {
+	if created {
+		return s.Text("queue.added", "id", t.TaskID)
+	}
+	return s.Text("queue.there_already", "id", t.TaskID, "status", t.Status)
+}
+
+type listOptions struct{ status, group string }
+
+func list(s *door.Shell, w where, o listOptions) error {
+	status := queue.Status(strings.ToUpper(o.status))
+	if status != "" && !slices.Contains(queue.Statuses(), status) {
+		return door.Usage("bad_value", "name", "--status", "value", o.status, "allowed", statuses())
+	}
+	q, err := open(s, w, quickly)
+	if err != nil {
+		return err
+	}
+	tasks, err := q.List(s.Context(), queue.Filter{Status: status, GroupID: o.group})
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(struct {
+			Namespace string       `json:"namespace"`
+			Items     []queue.Task `json:"items"`
+		}{q.Namespace(), append([]queue.Task{}, tasks...)})
+	}
+	if len(tasks) == 0 {
+		s.Printf("%s\n", s.Text("queue.empty", "name", q.Namespace()))
+	}
+	for _, t := range tasks {
+		s.Printf("%s\n", taskLine(s, t))
+	}
+	return nil
+}
+
+func statuses() string {
+	var names []string
+	for _, st := range queue.Statuses() {
+		names = append(names, string(st))
+	}
+	return strings.Join(names, ", ")
+}
+
+func taskLine(s *door.Shell, t queue.Task) string {
+	line := s.Paint(style(t.Status), term.Pad(term.Escape(string(t.Status)), 9)) + "  " + term.Pad(term.Escape(t.TaskID), 24) + "  " + term.Pad(ago(s, t.CreatedAt), 6)
+	if t.ClaimedBy != "" {
+		line += "  " + term.Escape(t.ClaimedBy)
+	}
+	about := t.Prompt
+	if t.Status == queue.Errored {
+		about = t.ErrorMessage
+	}
+	return strings.TrimRight(line+"  "+term.Escape(term.Truncate(firstLine(about), 60)), " ")
+}
+
+func style(st queue.Status) term.Style {
+	switch st {
+	case queue.Running:
+		return term.Yellow
+	case queue.Complete:
+		return term.Green
+	case queue.Errored:
+		return term.Red
+	}
+	return term.Dim
+}
+
+func ago(s *door.Shell, stamp string) string {
+	at, ok := queue.ParseTime(stamp)
+	if !ok {
+		return "?"
+	}
+	return term.Elapsed(max(0, s.Now().Sub(at)))
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+func show(s *door.Shell, w where, id string) error {
+	q, err := open(s, w, quickly)
+	if err != nil {
+		return err
+	}
+	t, err := q.Get(s.Context(), id)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(t)
+	}
+	for _, f := range [][2]string{
+		{"task_id", t.TaskID},
+		{"namespace", t.Namespace},
+		{"status", string(t.Status)},
+		{"task_group_id", t.TaskGroupID},
+		{"session_id", t.SessionID},
+		{"request_id", t.RequestID},
+		{"created_at", t.CreatedAt},
+		{"updated_at", t.UpdatedAt},
+		{"claimed_by", t.ClaimedBy},
+		{"error_message", t.ErrorMessage},
+		{"prompt", t.Prompt},
+	} {
+		if f[1] != "" {
+			s.Printf("%s  %s\n", term.Pad(f[0], 13), indent(f[1]))
+		}
+	}
+	return nil
+}
+
+func indent(text string) string {
+	lines := term.Lines(text)
+	return strings.Join(lines, "\n"+strings.Repeat(" ", 15))
+}
+
+// cancel cancels every task that it can, and fails with the first that it
+// cannot.
+func cancel(s *door.Shell, w where, ids []string) error {
+	q, err := open(s, w, quickly)
+	if err != nil {
+		return err
+	}
+	ctx := s.Context()
+	items, failed := []queue.Task{}, error(nil)
+	for _, id := range ids {
+		t, err := q.Cancel(ctx, id)
+		switch {
+		case err == nil:
+			items = append(items, t)
+			if !s.JSON {
+				s.Printf("%s\n", s.Text("queue.cancelled", "id", t.TaskID))
+			}
+		case failed == nil:
+			failed = err
+		}
+	}
+	if s.JSON && failed == nil {
+		return s.PrintJSON(struct {
+			OK    bool         `json:"ok"`
+			Items []queue.Task `json:"items"`
+		}{true, items})
+	}
+	return failed
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/proc"
+	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/queue"
+)
+
+// where is which queue is meant, as the command line says it.
+type where struct{ namespace, endpoint, region string }
+
+// quickly is the patience of a command that a person waits for.
+const quickly = 3 * time.Second
+
+// open makes the store; it sends nothing. patience is how long a DynamoDB that
+// does not answer is asked again, 0 for the store's own.
+func open(s *door.Shell, w where, patience time.Duration) (*queue.Store, error) {
+	ns, err := namespace(s, w.namespace)
+	if err != nil {
+		return nil, err
+	}
+	at := w.dynamo(s)
+	api, err := queue.Dial(context.Background(), at)
+	if err != nil {
+		return nil, err
+	}
+	return queue.New(queue.Options{
+		API: api, Namespace: ns, Place: place(at), Clock: clock(s), Retry: queue.Retry{Total: patience},
+	})
+}
+
+func clock(s *door.Shell) queue.Clock { return locks.ClockOf(s.Now, proc.BootClock) }
+
+// dynamo: an endpoint that somebody names means a local DynamoDB, unless
+// --region stands beside it; otherwise a region means AWS.
+func (w where) dynamo(s *door.Shell) queue.Where {
+	at := queue.Where{Endpoint: first(w.endpoint, s.Getenv("AIFLOW_DYNAMODB_ENDPOINT")), Region: w.region}
+	if at.Endpoint == "" && at.Region == "" {
+		at.Region = first(s.Getenv("AWS_REGION"), s.Getenv("AWS_DEFAULT_REGION"))
+	}
+	if at.Endpoint == "" && at.Region == "" {
+		at.Endpoint = queue.LocalEndpoint
+	}
+	return at
+}
+
+func place(at queue.Where) string { return first(at.Endpoint, at.Region) }
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// namespace: --namespace, AIFLOW_NAMESPACE, or the project's folder.
+func namespace(s *door.Shell, flag string) (string, error) {
+	for _, said := range []struct{ name, value string }{
+		{"--namespace", flag}, {"AIFLOW_NAMESPACE", s.Getenv("AIFLOW_NAMESPACE")},
+	} {
+		if said.value == "" {
+			continue
+		}
+		if queue.CheckNamespace(said.value) != nil {
+			return "", door.Usage("bad_value", "name", said.name, "value", said.value, "allowed", s.Text("queue.namespace_rule"))
+		}
+		return said.value, nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	root, err := project.FindRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	return queue.DeriveNamespace(root.Dir), nil
+}

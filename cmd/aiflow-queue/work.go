@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/project"
+	"aiflow/queue"
+	"aiflow/reqmeta"
+	"aiflow/runner"
+)
+
+type workOptions struct {
+	once     bool
+	runnerID string
+	poll     time.Duration
+}
+
+// work takes tasks and runs them, one at a time, until it is stopped. The
+// first signal lets the task in hand be finished, the second ends it.
+func work(s *door.Shell, w where, o workOptions) error {
+	if o.poll < 50*time.Millisecond {
+		return door.Usage("bad_value", "name", "--poll", "value", o.poll, "allowed", ">= 50ms")
+	}
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	q, err := open(s, w, 0)
+	if err != nil {
+		return err
+	}
+	if o.runnerID == "" {
+		o.runnerID = runnerName(p)
+	}
+	stop, hurry := s.Patience()
+	now, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		<-hurry
+		cancel()
+	}()
+	d := &doer{s: s, p: p, hurry: hurry}
+	worker := &queue.Worker{
+		Board: q, Clock: clock(s), RunnerID: o.runnerID, ProjectRoot: p.Dir, Poll: o.poll, Once: o.once,
+		Do: d.do, Tell: d.tell,
+	}
+	return worker.Run(now, stop.Done())
+}
+
+func runnerName(p *project.Project) string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "runner"
+	}
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), p.RandomHex(2))
+}
+
+// doer runs tasks in one project and tells about it.
+type doer struct {
+	s     *door.Shell
+	p     *project.Project
+	hurry <-chan struct{}
+	mu    sync.Mutex
+}
+
+// do runs a task's request, or makes one of a bare prompt and runs that.
+func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
+	id := job.Task.RequestID
+	if id == "" {
+		r, err := d.requestOf(job.Task)
+		if err != nil {
+			return queue.Result{}, d.sentence(err)
+		}
+		id = r.ID
+	}
+	r := &runner.Runner{Project: d.p, Words: words(d.s), Hurry: d.hurry}
+	out, err := r.Run(ctx, runner.Options{RequestID: id})
+	if err == nil {
+		err = out.Err
+	}
+	if err != nil {
+		return queue.Result{}, d.sentence(err)
+	}
+	return queue.Result{Output: d.s.Text("queue.output", "id", id, "run_id", out.RunID, "branch", out.Stage.Git.WorkBranch)}, nil
+}
+
+// requestOf makes a request file of a bare prompt, so that its run is recorded,
+// shown and resumed like every other.
+func (d *doer) requestOf(t queue.Task) (*reqmeta.Request, error) {
+	return reqmeta.Create(d.p.Env.Disk, d.p.Dir, d.p.RequestsDir(), reqmeta.NewRequest{
+		Title: term.Truncate(firstLine(t.Prompt), 80), Status: "ready", Lang: d.s.Lang(), Body: t.Prompt + "\n",
+	}, d.p.Now())
+}
+
+// sentence is what the queue keeps as error_message: code and message in one
+// line.
+func (d *doer) sentence(err error) error {
+	body := d.s.Body(err)
+	return errors.New(string(body.ReasonCode) + ": " + body.Message)
+}
+
+func words(s *door.Shell) runner.Words {
+	c := s.Catalog()
+	return runner.Words{
+		Text: c.Text,
+		Fault: func(code fault.Code, facts fault.Facts) (string, string, []string) {
+			r := c.Code(code, facts)
+			return r.Title, r.Message, r.Actions
+		},
+	}
+}
+
+// workEvent is one event of a worker, a line of `work --json`.
+type workEvent struct {
+	At      string `json:"at"`
+	Event   string `json:"event"`
+	TaskID  string `json:"task_id,omitempty"`
+	Runner  string `json:"runner_id,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+func (d *doer) tell(e queue.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	line := workEvent{At: queue.FormatTime(d.s.Now()), Event: e.Kind, TaskID: e.Task.TaskID, Runner: e.Runner}
+	if e.Err != nil {
+		line.Message = d.explain(e.Err)
+	}
+	if d.s.JSON {
+		_ = d.s.PrintJSON(line)
+		_ = d.s.Flush()
+		return
+	}
+	d.s.Tell(d.s.Catalog().Text("queue.event_"+e.Kind, fault.Facts{"id": line.TaskID, "name": line.Runner, "reason": strings.ReplaceAll(line.Message, "\n", " ")}))
+}
+
+// explain gives the sentence of an error; what a run came to is one already.
+func (d *doer) explain(err error) string {
+	if reason := queue.LostReason(err); reason != "" {
+		return d.s.Catalog().Text("queue.lost_"+reason, nil)
+	}
+	if _, ok := fault.As(err); ok {
+		return d.s.Body(err).Message
+	}
+	return err.Error()
+}
