@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 
-	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/runs"
 )
@@ -37,7 +36,7 @@ func (r *Runner) Resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	repo, err := gitops.Open(ctx, r.Project.Git(), r.Project.Dir)
+	repo, err := r.openRepo(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}

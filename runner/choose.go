@@ -100,6 +100,9 @@ func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outco
 	}
 	result := survey.Select()
 	for _, choice := range result.Runnable {
+		if o.Skip[choice.RequestID] {
+			continue
+		}
 		out, ran, err := r.claim(ctx, o, choice, queue)
 		if err != nil || ran {
 			return out, err
@@ -126,5 +129,6 @@ func (r *Runner) claim(ctx context.Context, o Options, choice reqmeta.Choice, qu
 		return Outcome{}, false, nil
 	}
 	out, err := r.start(lease.Context(), o, survey, choice.RequestID, lease, queue)
+	out.RequestID = choice.RequestID
 	return out, true, err
 }

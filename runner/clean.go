@@ -37,7 +37,7 @@ func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, erro
 	if err != nil {
 		return nil, err
 	}
-	repo, err := gitops.Open(ctx, r.Project.Git(), r.Project.Dir)
+	repo, err := r.openRepo(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -40,11 +40,7 @@ const (
 // shell runs a command in a process group of its own and records it while it
 // runs. Its error is about the toolkit; the command's own failure is a result.
 func (j *job) shell(ctx context.Context, c shellCommand) (result, error) {
-	shell := j.Shell
-	if shell == "" {
-		shell = "/bin/sh"
-	}
-	return j.command(ctx, c, []string{shell, "-c", c.text}, nil)
+	return j.command(ctx, c, []string{j.shellPath(), "-c", c.text}, nil)
 }
 
 func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin io.Reader) (result, error) {

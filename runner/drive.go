@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"os"
 	"strconv"
 
 	"aiflow/gitops"
@@ -13,6 +14,9 @@ import (
 // drive does a part of a run and records how it ended: done, stopped for a
 // reason, interrupted, or cut off from its lock.
 func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outcome, error) {
+	if j.opts.Begun != nil {
+		j.opts.Begun(j.req.ID, j.stage.RunID)
+	}
 	err := part(ctx)
 	out := Outcome{RequestID: j.req.ID, RunID: j.stage.RunID, RunPath: j.dir.Rel, Stage: j.stage, Err: err}
 	after := context.WithoutCancel(ctx)
@@ -36,6 +40,9 @@ func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outc
 func (j *job) interrupted(cause error) error {
 	if f, ok := fault.As(cause); !ok || f.Code != fault.Interrupted {
 		cause = fault.Wrap(cause, fault.Interrupted)
+	}
+	if os.Remove(stopMark(j.dir)) == nil {
+		j.stage.AddEvent(j.Project.Now(), runs.EventStopRequested, j.stage.CurrentStepID, "")
 	}
 	j.stage.AddEvent(j.Project.Now(), runs.EventInterrupted, j.stage.CurrentStepID, fault.Interrupted)
 	j.stage.Agent = nil

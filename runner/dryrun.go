@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 
-	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
@@ -36,7 +35,7 @@ func (r *Runner) DryRun(ctx context.Context, o Options) (Intent, error) {
 	if err != nil || req == nil {
 		return Intent{OK: err == nil, DryRun: true, Selection: sel}, err
 	}
-	repo, err := gitops.Open(ctx, r.Project.Git(), r.Project.Dir)
+	repo, err := r.openRepo(ctx)
 	if err != nil {
 		return Intent{}, err
 	}

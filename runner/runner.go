@@ -47,6 +47,8 @@ type Options struct {
 	Fresh       bool   // do not go on with an interrupted run
 	TakeOverdue bool   // take the lock of a live but overdue holder
 	Wait        time.Duration
+	Skip        map[string]bool               // requests that are not to be chosen
+	Begun       func(requestID, runID string) // told when the run has a name; nil is nobody
 }
 
 // Event is one thing that happened during a run.

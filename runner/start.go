@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/project"
@@ -22,7 +21,7 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, id str
 	if err != nil {
 		return Outcome{}, err
 	}
-	repo, err := gitops.Open(ctx, r.Project.Git(), r.Project.Dir)
+	repo, err := r.openRepo(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}

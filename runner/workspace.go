@@ -114,3 +114,14 @@ func (j *job) setUp(ctx context.Context) error {
 }
 
 func (j *job) inPlace() bool { return j.Project.Config.Git.Workspace == config.WorkspaceInPlace }
+
+// openRepo opens the project's repository with the project's names for
+// branches and worktrees.
+func (r *Runner) openRepo(ctx context.Context) (*gitops.Repo, error) {
+	repo, err := gitops.Open(ctx, r.Project.Git(), r.Project.Dir)
+	if err != nil {
+		return nil, err
+	}
+	repo.WorktreesDir, repo.WorkPrefix = r.Project.WorktreesDir(), r.Project.Config.Git.WorkBranchPrefix
+	return repo, nil
+}

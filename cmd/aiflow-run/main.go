@@ -34,6 +34,7 @@ func app(s *door.Shell) *cli.App {
 		Action: func(c *cli.Context) error { return run(s, o, c.Args().First()) },
 		Commands: []*cli.Command{
 			listCommand(s), showCommand(s), logsCommand(s), diffCommand(s), cleanCommand(s),
+			resumeCommand(s), stopCommand(s), autoCommand(s), statusCommand(s),
 		},
 	}
 }

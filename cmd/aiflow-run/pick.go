@@ -46,3 +46,22 @@ func newest(p *project.Project) (requestID, runID string, err error) {
 	}
 	return all[0].RequestID, all[0].RunID, nil
 }
+
+// pickStopped is pick, but nothing named means the newest run that can go on.
+func pickStopped(p *project.Project, arg string) (*runs.Stage, *runs.Dir, error) {
+	if arg != "" {
+		return pick(p, arg)
+	}
+	all, err := summaries(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := map[string]bool{}
+	for _, r := range all {
+		if !seen[r.RequestID] && r.State != runs.Done && r.ReplacedBy == "" {
+			return pick(p, r.RunID)
+		}
+		seen[r.RequestID] = true
+	}
+	return nil, nil, fault.New(fault.NothingToDo, "reason", "nothing_stopped")
+}

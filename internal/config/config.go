@@ -117,6 +117,9 @@ type AutoRun struct {
 	MaxConsecutiveSkips      int
 	MaxConsecutiveNeedsInput int
 	MaxConsecutiveFailed     int
+	OnDone                   string // shell commands told what happened; see docs/auto-run.md
+	OnNeedsInput             string
+	OnStop                   string
 	PollIntervalMS           int
 }
 

@@ -149,6 +149,9 @@ func autoRunKeys() []row[Config] {
 		numberKey("auto_run.max_consecutive_skips", "skips in a row that end a session", 1, 0, func(c *Config) *int { return &c.AutoRun.MaxConsecutiveSkips }),
 		numberKey("auto_run.max_consecutive_needs_input", "runs in a row that need input and end a session", 1, 0, func(c *Config) *int { return &c.AutoRun.MaxConsecutiveNeedsInput }),
 		numberKey("auto_run.max_consecutive_failed", "failed runs in a row that end a session", 1, 0, func(c *Config) *int { return &c.AutoRun.MaxConsecutiveFailed }),
+		stringKey("auto_run.on_done", "shell command after a run that ended DONE", func(c *Config) *string { return &c.AutoRun.OnDone }),
+		stringKey("auto_run.on_needs_input", "shell command after a run that ended NEEDS_INPUT or FAILED", func(c *Config) *string { return &c.AutoRun.OnNeedsInput }),
+		stringKey("auto_run.on_stop", "shell command when a session ends", func(c *Config) *string { return &c.AutoRun.OnStop }),
 		numberKey("auto_run.poll_interval_ms", "how often a session looks again", 10, 3600*1000, func(c *Config) *int { return &c.AutoRun.PollIntervalMS }),
 	}
 }

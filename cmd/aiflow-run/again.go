@@ -1,0 +1,52 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/runner"
+	"aiflow/runs"
+)
+
+type resumeOptions struct {
+	mode, step string
+	force      bool
+}
+
+func resumeCommand(s *door.Shell) *cli.Command {
+	var o resumeOptions
+	return &cli.Command{
+		Name: "resume", Usage: "work.resume_usage", Description: "work.resume_description", ArgsUsage: "[RUN]",
+		UsageText: "aiflow-run resume RQ-20251214-001\naiflow-run resume --mode retry_step\naiflow-run resume --mode replan RUN-20251214-010203-0a1b2c",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "mode", Usage: "work.resume_mode", Destination: &o.mode},
+			&cli.StringFlag{Name: "step", Usage: "work.resume_step", Destination: &o.step},
+			&cli.BoolFlag{Name: "force", Usage: "work.resume_force", Destination: &o.force},
+		},
+		Action: func(c *cli.Context) error { return resume(s, o, c.Args().First()) },
+	}
+}
+
+// resume goes on with a run that stopped.
+func resume(s *door.Shell, o resumeOptions, arg string) error {
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	st, _, err := pickStopped(p, arg)
+	if err != nil {
+		return err
+	}
+	ctx, hurry := s.Patience()
+	show := newShow(s)
+	r := newRunner(s, p, show, hurry)
+	out, err := r.Resume(ctx, runner.ResumeOptions{
+		RequestID: st.RequestID, RunID: st.RunID, Mode: runs.Mode(o.mode), Step: o.step, Force: o.force,
+	})
+	show.end()
+	if err != nil {
+		return err
+	}
+	return report(s, p, out)
+}

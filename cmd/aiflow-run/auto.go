@@ -1,0 +1,142 @@
+package main
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/term"
+	"aiflow/runner"
+	"aiflow/runs"
+)
+
+type autoOptions struct {
+	maxRuns, maxMinutes int
+	until, base         string
+}
+
+func autoCommand(s *door.Shell) *cli.Command {
+	var o autoOptions
+	return &cli.Command{
+		Name: "auto", Usage: "work.auto_usage", Description: "work.auto_description",
+		UsageText: "aiflow-run auto\naiflow-run auto --max-runs 5\naiflow-run auto --until 07:30",
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "max-runs", Usage: "work.auto_max_runs", Destination: &o.maxRuns},
+			&cli.IntFlag{Name: "max-minutes", Usage: "work.auto_max_minutes", Destination: &o.maxMinutes},
+			&cli.StringFlag{Name: "until", Usage: "work.auto_until", Destination: &o.until},
+			&cli.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
+		},
+		Action: func(*cli.Context) error { return auto(s, o) },
+	}
+}
+
+// auto runs one request after the other until a rule says stop.
+func auto(s *door.Shell, o autoOptions) error {
+	until, err := clockTime(o.until, s.Now())
+	if err != nil {
+		return err
+	}
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	ctx, hurry := s.Patience()
+	show := newShow(s)
+	r := newRunner(s, p, show, hurry)
+	session, err := r.Auto(ctx, runner.AutoOptions{MaxRuns: o.maxRuns, MaxMinutes: o.maxMinutes, Until: until, Base: o.base})
+	show.end()
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		if err := s.PrintJSON(session); err != nil {
+			return err
+		}
+		return door.Reported(session.Err())
+	}
+	printSession(s, session)
+	if err := session.Err(); err != nil {
+		_ = s.Flush()
+		return err
+	}
+	return nil
+}
+
+// clockTime is the next time that a clock shows HH:MM; "" is never.
+func clockTime(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse("15:04", text)
+	if err != nil {
+		return time.Time{}, door.Usage("bad_value", "name", "--until", "value", text, "allowed", "HH:MM")
+	}
+	at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, now.Location())
+	if !at.After(now) {
+		at = at.AddDate(0, 0, 1)
+	}
+	return at, nil
+}
+
+func statusCommand(s *door.Shell) *cli.Command {
+	return &cli.Command{
+		Name: "status", Usage: "work.status_usage",
+		Action: func(*cli.Context) error { return status(s) },
+	}
+}
+
+// status shows the session of runs that goes on, or the last one.
+func status(s *door.Shell) error {
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	r := &runner.Runner{Project: p, Words: words(s)}
+	session, err := r.LoadSession()
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(session)
+	}
+	printSession(s, session)
+	return nil
+}
+
+func printSession(s *door.Shell, v runner.Session) {
+	if v.State == runner.Idle {
+		s.Printf("%s\n", s.Text("work.session_none"))
+		return
+	}
+	for _, r := range v.Results {
+		printResult(s, r)
+	}
+	for _, k := range v.Skipped {
+		s.Printf("%s  %s  %s\n", pad("SKIPPED", 12), k.RequestID, s.Paint(term.Yellow, string(k.ReasonCode)))
+	}
+	if v.CurrentRequestID != nil {
+		s.Printf("%s\n", s.Text("work.session_now", "id", *v.CurrentRequestID, "run_id", *v.CurrentRunID))
+	}
+	c := v.Counters
+	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
+		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
+	if v.StopReason != nil {
+		s.Printf("%s: %s\n", v.StopReason.ReasonCode, v.StopReason.Message)
+		for _, a := range v.StopReason.Actions {
+			s.Printf("  %s: %s\n", s.Text("cli.hint"), a)
+		}
+	}
+}
+
+func printResult(s *door.Shell, r runner.Result) {
+	line := pad(string(r.State), 12) + "  " + r.RequestID
+	if r.ReasonCode != "" {
+		line += "  " + string(r.ReasonCode)
+	}
+	if r.State == runs.Done {
+		line += "  " + r.WorkBranch
+	}
+	s.Printf("%s\n", s.Paint(stateStyle(r.State), line))
+}

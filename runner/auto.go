@@ -1,0 +1,227 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/runs"
+)
+
+// AutoOptions bound a session. Zero values are the configuration's.
+type AutoOptions struct {
+	MaxRuns    int
+	MaxMinutes int
+	Until      time.Time
+	Base       string
+}
+
+// Auto runs one request after the other under the queue lock until a rule says
+// stop (design.md 6.4). Its error is a refusal to begin; why a session ended is
+// in its StopReason.
+func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
+	queue, err := r.LockQueue(ctx, Options{})
+	if err != nil {
+		return Session{}, err
+	}
+	defer release(queue)
+	a := r.newAuto(o, queue)
+	_ = os.Remove(sessionPath(r.Project, stopFile))
+	a.set(Starting)
+	if r.Doctor != nil {
+		if err := r.Doctor(ctx); err != nil {
+			a.end(Stopped, asFault(err))
+			return a.s, err
+		}
+	}
+	a.loop(queue.Context())
+	return a.s, nil
+}
+
+type auto struct {
+	r     *Runner
+	o     AutoOptions
+	queue *locks.Lease
+	s     Session
+	skip  map[string]bool
+	row   struct{ needsInput, failed, skips int } // in a row
+}
+
+func (r *Runner) newAuto(o AutoOptions, queue *locks.Lease) *auto {
+	cfg := r.Project.Config.AutoRun
+	if o.MaxRuns <= 0 {
+		o.MaxRuns = cfg.MaxRunsPerSession
+	}
+	if o.MaxMinutes <= 0 {
+		o.MaxMinutes = cfg.MaxDurationMin
+	}
+	now := r.Project.Now()
+	a := &auto{r: r, o: o, queue: queue, s: idle(), skip: map[string]bool{}}
+	a.s.StartedAt = &now
+	a.s.Limits = SessionLimits{MaxRuns: o.MaxRuns, MaxMinutes: o.MaxMinutes}
+	if !o.Until.IsZero() {
+		a.s.Limits.Until = &o.Until
+	}
+	return a
+}
+
+func (a *auto) set(state SessionState) {
+	a.s.State = state
+	a.r.saveSession(&a.s)
+}
+
+func (a *auto) end(state SessionState, why *fault.Error) {
+	now := a.r.Project.Now()
+	a.s.EndedAt, a.s.CurrentRequestID, a.s.CurrentRunID = &now, nil, nil
+	a.s.StopReason = a.r.stopReason(why)
+	a.set(state)
+	a.hook(context.Background(), a.r.Project.Config.AutoRun.OnStop, string(why.Code), Result{})
+}
+
+func asFault(err error) *fault.Error {
+	if f, ok := fault.As(err); ok {
+		return f
+	}
+	return fault.Wrap(err, fault.InternalError)
+}
+
+// loop selects and runs until something says stop.
+func (a *auto) loop(ctx context.Context) {
+	for {
+		if why := a.stop(ctx); why != nil {
+			a.end(Stopped, why)
+			return
+		}
+		a.set(Selecting)
+		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Skip: a.skip, Begun: a.begun}, a.queue)
+		switch {
+		case ctx.Err() != nil:
+			a.note(out)
+			a.end(Stopped, interruption(ctx))
+			return
+		case err != nil && out.RequestID == "":
+			a.end(Stopped, asFault(err))
+			return
+		case err != nil:
+			a.skipped(out.RequestID, err)
+		case out.Selection != nil:
+			a.end(Completed, fault.New(fault.AutoCompleted))
+			return
+		default:
+			a.note(out)
+		}
+	}
+}
+
+func interruption(ctx context.Context) *fault.Error {
+	if f, ok := fault.As(context.Cause(ctx)); ok {
+		return f
+	}
+	return fault.New(fault.Interrupted)
+}
+
+// begun is told when a run has a name.
+func (a *auto) begun(requestID, runID string) {
+	a.s.CurrentRequestID, a.s.CurrentRunID = &requestID, &runID
+	a.set(Running)
+}
+
+// note counts how a run ended and tells who asked to know.
+func (a *auto) note(out Outcome) {
+	if out.Stage == nil {
+		return
+	}
+	st := out.Stage
+	res := Result{
+		RequestID: out.RequestID, RunID: out.RunID, Title: st.Title, State: st.State, WorkBranch: st.Git.WorkBranch,
+		ReasonCode: fault.CodeOf(out.Err), StartedAt: st.StartedAt, EndedAt: a.r.Project.Now(),
+	}
+	a.s.CurrentRequestID, a.s.CurrentRunID = nil, nil
+	a.s.LastResult, a.s.Results = &res, append(a.s.Results, res)
+	a.s.Counters.Runs++
+	a.row.skips = 0
+	a.count(st.State)
+	a.r.saveSession(&a.s)
+	cfg := a.r.Project.Config.AutoRun
+	switch st.State {
+	case runs.Done:
+		a.hook(context.Background(), cfg.OnDone, "", res)
+	case runs.NeedsInput, runs.Failed:
+		a.hook(context.Background(), cfg.OnNeedsInput, string(res.ReasonCode), res)
+	}
+}
+
+func (a *auto) count(state runs.State) {
+	switch state {
+	case runs.Done:
+		a.s.Counters.Done++
+		a.row.needsInput, a.row.failed = 0, 0
+	case runs.NeedsInput:
+		a.s.Counters.NeedsInput++
+		a.row.needsInput++
+		a.row.failed = 0
+	case runs.Failed:
+		a.s.Counters.Failed++
+		a.row.failed++
+		a.row.needsInput = 0
+	}
+}
+
+// skipped notes a request that could not be started; it is not tried again in
+// this session.
+func (a *auto) skipped(id string, err error) {
+	a.skip[id] = true
+	a.s.Counters.Skips++
+	a.row.skips++
+	f := asFault(err)
+	title, _, _ := a.r.Words.Fault(f.Code, f.Facts)
+	a.s.Skipped = append(a.s.Skipped, SkipReason{RequestID: id, ReasonCode: f.Code, Detail: title})
+	a.r.tell(Event{Kind: Skipped, RequestID: id, What: string(f.Code)})
+	a.r.saveSession(&a.s)
+}
+
+// stop says why no further run may begin, nil when one may.
+func (a *auto) stop(ctx context.Context) *fault.Error {
+	cfg, now := a.r.Project.Config.AutoRun, a.r.Project.Now()
+	switch {
+	case ctx.Err() != nil:
+		return interruption(ctx)
+	case a.asked():
+		return fault.New(fault.StopRequested)
+	case cfg.StopOnFailed && a.row.failed >= cfg.MaxConsecutiveFailed:
+		return fault.New(fault.FailedInARow, "count", a.row.failed, "run_id", a.s.LastResult.RunID)
+	case cfg.StopOnNeedsInput && a.row.needsInput >= cfg.MaxConsecutiveNeedsInput:
+		return fault.New(fault.NeedsInputInARow, "count", a.row.needsInput, "run_id", a.s.LastResult.RunID)
+	case a.row.skips >= cfg.MaxConsecutiveSkips:
+		return fault.New(fault.MaxSkipsReached, "count", a.row.skips, "reason", a.s.Skipped[len(a.s.Skipped)-1].ReasonCode)
+	case a.s.Counters.Runs >= a.o.MaxRuns:
+		return fault.New(fault.MaxRunsReached, "count", a.s.Counters.Runs)
+	case now.Sub(*a.s.StartedAt) >= time.Duration(a.o.MaxMinutes)*time.Minute:
+		return fault.New(fault.MaxDurationReached, "minutes", a.o.MaxMinutes)
+	case !a.o.Until.IsZero() && !now.Before(a.o.Until):
+		return fault.New(fault.MaxDurationReached)
+	}
+	return nil
+}
+
+// asked reports whether somebody asked the session to stop after the run in
+// hand.
+func (a *auto) asked() bool {
+	_, err := os.Lstat(sessionPath(a.r.Project, stopFile))
+	return err == nil
+}
+
+// Err is why the session did not end well: nil when it ended by itself or
+// was asked to.
+func (s *Session) Err() error {
+	if s.StopReason == nil {
+		return nil
+	}
+	why := fault.New(s.StopReason.ReasonCode)
+	if why.Code.Info().Exit == 0 {
+		return nil
+	}
+	return why
+}
