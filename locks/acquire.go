@@ -116,32 +116,33 @@ func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, firm boo
 	}
 	rec := m.newRecord(k, a.RunID, began.wall)
 	rec.Token = token
-	if err := m.publish(k, rec, firm); err != nil {
+	raw, err := m.publish(k, rec, firm)
+	if err != nil {
 		m.withdraw(k, token)
 		return nil, diskFault(err, m.path(k))
 	}
-	return m.newLease(ctx, k, rec, began), nil
+	return m.newLease(ctx, k, rec, raw, began), nil
 }
 
 // publish writes a record whole. Without a guard a new record is created
 // exclusively instead, since a rename would replace what another process
 // created meanwhile.
-func (m *Manager) publish(k Key, rec Record, firm bool) error {
+func (m *Manager) publish(k Key, rec Record, firm bool) ([]byte, error) {
 	data, err := rec.encode()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if firm || rec.Beat > 0 {
-		return atomicfile.Write(m.disk, m.path(k), data, atomicfile.Options{
+		return data, atomicfile.Write(m.disk, m.path(k), data, atomicfile.Options{
 			Perm: 0o666, Volatile: true, TempSuffix: tempSuffix(rec),
 		})
 	}
 	f, err := m.disk.Create(m.path(k), 0o666)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
+	return data, errors.Join(err, f.Close())
 }
 
 // withdraw removes a record whose writing failed after it had become visible.

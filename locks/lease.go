@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -34,6 +35,7 @@ type Lease struct {
 
 	mu   sync.Mutex
 	rec  Record
+	raw  []byte  // as we wrote it last
 	last reading // when the last successful renewal began
 	over error   // why it is ours no more
 	end  error   // what Release says from then on
@@ -41,8 +43,8 @@ type Lease struct {
 
 type leaseKey struct{}
 
-func (m *Manager) newLease(ctx context.Context, k Key, rec Record, began reading) *Lease {
-	l := &Lease{m: m, key: k, token: rec.Token, rec: rec, last: began, done: make(chan struct{})}
+func (m *Manager) newLease(ctx context.Context, k Key, rec Record, raw []byte, began reading) *Lease {
+	l := &Lease{m: m, key: k, token: rec.Token, rec: rec, raw: raw, last: began, done: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(context.WithValue(ctx, leaseKey{}, k))
 	m.remember(l)
 	m.tend(l)
@@ -204,10 +206,11 @@ func (l *Lease) renew(change func(*Record)) error {
 	if change != nil {
 		change(&next)
 	}
-	if err := l.m.publish(l.key, next, firm); err != nil {
+	raw, err := l.m.publish(l.key, next, firm)
+	if err != nil {
 		return l.doubt(diskFault(err, l.Path()))
 	}
-	l.rec, l.last = next, began
+	l.rec, l.raw, l.last = next, raw, began
 	return nil
 }
 
@@ -223,6 +226,9 @@ func (l *Lease) verify() error {
 		return l.doubt(fault.New(fault.LockUnreadable, "path", l.Path(), "reason", f))
 	case f != "":
 		return l.lose(l.fault(string(f)))
+	}
+	if bytes.Equal(data, l.raw) {
+		return nil
 	}
 	rec, f := parse(data)
 	switch {

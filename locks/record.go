@@ -128,18 +128,23 @@ func parse(data []byte) (Record, flaw) {
 	if !utf8.Valid(data) {
 		return r, flawNotJSON
 	}
-	if data[0] == '{' && json.Unmarshal(data, &r) == nil {
-		return r, judgeFields(r, data)
+	if r, ok := decodeOwn(data); ok {
+		return r, judgeFields(r)
 	}
-	return leniently(data)
+	if data[0] != '{' || json.Unmarshal(data, &r) != nil {
+		return leniently(data)
+	}
+	f := judgeFields(r)
+	if f != flawNoLock && hasDuplicateKeys(data) {
+		f = flawDuplicate
+	}
+	return r, f
 }
 
-func judgeFields(r Record, data []byte) flaw {
+func judgeFields(r Record) flaw {
 	switch {
 	case r.Version == "" || r.LockType == "" || r.ExpiresAt.IsZero():
 		return flawNoLock
-	case hasDuplicateKeys(data):
-		return flawDuplicate
 	case newer(r.Version):
 		return flawNewer
 	}

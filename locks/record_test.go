@@ -1,10 +1,12 @@
 package locks
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 const seedExample = `{
@@ -116,10 +118,57 @@ func TestDuplicateKeysCountAtTheTopOnly(t *testing.T) {
 	}
 }
 
+// Whatever the fast decoder takes, encoding/json reads in the same way.
+func agree(t *testing.T, data []byte) {
+	t.Helper()
+	fast, ok := decodeOwn(data)
+	var slow Record
+	if !ok || !utf8.Valid(data) {
+		return
+	}
+	if err := json.Unmarshal(data, &slow); err != nil {
+		t.Fatalf("%v: %q", err, data)
+	}
+	a, _ := fast.encode()
+	b, _ := slow.encode()
+	if string(a) != string(b) || hasDuplicateKeys(data) {
+		t.Errorf("%q is\n%s and\n%s", data, a, b)
+	}
+}
+
+func TestOwnRecordsAreReadFast(t *testing.T) {
+	full := ours(group, func(r *Record) { r.RunID, r.Name, r.Beat = "RUN-1", "n", 7 })
+	for _, r := range []Record{full, ours(), seedOnly(), {}} {
+		data, err := r.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = bytes.TrimSpace(data)
+		got, ok := decodeOwn(data)
+		if again, _ := got.encode(); !ok || !bytes.Equal(bytes.TrimSpace(again), data) {
+			t.Errorf("%v: %s", ok, data)
+		}
+		for n := range data {
+			if _, ok := decodeOwn(data[:n]); ok {
+				t.Fatalf("believed %s", data[:n])
+			}
+			agree(t, append(bytes.Clone(data[:n]), data[n+1:]...))
+		}
+	}
+	for _, other := range []string{`{"version":"1.0","version":"1.0"}`, `{"version":"\u0031"}`, `{"pid":01}`, `{"pid":-1}`, `{"pid":1.0}`, `{"x":1}`, `{}`, `{"pid":99999999999}`, `{"command_group":false}`} {
+		if r, ok := decodeOwn([]byte(other)); ok {
+			t.Errorf("%s: %+v", other, r)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(seedExample))
 	f.Add([]byte("{}"))
+	own, _ := ours(group).encode()
+	f.Add(bytes.TrimSpace(own))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		agree(t, data)
 		r, flaw := parse(data)
 		if flaw == "" && (r.Version == "" || r.LockType == "" || r.ExpiresAt.IsZero()) {
 			t.Errorf("believed %q", data)

@@ -86,10 +86,11 @@ func (p *simProc) naiveAcquire(ctx context.Context) *Lease {
 	began := p.m.reading()
 	rec := p.m.newRecord(k, "RUN", began.wall)
 	rec.Token, _ = p.m.newToken()
-	if p.m.publish(k, rec, false) != nil {
+	raw, err := p.m.publish(k, rec, false)
+	if err != nil {
 		return nil
 	}
-	return p.m.newLease(ctx, k, rec, began)
+	return p.m.newLease(ctx, k, rec, raw, began)
 }
 
 // dropByMistake removes, under the guard, a record that the variant takes for
@@ -143,7 +144,7 @@ func (p *simProc) renew(l *Lease) {
 	l.last = p.m.reading()
 	l.rec.Beat++
 	l.rec.ExpiresAt = stamp(l.last.wall.Add(simTTL))
-	_ = p.m.publish(l.key, l.rec, true)
+	_, _ = p.m.publish(l.key, l.rec, true)
 }
 
 func (p *simProc) release(l *Lease) {

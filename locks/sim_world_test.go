@@ -37,7 +37,6 @@ type sim struct {
 	guarded  bool // the guard excludes
 	yielded  chan struct{}
 	history  []event
-	owner    string // token of the latest published lease
 	nextPID  int
 	quiet    bool  // no more faults
 	robbed   error // a lease was taken from a living holder before it ran out

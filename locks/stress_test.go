@@ -117,7 +117,7 @@ func naiveTake(m *Manager, k Key) (took bool, err error) {
 	}
 	rec := m.newRecord(k, "", m.clock.Now())
 	rec.Token = "naive"
-	err = m.publish(k, rec, false)
+	_, err = m.publish(k, rec, false)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		err = fault.New(fault.RunInProgress)
 	}
