@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 	"regexp"
+	"sync"
 	"time"
 )
 
@@ -131,12 +132,12 @@ func judgeProject(r projectReading, s projectSight) ProjectVerdict {
 	return ProjectStale
 }
 
-var plainID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+var plainID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`) })
 
 // projectETag names a record in a condition: by its lease, or by a hash of
 // what cannot be named.
 func projectETag(text []byte, r projectReading) string {
-	if r.verdict == "" && plainID.MatchString(r.leaseID) {
+	if r.verdict == "" && plainID().MatchString(r.leaseID) {
 		return leaseETag(r.leaseID)
 	}
 	sum := sha256.Sum256(text)

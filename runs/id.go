@@ -3,6 +3,7 @@ package runs
 import (
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 )
 
@@ -13,7 +14,7 @@ type RunID struct {
 	Suffix string
 }
 
-var runIDRE = regexp.MustCompile(`^(?:RUN-)?([0-9]{8}-[0-9]{6})-([0-9A-Za-z]{1,32})$`)
+var runIDRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:RUN-)?([0-9]{8}-[0-9]{6})-([0-9A-Za-z]{1,32})$`) })
 
 const idLayout = "20060102-150405"
 
@@ -50,7 +51,7 @@ func (r RunID) fraction() time.Duration {
 // ParseRunID reads our names and the older ones without the prefix or with
 // another suffix.
 func ParseRunID(s string) (RunID, bool) {
-	m := runIDRE.FindStringSubmatch(s)
+	m := runIDRE().FindStringSubmatch(s)
 	if m == nil {
 		return RunID{}, false
 	}

@@ -3,6 +3,7 @@ package runs
 import (
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"aiflow/internal/fault"
@@ -171,7 +172,7 @@ type Finding struct {
 	Facts fault.Facts
 }
 
-var stepIDRE = regexp.MustCompile(`^S[0-9]{2,3}$`)
+var stepIDRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^S[0-9]{2,3}$`) })
 
 const (
 	minCriteria      = 3
@@ -225,7 +226,7 @@ func (p *Plan) checkSteps(fail failFunc, warn func(kind string, pairs ...any)) {
 	seen := map[string]bool{}
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if !stepIDRE.MatchString(s.StepID) {
+		if !stepIDRE().MatchString(s.StepID) {
 			fail(fault.JSONSchemaInvalid, "step_id", "key", "step_id", "value", s.StepID)
 		}
 		if seen[s.StepID] {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // part is a part of a report on disk: what the tool wrote, and what a person
@@ -35,7 +36,7 @@ func writePart(b *strings.Builder, n int, ours, theirs string) {
 	}
 }
 
-var markRE = regexp.MustCompile(`^<!-- (/?)aiflow:([0-9]{1,2}) -->\s*$`)
+var markRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^<!-- (/?)aiflow:([0-9]{1,2}) -->\s*$`) })
 
 // parseReport finds the parts of a report. Marks count only in their order, so
 // that a report pasted into the test log stays text of the person. Whatever is
@@ -67,7 +68,7 @@ func parseReport(old string) [numberOfParts]part {
 }
 
 func mark1(line string) (n int, closing, ok bool) {
-	m := markRE.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+	m := markRE().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 	if m == nil {
 		return 0, false, false
 	}
@@ -87,13 +88,13 @@ func trimBlank(s string) string {
 	return strings.Join(lines, "")
 }
 
-var tickRE = regexp.MustCompile(`^\s*[-*] \[([ xX])\] (.*)$`)
+var tickRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*[-*] \[([ xX])\] (.*)$`) })
 
 // tickOf finds the line of a criterion in old: whether a person has ticked it,
 // and what the person wrote behind it.
 func tickOf(old, criterion string) (ticked bool, behind string) {
 	for line := range strings.Lines(old) {
-		m := tickRE.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		m := tickRE().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if m == nil {
 			continue
 		}
@@ -124,7 +125,7 @@ func strays(old string, ours ...string) string {
 // unboxed is a line without its check box.
 func unboxed(line string) string {
 	line = strings.TrimSpace(line)
-	if m := tickRE.FindStringSubmatch(line); m != nil {
+	if m := tickRE().FindStringSubmatch(line); m != nil {
 		return strings.TrimSpace(m[2])
 	}
 	return line
