@@ -6,6 +6,7 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,7 +15,11 @@ import (
 
 var version, commit string // set by the linker
 
-func main() { os.Exit(door.Main(door.OS(version, commit), app)) }
+func main() {
+	debug.SetGCPercent(-1)          // it ends before a collection would pay,
+	debug.SetMemoryLimit(256 << 20) // unless a folder is huge
+	os.Exit(door.Main(door.OS(version, commit), app))
+}
 
 func app(s *door.Shell) *cli.App {
 	var o options

@@ -74,7 +74,7 @@ func list(s *door.Shell, f filter) error {
 // printTable aligns every column but the last. The third says what a script
 // finds as a reason code elsewhere.
 func (v *view) printTable(chosen []*reqmeta.Request) {
-	rows := [][4]string{{"ID", "", "STATUS", "STATE"}}
+	rows := [][4]string{{"ID", "P", "STATUS", "STATE"}}
 	titles := []string{"TITLE"}
 	for _, r := range chosen {
 		rows = append(rows, [4]string{
