@@ -65,6 +65,16 @@ type Project struct {
 // Open finds the project above env.Dir and reads its configuration. Faults:
 // those of FindRoot and CONFIG_INVALID.
 func Open(env Env) (*Project, error) {
+	p, err := OpenAnyway(env)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// OpenAnyway is Open for those who say what is wrong: beside CONFIG_INVALID it
+// gives the project with the default configuration. No root is no project.
+func OpenAnyway(env Env) (*Project, error) {
 	root, err := FindRoot(env.Dir)
 	if err != nil {
 		return nil, err
@@ -73,11 +83,11 @@ func Open(env Env) (*Project, error) {
 		Flags: env.Flags, Env: env.Getenv, Path: env.Config, Dir: env.Dir,
 	})
 	if err != nil {
-		return nil, err
+		cfg, warnings = config.Default(), nil
 	}
 	p := &Project{Root: root, Env: env, Config: cfg, Warnings: warnings}
 	p.locks = sync.OnceValues(p.openLocks)
-	return p, nil
+	return p, err
 }
 
 func (p *Project) openLocks() (*locks.Manager, error) {

@@ -37,22 +37,12 @@ type Note struct {
 
 // repair looks at the few requests whose file and latest run may disagree.
 func (s *Survey) repair(ctx context.Context) {
-	var finished []*reqmeta.Request
 	for _, r := range s.Folder.Requests {
-		if !s.withRuns[r.ID] || !r.Valid() {
-			continue
-		}
-		switch r.Meta.Status {
-		case reqmeta.Running:
+		if s.withRuns[r.ID] && r.Valid() && r.Meta.Status == reqmeta.Running {
 			s.repairRunning(ctx, r)
-		case reqmeta.Done, reqmeta.Archived:
-		default:
-			if st := s.Latest(r.ID); st != nil && st.State == runs.Done && !st.HasEvent(runs.EventMerged) {
-				finished = append(finished, r)
-			}
 		}
 	}
-	s.reconcile(ctx, finished)
+	s.reconcile(ctx, s.finished())
 }
 
 // repairRunning tells a request file what its run came to when the runner died
@@ -175,7 +165,7 @@ func Fingerprint(data []byte) string {
 // reconcile makes done what has been merged: every given request's finished
 // run whose commits are in HEAD's history, once per run.
 func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
-	if len(finished) == 0 || !s.p.Root.Git {
+	if len(finished) == 0 || !s.p.Root.Git || !s.p.onOwnBranch(ctx) {
 		return
 	}
 	merged := s.p.runsInHead(ctx, s.oldestBase(finished))
