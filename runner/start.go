@@ -34,6 +34,11 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, id str
 	if last != nil && !last.State.Ended() && !o.Fresh {
 		return j.resumeInterrupted(ctx, last)
 	}
+	if last != nil && !o.Fresh {
+		if out, ok := j.finishLate(ctx, last); ok {
+			return out, nil
+		}
+	}
 	return j.fresh(ctx, last)
 }
 

@@ -1,0 +1,397 @@
+package cmd
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// everyPoint makes the crash tests take every single point, not a selection
+// that has every kind of point in it.
+var everyPoint = flag.Bool("crash.all", false, "crash at every point (minutes)")
+
+const crashRequest = "RQ-20260101-001-three"
+
+const crashRequestText = `---
+id: RQ-20260101-001-three
+title: Three steps
+priority: P1
+status: ready # set by hand
+created_at: 2026-01-01
+steps:
+  - title: Write a file
+    run: echo S01 >> "$SIDE"; echo one > one.txt
+  - title: Test it
+    run: echo S02 >> "$SIDE"; echo two > 'two words.txt'
+    test: echo T02 >> "$SIDE"; test -s 'two words.txt'
+  - title: Change what is there
+    run: echo S03 >> "$SIDE"; echo more >> README.md; rm gone.txt
+---
+# Three steps
+`
+
+// lab is what the crash tests share: binaries that can be told to die, a
+// repository to copy, and what an undisturbed run makes of it.
+type lab struct {
+	bin      string
+	template string
+	home     string
+	request  string
+	points   []string
+	tree     string
+	subjects string
+	before   snapshot
+	status   int // of an undisturbed run
+}
+
+func newLab(t *testing.T, request, text string) *lab {
+	t.Helper()
+	l := &lab{bin: failpointBin(t), home: t.TempDir(), request: request}
+	l.template = filepath.Join(l.home, "template")
+	l.write(t, "home/gitconfig", "[user]\n\tname = Crash\n\temail = crash@example.invalid\n[init]\n\tdefaultBranch = main\n")
+	for name, text := range map[string]string{
+		"README.md": "# Readme\n", "gone.txt": "gone\n", "mine.txt": "as committed\n", ".gitignore": "runs/\n.aiflow/locks/\n.aiflow/worktrees/\n.aiflow/cache/\n",
+		"requests/" + request + ".md":       text,
+		"requests/RQ-20260101-002-after.md": "---\ntitle: After it\npriority: P2\nstatus: ready\ncreated_at: 2026-01-01\ndepends_on: [" + request + "]\nsteps: [{title: x, run: 'true'}]\n---\n",
+	} {
+		l.write(t, "template/"+name, text)
+	}
+	l.git(t, l.template, "init", "-q", "--template=", ".")
+	l.git(t, l.template, "add", "-A")
+	l.git(t, l.template, "commit", "-q", "-m", "begin")
+	// Work in hand: nothing of it may be touched.
+	l.write(t, "template/mine.txt", "changed, not staged\n")
+	l.write(t, "template/staged.txt", "staged\n")
+	l.git(t, l.template, "add", "staged.txt")
+	l.write(t, "template/untracked.txt", "untracked\n")
+	l.before = l.snap(t, l.template)
+	l.undisturbed(t)
+	return l
+}
+
+func (l *lab) write(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join(l.home, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *lab) env(more ...string) []string {
+	return append([]string{
+		"PATH=" + l.bin + ":" + os.Getenv("PATH"), "HOME=" + filepath.Join(l.home, "home"),
+		"GIT_CONFIG_GLOBAL=" + filepath.Join(l.home, "home/gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C", "TZ=UTC",
+	}, more...)
+}
+
+func (l *lab) git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = dir, l.env("GIT_OPTIONAL_LOCKS=0")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// undisturbed runs the request once and lists the points that it passes.
+func (l *lab) undisturbed(t *testing.T) {
+	t.Helper()
+	w := l.world(t)
+	list := filepath.Join(l.home, "points")
+	res := w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT_LIST="+list)
+	l.status = res.status
+	if res.killed {
+		t.Fatalf("an undisturbed run: %s", res)
+	}
+	data, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.points = strings.Fields(string(data))
+	l.tree, l.subjects = w.made()
+}
+
+// world is one copy of the repository.
+type world struct {
+	*lab
+	t    *testing.T
+	dir  string
+	side string
+}
+
+func (l *lab) world(t *testing.T) *world {
+	t.Helper()
+	home := t.TempDir()
+	w := &world{lab: l, t: t, dir: filepath.Join(home, "repo"), side: filepath.Join(home, "side")}
+	if out, err := exec.Command("cp", "-a", l.template, w.dir).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v %s", err, out)
+	}
+	return w
+}
+
+type ran struct {
+	stdout, stderr string
+	status         int
+	killed         bool
+}
+
+func (r ran) String() string {
+	return fmt.Sprintf("status %d, killed %v\n--- stdout\n%s--- stderr\n%s", r.status, r.killed, r.stdout, r.stderr)
+}
+
+func (w *world) run(name string, args []string, env ...string) ran {
+	w.t.Helper()
+	cmd := exec.Command(filepath.Join(w.bin, name), args...)
+	cmd.Dir, cmd.Env = w.dir, w.env(append(env, "SIDE="+w.side)...)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	cmd.WaitDelay = 20 * time.Second
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		w.t.Fatal(err)
+	}
+	r := ran{stdout: out.String(), stderr: errOut.String(), status: cmd.ProcessState.ExitCode()}
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok {
+		r.killed = ws.Signaled() && ws.Signal() == syscall.SIGKILL
+	}
+	return r
+}
+
+// made is the tree and the commit subjects of the run's only branch.
+func (w *world) made() (tree, subjects string) {
+	w.t.Helper()
+	branches := w.git(w.t, w.dir, "for-each-ref", "--format=%(refname)", "refs/heads/aiflow")
+	if strings.Count(branches, "\n") > 0 || branches == "" {
+		w.t.Errorf("not one work branch:\n%s", branches)
+		return "", ""
+	}
+	return w.git(w.t, w.dir, "rev-parse", branches+"^{tree}"), w.git(w.t, w.dir, "log", "--format=%s", "main.."+branches)
+}
+
+// snapshot is what belongs to the user: path -> mode and hash.
+type snapshot map[string]string
+
+func (l *lab) snap(t *testing.T, dir string) snapshot {
+	t.Helper()
+	s := snapshot{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		if !users(filepath.ToSlash(rel)) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if fi, err := d.Info(); err == nil && fi.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			s[filepath.ToSlash(rel)] = fmt.Sprintf("%s %x", fi.Mode(), sha256.Sum256(data))
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// users says what is the user's: the checkout, HEAD, the index, the branches
+// that are not ours. What aiflow keeps and git's own stores are not.
+func users(rel string) bool {
+	switch rel {
+	case "runs", ".aiflow", ".git/objects", ".git/logs", ".git/worktrees", ".git/refs/heads/aiflow", ".git/refs/aiflow":
+		return false
+	}
+	return true
+}
+
+// same complains about everything that changed. The request's file may be the
+// one that is given.
+func (w *world) same(when string, mayBe ...string) {
+	w.t.Helper()
+	now := w.snap(w.t, w.dir)
+	file := "requests/" + w.request + ".md"
+	for _, text := range mayBe {
+		if now[file] == fmt.Sprintf("-rw-r--r-- %x", sha256.Sum256([]byte(text))) {
+			now[file] = w.before[file]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if now[name] != w.before[name] && !isTemp(name) {
+			w.t.Errorf("%s: %s changed", when, name)
+		}
+	}
+	for name := range w.before {
+		if now[name] == "" {
+			w.t.Errorf("%s: %s is gone", when, name)
+		}
+	}
+}
+
+func isTemp(name string) bool { return strings.Contains(filepath.Base(name), ".tmp-") }
+
+// temps are left-over temporary files anywhere.
+func (w *world) temps() []string {
+	var found []string
+	_ = filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && isTemp(path) {
+			found = append(found, path)
+		}
+		return nil
+	})
+	return found
+}
+
+func (w *world) glob(pattern string) []string {
+	found, _ := filepath.Glob(filepath.Join(w.dir, pattern))
+	return found
+}
+
+// sideCounts says how often each step did its work.
+func (w *world) sideCounts() map[string]int {
+	data, _ := os.ReadFile(w.side)
+	n := map[string]int{}
+	for _, line := range strings.Fields(string(data)) {
+		n[line]++
+	}
+	return n
+}
+
+func running(text string) string { return strings.Replace(text, "status: ready", "status: running", 1) }
+
+// looks asks what other commands say of the half-done state.
+func (w *world) looks(when string) {
+	w.t.Helper()
+	for _, c := range [][]string{{"aiflow-next", "--json"}, {"aiflow-request", "list", "--json"}, {"aiflow-run", "list", "--json"}} {
+		if _, err := os.Stat(filepath.Join(w.bin, c[0])); err != nil {
+			continue
+		}
+		res := w.run(c[0], c[1:])
+		if res.status != 0 || !json.Valid([]byte(res.stdout)) {
+			w.t.Errorf("%s: %v: %s", when, c, res)
+		}
+	}
+}
+
+// recorded says whether a run has a record yet.
+func (w *world) recorded() bool { return len(w.glob("runs/*/*/stage.json")) > 0 }
+
+// settled is the end of every story: the request done on its branch, the
+// checkout as it was, nothing left over.
+func (w *world) settled() {
+	w.t.Helper()
+	w.same("at the end")
+	if tree, subjects := w.made(); tree != w.tree || subjects != w.subjects {
+		w.t.Errorf("the branch differs: tree %s, want %s; commits\n%s\nwant\n%s", tree, w.tree, subjects, w.subjects)
+	}
+	if found := w.temps(); len(found) > 1 {
+		w.t.Errorf("left over: %v", found)
+	}
+	if found := w.glob(".aiflow/locks/*.lock.json"); len(found) > 0 {
+		w.t.Errorf("locks are left: %v", found)
+	}
+	if found := w.glob(".aiflow/worktrees/*"); len(found) > 0 {
+		w.t.Errorf("worktrees are left: %v", found)
+	}
+	if found := w.glob(".git/worktrees/*"); len(found) > 0 {
+		w.t.Errorf("git still knows worktrees: %v", found)
+	}
+	if n := len(w.glob("runs/*/*/stage.json")); n != 1 {
+		w.t.Errorf("%d runs are recorded", n)
+	}
+}
+
+func (w *world) twiceAtMost() {
+	w.t.Helper()
+	again := 0
+	for _, step := range []string{"S01", "S02", "S03"} {
+		n := w.sideCounts()[step]
+		if n < 1 || n > 2 {
+			w.t.Errorf("%s was done %d times", step, n)
+		}
+		again += max(0, n-1)
+	}
+	if again > 1 {
+		w.t.Errorf("%d steps were done twice: %v", again, w.sideCounts())
+	}
+}
+
+// selection takes of every kind of point the first, the last and some between
+// them, or all.
+func selection(points []string, every bool) []string {
+	byKind := map[string][]string{}
+	for _, p := range points {
+		kind, _, _ := strings.Cut(p, ":")
+		byKind[kind] = append(byKind[kind], p)
+	}
+	var chosen []string
+	for i, kind := range slices.Sorted(maps.Keys(byKind)) {
+		all := byKind[kind]
+		if every {
+			chosen = append(chosen, all...)
+			continue
+		}
+		for _, k := range slices.Compact([]int{0, (len(all) - 1) * (i%3 + 1) / 4, len(all) - 1}) {
+			chosen = append(chosen, all[k])
+		}
+	}
+	slices.Sort(chosen)
+	return slices.Compact(chosen)
+}
+
+// TestKilledAnywhere kills a run at each of its points and runs the request
+// again.
+func TestKilledAnywhere(t *testing.T) {
+	l := newLab(t, crashRequest, crashRequestText)
+	if l.status != 0 {
+		t.Fatalf("the undisturbed run ended with %d", l.status)
+	}
+	points := selection(l.points, *everyPoint)
+	t.Logf("%d points, %d taken", len(l.points), len(points))
+	for i, point := range points {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			w := l.world(t)
+			if res := w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+point); !res.killed {
+				t.Fatalf("was not killed: %s", res)
+			}
+			recorded := w.recorded()
+			w.same("after the kill", running(crashRequestText))
+			if i%2 == 0 {
+				w.looks("after the kill")
+			}
+			res := w.run("aiflow-run", []string{l.request})
+			if res.status != 0 {
+				t.Fatalf("run again: %s", res)
+			}
+			if recorded && !strings.Contains(res.stderr+res.stdout, "RUN-") {
+				t.Errorf("run again does not say what it found: %s", res)
+			}
+			w.settled()
+			w.twiceAtMost()
+			if t.Failed() {
+				t.Logf("run again: %s", res)
+			}
+		})
+	}
+}
+
