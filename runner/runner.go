@@ -33,6 +33,9 @@ type Runner struct {
 	// Doctor is asked before a run goes on or a session begins; its fault
 	// (DOCTOR_FAILED, WORKTREE_DIRTY, …) refuses. nil refuses nothing.
 	Doctor func(ctx context.Context) error
+	// Guard is asked, beside the lock, before every write that others see; its
+	// error stops the run where it stands. nil allows all.
+	Guard func() error
 	// Observe is told what happens, as it happens; nil is nobody.
 	Observe func(Event)
 	// Point is told of the places between two writes where a crash matters; nil

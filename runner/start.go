@@ -203,9 +203,17 @@ func (j *job) markRunning() error {
 	return nil
 }
 
+// held says whether the run may still write: its lock and its guard.
+func (j *job) held() error {
+	if err := j.lease.Check(); err != nil || j.Guard == nil {
+		return err
+	}
+	return j.Guard()
+}
+
 // save writes stage.json under a lease that is still ours.
 func (j *job) save() error {
-	if err := j.lease.Check(); err != nil {
+	if err := j.held(); err != nil {
 		return err
 	}
 	return j.dir.SaveStage(j.stage)

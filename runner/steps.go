@@ -115,7 +115,7 @@ func appendOnce(list []string, s string) []string {
 // too: one step, one commit.
 func (j *job) commitStep(ctx context.Context, i int) error {
 	s := &j.stage.Steps[i]
-	if err := j.lease.Check(); err != nil {
+	if err := j.held(); err != nil {
 		return err
 	}
 	patch, err := j.ws.Patch(ctx)
