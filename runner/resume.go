@@ -57,7 +57,7 @@ func (j *job) take(last *runs.Stage) error {
 	}
 	j.stage = last
 	j.dir = j.Project.Run(j.req.ID, last.RunID)
-	j.text = j.bytesBefore(text)
+	j.text = j.bytesBefore(j.dir, text)
 	if len(last.Steps) > 0 {
 		j.plan, err = j.dir.LoadPlan()
 	}
@@ -67,8 +67,8 @@ func (j *job) take(last *runs.Stage) error {
 // bytesBefore is what the request file goes back to when the run is over: as
 // it stands now, but with the status and date from before the run began, which
 // the run alone changed.
-func (j *job) bytesBefore(now []byte) []byte {
-	before, err := j.dir.LoadRequest()
+func (j *job) bytesBefore(dir *runs.Dir, now []byte) []byte {
+	before, err := dir.LoadRequest()
 	if err != nil {
 		return now
 	}
@@ -114,12 +114,7 @@ func (j *job) noteOwnLocks() {
 // comeBack makes sure that nobody else works for this run any more, opens its
 // workspace, and takes over what was committed but not recorded.
 func (j *job) comeBack(ctx context.Context) error {
-	if a := j.stage.Agent; a != nil {
-		if n := proc.EndStrays(j.mark(), a.PID, a.PIDStart); n > 0 {
-			j.tell(Event{Kind: StraysEnded, Count: n})
-		}
-		j.stage.Agent = nil
-	}
+	j.endStrays()
 	j.stage.AddEvent(j.Project.Now(), runs.EventResumed, j.stage.CurrentStepID, "")
 	if len(j.stage.Steps) == 0 {
 		return nil // begin opens the workspace
@@ -129,6 +124,20 @@ func (j *job) comeBack(ctx context.Context) error {
 	}
 	j.at("reopened")
 	return j.adopt(ctx)
+}
+
+// endStrays ends what the dead runner left running. It is looked for even when
+// no agent is recorded: the runner may have died before it could write that
+// down.
+func (j *job) endStrays() {
+	agent := j.stage.Agent
+	if agent == nil {
+		agent = &runs.Agent{}
+	}
+	if n := proc.EndStrays(j.mark(), agent.PID, agent.PIDStart); n > 0 {
+		j.tell(Event{Kind: StraysEnded, Count: n})
+	}
+	j.stage.Agent = nil
 }
 
 // reopen opens the run's worktree, or makes it again from the work branch when
@@ -293,9 +302,7 @@ func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
 		return
 	}
 	old := &job{Runner: j.Runner, repo: j.repo, ws: ws, req: j.req, stage: last, dir: j.Project.Run(last.RequestID, last.RunID), lease: j.lease}
-	if a := last.Agent; a != nil {
-		proc.EndStrays(old.mark(), a.PID, a.PIDStart)
-	}
+	old.endStrays()
 	_, _ = ws.ClearStaleLocks(ctx)
 	step := last.Current()
 	if step == nil {

@@ -51,6 +51,9 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 	if j.text, err = os.ReadFile(j.Project.Path(j.req.Path)); err != nil {
 		return Outcome{}, fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
 	}
+	if last != nil && (last.State == runs.NeedsInput || last.State == runs.Failed) && j.req.Meta.Status == reqmeta.Blocked {
+		j.text = j.bytesBefore(j.Project.Run(last.RequestID, last.RunID), j.text)
+	}
 	if err := j.record(base, commit, last); err != nil {
 		return Outcome{}, err
 	}
