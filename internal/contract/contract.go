@@ -1,0 +1,134 @@
+// Package contract reads what a role answers: finds the one JSON object in it
+// and holds it against the role's contract (D42; D27's contract_version is
+// understood too). The contracts are JSON Schemas, published in docs/schema.
+//
+// It does not repair an answer, and it does not act on one.
+package contract
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"aiflow/internal/fault"
+)
+
+// MaxAnswer is the longest answer that is read.
+const MaxAnswer = 4 << 20
+
+//go:embed schemas/*.json
+var shipped embed.FS
+
+// Schema is the contract of a role as it ships.
+func Schema(role string) []byte {
+	data, err := shipped.ReadFile("schemas/" + FileName(role))
+	if err != nil {
+		panic(err) // the roles and the files are both ours
+	}
+	return data
+}
+
+// FileName is what the contract of a role is called, shipped and in a project.
+func FileName(role string) string { return role + ".contract.v1.json" }
+
+// Read takes the answer of a role apart. Faults: JSON_PARSE_ERROR, and
+// JSON_SCHEMA_INVALID with the key that is wrong. own is the project's own
+// contract, which counts besides ours; nil is none.
+func Read(role, text string, own []byte) (Answer, error) {
+	raw, err := Object(text)
+	if err != nil {
+		return Answer{}, fault.Wrap(err, fault.JSONParseError, "name", role, "cause_key", "contract."+err.Error())
+	}
+	raw = renamed(raw)
+	var a Answer
+	for _, schema := range [][]byte{Schema(role), own} {
+		if schema == nil {
+			continue
+		}
+		if key, wrong := check(schema, raw); wrong != "" {
+			return a, invalid(role, key, wrong)
+		}
+	}
+	if err := json.Unmarshal(raw, &a); err != nil {
+		var te *json.UnmarshalTypeError
+		if errors.As(err, &te) {
+			return a, invalid(role, te.Field, "not "+te.Type.String())
+		}
+		return a, invalid(role, "", err.Error())
+	}
+	a.Raw = raw
+	return a, nil
+}
+
+func invalid(role, key, wrong string) error {
+	return fault.New(fault.JSONSchemaInvalid, "name", role, "key", key, "cause", wrong)
+}
+
+// What is wrong with an answer that is not one JSON object; the sentences are
+// "contract.<word>".
+var (
+	errNone     = errors.New("none")
+	errBroken   = errors.New("broken")
+	errSeveral  = errors.New("several")
+	errTooLarge = errors.New("too_large")
+)
+
+// Object finds the JSON object that text consists of. It begins at the start
+// of a line and ends at the end of one; text or fences around it are left out
+// of account. A line that begins an object which is not whole, and a second
+// object, make the answer unreadable: nobody guesses which one was meant.
+func Object(text string) (json.RawMessage, error) {
+	if len(text) > MaxAnswer {
+		return nil, errTooLarge
+	}
+	var found json.RawMessage
+	for text != "" {
+		line, rest, _ := strings.Cut(text, "\n")
+		if !strings.HasPrefix(strings.TrimLeft(line, " \t\r\ufeff"), "{") {
+			text = rest
+			continue
+		}
+		one, after, err := decode(text)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			return nil, errSeveral
+		}
+		found, text = one, after
+	}
+	if found == nil {
+		return nil, errNone
+	}
+	return found, nil
+}
+
+// decode reads the object that text begins with, up to the end of its line.
+func decode(text string) (json.RawMessage, string, error) {
+	start := strings.IndexByte(text, '{')
+	d := json.NewDecoder(strings.NewReader(text[start:]))
+	var raw json.RawMessage
+	if err := d.Decode(&raw); err != nil {
+		return nil, "", errBroken
+	}
+	tail, rest, _ := strings.Cut(text[start+int(d.InputOffset()):], "\n")
+	if strings.Trim(tail, " \t\r`") != "" {
+		return nil, "", errBroken
+	}
+	return raw, rest, nil
+}
+
+// renamed gives an object of D27 the name that D42 has for its version.
+func renamed(raw json.RawMessage) json.RawMessage {
+	var o map[string]json.RawMessage
+	if json.Unmarshal(raw, &o) != nil || o["version"] != nil || o["contract_version"] == nil {
+		return raw
+	}
+	o["version"] = o["contract_version"]
+	out, err := json.Marshal(o)
+	if err != nil {
+		return raw
+	}
+	return out
+}

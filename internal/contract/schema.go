@@ -1,0 +1,165 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// check holds a value against a schema and gives the first thing that is wrong
+// with its key. Of JSON Schema it knows type, enum, required, properties,
+// items, minItems, minLength, minimum and pattern; other words are left out of
+// account.
+func check(schema []byte, value json.RawMessage) (key, wrong string) {
+	var s node
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return "", "the contract itself is not JSON"
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return "", err.Error()
+	}
+	return s.check("", v)
+}
+
+// node is one part of a schema.
+type node struct {
+	Type       types           `json:"type"`
+	Enum       []any           `json:"enum"`
+	Required   []string        `json:"required"`
+	Properties map[string]node `json:"properties"`
+	Items      *node           `json:"items"`
+	MinItems   int             `json:"minItems"`
+	MinLength  int             `json:"minLength"`
+	Minimum    *float64        `json:"minimum"`
+	Pattern    string          `json:"pattern"`
+}
+
+// types is "string" or ["string", "null"].
+type types []string
+
+func (t *types) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*t = types{one}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(t))
+}
+
+func (n node) check(key string, v any) (string, string) {
+	if len(n.Type) > 0 && !slices.ContainsFunc(n.Type, func(t string) bool { return isOf(v, t) }) {
+		return key, "must be " + strings.Join(n.Type, " or ") + ", is " + typeOf(v)
+	}
+	if len(n.Enum) > 0 && !slices.Contains(n.Enum, v) {
+		return key, fmt.Sprintf("is %v, must be one of %v", v, n.Enum)
+	}
+	switch x := v.(type) {
+	case string:
+		return n.checkText(key, x)
+	case json.Number:
+		return n.checkNumber(key, x)
+	case []any:
+		return n.checkList(key, x)
+	case map[string]any:
+		return n.checkObject(key, x)
+	}
+	return "", ""
+}
+
+func (n node) checkText(key, s string) (string, string) {
+	if len(strings.TrimSpace(s)) < n.MinLength {
+		return key, "is empty"
+	}
+	if n.Pattern == "" {
+		return "", ""
+	}
+	if re, err := regexp.Compile(n.Pattern); err != nil || !re.MatchString(s) {
+		return key, strconv.Quote(s) + " does not match " + n.Pattern
+	}
+	return "", ""
+}
+
+func (n node) checkNumber(key string, num json.Number) (string, string) {
+	if f, err := num.Float64(); n.Minimum != nil && (err != nil || f < *n.Minimum) {
+		return key, "is " + num.String() + ", must be at least " + strconv.FormatFloat(*n.Minimum, 'g', -1, 64)
+	}
+	return "", ""
+}
+
+func (n node) checkList(key string, list []any) (string, string) {
+	if len(list) < n.MinItems {
+		return key, "has " + strconv.Itoa(len(list)) + " items, must have at least " + strconv.Itoa(n.MinItems)
+	}
+	if n.Items == nil {
+		return "", ""
+	}
+	for i, v := range list {
+		if k, wrong := n.Items.check(key+"["+strconv.Itoa(i)+"]", v); wrong != "" {
+			return k, wrong
+		}
+	}
+	return "", ""
+}
+
+func (n node) checkObject(key string, o map[string]any) (string, string) {
+	for _, name := range n.Required {
+		if _, ok := o[name]; !ok {
+			return join(key, name), "is missing"
+		}
+	}
+	names := make([]string, 0, len(n.Properties))
+	for name := range n.Properties {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		v, ok := o[name]
+		if !ok {
+			continue
+		}
+		if k, wrong := n.Properties[name].check(join(key, name), v); wrong != "" {
+			return k, wrong
+		}
+	}
+	return "", ""
+}
+
+func join(key, name string) string {
+	if key == "" {
+		return name
+	}
+	return key + "." + name
+}
+
+func isOf(v any, t string) bool {
+	if t == "integer" {
+		n, ok := v.(json.Number)
+		_, err := strconv.Atoi(n.String())
+		return ok && err == nil
+	}
+	return typeOf(v) == t
+}
+
+func typeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case json.Number:
+		return "number"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
