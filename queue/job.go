@@ -87,9 +87,11 @@ func (w *Worker) do(ctx, jobCtx context.Context, g *grip, t Task) outcome {
 }
 
 // guard first asks the clock: after a pause nobody need be asked to know that
-// the task may be another's.
+// the task may be another's. A store that does not answer changes nothing
+// while trust lasts; nor does a worker that must stop at once, whose task is
+// still its own.
 func (w *Worker) guard(ctx context.Context, g *grip, t Task) error {
-	if err := g.state(); err != nil {
+	if err := g.state(); err != nil && !errors.Is(err, ErrStopped) {
 		return err
 	}
 	if err := w.trust(g, t); err != nil {
@@ -99,14 +101,16 @@ func (w *Worker) guard(ctx context.Context, g *grip, t Task) error {
 	if g.age(now) <= w.Times.Fresh {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Times.Fresh)
+	defer cancel()
 	err := w.Board.Check(ctx, t)
-	switch {
-	case err == nil:
-		g.confirm(now)
-	case LostReason(err) != "":
+	if LostReason(err) != "" {
 		return g.lose(err)
 	}
-	return err
+	if err == nil {
+		g.confirm(now)
+	}
+	return w.trust(g, t)
 }
 
 func (w *Worker) trust(g *grip, t Task) error {

@@ -470,6 +470,40 @@ func TestGuardAsksAfterAShortPause(t *testing.T) {
 	})
 }
 
+// Neither an outage that is shorter than trust nor a stop of the worker makes
+// the guard refuse: the task is still ours.
+func TestGuardOutlastsAnOutageAndAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newFakeBoard("a")
+		ask := make(chan struct{})
+		var said []error
+		x := start(b, func(ctx context.Context, job Job) (Result, error) {
+			for range ask {
+				said = append(said, job.Guard(ctx))
+			}
+			return Result{}, nil
+		})
+		time.Sleep(5*time.Second + 500*time.Millisecond)
+		b.set(func(b *fakeBoard) { b.down = true })
+		time.Sleep(60 * time.Second)
+		ask <- struct{}{}
+		b.set(func(b *fakeBoard) { b.down = false })
+		time.Sleep(5 * time.Second)
+		x.abort()
+		ask <- struct{}{}
+		time.Sleep(10 * time.Second)
+		ask <- struct{}{}
+		close(ask)
+		<-x.done
+		if !reflect.DeepEqual(said, []error{nil, nil, nil}) {
+			t.Errorf("the guard says %v", said)
+		}
+		if b.state["a"] != Errored {
+			t.Errorf("a is %s", b.state["a"])
+		}
+	})
+}
+
 func TestOnceTakesOneTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct {

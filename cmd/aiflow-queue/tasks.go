@@ -162,9 +162,10 @@ func ago(s *door.Shell, stamp string) string {
 	return term.Elapsed(max(0, s.Now().Sub(at)))
 }
 
+// firstLine is what a prompt is about; a heading loses its marks.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
+	return strings.TrimLeft(line, "# ")
 }
 
 func show(s *door.Shell, w where, id string) error {

@@ -11,6 +11,7 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -83,7 +84,10 @@ func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
 		}
 		id = r.ID
 	}
-	r := &runner.Runner{Project: d.p, Words: words(d.s), Hurry: d.hurry}
+	r := &runner.Runner{
+		Project: d.p, Words: words(d.s), Hurry: d.hurry,
+		Guard: func() error { return job.Guard(ctx) },
+	}
 	out, err := r.Run(ctx, runner.Options{RequestID: id})
 	if err == nil {
 		err = out.Err
@@ -97,6 +101,13 @@ func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
 // requestOf makes a request file of a bare prompt, so that its run is recorded,
 // shown and resumed like every other.
 func (d *doer) requestOf(t queue.Task) (*reqmeta.Request, error) {
+	router, _, err := config.LoadRouter(d.p.Dir, d.p.Config)
+	if err != nil {
+		return nil, err
+	}
+	if len(router.Calls(config.RoleImplementer)) == 0 {
+		return nil, fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", t.TaskID)
+	}
 	return reqmeta.Create(d.p.Env.Disk, d.p.Dir, d.p.RequestsDir(), reqmeta.NewRequest{
 		Title: term.Truncate(firstLine(t.Prompt), 80), Status: "ready", Lang: d.s.Lang(), Body: t.Prompt + "\n",
 	}, d.p.Now())
