@@ -44,6 +44,9 @@ func (g *flockGuard) lock(ctx context.Context, create bool) (func(), bool, error
 		case noFlock(err):
 			_ = unix.Close(fd)
 			return func() {}, false, nil
+		case errors.Is(ctx.Err(), context.Canceled):
+			_ = unix.Close(fd)
+			return nil, false, context.Cause(ctx)
 		case err != nil:
 			_ = unix.Close(fd)
 			return nil, false, fault.Wrap(err, fault.LockHeld, "path", path, "reason", "guard_busy")

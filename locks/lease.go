@@ -54,6 +54,10 @@ func (m *Manager) newLease(ctx context.Context, k Key, rec Record, raw []byte, b
 // Context ends when the lease is lost or released, with that as its cause.
 func (l *Lease) Context() context.Context { return l.ctx }
 
+// Over is closed when the lease is lost or released, whatever becomes of the
+// context that it was asked for with. Check says which it was.
+func (l *Lease) Over() <-chan struct{} { return l.done }
+
 // Recovered is the record of the holder that this lease was taken over from.
 func (l *Lease) Recovered() (Record, bool) { return l.recovered, l.took }
 
@@ -133,7 +137,8 @@ func (l *Lease) Check() error {
 }
 
 // Do runs f while nobody can take the lease: the guard is held, so f must be
-// quick. It is for shared writes that a lost lease must never make.
+// quick and must not use the lease. It is for shared writes that a lost lease
+// must never make.
 func (l *Lease) Do(f func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -91,7 +91,9 @@ func (j *job) run(path string, argv []string) (status int, err error) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	_ = cmd.ExtraFiles[0].Close()
+	if err != nil {
 		return 0, fault.Wrap(err, fault.BinaryNotFound, "name", argv[0])
 	}
 	if err := j.open(cmd.Process.Pid, gate); err != nil {
@@ -99,10 +101,13 @@ func (j *job) run(path string, argv []string) (status int, err error) {
 		_ = cmd.Wait()
 		return 0, err
 	}
-	ended := make(chan struct{})
-	go j.attend(cmd.Process.Pid, signals, ended)
+	ended, givenUp := make(chan struct{}), make(chan struct{})
+	go j.attend(cmd.Process.Pid, signals, ended, givenUp)
 	err = cmd.Wait()
-	waitForAll(cmd.Process.Pid, j.ownGroup)
+	select {
+	case <-gone(cmd.Process.Pid, j.ownGroup):
+	case <-givenUp:
+	}
 	close(ended)
 	if lost := j.lost(); lost != nil {
 		return 0, lost
@@ -139,22 +144,32 @@ func (j *job) open(pid int, gate *os.File) error {
 // patience between TERM and KILL for a command whose lock was lost.
 const patience = 5 * time.Second
 
+// gone is closed when nothing that the command started lives any more.
+func gone(pid int, ownGroup bool) <-chan struct{} {
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		waitForAll(pid, ownGroup)
+	}()
+	return all
+}
+
 // attend passes signals on, and ends the command when the lock is lost.
-func (j *job) attend(pid int, signals <-chan os.Signal, ended <-chan struct{}) {
-	done := j.lease.Context().Done()
+func (j *job) attend(pid int, signals <-chan os.Signal, ended <-chan struct{}, givenUp chan<- struct{}) {
+	over := j.lease.Over()
 	var late <-chan time.Time
 	for {
 		select {
 		case sig := <-signals:
 			j.pass(pid, sig.(syscall.Signal))
-		case <-done:
-			done = nil
-			if j.lost() != nil {
-				j.kill(pid, syscall.SIGTERM)
-				late = time.After(patience)
-			}
+		case <-over:
+			over = nil
+			j.kill(pid, syscall.SIGTERM)
+			late = time.After(patience)
 		case <-late:
 			j.kill(pid, syscall.SIGKILL)
+			close(givenUp)
+			late = nil
 		case <-ended:
 			return
 		}
@@ -177,12 +192,14 @@ func (j *job) kill(pid int, sig syscall.Signal) {
 	_ = syscall.Kill(pid, sig)
 }
 
-// lost is why the lease ended, if it did; a signal ends only its context.
+// lost is why the lease ended, if it did.
 func (j *job) lost() error {
-	if err := context.Cause(j.lease.Context()); fault.Has(err, fault.LockLost) {
-		return err
+	select {
+	case <-j.lease.Over():
+		return j.lease.Check()
+	default:
+		return nil
 	}
-	return nil
 }
 
 func statusOf(cmd *exec.Cmd, err error) int {
