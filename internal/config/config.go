@@ -98,6 +98,7 @@ type Test struct {
 	Command       string
 	TimeoutSec    int
 	ArtifactsGlob string // e2e only
+	FailOnError   bool   // static only; otherwise its complaint is a warning
 }
 
 // UI is what the page starts with.

@@ -250,11 +250,11 @@ func TestByteOrderMarkAndCRLF(t *testing.T) {
 
 func TestWhenATestIsOn(t *testing.T) {
 	for text, want := range map[string]Test{
-		`{}`:                                    {false, "", 1800, ""},
-		`{"tests":{"unit":{"command":"make"}}}`: {true, "make", 1800, ""},
-		`{"tests":{"unit":{"command":"make","enabled":false}}}`:          {false, "make", 1800, ""},
-		`{"tests":{"unit":{"enabled":true,"timeout_sec":60}}}`:           {true, "", 60, ""},
-		`{"limits":{"timeout_sec":99},"tests":{"unit":{"command":"x"}}}`: {true, "x", 99, ""},
+		`{}`:                                    {false, "", 1800, "", false},
+		`{"tests":{"unit":{"command":"make"}}}`: {true, "make", 1800, "", false},
+		`{"tests":{"unit":{"command":"make","enabled":false}}}`:          {false, "make", 1800, "", false},
+		`{"tests":{"unit":{"enabled":true,"timeout_sec":60}}}`:           {true, "", 60, "", false},
+		`{"limits":{"timeout_sec":99},"tests":{"unit":{"command":"x"}}}`: {true, "x", 99, "", false},
 	} {
 		if c := load(t, configured(t, text), Sources{}); c.Tests.Unit != want {
 			t.Errorf("%s: %+v, want %+v", text, c.Tests.Unit, want)

@@ -111,7 +111,7 @@ func limitKeys() []row[Config] {
 		numberKey("limits.max_diff_lines", "changed lines of one step; more is STEP_TOO_LARGE", 1, 0, func(c *Config) *int { return &c.Limits.MaxDiffLines }).warnBelow(50),
 		numberKey("limits.max_files", "changed files of one step; more is STEP_TOO_LARGE", 1, 0, func(c *Config) *int { return &c.Limits.MaxFiles }),
 		numberKey("limits.timeout_sec", "seconds that one step or one call of a role may take", 1, 7*day, func(c *Config) *int { return &c.Limits.TimeoutSec }).warnBelow(30),
-		numberKey("limits.max_steps_per_run", "steps that one run does; 0 is all", 0, 0, func(c *Config) *int { return &c.Limits.MaxStepsPerRun }),
+		numberKey("limits.max_steps_per_run", "steps that are done at one go, then the run waits for resume; 0 is all", 0, 0, func(c *Config) *int { return &c.Limits.MaxStepsPerRun }),
 		numberKey("limits.max_autofix_cycles", "how often a role may mend a failing test", 0, 100, func(c *Config) *int { return &c.Limits.MaxAutofixCycles }),
 		numberKey("limits.lock_ttl_sec", "seconds that a lock is believed without a sign of life", 5, 7*day, func(c *Config) *int { return &c.Limits.LockTTLSec }),
 		numberKey("limits.max_role_tries", "tries of one role for one execution of a step", 1, 100, func(c *Config) *int { return &c.Limits.MaxRoleTries }),
@@ -136,7 +136,10 @@ func testKeys() []row[Config] {
 			numberKey("tests."+test.name+".timeout_sec", "seconds that the test may take", 1, 7*day, func(c *Config) *int { return &test.of(c).TimeoutSec }),
 		)
 	}
-	return append(rows, stringKey("tests.e2e.artifacts_glob", "files that an e2e test leaves and the run keeps", func(c *Config) *string { return &c.Tests.E2E.ArtifactsGlob }))
+	return append(rows,
+		stringKey("tests.e2e.artifacts_glob", "files that an e2e test leaves and the run keeps", func(c *Config) *string { return &c.Tests.E2E.ArtifactsGlob }),
+		boolKey("tests.static.fail_on_error", "a failing static check stops the run; otherwise it is a warning in the report", func(c *Config) *bool { return &c.Tests.Static.FailOnError }),
+	)
 }
 
 func autoRunKeys() []row[Config] {

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -52,8 +53,10 @@ type Route struct {
 // too.
 type Command struct {
 	Bin       string
-	Args      []string // places: {{prompt}} {{model}} {{workdir}} {{model_args}}
+	Args      []string // places: {{prompt}} {{model}} {{workdir}} {{model_args}} {{access_args}}
 	ModelArgs []string `json:"model_args"` // what {{model_args}} becomes when there is a model
+	EditArgs  []string `json:"edit_args"`  // what {{access_args}} becomes for an implementer that edits files
+	ReadArgs  []string `json:"read_args"`  // what it becomes for everybody else
 	Mode      string   // ModeEdit or ModePatch
 	Preset    bool     `json:"-"` // shipped with the program, not from the file
 }
@@ -82,7 +85,7 @@ func LoadRouter(root string, cfg Config) (Router, []Warning, error) {
 			FallbackOn: []string{string(fault.JSONParseError), string(fault.JSONSchemaInvalid), string(fault.ProcessCrashed)},
 		},
 		Routing: map[string]Route{}, Models: map[string]map[string]string{}, Commands: map[string]Command{},
-		Guards: Guards{ForbidCommands: []string{"gh"}, ForbidPatterns: []string{`\bgh\b`}},
+		Guards: Guards{ForbidCommands: []string{"gh"}, ForbidPatterns: []string{forbidGH}},
 	}
 	data, name, err := readNamed(filepath.Join(root, filepath.FromSlash(RouterFile)), RouterFile, false)
 	if err != nil {
@@ -98,6 +101,10 @@ func LoadRouter(root string, cfg Config) (Router, []Warning, error) {
 	r.fill()
 	return r, a.warnings, r.check(name, cfg)
 }
+
+// forbidGH is a call of gh, not the two letters: D54's `\bgh\b` finds every
+// text that forbids it.
+const forbidGH = `(^|[\s;&|(` + "`" + `"'])gh (alias|api|auth|browse|codespace|config|extension|gist|issue|label|org|pr|project|release|repo|ruleset|run|search|secret|status|variable|workflow)\b`
 
 //go:embed presets/presets.json
 var presets []byte
@@ -130,6 +137,11 @@ func (r *Router) fill() {
 
 // check looks at what the file says as a whole.
 func (r *Router) check(path string, cfg Config) error {
+	for _, p := range r.Guards.ForbidPatterns {
+		if _, err := regexp.Compile(p); err != nil {
+			return fault.Wrap(err, fault.ConfigInvalid, "path", path, "key", "guards.forbid_patterns", "value", p, "allowed", "a regular expression")
+		}
+	}
 	if r.Mode != cfg.Mode {
 		return fault.New(fault.ConfigModeMismatch, "path", path, "key", "mode", "value", r.Mode, "allowed", cfg.Mode)
 	}
@@ -182,15 +194,30 @@ func (r Router) call(role, provider string) Call {
 func (c Call) Argv(prompt, workdir string) []string {
 	fill := strings.NewReplacer("{{prompt}}", prompt, "{{model}}", c.Model, "{{workdir}}", workdir)
 	argv := []string{c.Command.Bin}
-	for _, arg := range c.Command.Args {
-		switch {
-		case arg != "{{model_args}}":
-			argv = append(argv, fill.Replace(arg))
-		case c.Model != "":
-			for _, m := range c.Command.ModelArgs {
-				argv = append(argv, fill.Replace(m))
-			}
-		}
+	for _, arg := range c.spread() {
+		argv = append(argv, fill.Replace(arg))
 	}
 	return argv
 }
+
+// spread puts lists in the places of those arguments that stand for one.
+func (c Call) spread() []string {
+	var args []string
+	for _, arg := range c.Command.Args {
+		switch {
+		case arg == "{{model_args}}" && c.Model == "":
+		case arg == "{{model_args}}":
+			args = append(args, c.Command.ModelArgs...)
+		case arg == "{{access_args}}" && c.Edits():
+			args = append(args, c.Command.EditArgs...)
+		case arg == "{{access_args}}":
+			args = append(args, c.Command.ReadArgs...)
+		default:
+			args = append(args, arg)
+		}
+	}
+	return args
+}
+
+// Edits reports whether the call is expected to change files.
+func (c Call) Edits() bool { return c.Role == RoleImplementer && c.Command.Mode != ModePatch }

@@ -29,7 +29,7 @@ func TestPresets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Calls(RolePlanner)[0].Argv("P", "/w d"); !reflect.DeepEqual(got, []string{"codex", "exec", "--sandbox", "workspace-write", "--cd", "/w d", "--model", "m1", "-"}) {
+	if got := r.Calls(RolePlanner)[0].Argv("P", "/w d"); !reflect.DeepEqual(got, []string{"codex", "exec", "--sandbox", "read-only", "--cd", "/w d", "--model", "m1", "-"}) {
 		t.Errorf("%q", got)
 	}
 	calls := r.Calls(RoleImplementer)

@@ -14,10 +14,10 @@ func routerGeneralKeys() []row[Router] {
 		stringKey("version", "version of this file's shape", func(r *Router) *string { return &r.Version }).must("1.x", isVersion1),
 		stringKey("mode", "the same as mode in config.v1.json", func(r *Router) *string { return &r.Mode }).oneOf("no_token", "normal"),
 		numberKey("defaults.timeout_sec", "seconds that one call may take; not said: limits.timeout_sec", 1, 7*day, func(r *Router) *int { return &r.Defaults.TimeoutSec }).warnBelow(30),
-		numberKey("defaults.max_retries_per_call", "how often a call that failed is made again", 0, 100, func(r *Router) *int { return &r.Defaults.MaxRetriesPerCall }),
+		numberKey("defaults.max_retries_per_call", "no effect: limits.max_role_tries counts the tries of a role", 0, 100, func(r *Router) *int { return &r.Defaults.MaxRetriesPerCall }).unused(),
 		listKey("defaults.fallback_on", "reason codes after which the fallback is asked", func(r *Router) *[]string { return &r.Defaults.FallbackOn }),
 		listKey("guards.forbid_commands", "programs that a run must not start", func(r *Router) *[]string { return &r.Guards.ForbidCommands }),
-		listKey("guards.forbid_patterns", "expressions that must not occur in what a role says", func(r *Router) *[]string { return &r.Guards.ForbidPatterns }),
+		listKey("guards.forbid_patterns", "expressions that must not occur in what a step adds, runs or answers", func(r *Router) *[]string { return &r.Guards.ForbidPatterns }),
 	}
 }
 
@@ -59,8 +59,10 @@ func commandKeys() []row[Router] {
 	}
 	return []row[Router]{
 		command("bin", kindText, "program, on PATH or a path", func(c *Command, v any) { c.Bin = v.(string) }),
-		command("args", kindList, "arguments; places {{prompt}} {{model}} {{workdir}} {{model_args}}; the prompt is on standard input too", func(c *Command, v any) { c.Args = v.([]string) }),
+		command("args", kindList, "arguments; places {{prompt}} {{model}} {{workdir}} {{model_args}} {{access_args}}; the prompt is on standard input too", func(c *Command, v any) { c.Args = v.([]string) }),
 		command("model_args", kindList, "what an argument {{model_args}} becomes when there is a model", func(c *Command, v any) { c.ModelArgs = v.([]string) }),
+		command("edit_args", kindList, "what an argument {{access_args}} becomes for an implementer that edits files", func(c *Command, v any) { c.EditArgs = v.([]string) }),
+		command("read_args", kindList, "what an argument {{access_args}} becomes for a planner, for qa and for an implementer of mode patch", func(c *Command, v any) { c.ReadArgs = v.([]string) }),
 		command("mode", kindText, "edit: the command edits files; patch: it answers with a patch", func(c *Command, v any) { c.Mode = v.(string) }).oneOf(ModeEdit, ModePatch),
 	}
 }
