@@ -342,6 +342,42 @@ func TestBrowserPageGoesAway(t *testing.T) {
 	two.wants("release()", answer{})
 }
 
+// A page from the back/forward cache has lost its lease and knows it.
+func TestBrowserBackForwardCache(t *testing.T) {
+	b := openBrowser(t)
+	one := b.open("http", true)
+	one.wants("acquire()", webLocked)
+	one.events()
+	one.run(chromedp.Navigate(b.url + "/elsewhere"))
+	two := b.open("http", true)
+	two.wants("acquire()", webLocked) // nothing was kept from others
+	two.wants("release()", answer{})
+	two.close()
+	if !one.back() {
+		t.Skip("this browser did not keep the page")
+	}
+	one.hears("release-requested, released, readonly-entered lease-stale")
+	one.wants("write()", answer{Error: "lease-stale"})
+	one.wants("acquire()", webLocked)
+	one.wants("release()", answer{})
+}
+
+// back goes back in history; false when the page was loaded anew.
+func (t *tab) back() (kept bool) {
+	t.b.t.Helper()
+	t.do("void setTimeout(() => history.back())", nil)
+	const asked = "JSON.stringify([location.pathname, window.lease !== undefined])"
+	for {
+		have, err := chromedp.Run(t.ctx, chromedp.Evaluate[string](asked))
+		if t.ctx.Err() != nil {
+			t.b.t.Fatal(t.ctx.Err())
+		}
+		if err == nil && strings.HasPrefix(have, `["/",`) {
+			return strings.HasSuffix(have, "true]")
+		}
+	}
+}
+
 // takeOver makes both tabs take over a record that is over, four at once each,
 // round after round. It gives the first round that had not exactly one winner.
 func takeOver(t *testing.T, b *browser, store, before string, rounds int) string {

@@ -1053,6 +1053,39 @@ function fieldsOf(e) {
   }
 }
 
+// src/lib/locks/http_telemetry.ts
+var collectFor = 1e3;
+var most = 100;
+function httpTelemetry(url, o = {}) {
+  const now = o.now ?? Date.now;
+  const later = o.setTimeout ?? ((run, ms) => globalThis.setTimeout(run, ms));
+  const page = o.page === void 0 ? globalThis : o.page;
+  let lines = [];
+  let waiting = false;
+  const send = () => {
+    waiting = false;
+    const batch = lines.splice(0, most);
+    lines = [];
+    if (batch.length === 0) return;
+    (o.fetch ?? globalThis.fetch)(url, {
+      method: "POST",
+      headers: { ...o.headers, "Content-Type": "application/json" },
+      credentials: "same-origin",
+      keepalive: true,
+      body: JSON.stringify(batch)
+    }).catch(() => void 0);
+  };
+  page?.addEventListener?.("pagehide", () => queueMicrotask(send));
+  return (event) => {
+    const line = toTelemetry(event, now());
+    if (line === void 0) return;
+    lines.push(line);
+    if (waiting) return;
+    waiting = true;
+    later(send, collectFor);
+  };
+}
+
 // src/lib/locks.ts
 var shared;
 var api = () => shared ??= createProjectLockApi();
@@ -1065,6 +1098,7 @@ export {
   acquireProjectLock,
   createProjectLockApi,
   httpStore,
+  httpTelemetry,
   isProjectLockError,
   opfsStore,
   releaseProjectLock,

@@ -8,6 +8,7 @@ import type { ProjectLockApi } from './locks/types.js';
 export { createProjectLockApi } from './locks/api.js';
 export { isProjectLockError } from './locks/errors.js';
 export { httpStore, type HttpStoreOptions } from './locks/http_store.js';
+export { httpTelemetry, type HttpTelemetryOptions } from './locks/http_telemetry.js';
 export { opfsStore, type OpfsStoreOptions } from './locks/opfs_store.js';
 export type { PageEvents, ProjectLockParts } from './locks/parts.js';
 export type { ProjectLockRecord, StoredLock } from './locks/record.js';

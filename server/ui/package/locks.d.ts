@@ -1,0 +1,16 @@
+import type { ProjectLockApi } from './locks/types.js';
+export { createProjectLockApi } from './locks/api.js';
+export { isProjectLockError } from './locks/errors.js';
+export { httpStore, type HttpStoreOptions } from './locks/http_store.js';
+export { httpTelemetry, type HttpTelemetryOptions } from './locks/http_telemetry.js';
+export { opfsStore, type OpfsStoreOptions } from './locks/opfs_store.js';
+export type { PageEvents, ProjectLockParts } from './locks/parts.js';
+export type { ProjectLockRecord, StoredLock } from './locks/record.js';
+export type { Previous, ProjectLockStore } from './locks/store.js';
+export { toTelemetry, type ProjectLockTelemetry } from './locks/telemetry.js';
+export type * from './locks/types.js';
+export declare const acquireProjectLock: ProjectLockApi['acquireProjectLock'];
+export declare const renewProjectLock: ProjectLockApi['renewProjectLock'];
+export declare const releaseProjectLock: ProjectLockApi['releaseProjectLock'];
+export declare const withProjectLock: ProjectLockApi['withProjectLock'];
+export declare const subscribeLockEvents: ProjectLockApi['subscribeLockEvents'];
