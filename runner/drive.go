@@ -62,6 +62,7 @@ func (j *job) interrupted(cause error) error {
 // stop ends the run as NEEDS_INPUT or FAILED: what the step did is kept, and
 // the reason, what to do and the evidence are recorded (D57's order).
 func (j *job) stop(ctx context.Context, cause error) error {
+	j.nameRun(cause)
 	at, step := j.stage.State, j.stage.Current()
 	evidence := evidenceOf(cause)
 	if step != nil && !step.Status.Settled() {
@@ -87,6 +88,18 @@ func (j *job) stop(ctx context.Context, cause error) error {
 	}
 	j.at("stopped")
 	return cause
+}
+
+// nameRun puts the run's name into the fault, so that what to type next names
+// it too.
+func (j *job) nameRun(cause error) {
+	if f, ok := fault.As(cause); ok {
+		for k, v := range map[string]string{"request_id": j.req.ID, "run_id": j.stage.RunID} {
+			if f.Facts[k] == "" {
+				f.Facts[k] = v
+			}
+		}
+	}
 }
 
 // evidenceOf takes what a fault tells about its command.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path"
+	"strings"
 
 	"aiflow/cmd/internal/door"
 	"aiflow/internal/fault"
@@ -136,12 +137,29 @@ func printStopped(s *door.Shell, out runner.Outcome) {
 		key = "work.interrupted"
 	}
 	s.Printf("%s\n", s.Text(key, "id", st.RequestID, "run_id", st.RunID, "state", st.State, "step_id", st.CurrentStepID))
-	if e, ok := fault.As(out.Err); ok && e.Facts["path"] != "" && e.Facts["output"] != "" {
-		s.Printf("  %s\n", s.Text("work.log", "path", e.Facts["path"]))
-	}
+	printOutput(s, out.Err)
 	s.Printf("  %s\n", s.Text("work.workspace", "path", st.Git.Workspace))
 	s.Printf("  %s\n", s.Text("work.report", "path", path.Join(out.RunPath, "report.md")))
 	_ = s.Flush()
+}
+
+// outputLines is how much of a command's last words is shown at once.
+const outputLines = 10
+
+// printOutput shows the end of what the failed command said, and where the
+// rest is.
+func printOutput(s *door.Shell, err error) {
+	e, ok := fault.As(err)
+	if !ok || e.Facts["output"] == "" {
+		return
+	}
+	lines := strings.Split(strings.TrimRight(e.Facts["output"], "\r\n"), "\n")
+	for _, line := range lines[max(0, len(lines)-outputLines):] {
+		s.Printf("  %s %s\n", s.Paint(term.Dim, "|"), term.Escape(strings.TrimRight(line, "\r")))
+	}
+	if path := e.Facts["path"]; path != "" {
+		s.Printf("  %s\n", s.Text("work.log", "path", path))
+	}
 }
 
 // printError is for a record's own error, which needs no exit status.
