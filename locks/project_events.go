@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -85,7 +84,7 @@ func (l ProjectLine) valid() bool {
 		slices.Contains([]ProjectLockCode{
 			"", WebLockUnsupported, AcquireDenied, AcquireTimeout, FallbackConflict, LeaseStale, RenewFailed, ReleaseFailed,
 		}, l.Reason) &&
-		(l.LeaseID == "" || plainID().MatchString(l.LeaseID)) &&
+		(l.LeaseID == "" || plainID(l.LeaseID)) &&
 		(l.Retry == nil || *l.Retry >= 0 && *l.Retry <= 1000) && (l.DurationMS == nil || *l.DurationMS >= 0)
 }
 
@@ -151,8 +150,6 @@ func (j *ProjectJournal) Record() func(ProjectEvent) {
 	}
 }
 
-var journalName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]+\.jsonl$`) })
-
 // Each gives every line of the lock's telemetry, oldest file first. Lines of
 // other features are passed over; bad counts those that are no JSON of ours.
 func (j *ProjectJournal) Each(line func(ProjectLine)) (bad int, err error) {
@@ -164,7 +161,7 @@ func (j *ProjectJournal) Each(line func(ProjectLine)) (bad int, err error) {
 		return 0, fault.Wrap(err, fault.PathNotWritable, "path", j.dir)
 	}
 	for _, e := range entries {
-		if !e.Type().IsRegular() || !journalName().MatchString(e.Name()) {
+		if !e.Type().IsRegular() || filepath.Ext(e.Name()) != ".jsonl" {
 			continue
 		}
 		n, err := eachLine(filepath.Join(j.dir, e.Name()), line)
