@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -28,6 +30,8 @@ type command = func(ts *testscript.TestScript, neg bool, args []string)
 //	mkfifo FILE
 //	settime FILE TIME       modification time, RFC 3339
 //	lines FILE N            FILE has N lines
+//	status N CMD…           CMD ends with exit status N
+//	setenv NAME FILE        the variable NAME is FILE's first line
 func commands() map[string]command {
 	return map[string]command{
 		"json":     cmdJSON,
@@ -38,6 +42,8 @@ func commands() map[string]command {
 		"mkfifo":   cmdMkfifo,
 		"settime":  cmdSetTime,
 		"lines":    cmdLines,
+		"status":   cmdStatus,
+		"setenv":   cmdSetenv,
 	}
 }
 
@@ -223,5 +229,26 @@ func cmdLines(ts *testscript.TestScript, neg bool, args []string) {
 	n := strings.Count(ts.ReadFile(args[0]), "\n")
 	if (strconv.Itoa(n) == args[1]) == neg {
 		ts.Fatalf("%s has %d lines", args[0], n)
+	}
+}
+
+func cmdSetenv(ts *testscript.TestScript, _ bool, args []string) {
+	usage(ts, len(args) == 2, "setenv NAME FILE")
+	line, _, _ := strings.Cut(ts.ReadFile(args[1]), "\n")
+	ts.Setenv(args[0], line)
+}
+
+func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) >= 2 && !neg, "status N CMD…")
+	err := ts.Exec(args[1], args[2:]...)
+	status := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		status = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(status) != args[0] {
+		ts.Fatalf("exit status %d", status)
 	}
 }

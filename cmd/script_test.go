@@ -136,12 +136,25 @@ func setup(e *testscript.Env, path string) error {
 	return nil
 }
 
-// condition knows [has:NAME]: whether a binary of ours exists.
+// condition knows [has:NAME]: whether a binary of ours exists, and [dynamodb]:
+// whether there is one to test against. CI must have one.
 func condition(cond string) (bool, error) {
+	if cond == "dynamodb" {
+		return hasDynamoDB(), nil
+	}
 	name, ok := strings.CutPrefix(cond, "has:")
 	if !ok {
 		return false, errors.New("unknown condition " + cond)
 	}
 	_, err := os.Stat(filepath.Join(bin, name))
 	return err == nil, nil
+}
+
+func hasDynamoDB() bool {
+	dir := os.Getenv("AIFLOW_DYNALITE_DIR")
+	if dir == "" {
+		dir = filepath.Join("..", "testdata", "dynalite")
+	}
+	_, err := os.Stat(filepath.Join(dir, "node_modules", "dynalite"))
+	return err == nil || os.Getenv("CI") == "true"
 }

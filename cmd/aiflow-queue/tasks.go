@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"aiflow/cmd/internal/door"
-	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/queue"
 )
@@ -59,7 +58,7 @@ func add(s *door.Shell, w where, o addOptions) error {
 		return err
 	}
 	if !created && t.Prompt != prompt {
-		return fault.New(fault.Conflict, "id", t.TaskID, "detail", s.Text("queue.add_other_prompt", "id", t.TaskID, "status", t.Status))
+		return door.Usage("task_exists", "id", t.TaskID, "status", t.Status)
 	}
 	if s.JSON {
 		return s.PrintJSON(answer{true, created, t})
