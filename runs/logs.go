@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,10 +20,17 @@ const (
 	LogE2E         = "e2e"
 	LogStatic      = "static"
 	LogDoctor      = "doctor"
+	LogApply       = "apply"
+
+	routerLog = "router."
 )
 
+// RouterLog is the kind of the log of who was asked to play a role.
+func RouterLog(role string) string { return routerLog + role }
+
 // LogName is the log's path inside the run: logs/runner.log, logs/step-<n>.log,
-// logs/<role>.<step>.attempt<n>.log, logs/tests/<kind>.<step>.attempt<n>.log.
+// logs/<role>.<step>.attempt<n>.log, logs/tests/<kind>.<step>.attempt<n>.log,
+// logs/router.<role>.log (RouterLog), logs/git/apply.check.txt.
 // step is a step id; for LogStep its number is used.
 func LogName(kind, step string, attempt int) string {
 	switch kind {
@@ -32,8 +40,13 @@ func LogName(kind, step string, attempt int) string {
 		return "logs/doctor.json"
 	case LogStep:
 		return fmt.Sprintf("logs/step-%d.log", stepNumber(step))
+	case LogApply:
+		return "logs/git/apply.check.txt"
 	case LogUnit, LogE2E, LogStatic:
 		return fmt.Sprintf("logs/tests/%s.%s.attempt%d.log", kind, step, attempt)
+	}
+	if strings.HasPrefix(kind, routerLog) {
+		return "logs/" + kind + ".log"
 	}
 	if step == "" {
 		return fmt.Sprintf("logs/%s.attempt%d.log", kind, attempt)

@@ -9,6 +9,10 @@ import (
 	"aiflow/internal/term"
 )
 
+// QuestionsFact is the fact of a fault that holds a role's questions, one a
+// line.
+const QuestionsFact = "questions"
+
 // Text gives a sentence by its key; faces pass it in.
 type Text func(key string, facts fault.Facts) string
 
@@ -119,7 +123,7 @@ func (w *reporter) part(n int) string {
 	case partSafety:
 		w.safety()
 	case partFindings:
-		w.say("report.findings.how", nil)
+		w.findings()
 	case partNext:
 		w.next()
 	case partHistory:

@@ -37,6 +37,7 @@ func (w *reporter) summary() {
 	w.item(resultKey(w.s.State), fault.Facts{"reason": w.s.ReasonCode()})
 	if e := w.s.Error; e != nil {
 		w.line("- **" + inline(e.Title) + "** " + inline(e.Message))
+		w.questions(e)
 	}
 	done, files, added, deleted := w.totals()
 	w.item("report.summary.steps", fault.Facts{"value": strconv.Itoa(done), "allowed": strconv.Itoa(len(w.s.Steps))})
@@ -49,6 +50,13 @@ func (w *reporter) summary() {
 		if !f.Fail {
 			w.item("report.warning", with(f.Facts, "kind", f.Kind))
 		}
+	}
+}
+
+// questions are what a role could not go on without.
+func (w *reporter) questions(e *ErrorObject) {
+	for q := range strings.Lines(e.Meta[QuestionsFact]) {
+		w.item("report.summary.question", fault.Facts{"value": q})
 	}
 }
 
@@ -128,6 +136,14 @@ func (w *reporter) progress() {
 }
 
 func (w *reporter) note(p *Step) string {
+	note := w.ownNote(p)
+	for _, n := range p.Notes {
+		note = strings.TrimPrefix(note+"; "+inline(n), "; ")
+	}
+	return note
+}
+
+func (w *reporter) ownNote(p *Step) string {
 	switch {
 	case p.Error != nil:
 		return inline(string(p.Error.ReasonCode) + " " + p.Error.Title)
@@ -214,10 +230,48 @@ func (w *reporter) testGates() []Gate {
 			if t.r.Status == TestNotRun || t.r.Status == "" {
 				continue
 			}
-			rows = append(rows, Gate{Name: p.StepID + " " + t.name, Status: t.r.Status, Note: testNote(t.r)})
+			rows = append(rows, Gate{Name: p.StepID + " " + t.name, Status: t.r.shown(), Note: testNote(t.r)})
+		}
+		if p.QA != nil {
+			rows = append(rows, Gate{Name: p.StepID + " qa", Status: p.QA.Status, Note: p.QA.Summary})
 		}
 	}
 	return rows
+}
+
+// shown is the status as the report has it.
+func (r TestResult) shown() TestStatus {
+	if r.Warning {
+		return "WARN"
+	}
+	return r.Status
+}
+
+// findings lists what qa found, grave or not.
+func (w *reporter) findings() {
+	for i := range w.s.Steps {
+		p := &w.s.Steps[i]
+		if p.QA == nil {
+			continue
+		}
+		for _, issue := range p.QA.Issues {
+			w.line("- " + p.StepID + " **" + inline(issue.Severity) + "** " + issue.place() + inline(issue.Description))
+		}
+		for _, t := range p.QA.Tests {
+			w.item("report.findings.test", fault.Facts{"step_id": p.StepID, "value": t})
+		}
+	}
+	w.say("report.findings.how", nil)
+}
+
+func (i Issue) place() string {
+	switch {
+	case i.File == "":
+		return ""
+	case i.Line > 0:
+		return code(i.File+":"+strconv.Itoa(i.Line)) + " "
+	}
+	return code(i.File) + " "
 }
 
 func testNote(r TestResult) string {

@@ -238,7 +238,7 @@ func sameTwice(s *Stage) bool {
 func atTheGate(code fault.Code) bool {
 	switch code {
 	case fault.DoctorFailed, fault.WorktreeDirty, fault.RunInProgress, fault.QueueInProgress, fault.LockHeld,
-		fault.LockUnreadable, fault.ReplanRequired:
+		fault.LockUnreadable, fault.ReplanRequired, fault.StepLimitReached:
 		return true
 	}
 	return false
@@ -290,7 +290,7 @@ func resumesAtTests(s *Stage) bool {
 		return s.State == Testing
 	}
 	switch stopReason(s) {
-	case fault.UnitTestFailed, fault.E2ETestFailed, fault.StaticCheckFailed, fault.TestTimeout,
+	case fault.UnitTestFailed, fault.E2ETestFailed, fault.StaticCheckFailed, fault.QARejected, fault.TestTimeout,
 		fault.TestCommandNotFound, fault.E2ERequired, fault.GitCommitFailed, fault.StepTooLarge:
 		return true
 	}

@@ -88,6 +88,8 @@ type Step struct {
 	Tree        string       `json:"tree,omitempty"`
 	AttemptTree string       `json:"attempt_tree,omitempty"`
 	Test        StepTests    `json:"test"`
+	QA          *QA          `json:"qa,omitempty"`
+	Notes       []string     `json:"notes,omitempty"` // what the report should tell about the step
 	Error       *ErrorObject `json:"error"`
 }
 
@@ -106,9 +108,26 @@ type StepTests struct {
 	Static TestResult `json:"static"`
 }
 
+// QA is what the qa role said about a step.
+type QA struct {
+	Status  TestStatus `json:"status"` // FAIL: it must be mended
+	Summary string     `json:"summary"`
+	Issues  []Issue    `json:"issues"`
+	Tests   []string   `json:"recommended_tests,omitempty"`
+}
+
+// Issue is one thing that qa found.
+type Issue struct {
+	Severity    string `json:"severity"`
+	Description string `json:"description"`
+	File        string `json:"file,omitempty"`
+	Line        int    `json:"line,omitempty"`
+}
+
 // TestResult is how one test command went.
 type TestResult struct {
 	Status        TestStatus `json:"status"`
+	Warning       bool       `json:"warning,omitempty"` // a failure that does not stop the run
 	Command       *string    `json:"command"`
 	LogPath       *string    `json:"log_path"`
 	DurationMS    *int64     `json:"duration_ms"`

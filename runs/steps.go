@@ -33,7 +33,7 @@ func (s *Stage) Begin(now time.Time, stepID string) (*Step, error) {
 		return nil, err
 	}
 	p.Attempt++
-	p.Test = StepTests{}
+	p.Test, p.QA, p.Notes = StepTests{}, nil, nil
 	p.DiffStat = DiffStat{}
 	p.fillIn()
 	if p.Attempt > 1 {

@@ -105,6 +105,7 @@ const (
 	AgentTimeout         Code = "AGENT_TIMEOUT"
 	StepCommandFailed    Code = "STEP_COMMAND_FAILED"
 	StepTooLarge         Code = "STEP_TOO_LARGE"
+	StepLimitReached     Code = "STEP_LIMIT_REACHED"
 	ForbiddenPathTouched Code = "FORBIDDEN_PATH_TOUCHED"
 	RetryLimitExceeded   Code = "RETRY_LIMIT_EXCEEDED"
 	ReplanRequired       Code = "REPLAN_REQUIRED"
@@ -144,6 +145,7 @@ const (
 	UnitTestFailed      Code = "UNIT_TEST_FAILED"
 	E2ETestFailed       Code = "E2E_TEST_FAILED"
 	StaticCheckFailed   Code = "STATIC_CHECK_FAILED"
+	QARejected          Code = "QA_REJECTED"
 	E2ERequired         Code = "E2E_REQUIRED_FOR_REGRESSION_AC"
 	TestTimeout         Code = "TEST_TIMEOUT"
 	TestCommandNotFound Code = "TEST_COMMAND_NOT_FOUND"
@@ -216,6 +218,8 @@ func (c Code) Info() Info {
 		return Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}
 	case StepTooLarge, ForbiddenPathTouched, StepCommandFailed, GHDependencyDetected:
 		return execution(8, Major, false)
+	case StepLimitReached:
+		return execution(8, Minor, true)
 	case AgentTimeout, ProcessCrashed:
 		return execution(8, Major, true)
 	case Interrupted:
@@ -236,7 +240,7 @@ func (c Code) Info() Info {
 		return Info{Category: Git, Severity: Minor, Exit: 6, HTTP: 409}
 	case UnitTestFailed, E2ETestFailed, TestTimeout:
 		return test(Blocker, true)
-	case StaticCheckFailed, E2ERequired, TestCommandNotFound:
+	case StaticCheckFailed, QARejected, E2ERequired, TestCommandNotFound:
 		return test(Major, false)
 	case NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput, LatestRunDone:
 		return selection()
@@ -256,12 +260,12 @@ func Codes() []Code {
 		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict, TaskNotFound, TaskFinished,
 		JSONParseError, JSONSchemaInvalid,
 		RunInProgress, QueueInProgress, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
-		LockNotYours, LockUnreadable, ProcessCrashed, AgentTimeout, StepCommandFailed, StepTooLarge,
+		LockNotYours, LockUnreadable, ProcessCrashed, AgentTimeout, StepCommandFailed, StepTooLarge, StepLimitReached,
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
 		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,
 		GitPushFailed, GitCommitFailed, GitCommandFailed,
-		UnitTestFailed, E2ETestFailed, StaticCheckFailed, E2ERequired, TestTimeout, TestCommandNotFound,
+		UnitTestFailed, E2ETestFailed, StaticCheckFailed, QARejected, E2ERequired, TestTimeout, TestCommandNotFound,
 		NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput,
 		LatestRunDone,
 		AutoCompleted, MaxRunsReached, MaxDurationReached, MaxSkipsReached, StopRequested,
