@@ -16,7 +16,7 @@ func Default() Config {
 		Server: Server{Host: "127.0.0.1", Port: 4310},
 		Git: Git{
 			EnforceWorkBranch: true, WorkBranchPrefix: "aiflow/", AutoCommit: true,
-			Workspace: WorkspaceWorktree,
+			Workspace: WorkspaceWorktree, RunHooks: true,
 		},
 		Limits: Limits{
 			MaxDiffLines: 400, MaxFiles: 10, TimeoutSec: 1800, MaxAutofixCycles: 1,
