@@ -51,26 +51,37 @@ func (q *question) printReasons(r reqmeta.Result) {
 	if len(list) == 0 {
 		return
 	}
-	slices.SortStableFunc(list, func(a, b reqmeta.Exclusion) int { return urgency(a) - urgency(b) })
 	q.Printf("\n")
 	q.line("%s", q.Text("next.others", "count", len(list)))
-	for _, e := range q.some(len(list)) {
-		list[e].Describe(q.Catalog().Text)
-		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(list[e].ReasonCode)), list[e].Detail)
+	list = slices.DeleteFunc(list, ringTwice())
+	slices.SortStableFunc(list, func(a, b reqmeta.Exclusion) int { return urgency(a) - urgency(b) })
+	for _, e := range list[:q.most(len(list))] {
+		e.Describe(q.Catalog().Text)
+		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(e.ReasonCode)), e.Detail)
 	}
 	q.hidden("next.hidden", len(list))
 }
 
-// some are the indexes that are told of n.
-func (q *question) some(n int) []int {
-	if !q.o.all {
-		n = min(n, shown)
+// ringTwice finds the members of a ring that was told of already.
+func ringTwice() func(reqmeta.Exclusion) bool {
+	told := map[string]bool{}
+	return func(e reqmeta.Exclusion) bool {
+		if e.Kind != "cycle" {
+			return false
+		}
+		ring := e.Facts["ring"]
+		again := told[ring]
+		told[ring] = true
+		return again
 	}
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
+}
+
+// most is how many of n are told.
+func (q *question) most(n int) int {
+	if q.o.all {
+		return n
 	}
-	return list
+	return min(n, shown)
 }
 
 func (q *question) hidden(key string, n int) {
@@ -87,8 +98,8 @@ func broken(e reqmeta.Exclusion) bool {
 // waits, what was never meant to run.
 func urgency(e reqmeta.Exclusion) int {
 	return slices.Index([]string{
-		"latest_done", "latest_needs_input", "not_ready_blocked", "locked", "not_ready_running",
-		"depends_not_found", "cycle", "cycle_with", "waits", "waits_chain", "not_ready_draft",
+		"latest_done", "latest_needs_input", "not_ready_blocked", "depends_not_found", "cycle", "cycle_with",
+		"locked", "not_ready_running", "waits", "waits_chain", "not_ready_draft",
 	}, e.Kind)
 }
 
@@ -101,15 +112,12 @@ func (q *question) printProblems(r reqmeta.Result) {
 		q.line("%s", q.Text("next.broken", "count", len(errors)))
 		q.printList(errors)
 	}
-	if len(r.Warnings) > 0 {
+	warnings := slices.DeleteFunc(slices.Clone(r.Warnings), func(p reqmeta.Problem) bool { return p.Code == fault.DependsCycle })
+	if len(warnings) > 0 { // rings stand among the reasons
 		q.Printf("\n")
-		q.line("%s", q.Text("next.warnings", "count", len(r.Warnings)))
-		warnings := r.Warnings
-		if !q.o.all {
-			warnings = warnings[:min(len(warnings), shown)]
-		}
-		q.printList(warnings)
-		q.hidden("next.hidden_warnings", len(r.Warnings))
+		q.line("%s", q.Text("next.warnings", "count", len(warnings)))
+		q.printList(warnings[:q.most(len(warnings))])
+		q.hidden("next.hidden_warnings", len(warnings))
 	}
 }
 

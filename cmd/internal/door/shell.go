@@ -1,7 +1,6 @@
 package door
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -25,12 +24,11 @@ func (s *Shell) Printf(format string, args ...any) { fmt.Fprintf(s.out, format, 
 // PrintJSON prints v on standard output: in one line, or indented for a person
 // who looks at a terminal.
 func (s *Shell) PrintJSON(v any) error {
-	e := json.NewEncoder(s.out)
-	e.SetEscapeHTML(false)
+	indent := ""
 	if s.tty[0] {
-		e.SetIndent("", "  ")
+		indent = "  "
 	}
-	return e.Encode(v)
+	return writeJSON(s.out, v, indent)
 }
 
 // Text is the sentence of key with facts, given as names and values in turn.
