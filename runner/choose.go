@@ -47,7 +47,8 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 // refusal turns a selection's reason into a fault with its sentence as cause.
 func (r *Runner) refusal(why reqmeta.Exclusion) error {
 	why.Describe(r.Words.Text)
-	return fault.New(why.ReasonCode, "request_id", why.RequestID, "id", why.RequestID, "detail", why.Detail, "path", why.Path, "line", why.Line)
+	return fault.New(why.ReasonCode, "request_id", why.RequestID, "id", why.RequestID, "detail", why.Detail,
+		"value", why.Detail, "cause", why.Detail, "paths", why.Detail, "path", why.Path, "line", why.Line)
 }
 
 func (r *Runner) lockRequest(ctx context.Context, id string, o Options) (*locks.Lease, error) {
