@@ -17,19 +17,36 @@ import (
 // Open finds the project that the command was started in and takes over its
 // language. flags are configuration keys from the command line.
 func Open(s *door.Shell, flags map[string]string) (*project.Project, error) {
-	dir, err := os.Getwd()
+	env, err := Env(s, flags)
 	if err != nil {
 		return nil, err
 	}
-	env := project.SystemEnv(dir, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
-	env.Flags, env.Config = flags, s.ConfigPath
-	watch(&env)
 	p, err := project.Open(env)
 	if err != nil {
 		return nil, err
 	}
 	s.Adopt(p.Config, p.Warnings)
 	return p, nil
+}
+
+// Env is what the process gives to a project.
+func Env(s *door.Shell, flags map[string]string) (project.Env, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return project.Env{}, err
+	}
+	env := project.SystemEnv(dir, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
+	env.Flags, env.Config = flags, s.ConfigPath
+	watch(&env)
+	return env, nil
+}
+
+// AdoptLanguage takes over the project's language and says nothing about its
+// configuration, for those who report on that themselves.
+func AdoptLanguage(s *door.Shell, env project.Env) {
+	if p, err := project.OpenAnyway(env); p != nil && err == nil {
+		s.Adopt(p.Config, nil)
+	}
 }
 
 // Note is the sentence for what a survey found and put right.

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/doctor"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+)
+
+type options struct{ fix, strict bool }
+
+// Exit statuses.
+const (
+	strictStatus = 1
+	failStatus   = 3
+)
+
+func examine(s *door.Shell, o options, mode doctor.Mode) error {
+	env, err := desk.Env(s, nil)
+	if err != nil {
+		return err
+	}
+	desk.AdoptLanguage(s, env)
+	r := doctor.Run(s.Context(), doctor.Options{Env: env, Mode: mode, Fix: o.fix, HookBin: hookBin()})
+	if err := s.Context().Err(); err != nil {
+		return err
+	}
+	r.Describe(words(s))
+	if s.JSON {
+		err = s.PrintJSON(r)
+	} else {
+		show(s, r)
+	}
+	if err != nil {
+		return err
+	}
+	return verdict(r, o)
+}
+
+func verdict(r *doctor.Report, o options) error {
+	switch {
+	case r.Summary.Status == doctor.Fail:
+		return door.Exit(failStatus)
+	case r.Summary.Status == doctor.Warn && o.strict:
+		return door.Exit(strictStatus)
+	}
+	return nil
+}
+
+func words(s *door.Shell) doctor.Words {
+	c := s.Catalog()
+	return doctor.Words{
+		Has:  c.Has,
+		Text: func(key string, f fault.Facts) string { return c.Text(key, f) },
+		Fault: func(err error) (string, []string) {
+			body := s.Body(err)
+			return body.Message, body.Actions
+		},
+	}
+}
+
+// hookBin is the aiflow-hook that belongs to this program: the name in PATH
+// when it leads there, because install writes that one, else the file.
+func hookBin() string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	own := filepath.Join(filepath.Dir(self), "aiflow-hook")
+	if _, err := os.Stat(own); err != nil {
+		return ""
+	}
+	found, err := exec.LookPath("aiflow-hook")
+	if err != nil || !filepath.IsAbs(found) {
+		return own
+	}
+	a, err1 := filepath.EvalSymlinks(found)
+	b, err2 := filepath.EvalSymlinks(own)
+	if err1 == nil && err2 == nil && a == b {
+		return found
+	}
+	return own
+}
+
+func show(s *door.Shell, r *doctor.Report) {
+	for _, f := range r.Repairs {
+		word := s.Paint(term.Green, s.Text("doctor.repaired"))
+		if !f.OK {
+			word = s.Paint(term.Yellow, s.Text("doctor.not_repaired"))
+		}
+		s.Printf("%s  %s\n", word, term.Escape(f.Message))
+	}
+	wide := 0
+	for _, c := range r.Checks {
+		wide = max(wide, term.Width(c.Name))
+	}
+	for _, c := range r.Checks {
+		s.Printf("%s  %s  %s\n", s.Paint(colour(c.Status), string(c.Status)), term.Pad(c.Name, wide), term.Escape(c.Message))
+		if c.Hint != "" {
+			s.Printf("%s  %s  → %s\n", "    ", term.Pad("", wide), term.Escape(c.Hint))
+		}
+	}
+	s.Printf("%s  %s\n", s.Paint(colour(r.Summary.Status), string(r.Summary.Status)),
+		s.Text("doctor.summary", "failed", r.Summary.FailCount, "warned", r.Summary.WarnCount, "count", len(r.Checks)))
+}
+
+func colour(st doctor.Status) term.Style {
+	switch st {
+	case doctor.Fail:
+		return term.Red
+	case doctor.Warn:
+		return term.Yellow
+	}
+	return term.Green
+}

@@ -1,0 +1,224 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+)
+
+// originLine is one value of the configuration and where it comes from.
+type originLine struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"` // default, file, env, flag
+	Where  string `json:"where,omitempty"`
+}
+
+func (x *examiner) checkConfig(err error) {
+	if err != nil {
+		x.fails("config", err)
+		return
+	}
+	var lines []originLine
+	set := 0
+	for _, v := range x.p.Config.Values() {
+		lines = append(lines, originLine{v.Key, v.Text, v.Origin.Kind, v.Origin.Where})
+		if v.Origin.Kind != "default" {
+			set++
+		}
+	}
+	seen := Evidence{"values": lines}
+	if warnings := x.p.Warnings; len(warnings) > 0 {
+		seen["warnings"] = warningLines(warnings)
+		x.warn("config", "odd", seen, "count", len(warnings), "names", some(warningNames(warnings)))
+		return
+	}
+	x.pass("config", "ok", seen, "count", set)
+}
+
+func warningNames(warnings []config.Warning) []string {
+	var names []string
+	for _, w := range warnings {
+		name := w.Facts["key"]
+		if line := w.Facts["line"]; line != "" {
+			name += " (" + w.Facts["path"] + ":" + line + ")"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+type warningLine struct {
+	Kind  string      `json:"kind"`
+	Facts fault.Facts `json:"facts"`
+}
+
+func warningLines(warnings []config.Warning) []warningLine {
+	var lines []warningLine
+	for _, w := range warnings {
+		lines = append(lines, warningLine{w.Kind, w.Facts})
+	}
+	return lines
+}
+
+// callLine is one command that plays a role.
+type callLine struct {
+	Role     string `json:"role"`
+	Provider string `json:"provider"`
+	Model    string `json:"model,omitempty"`
+	Command  string `json:"command"`
+	Path     string `json:"path,omitempty"`    // where it was found
+	Version  string `json:"version,omitempty"` // full: what --version printed first
+	Stderr   string `json:"stderr,omitempty"`
+	Problem  string `json:"problem,omitempty"` // missing, version
+	fallback bool
+}
+
+// checkRoles looks at the router and for the commands that it names.
+func (x *examiner) checkRoles(ctx context.Context) {
+	r, warnings, err := config.LoadRouter(x.p.Dir, x.p.Config)
+	if err != nil {
+		x.fails("router", err)
+		return
+	}
+	seen := Evidence{"routing": r.Routing}
+	switch {
+	case len(warnings) > 0:
+		seen["warnings"] = warningLines(warnings)
+		x.warn("router", "odd", seen, "count", len(warnings), "names", some(warningNames(warnings)))
+	case len(r.Routing) == 0:
+		x.pass("router", "none", seen)
+	default:
+		x.pass("router", "ok", seen, "count", len(r.Routing))
+	}
+	x.checkCommands(ctx, calls(r))
+}
+
+func calls(r config.Router) []callLine {
+	var lines []callLine
+	for _, role := range []string{config.RolePlanner, config.RoleImplementer, config.RoleQA} {
+		for i, c := range r.Calls(role) {
+			lines = append(lines, callLine{Role: role, Provider: c.Provider, Model: c.Model, Command: c.Command.Bin, fallback: i > 0})
+		}
+	}
+	return lines
+}
+
+func (x *examiner) checkCommands(ctx context.Context, lines []callLine) {
+	if len(lines) == 0 {
+		x.pass("role_commands", "none", nil)
+		return
+	}
+	asked := map[string]callLine{}
+	for i := range lines {
+		l := &lines[i]
+		if l.Path = x.find(l.Command); l.Path == "" {
+			l.Problem = "missing"
+			continue
+		}
+		if !x.full() {
+			continue
+		}
+		if _, ok := asked[l.Path]; !ok {
+			asked[l.Path] = x.askVersion(ctx, l.Path)
+		}
+		l.Version, l.Stderr, l.Problem = asked[l.Path].Version, asked[l.Path].Stderr, asked[l.Path].Problem
+	}
+	x.tellCommands(lines)
+}
+
+func (x *examiner) tellCommands(lines []callLine) {
+	seen := Evidence{"commands": lines, "path": x.Env.Getenv("PATH")}
+	named := func(want func(callLine) bool) []string {
+		var names []string
+		for _, l := range lines {
+			if name := l.Command + " (" + l.Role + ")"; want(l) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	missing := named(func(l callLine) bool { return l.Problem == "missing" && !l.fallback })
+	fallback := named(func(l callLine) bool { return l.Problem == "missing" && l.fallback })
+	mute := named(func(l callLine) bool { return l.Problem == "version" })
+	switch {
+	case len(missing) > 0:
+		x.fail("role_commands", "missing", seen, "names", some(missing))
+	case len(fallback) > 0:
+		x.warn("role_commands", "fallback", seen, "names", some(fallback))
+	case len(mute) > 0:
+		x.warn("role_commands", "version", seen, "names", some(mute))
+	default:
+		x.pass("role_commands", "ok", seen, "count", len(lines))
+	}
+}
+
+// find looks a command up as a run would: in PATH, or from the project's root
+// when it names a folder.
+func (x *examiner) find(bin string) string {
+	if strings.ContainsRune(bin, '/') {
+		if !filepath.IsAbs(bin) {
+			bin = filepath.Join(x.p.Dir, bin)
+		}
+		path, err := exec.LookPath(bin)
+		if err != nil {
+			return ""
+		}
+		return path
+	}
+	for _, dir := range filepath.SplitList(x.Env.Getenv("PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, bin)); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+const (
+	versionTime = 10 * time.Second
+	maxVersion  = 4096
+)
+
+// askVersion really starts a command, the cheapest thing that shows that it
+// runs at all.
+func (x *examiner) askVersion(ctx context.Context, path string) callLine {
+	out, errs := &bounded{}, &bounded{}
+	exit, err := proc.Run(ctx, proc.Command{
+		Argv: []string{path, "--version"}, Dir: x.p.Dir, Env: x.Env.Environ,
+		Stdout: out, Stderr: errs, Timeout: versionTime, Grace: time.Second,
+	})
+	l := callLine{Version: firstLine(out.String()), Stderr: firstLine(errs.String())}
+	if err != nil {
+		l.Stderr = err.Error()
+	}
+	if err != nil || exit.Status != 0 || exit.TimedOut {
+		l.Problem = "version"
+	}
+	return l
+}
+
+// bounded keeps the first bytes of what is written.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := maxVersion - b.Len(); room > 0 {
+		b.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

@@ -1,0 +1,66 @@
+package doctor
+
+import (
+	"context"
+	"path/filepath"
+
+	"aiflow/internal/fault"
+	"aiflow/project"
+)
+
+// fix repairs what cannot lose anything, each part under the lock that a run
+// would hold, so that a live run is left alone and of two doctors one repairs.
+func (x *examiner) fix(ctx context.Context) {
+	x.fixLocks(ctx)
+	x.fixRuns(ctx)
+	x.fixTemps()
+	x.fixWorktrees(ctx)
+	x.fixCache()
+}
+
+func (x *examiner) did(check, kind string, pairs ...any) {
+	x.repairs = append(x.repairs, Repair{Check: check, Kind: kind, OK: true, Facts: facts(pairs)})
+}
+
+func (x *examiner) cannot(check, kind string, err error, pairs ...any) {
+	x.repairs = append(x.repairs, Repair{Check: check, Kind: kind, Facts: facts(pairs), Err: err})
+}
+
+func (x *examiner) fixLocks(ctx context.Context) {
+	if _, present := stat(x.p.Path(x.p.Config.Paths.LocksDir)); !present {
+		return
+	}
+	m, err := x.p.Locks()
+	if err != nil {
+		x.cannot("locks", "lock", err, "name", x.p.Config.Paths.LocksDir)
+		return
+	}
+	removed, err := m.Sweep(ctx)
+	for _, e := range removed {
+		x.did("locks", "lock", "name", filepath.Base(e.Path), "pid", e.PID, "hostname", e.Hostname, "verdict", e.Verdict)
+	}
+	if err != nil {
+		x.cannot("locks", "lock", err, "name", x.p.Config.Paths.LocksDir)
+	}
+}
+
+// fixRuns lets the project put right what a killed command left half done, as
+// every other command does at its start.
+func (x *examiner) fixRuns(ctx context.Context) {
+	s, err := x.p.Survey(ctx)
+	if err != nil {
+		return // the check says what is wrong
+	}
+	for _, n := range s.Notes {
+		pairs := []any{"id", n.RequestID, "run_id", n.RunID, "status", n.Status}
+		kind := map[project.NoteKind]string{
+			project.NoteInterrupted: "interrupted", project.NoteUnfinished: "unfinished", project.NoteMerged: "merged",
+		}[n.Kind]
+		switch {
+		case n.Written:
+			x.did("runs", kind, pairs...)
+		case !fault.Has(n.Cause, fault.RunInProgress):
+			x.cannot("runs", kind, n.Cause, pairs...)
+		}
+	}
+}

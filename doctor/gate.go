@@ -1,0 +1,70 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/project"
+)
+
+// Gate is what a run asks before it starts or goes on: nil, WORKTREE_DIRTY
+// when a dirty checkout is all that stands in the way, or DOCTOR_FAILED with
+// the fact checks. It looks only at what can fail, so a run pays little for it.
+func Gate(ctx context.Context, p *project.Project) error {
+	x := &examiner{Options: Options{Env: p.Env, Mode: Quick}, p: p}
+	x.gate(ctx)
+	var failed []Check
+	for _, c := range x.checks {
+		if c.Status == Fail {
+			failed = append(failed, c)
+		}
+	}
+	return refusal(p, failed)
+}
+
+func (x *examiner) gate(ctx context.Context) {
+	if !x.checkGit(ctx) {
+		return
+	}
+	x.checkIdentity(ctx)
+	x.checkRepository(ctx)
+	if x.repo == nil {
+		return
+	}
+	x.checkBase(ctx)
+	if needsClean(x.p.Config) && !x.onWorkBranch(ctx) {
+		x.checkClean(ctx)
+	}
+	x.checkRoles(ctx)
+	x.checkDisk(ctx)
+	if !canMake(x.p.Path(x.p.RunsDir())) {
+		x.fails("runs", fault.New(fault.RunsDirCreateFailed, "path", x.p.RunsDir()))
+	}
+}
+
+func refusal(p *project.Project, failed []Check) error {
+	if len(failed) == 0 {
+		return nil
+	}
+	ids := make([]string, len(failed))
+	for i, c := range failed {
+		ids[i] = c.ID
+	}
+	only := failed[0]
+	switch {
+	case len(failed) > 1:
+	case only.ID == "worktree_clean":
+		return fault.New(fault.WorktreeDirty, "path", p.Dir, "count", only.Facts["count"], "names", only.Facts["names"])
+	case only.Err != nil && (only.ID == "git" || only.ID == "repository"):
+		return only.Err
+	}
+	return fault.New(fault.DoctorFailed, "checks", strings.Join(ids, ", "), "cause", strings.Join(ids, ", "))
+}
+
+// onWorkBranch: a run in place that stopped left its work there, and judges it
+// itself.
+func (x *examiner) onWorkBranch(ctx context.Context) bool {
+	head, err := x.repo.Head(ctx)
+	return err == nil && strings.HasPrefix(head.Branch, x.p.Config.Git.WorkBranchPrefix)
+}

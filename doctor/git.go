@@ -1,0 +1,248 @@
+package doctor
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"aiflow/gitops"
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+	"aiflow/project"
+)
+
+// oldest is the first git that knows all that we ask of it.
+const oldest = "2.26"
+
+func (x *examiner) checkGit(ctx context.Context) (usable bool) {
+	g, err := gitcmd.Find(x.Env.Environ, nil)
+	var out []byte
+	if err == nil {
+		x.git = g.In(x.Env.Dir)
+		out, err = x.git.Ask(ctx, "version")
+	}
+	if err != nil {
+		if _, ok := fault.As(err); !ok {
+			err = fault.Wrap(err, fault.GitNotAvailable, "output", gitcmd.Stderr(err), "command", "git version")
+		}
+		x.fails("git", err)
+		return false
+	}
+	version := strings.TrimSpace(strings.TrimPrefix(string(out), "git version "))
+	seen := Evidence{"command": "git version", "stdout": strings.TrimSpace(string(out)), "path": g.Bin}
+	x.version, x.seen = version, seen
+	return true
+}
+
+// checkIdentity completes what is said about git: without a name and an
+// address no commit can be made.
+func (x *examiner) checkIdentity(ctx context.Context) {
+	if older(x.version, oldest) {
+		x.fail("git", "old", x.seen, "version", x.version, "allowed", oldest)
+		return
+	}
+	if x.repo != nil {
+		if _, _, err := x.repo.Identity(ctx); fault.Has(err, fault.GitCommitFailed) {
+			x.warn("git", "identity", evidenceOf(err), "version", x.version)
+			return
+		}
+	}
+	x.pass("git", "ok", x.seen, "version", x.version)
+}
+
+// older compares the first two numbers. What cannot be read is not old.
+func older(version, than string) bool {
+	a, b := numbers(version), numbers(than)
+	if a == nil {
+		return false
+	}
+	return a[0] < b[0] || a[0] == b[0] && a[1] < b[1]
+}
+
+func numbers(version string) []int {
+	parts := strings.SplitN(version+".0", ".", 3)
+	major, err1 := strconv.Atoi(parts[0])
+	minor, err2 := strconv.Atoi(parts[1])
+	if err1 != nil || err2 != nil {
+		return nil
+	}
+	return []int{major, minor}
+}
+
+func (x *examiner) checkRepository(ctx context.Context) {
+	repo, err := openRepo(ctx, x.p)
+	if err != nil {
+		x.fails("repository", err)
+		return
+	}
+	x.repo = repo
+	x.pass("repository", "ok", Evidence{"top": repo.Top()}, "path", repo.Top())
+}
+
+func openRepo(ctx context.Context, p *project.Project) (*gitops.Repo, error) {
+	repo, err := gitops.Open(ctx, p.Git(), p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	repo.WorkPrefix, repo.WorktreesDir = p.Config.Git.WorkBranchPrefix, p.WorktreesDir()
+	return repo, nil
+}
+
+func (x *examiner) checkBranches(ctx context.Context) { x.checkOrigin(ctx, x.checkBase(ctx)) }
+
+func (x *examiner) checkBase(ctx context.Context) (branch string) {
+	wanted := x.p.Config.Git.BaseBranch
+	branch, commit, err := x.repo.ResolveBase(ctx, wanted)
+	switch {
+	case err == nil:
+		x.pass("base_branch", "ok", Evidence{"branch": branch, "commit": commit}, "branch", branch)
+	case fault.Has(err, fault.GitNoCommit):
+		x.add(Check{ID: "base_branch", Status: Warn, Severity: fault.Major, Kind: "unborn", Evidence: evidenceOf(err)})
+	case wanted != "":
+		x.add(Check{
+			ID: "base_branch", Status: Fail, Severity: fault.Blocker, Kind: "missing",
+			Facts: facts([]any{"branch", wanted, "where", x.p.Config.Origin("git.base_branch").Where}), Evidence: evidenceOf(err),
+		})
+	default:
+		x.add(Check{ID: "base_branch", Status: Warn, Severity: fault.Major, Kind: "unclear", Evidence: evidenceOf(err)})
+	}
+	return branch
+}
+
+func (x *examiner) checkOrigin(ctx context.Context, base string) {
+	if base == "" {
+		base = "main"
+	}
+	c := x.p.Config.Git
+	url, err := x.repo.CompareURL(ctx, base, c.WorkBranchPrefix+"x", c.CompareURLTemplate)
+	missing := fault.Has(err, fault.OriginMissing)
+	switch {
+	case err == nil:
+		x.pass("origin", "ok", Evidence{"compare_url": url})
+	case missing && c.AutoPush:
+		x.fail("origin", "needed", evidenceOf(err), "where", x.p.Config.Origin("git.auto_push").Where)
+	case missing:
+		x.warn("origin", "missing", evidenceOf(err))
+	default:
+		x.warn("origin", "unknown", evidenceOf(err))
+	}
+}
+
+// Dirty lists what differs from HEAD in the project's checkout, as git status
+// does, except request files in which only values differ that tools write
+// (status, updated_at).
+func Dirty(ctx context.Context, p *project.Project) ([]gitops.Change, error) {
+	repo, err := openRepo(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return dirty(ctx, p, repo)
+}
+
+func dirty(ctx context.Context, p *project.Project, repo *gitops.Repo) ([]gitops.Change, error) {
+	changes, err := repo.Dirty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var asked []string
+	for _, c := range changes {
+		if c.Status == gitops.Modified && strings.HasPrefix(c.Path, p.RequestsDir()+"/") {
+			asked = append(asked, c.Path)
+		}
+	}
+	owned, err := p.OwnedOnly(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	var left []gitops.Change
+	for _, c := range changes {
+		if !owned[c.Path] {
+			left = append(left, c)
+		}
+	}
+	return left, nil
+}
+
+func (x *examiner) checkClean(ctx context.Context) {
+	changes, err := dirty(ctx, x.p, x.repo)
+	if err != nil {
+		x.fails("worktree_clean", err)
+		return
+	}
+	if len(changes) == 0 {
+		x.pass("worktree_clean", "ok", nil)
+		return
+	}
+	names := make([]string, len(changes))
+	for i, c := range changes {
+		names[i] = c.Path
+	}
+	seen := Evidence{"command": "git status --porcelain", "paths": first(names, 50), "count": len(names)}
+	if needsClean(x.p.Config) {
+		x.fail("worktree_clean", "refused", seen, "count", len(names), "names", some(names))
+		return
+	}
+	x.warn("worktree_clean", "dirty", seen, "count", len(names), "names", some(names))
+}
+
+// needsClean reports whether a run would refuse a dirty checkout.
+func needsClean(c config.Config) bool {
+	return c.Git.RequireCleanWorktree || c.Git.Workspace == config.WorkspaceInPlace
+}
+
+func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
+
+// checkIgnored asks git about a file in each folder that belongs to this
+// machine, and about a request.
+func (x *examiner) checkIgnored(ctx context.Context) {
+	p := x.p.Config.Paths
+	dirs := []string{p.RunsDir, p.LocksDir, p.CacheDir, x.p.WorktreesDir(), p.AiflowDir + "/project"}
+	var asked []string
+	for _, dir := range append(dirs, p.RequestsDir) {
+		asked = append(asked, dir+"/RQ-0.md")
+	}
+	ignored, err := x.repo.Ignored(ctx, asked...)
+	if err != nil {
+		x.warns("ignore_rules", err)
+		return
+	}
+	is := map[string]bool{}
+	for _, path := range ignored {
+		is[path] = true
+	}
+	var open []string
+	for i, dir := range dirs {
+		if !is[asked[i]] {
+			open = append(open, dir+"/")
+		}
+	}
+	seen := Evidence{"command": "git check-ignore", "not_ignored": open}
+	switch {
+	case is[asked[len(asked)-1]]:
+		x.warn("ignore_rules", "requests", seen, "dir", p.RequestsDir+"/")
+	case len(open) > 0:
+		x.warn("ignore_rules", "missing", seen, "names", strings.Join(open, " "))
+	default:
+		x.checkTracked(ctx, dirs)
+	}
+}
+
+// checkTracked finds state that was committed before it was ignored.
+func (x *examiner) checkTracked(ctx context.Context, dirs []string) {
+	if !x.full() {
+		x.pass("ignore_rules", "ok", nil)
+		return
+	}
+	args := []string{"ls-files", "-z", "--"}
+	for _, dir := range dirs {
+		args = append(args, ":(top,literal)"+dir)
+	}
+	out, err := x.p.Git().Ask(ctx, args...)
+	names := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	if err != nil || names[0] == "" {
+		x.pass("ignore_rules", "ok", nil)
+		return
+	}
+	x.warn("ignore_rules", "tracked", Evidence{"command": "git ls-files", "paths": first(names, 50)}, "count", len(names), "names", some(names))
+}

@@ -1,0 +1,58 @@
+package doctor
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"aiflow/internal/fault"
+	"aiflow/locks"
+)
+
+// checkLocks sorts the locks by what is to be thought of them; the worst kind
+// gives the sentence.
+func (x *examiner) checkLocks() {
+	m, err := x.p.Locks()
+	var entries []locks.Entry
+	if err == nil {
+		entries, err = m.List()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		x.fails("locks", err)
+		return
+	}
+	kinds := map[string][]string{}
+	for _, e := range entries {
+		kind := lockKind(e)
+		kinds[kind] = append(kinds[kind], filepath.Base(e.Path))
+	}
+	seen := Evidence{"locks": first(locks.Items(x.p.Dir, entries), maxEvidence), "count": len(entries)}
+	for _, kind := range []string{"unreadable", "future", "overdue", "stale"} {
+		if names := kinds[kind]; len(names) > 0 {
+			x.warn("locks", kind, seen, "count", len(names), "names", some(names))
+			return
+		}
+	}
+	if !canMake(x.p.Path(x.p.Config.Paths.LocksDir)) {
+		x.fails("locks", fault.New(fault.PathNotWritable, "path", x.p.Config.Paths.LocksDir))
+		return
+	}
+	x.pass("locks", "ok", seen, "count", len(entries))
+}
+
+func lockKind(e locks.Entry) string {
+	switch e.Verdict {
+	case locks.Dead, locks.Expired:
+		return "stale"
+	case locks.Overdue:
+		return "overdue"
+	case locks.ClockFault:
+		return "future"
+	case locks.UnknownRec, locks.Newer:
+		return "unreadable"
+	}
+	return "held"
+}

@@ -1,0 +1,169 @@
+package doctor
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"aiflow/internal/fault"
+)
+
+// Version is the version of the report's shape (D32).
+const Version = "1.0.0"
+
+// Status is how a check came out.
+type Status string
+
+// The statuses.
+const (
+	Pass Status = "PASS"
+	Warn Status = "WARN"
+	Fail Status = "FAIL"
+)
+
+// Report is what doctor says (D32).
+type Report struct {
+	OK          bool        `json:"ok"` // nothing fails
+	Version     string      `json:"version"`
+	Mode        Mode        `json:"mode"`
+	Summary     Summary     `json:"summary"`
+	Checks      []Check     `json:"checks"`
+	Repairs     []Repair    `json:"repairs"`
+	Environment Environment `json:"environment"`
+}
+
+// Summary counts.
+type Summary struct {
+	Status    Status `json:"status"`
+	FailCount int    `json:"fail_count"`
+	WarnCount int    `json:"warn_count"`
+}
+
+// Environment says where doctor looked.
+type Environment struct {
+	RepoRoot  string    `json:"repo_root"`
+	OS        string    `json:"os"`
+	Timestamp time.Time `json:"timestamp"`
+}
+
+// Check is one thing that was looked at. Its sentence is the message
+// "doctor.<id>_<kind>", what to do "doctor.<id>_<kind>_hint"; with Err it is
+// that fault's text.
+type Check struct {
+	ID       string         `json:"id"`
+	Name     string         `json:"name"` // filled by Describe, like Message and Hint
+	Status   Status         `json:"status"`
+	Severity fault.Severity `json:"severity"`
+	Message  string         `json:"message"`
+	Hint     string         `json:"hint"`
+	Evidence Evidence       `json:"evidence"`
+
+	Kind  string      `json:"-"`
+	Facts fault.Facts `json:"-"`
+	Err   error       `json:"-"`
+}
+
+// Evidence is what the check saw: command, stdout and stderr where a command
+// was asked, and lists of its own.
+type Evidence map[string]any
+
+// Repair is one thing that Fix did, or could not do. Its sentence is the
+// message "doctor.fix_<kind>", or "doctor.fix_<kind>_failed".
+type Repair struct {
+	Check   string      `json:"check"`
+	Kind    string      `json:"kind"`
+	OK      bool        `json:"ok"`
+	Facts   fault.Facts `json:"facts,omitempty"`
+	Message string      `json:"message"`
+	Err     error       `json:"-"`
+}
+
+// Words are the sentences that a face lends.
+type Words struct {
+	Has   func(key string) bool
+	Text  func(key string, f fault.Facts) string
+	Fault func(err error) (message string, actions []string)
+}
+
+// Describe fills names, messages and hints.
+func (r *Report) Describe(w Words) {
+	for i := range r.Checks {
+		r.Checks[i].describe(w)
+	}
+	for i := range r.Repairs {
+		r.Repairs[i].describe(w)
+	}
+}
+
+func (c *Check) describe(w Words) {
+	c.Name = w.Text("doctor.name_"+c.ID, nil)
+	if c.Err != nil {
+		message, actions := w.Fault(c.Err)
+		c.Message = message
+		if len(actions) > 0 {
+			c.Hint = actions[0]
+		}
+		return
+	}
+	key := "doctor." + c.ID + "_" + c.Kind
+	c.Message = w.Text(key, c.Facts)
+	if c.Status != Pass && w.Has(key+"_hint") {
+		c.Hint = w.Text(key+"_hint", c.Facts)
+	}
+}
+
+func (r *Repair) describe(w Words) {
+	key, facts := "doctor.fix_"+r.Kind, r.Facts
+	if r.Err != nil {
+		key += "_failed"
+		facts = fault.Facts{}
+		for k, v := range r.Facts {
+			facts[k] = v
+		}
+		facts["cause"], _ = w.Fault(r.Err)
+	}
+	r.Message = w.Text(key, facts)
+}
+
+// sum sorts the checks into their usual order and counts.
+func (r *Report) sum() {
+	slices.SortStableFunc(r.Checks, func(a, b Check) int {
+		return cmp.Compare(slices.Index(IDs(), a.ID), slices.Index(IDs(), b.ID))
+	})
+	r.Summary = Summary{Status: Pass}
+	for _, c := range r.Checks {
+		switch c.Status {
+		case Fail:
+			r.Summary.FailCount++
+		case Warn:
+			r.Summary.WarnCount++
+		}
+	}
+	switch {
+	case r.Summary.FailCount > 0:
+		r.Summary.Status = Fail
+	case r.Summary.WarnCount > 0:
+		r.Summary.Status = Warn
+	}
+	r.OK = r.Summary.Status != Fail
+}
+
+// Find gives the check of that id.
+func (r *Report) Find(id string) (Check, bool) {
+	for _, c := range r.Checks {
+		if c.ID == id {
+			return c, true
+		}
+	}
+	return Check{}, false
+}
+
+// IDs lists every check in the order of the report.
+func IDs() []string {
+	return []string{
+		"git", "repository", "base_branch", "origin", "worktree_clean", "requests_dir", "requests_valid", "duplicate_ids",
+		"dependencies", "config", "router", "role_commands", "ignore_rules", "hooks", "locks", "runs", "worktrees",
+		"temp_files", "disk_space", "gh", "clock", "cache",
+	}
+}
+

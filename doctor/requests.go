@@ -1,0 +1,242 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"aiflow/internal/fault"
+	"aiflow/project"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// checkFiles looks at requests, locks and runs, which know of each other.
+func (x *examiner) checkFiles(ctx context.Context) {
+	x.checkLocks()
+	x.checkRunsDir(ctx)
+}
+
+func (x *examiner) checkRequests(s *project.Survey) {
+	x.checkRequestsDir(len(s.Folder.Requests))
+	x.checkValid(s.Folder)
+	x.checkDuplicates(s.Folder)
+	x.checkDependencies(s.Folder)
+}
+
+func (x *examiner) checkRequestsDir(count int) {
+	dir := x.p.RequestsDir()
+	if unix.Access(x.p.Path(dir), unix.W_OK|unix.X_OK) != nil {
+		x.warn("requests_dir", "read_only", nil, "dir", dir, "count", count)
+		return
+	}
+	x.pass("requests_dir", "ok", nil, "dir", dir, "count", count)
+}
+
+// problemLine is one problem of one file as evidence.
+type problemLine struct {
+	Path  string        `json:"path"`
+	Line  int           `json:"line,omitempty"`
+	Kind  string        `json:"kind"`
+	Level reqmeta.Level `json:"level"`
+	Facts fault.Facts   `json:"facts,omitempty"`
+}
+
+const maxEvidence = 100
+
+func (x *examiner) checkValid(f *reqmeta.Folder) {
+	var lines []problemLine
+	broken, odd := 0, 0
+	var names []string
+	for _, r := range f.Requests {
+		bad := false
+		for _, p := range r.Problems {
+			if p.Code == fault.DuplicateID {
+				continue
+			}
+			lines = append(lines, problemLine{p.Path, p.Line, p.Kind, p.Level, p.Facts})
+			if p.Level == reqmeta.LevelError && !bad {
+				bad = true
+				names = append(names, place(p))
+			}
+			if p.Level == reqmeta.LevelWarning {
+				odd++
+			}
+		}
+		if bad {
+			broken++
+		}
+	}
+	seen := Evidence{"problems": first(lines, maxEvidence), "count": len(lines)}
+	switch {
+	case broken > 0:
+		x.warn("requests_valid", "broken", seen, "count", broken, "names", some(names))
+	case odd > 0:
+		x.pass("requests_valid", "odd", seen, "count", len(f.Requests), "odd", odd)
+	default:
+		x.pass("requests_valid", "ok", nil, "count", len(f.Requests))
+	}
+}
+
+func place(p reqmeta.Problem) string {
+	if p.Line == 0 {
+		return p.Path
+	}
+	return p.Path + ":" + strconv.Itoa(p.Line)
+}
+
+func (x *examiner) checkDuplicates(f *reqmeta.Folder) {
+	paths := map[string][]string{}
+	for _, r := range f.Requests {
+		paths[r.ID] = append(paths[r.ID], r.Path)
+	}
+	twice := map[string][]string{}
+	var ids []string
+	for id, at := range paths {
+		if len(at) > 1 {
+			twice[id] = at
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		x.pass("duplicate_ids", "ok", nil)
+		return
+	}
+	slices.Sort(ids)
+	x.warn("duplicate_ids", "some", Evidence{"ids": twice}, "count", len(ids), "names", some(ids))
+}
+
+// checkDependencies looks at requests that are still to be done.
+func (x *examiner) checkDependencies(f *reqmeta.Folder) {
+	open := map[string]bool{}
+	for _, r := range f.Requests {
+		if r.Meta.Status != reqmeta.Done && r.Meta.Status != reqmeta.Archived {
+			open[r.ID] = true
+		}
+	}
+	var bad []reqmeta.Edge
+	rings, missing := 0, 0
+	var names []string
+	for _, e := range reqmeta.Graph(f, reqmeta.Facts{}).Edges {
+		if !open[e.From] || e.State != reqmeta.EdgeMissing && e.State != reqmeta.EdgeCycle {
+			continue
+		}
+		if e.State == reqmeta.EdgeCycle {
+			rings++
+		} else {
+			missing++
+		}
+		bad, names = append(bad, e), append(names, e.From+" → "+e.To)
+	}
+	seen := Evidence{"edges": first(bad, maxEvidence), "count": len(bad)}
+	switch {
+	case missing > 0 && rings > 0:
+		x.warn("dependencies", "both", seen, "count", len(bad), "names", some(names))
+	case missing > 0:
+		x.warn("dependencies", "missing", seen, "count", missing, "names", some(names))
+	case rings > 0:
+		x.warn("dependencies", "cycle", seen, "count", rings, "names", some(names))
+	default:
+		x.pass("dependencies", "ok", nil)
+	}
+}
+
+// checkRunsDir looks whether runs can be recorded, and at those that are.
+func (x *examiner) checkRunsDir(ctx context.Context) {
+	s, err := x.p.Look(ctx)
+	switch {
+	case fault.Has(err, fault.RequestsDirNotFound):
+		x.fails("requests_dir", err)
+	case err != nil:
+		x.fails("requests_dir", fault.Wrap(err, fault.RequestsDirNotFound, "path", x.p.Path(x.p.RequestsDir())))
+	default:
+		x.checkRequests(s)
+	}
+	if !canMake(x.p.Path(x.p.RunsDir())) {
+		x.fails("runs", fault.New(fault.RunsDirCreateFailed, "path", x.p.RunsDir()))
+		return
+	}
+	if s != nil {
+		x.checkRuns(s)
+	}
+}
+
+// canMake reports whether a folder is there and can be written to, or could be
+// made.
+func canMake(dir string) bool {
+	info, err := os.Stat(dir)
+	for err != nil && filepath.Dir(dir) != dir {
+		dir = filepath.Dir(dir)
+		info, err = os.Stat(dir)
+	}
+	return err == nil && info.IsDir() && unix.Access(dir, unix.W_OK|unix.X_OK) == nil
+}
+
+// runLine is one run as evidence.
+type runLine struct {
+	RequestID string `json:"request_id"`
+	RunID     string `json:"run_id,omitempty"`
+	State     string `json:"state,omitempty"`
+	What      string `json:"what"` // interrupted, unfinished, unreadable
+}
+
+// checkRuns looks at the latest run of each request that is still to be done;
+// of every request when there is time.
+func (x *examiner) checkRuns(s *project.Survey) {
+	ids, err := runs.ListRequestsWithRuns(x.p.Dir, x.p.RunsDir())
+	if err != nil {
+		x.warns("runs", fault.Wrap(err, fault.StageUnreadable, "path", x.p.RunsDir()))
+		return
+	}
+	var lines []runLine
+	for _, r := range s.Folder.Requests {
+		over := r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived
+		if !ids[r.ID] || over && !x.full() || s.Facts.Locked(r.ID) != nil {
+			continue
+		}
+		if line, odd := x.judgeRun(s, r); odd {
+			lines = append(lines, line)
+		}
+	}
+	x.tellRuns(lines, len(ids))
+}
+
+func (x *examiner) judgeRun(s *project.Survey, r *reqmeta.Request) (runLine, bool) {
+	st := s.Latest(r.ID)
+	switch {
+	case st == nil:
+		list, err := runs.ListRuns(x.p.Dir, x.p.RunsDir(), r.ID)
+		if err != nil || len(list) == 0 {
+			return runLine{}, false
+		}
+		return runLine{r.ID, list[0], "", "unreadable"}, true
+	case !st.State.Ended() && r.Meta.Status != reqmeta.Done && r.Meta.Status != reqmeta.Archived:
+		return runLine{r.ID, st.RunID, string(st.State), "interrupted"}, true
+	case st.State.Ended() && r.Meta.Status == reqmeta.Running:
+		return runLine{r.ID, st.RunID, string(st.State), "unfinished"}, true
+	}
+	return runLine{}, false
+}
+
+func (x *examiner) tellRuns(lines []runLine, count int) {
+	if len(lines) == 0 {
+		x.pass("runs", "ok", nil, "count", count)
+		return
+	}
+	kinds := map[string][]string{}
+	for _, l := range lines {
+		kinds[l.What] = append(kinds[l.What], l.RequestID)
+	}
+	seen := Evidence{"runs": first(lines, maxEvidence), "count": len(lines)}
+	for _, kind := range []string{"unreadable", "unfinished", "interrupted"} {
+		if names := kinds[kind]; len(names) > 0 {
+			x.warn("runs", kind, seen, "count", len(names), "names", some(names), "id", names[0])
+			return
+		}
+	}
+}
+

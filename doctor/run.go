@@ -1,0 +1,194 @@
+package doctor
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+	"aiflow/project"
+)
+
+// Mode says how thoroughly to look.
+type Mode string
+
+// The modes. Quick starts no process but git.
+const (
+	Quick Mode = "quick"
+	Full  Mode = "full"
+)
+
+// Options say where and how to look.
+type Options struct {
+	Env     project.Env
+	Mode    Mode
+	Fix     bool   // repair what can be repaired without loss; implies Full
+	HookBin string // what our hooks should start; "" does not compare
+	// Space tells how much room the file system of a path has; nil asks it.
+	Space func(path string) (Space, error)
+}
+
+// examiner is one look at everything.
+type examiner struct {
+	Options
+	p    *project.Project
+	git  gitcmd.Git
+	repo *gitops.Repo // nil: no repository that git can use
+
+	version string // of git; "" when there is none
+	seen    Evidence
+
+	mu      sync.Mutex
+	checks  []Check
+	repairs []Repair
+}
+
+// Run looks at the project that Env.Dir is in. Whatever is wrong is in the
+// report; it does not fail.
+func Run(ctx context.Context, o Options) *Report {
+	if o.Fix {
+		o.Mode = Full
+	}
+	if o.Mode == "" {
+		o.Mode = Quick
+	}
+	x := &examiner{Options: o}
+	x.examine(ctx)
+	r := &Report{
+		Version: Version, Mode: o.Mode, Checks: x.checks, Repairs: x.repairs,
+		Environment: Environment{RepoRoot: o.Env.Dir, OS: runtime.GOOS, Timestamp: o.Env.Clock.Now()},
+	}
+	if x.p != nil {
+		r.Environment.RepoRoot = x.p.Dir
+	}
+	if r.Repairs == nil {
+		r.Repairs = []Repair{}
+	}
+	r.sum()
+	return r
+}
+
+func (x *examiner) full() bool { return x.Mode == Full }
+
+func (x *examiner) examine(ctx context.Context) {
+	p, err := project.OpenAnyway(x.Env)
+	x.p = p
+	usable := x.checkGit(ctx)
+	if p == nil {
+		x.fails("repository", err)
+		if usable {
+			x.checkIdentity(ctx)
+		}
+		return
+	}
+	x.checkConfig(err)
+	if usable {
+		x.checkRepository(ctx)
+	} else if !p.Root.Git {
+		x.fails("repository", fault.New(fault.GitNotRepo, "path", p.Dir))
+	}
+	if x.Fix && err == nil {
+		x.fix(ctx)
+	}
+	x.look(ctx)
+}
+
+// look does the checks that do not depend on each other side by side.
+func (x *examiner) look(ctx context.Context) {
+	groups := []func(context.Context){x.checkFiles, x.checkRoles, x.checkDisk}
+	if x.version != "" {
+		groups = append(groups, x.checkIdentity)
+	}
+	if x.repo != nil {
+		groups = append(groups, x.checkBranches, x.checkClean, x.checkIgnored, x.checkHooks)
+	}
+	if x.full() {
+		groups = append(groups, x.checkGH, x.checkClock, x.checkCache, x.checkTemps)
+		if x.repo != nil {
+			groups = append(groups, x.checkWorktrees)
+		}
+	}
+	var wg sync.WaitGroup
+	for _, group := range groups {
+		wg.Go(func() { group(ctx) })
+	}
+	wg.Wait()
+}
+
+func (x *examiner) add(c Check) {
+	if c.Evidence == nil {
+		c.Evidence = Evidence{}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.checks = append(x.checks, c)
+}
+
+func (x *examiner) pass(id, kind string, seen Evidence, pairs ...any) {
+	x.add(Check{ID: id, Status: Pass, Severity: fault.Minor, Kind: kind, Facts: facts(pairs), Evidence: seen})
+}
+
+func (x *examiner) warn(id, kind string, seen Evidence, pairs ...any) {
+	x.add(Check{ID: id, Status: Warn, Severity: weight(id), Kind: kind, Facts: facts(pairs), Evidence: seen})
+}
+
+func (x *examiner) fail(id, kind string, seen Evidence, pairs ...any) {
+	x.add(Check{ID: id, Status: Fail, Severity: fault.Blocker, Kind: kind, Facts: facts(pairs), Evidence: seen})
+}
+
+// fails and warns let the fault's own text speak.
+func (x *examiner) fails(id string, err error) {
+	x.add(Check{ID: id, Status: Fail, Severity: fault.Blocker, Err: err, Evidence: evidenceOf(err)})
+}
+
+func (x *examiner) warns(id string, err error) {
+	x.add(Check{ID: id, Status: Warn, Severity: weight(id), Err: err, Evidence: evidenceOf(err)})
+}
+
+// weight is how much a warning about id matters.
+func weight(id string) fault.Severity {
+	switch id {
+	case "origin", "hooks", "ignore_rules", "worktrees", "temp_files", "cache", "gh":
+		return fault.Minor
+	}
+	return fault.Major
+}
+
+func facts(pairs []any) fault.Facts { return fault.New("", pairs...).Facts }
+
+func evidenceOf(err error) Evidence {
+	seen := Evidence{}
+	f, ok := fault.As(err)
+	if !ok {
+		seen["cause"] = err.Error()
+		return seen
+	}
+	seen["reason_code"] = string(f.Code)
+	for key, value := range f.Facts {
+		switch key {
+		case "command", "exit_status":
+			seen[key] = value
+		case "output":
+			seen["stderr"] = value
+		}
+	}
+	return seen
+}
+
+// some names the first few of many.
+func some(names []string) string {
+	const most = 3
+	text := ""
+	for i, name := range names {
+		if i == most {
+			return text + ", …"
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += name
+	}
+	return text
+}

@@ -1,0 +1,136 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+)
+
+// A temporary file is left over when the process that its name tells is dead
+// and some time has passed, so that one which is being made anywhere (another
+// machine, another pid namespace) is never touched.
+const (
+	tempAge      = 10 * time.Minute
+	namelessTime = time.Hour // the name tells no process
+)
+
+// leftOver lists the temporary files that killed commands left behind, with
+// paths relative to the project.
+func (x *examiner) leftOver() []string {
+	var found []string
+	for _, dir := range x.ourDirs() {
+		_ = filepath.WalkDir(x.p.Path(dir), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return skip(d)
+			case d.IsDir() && x.foreign(path):
+				return fs.SkipDir
+			case d.Type().IsRegular() && atomicfile.IsTemp(d.Name()) && x.old(d):
+				found = append(found, x.rel(path))
+			}
+			return nil
+		})
+	}
+	return append(found, x.leftIndexes()...)
+}
+
+func skip(d fs.DirEntry) error {
+	if d != nil && d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// ourDirs are the folders that we write to. Temporary files of locks are the
+// sweep's, which knows the guard.
+func (x *examiner) ourDirs() []string {
+	p := x.p.Config.Paths
+	return []string{p.RequestsDir, p.RunsDir, p.AiflowDir}
+}
+
+// foreign reports whether a folder below ours is somebody else's to clean.
+func (x *examiner) foreign(path string) bool {
+	rel := x.rel(path)
+	return rel == x.p.WorktreesDir() || rel == x.p.Config.Paths.LocksDir || filepath.Dir(path) == x.p.Path(x.p.RequestsDir())
+}
+
+func (x *examiner) rel(path string) string {
+	rel, err := filepath.Rel(x.p.Dir, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
+
+func (x *examiner) old(d fs.DirEntry) bool {
+	info, err := d.Info()
+	if err != nil {
+		return false
+	}
+	age := x.Env.Clock.Now().Sub(info.ModTime())
+	pid, ok := writer(d.Name())
+	if !ok {
+		return age > namelessTime
+	}
+	return age > tempAge && proc.Alive(pid, 0) == proc.Dead
+}
+
+// writer reads the process id from ".<base>.tmp-<pid>-<random>".
+func writer(name string) (pid int, ok bool) {
+	_, suffix, _ := strings.Cut(name, atomicfile.TempMark)
+	text, _, more := strings.Cut(suffix, "-")
+	pid, err := strconv.Atoi(text)
+	return pid, more && err == nil && pid > 0
+}
+
+// leftIndexes are private index files that a killed command left in the
+// repository.
+func (x *examiner) leftIndexes() []string {
+	if x.repo == nil {
+		return nil
+	}
+	paths, _ := filepath.Glob(filepath.Join(x.p.Dir, ".git", "aiflow-*.index*"))
+	var found []string
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if err == nil && info.Mode().IsRegular() && x.Env.Clock.Now().Sub(info.ModTime()) > namelessTime {
+			found = append(found, x.rel(path))
+		}
+	}
+	return found
+}
+
+func (x *examiner) checkTemps(context.Context) {
+	found := x.leftOver()
+	if len(found) == 0 {
+		x.pass("temp_files", "ok", nil)
+		return
+	}
+	x.warn("temp_files", "left", Evidence{"paths": first(found, maxEvidence), "count": len(found)}, "count", len(found), "names", some(found))
+}
+
+func (x *examiner) fixTemps() {
+	var removed []string
+	for _, rel := range x.leftOver() {
+		err := x.Env.Disk.Remove(x.p.Path(rel))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			x.cannot("temp_files", "temp", fault.Wrap(err, fault.PathNotWritable, "path", rel), "path", rel)
+		default:
+			removed = append(removed, rel)
+		}
+	}
+	if len(removed) > 0 {
+		x.did("temp_files", "temp", "count", len(removed), "names", some(removed))
+	}
+}

@@ -1,0 +1,171 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/runs"
+)
+
+// worktreeLine is one folder below .aiflow/worktrees.
+type worktreeLine struct {
+	RequestID string `json:"request_id"`
+	Path      string `json:"path"`
+	What      string `json:"what"` // in_use, finished, unknown, broken
+}
+
+func (x *examiner) worktrees(ctx context.Context) []worktreeLine {
+	entries, err := os.ReadDir(x.p.Path(x.p.WorktreesDir()))
+	if err != nil {
+		return nil
+	}
+	var lines []worktreeLine
+	for _, e := range entries {
+		rel := x.p.WorktreesDir() + "/" + e.Name()
+		lines = append(lines, worktreeLine{e.Name(), rel, x.judgeWorktree(ctx, e.Name(), rel)})
+	}
+	return lines
+}
+
+// judgeWorktree: a worktree is in use as long as its request's latest run can
+// go on, or somebody holds the request's lock.
+func (x *examiner) judgeWorktree(ctx context.Context, id, rel string) string {
+	if m, err := x.p.Locks(); err == nil {
+		if e, ok, err := m.LookRequest(id); err == nil && ok && e.Live {
+			return "in_use"
+		}
+	}
+	st, err := runs.Latest(x.p.Dir, x.p.RunsDir(), id)
+	if err == nil && st != nil && st.State != runs.Done {
+		return "in_use"
+	}
+	if _, whole, err := x.repo.OpenWorktree(ctx, x.p.Path(rel)); err != nil || !whole {
+		return "broken"
+	}
+	if st == nil {
+		return "unknown"
+	}
+	return "finished"
+}
+
+func (x *examiner) checkWorktrees(ctx context.Context) {
+	lines := x.worktrees(ctx)
+	kinds := map[string][]string{}
+	for _, l := range lines {
+		kinds[l.What] = append(kinds[l.What], l.Path)
+	}
+	seen := Evidence{"worktrees": lines}
+	for _, kind := range []string{"broken", "unknown", "finished"} {
+		if names := kinds[kind]; len(names) > 0 {
+			x.warn("worktrees", kind, seen, "count", len(names), "names", some(names))
+			return
+		}
+	}
+	if lost := x.lostBranches(ctx); len(lost) > 0 {
+		seen["branches"] = first(lost, maxEvidence)
+		x.warn("worktrees", "branches", seen, "count", len(lost), "names", some(lost))
+		return
+	}
+	x.pass("worktrees", "ok", seen, "count", len(lines))
+}
+
+// lostBranches are work branches that no run on record made.
+func (x *examiner) lostBranches(ctx context.Context) []string {
+	prefix := "refs/heads/" + strings.TrimSuffix(x.p.Config.Git.WorkBranchPrefix, "/")
+	out, err := x.p.Git().Ask(ctx, "for-each-ref", "--format=%(refname:short)", prefix)
+	if err != nil || len(out) == 0 {
+		return nil
+	}
+	known := x.recordedBranches()
+	var lost []string
+	for branch := range strings.Lines(string(out)) {
+		if branch = strings.TrimSpace(branch); !known[branch] {
+			lost = append(lost, branch)
+		}
+	}
+	return lost
+}
+
+func (x *examiner) recordedBranches() map[string]bool {
+	known := map[string]bool{}
+	ids, _ := runs.ListRequestsWithRuns(x.p.Dir, x.p.RunsDir())
+	for id := range ids {
+		list, _ := runs.ListRuns(x.p.Dir, x.p.RunsDir(), id)
+		for _, runID := range list {
+			if st, err := x.p.Run(id, runID).LoadStage(); err == nil {
+				known[st.Git.WorkBranch] = true
+			}
+		}
+	}
+	return known
+}
+
+// fixWorktrees removes those of finished runs in which nothing differs from
+// the branch that they have checked out. What is committed stays.
+func (x *examiner) fixWorktrees(ctx context.Context) {
+	if x.repo == nil {
+		return
+	}
+	for _, l := range x.worktrees(ctx) {
+		if l.What == "in_use" {
+			continue
+		}
+		removed, err := x.removeWorktree(ctx, l)
+		switch {
+		case err != nil:
+			x.cannot("worktrees", "worktree", err, "path", l.Path)
+		case removed:
+			x.did("worktrees", "worktree", "path", l.Path)
+		}
+	}
+}
+
+func (x *examiner) removeWorktree(ctx context.Context, l worktreeLine) (bool, error) {
+	m, err := x.p.Locks()
+	if err != nil {
+		return false, err
+	}
+	lease, err := m.AcquireRequest(ctx, l.RequestID, locks.Ask{})
+	if err != nil {
+		if fault.Has(err, fault.RunInProgress) {
+			return false, nil // a run, or another doctor, was quicker
+		}
+		return false, err
+	}
+	defer lease.Release()
+	path := x.p.Path(l.Path)
+	switch what := x.judgeLocked(ctx, l); what {
+	case "broken":
+		return os.Remove(path) == nil, nil // only an empty folder goes
+	case "finished", "unknown":
+		ws, ok, err := x.repo.OpenWorktree(ctx, path)
+		if err != nil || !ok || ws.Branch() == "" {
+			return false, err // its commits may be in no branch
+		}
+		err = x.repo.RemoveWorktree(ctx, path, false)
+		if fault.Has(err, fault.WorktreeDirty) {
+			return false, nil // somebody's changes: the check names it
+		}
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// judgeLocked judges again, with the lock in hand.
+func (x *examiner) judgeLocked(ctx context.Context, l worktreeLine) string {
+	if _, err := os.Lstat(x.p.Path(l.Path)); err != nil {
+		return ""
+	}
+	st, err := runs.Latest(x.p.Dir, x.p.RunsDir(), l.RequestID)
+	if err != nil || st != nil && st.State != runs.Done {
+		return ""
+	}
+	if _, whole, err := x.repo.OpenWorktree(ctx, filepath.Clean(x.p.Path(l.Path))); err != nil || !whole {
+		return "broken"
+	}
+	return "finished"
+}
