@@ -24,7 +24,7 @@ func (w *world) beating(pid int, ttl time.Duration) *Manager {
 		o.TTL = ttl
 		o.Clock = ClockOf(time.Now, func() time.Duration { return time.Since(began) })
 	})
-	m.tend = func(l *Lease) { go l.heartbeat() }
+	m.tend = (*Lease).heartbeat
 	return m
 }
 

@@ -33,12 +33,13 @@ type Lease struct {
 	took      bool
 	done      chan struct{} // closed when the lease is over
 
-	mu   sync.Mutex
-	rec  Record
-	raw  []byte  // as we wrote it last
-	last reading // when the last successful renewal began
-	over error   // why it is ours no more
-	end  error   // what Release says from then on
+	mu    sync.Mutex
+	rec   Record
+	raw   []byte // as we wrote it last
+	timer *time.Timer
+	last  reading // when the last successful renewal began
+	over  error   // why it is ours no more
+	end   error   // what Release says from then on
 }
 
 type leaseKey struct{}
@@ -83,25 +84,24 @@ const maxTick = 5 * time.Second
 // heartbeat looks at both clocks often and renews when either says so: timers
 // stand still while the machine sleeps.
 func (l *Lease) heartbeat() {
-	tick := time.NewTicker(min(l.m.interval()/2, maxTick))
-	defer tick.Stop()
-	for {
-		select {
-		case <-l.done:
-			return
-		case <-tick.C:
-			l.beat()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	every := min(l.m.interval()/2, maxTick)
+	l.timer = time.AfterFunc(every, func() {
+		if l.beat() {
+			l.timer.Reset(every)
 		}
-	}
+	})
 }
 
-// beat renews the lease when it is time.
-func (l *Lease) beat() {
+// beat renews the lease when it is time, and says whether it is still ours.
+func (l *Lease) beat() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over == nil && l.due() {
 		_ = l.renew(nil)
 	}
+	return l.over == nil
 }
 
 func (l *Lease) due() bool {
@@ -271,6 +271,9 @@ func (l *Lease) lose(err *fault.Error) error {
 func (l *Lease) finish(over, end error) {
 	l.over, l.end = over, end
 	l.m.forget(l)
+	if l.timer != nil {
+		l.timer.Stop()
+	}
 	l.cancel(over)
 	close(l.done)
 }
@@ -295,6 +298,6 @@ func (l *Lease) Release() error {
 	if err := l.m.disk.Remove(l.Path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return l.doubt(diskFault(err, l.Path()))
 	}
-	l.finish(l.fault("released"), nil)
+	l.finish(fault.New(fault.LockLost, "path", l.Path(), "reason", "released"), nil)
 	return nil
 }

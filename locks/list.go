@@ -133,18 +133,18 @@ func (m *Manager) List() ([]Entry, error) {
 func (m *Manager) listAll(names []string) []Entry {
 	const enough = 64
 	parts := make([][]Entry, max(1, min(runtime.GOMAXPROCS(0), len(names)/enough)))
+	alive := remembering(m.alive)
 	var wg sync.WaitGroup
 	for i := range parts {
 		wg.Go(func() {
-			parts[i] = m.listSome(names[i*len(names)/len(parts) : (i+1)*len(names)/len(parts)])
+			parts[i] = m.listSome(names[i*len(names)/len(parts):(i+1)*len(names)/len(parts)], alive)
 		})
 	}
 	wg.Wait()
 	return slices.Concat(parts...)
 }
 
-func (m *Manager) listSome(names []string) []Entry {
-	alive := remembering(m.alive)
+func (m *Manager) listSome(names []string, alive func(int, uint64) proc.Liveness) []Entry {
 	entries := make([]Entry, 0, len(names))
 	for _, name := range names {
 		k, ok := keyOf(name)
@@ -172,20 +172,20 @@ func (m *Manager) listed(k Key, alive func(int, uint64) proc.Liveness) (Entry, b
 	return e, true
 }
 
-// remembering asks about each process once.
+// remembering asks about each process once, or hardly more often.
 func remembering(alive func(int, uint64) proc.Liveness) func(int, uint64) proc.Liveness {
 	type process struct {
 		pid   int
 		start uint64
 	}
-	known := map[process]proc.Liveness{}
+	var known sync.Map
 	return func(pid int, start uint64) proc.Liveness {
 		p := process{pid, start}
-		life, ok := known[p]
-		if !ok {
-			life = alive(pid, start)
-			known[p] = life
+		if life, ok := known.Load(p); ok {
+			return life.(proc.Liveness)
 		}
+		life := alive(pid, start)
+		known.Store(p, life)
 		return life
 	}
 }

@@ -96,7 +96,7 @@ func Open(o Options) *Manager {
 	}
 	m.guard = &flockGuard{dir: o.Dir}
 	m.files = &osFiles{dir: o.Dir}
-	m.tend = func(l *Lease) { go l.heartbeat() }
+	m.tend = (*Lease).heartbeat
 	return m
 }
 

@@ -71,7 +71,7 @@ func stressOnce(ctx context.Context, m *Manager, dir string, naive bool) {
 	case err != nil && !fault.Has(err, fault.RunInProgress):
 		say("E " + err.Error())
 	case err != nil:
-		time.Sleep(rand.N(100 * time.Millisecond)) // or 200 processes only poll
+		time.Sleep(rand.N(backOff(naive)))
 		return
 	}
 	fd, alone := oracle(dir, name)
@@ -89,6 +89,15 @@ func stressOnce(ctx context.Context, m *Manager, dir string, naive bool) {
 	time.Sleep(rand.N(time.Millisecond))
 	_ = unix.Close(fd)
 	letGo()
+}
+
+// backOff keeps 200 processes from only polling. The unsound way is to be
+// caught soon, so there they may.
+func backOff(naive bool) time.Duration {
+	if naive {
+		return 2 * time.Millisecond
+	}
+	return 100 * time.Millisecond
 }
 
 func stressAcquire(ctx context.Context, m *Manager, name string, naive bool) (letGo func(), took bool, err error) {

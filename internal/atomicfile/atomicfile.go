@@ -42,8 +42,14 @@ func (OS) Create(path string, perm fs.FileMode) (File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, perm)
 }
 
-// Rename is rename(2).
-func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+// Rename is rename(2), without the look at the target that os.Rename takes
+// first.
+func (OS) Rename(from, to string) error {
+	if err := unix.Rename(from, to); err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}
 
 // Remove is unlink(2).
 func (OS) Remove(path string) error { return os.Remove(path) }
