@@ -166,4 +166,3 @@ func IDs() []string {
 		"temp_files", "disk_space", "gh", "clock", "cache",
 	}
 }
-

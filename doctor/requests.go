@@ -239,4 +239,3 @@ func (x *examiner) tellRuns(lines []runLine, count int) {
 		}
 	}
 }
-

@@ -18,6 +18,7 @@ type Config struct {
 	Paths     Paths
 	Server    Server
 	Git       Git
+	Hooks     Hooks
 	Workspace Workspace
 	Limits    Limits
 	Tests     Tests
@@ -65,6 +66,11 @@ const (
 	WorkspaceWorktree = "worktree"
 	WorkspaceInPlace  = "in_place"
 )
+
+// Hooks says what our git hooks may do besides their work.
+type Hooks struct {
+	CommitStatus bool // commit the status of requests that a merge made done
+}
 
 // Workspace prepares a linked worktree before a run.
 type Workspace struct {

@@ -89,6 +89,7 @@ func gitKeys() []row[Config] {
 		stringKey("git.workspace", "where a run works: a linked worktree of its own, or the checkout", func(c *Config) *string { return &c.Git.Workspace }).oneOf(WorkspaceWorktree, WorkspaceInPlace),
 		boolKey("git.run_hooks", "run the project's commit hooks for commits of a run", func(c *Config) *bool { return &c.Git.RunHooks }),
 		stringKey("git.compare_url_template", "address of a comparison for hosts that are not known; places {repo} {base} {branch}", func(c *Config) *string { return &c.Git.CompareURLTemplate }).must("https://…{branch}…", optional(isTemplate)),
+		boolKey("hooks.commit_status", "commit the status of requests that a merge made done", func(c *Config) *bool { return &c.Hooks.CommitStatus }),
 		listKey("workspace.setup", "shell commands that prepare a new worktree", func(c *Config) *[]string { return &c.Workspace.Setup }),
 		listKey("workspace.link", "paths that a new worktree links from the checkout", func(c *Config) *[]string { return &c.Workspace.Link }).must(insideShape, isLocalPath),
 	}
