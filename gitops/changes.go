@@ -53,6 +53,9 @@ func (w *Workspace) addArgs(ctx context.Context) []string {
 	for _, dir := range []string{"locks", "cache", "worktrees", "project"} {
 		args = append(args, ":(top,exclude,literal)"+w.repo.prefix+".aiflow/"+dir)
 	}
+	for _, path := range w.leave {
+		args = append(args, ":(top,exclude,literal)"+w.repo.prefix+path)
+	}
 	return args
 }
 

@@ -22,6 +22,7 @@ type Workspace struct {
 	src    *source
 	staged bool // everything there is in the index, and judged
 
+	leave    []string // paths from the project's root that are no part of the work
 	known    bool     // the links have been looked for
 	borrowed []string // links to the same path in the user's checkout
 }
@@ -38,6 +39,10 @@ func (w *Workspace) Branch() string { return w.branch }
 
 // Linked reports whether it is a linked worktree, not the user's checkout.
 func (w *Workspace) Linked() bool { return w.linked }
+
+// LeaveOut names files and folders, relative to Dir, that are no part of the
+// work when the workspace is the user's own checkout.
+func (w *Workspace) LeaveOut(paths ...string) { w.leave = append(w.leave, paths...) }
 
 // Head is the commit that the workspace stands at.
 func (w *Workspace) Head(ctx context.Context) (string, error) {

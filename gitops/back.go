@@ -1,0 +1,58 @@
+package gitops
+
+import (
+	"context"
+
+	"aiflow/internal/fault"
+)
+
+// TakeBack undoes, in files and index, what differs from a tree or commit
+// ("HEAD" is the last commit), whole or not at all. It is the reversed patch
+// and nothing else, so it may be used in the user's checkout too: a file that
+// changes meanwhile makes it fail. The caller has kept what is undone.
+func (w *Workspace) TakeBack(ctx context.Context, tree string) error {
+	if err := w.stage(ctx); err != nil {
+		return err
+	}
+	undo, err := patch(ctx, w.git, "diff-index", "--cached", tree, "--")
+	if err != nil || len(undo) == 0 {
+		return err
+	}
+	if _, err := w.git.DoInput(ctx, undo, quiet("apply", "-R", "--index", "--whitespace=nowarn")...); err != nil {
+		code := fault.WorkspaceFailed
+		if !w.linked {
+			code = fault.WorktreeDirty // somebody works there too
+		}
+		return failed(err, code, "path", w.path, "reason", "not_reset")
+	}
+	return nil
+}
+
+// Rejoin puts the workspace's branch to commit and checks it out, and leaves
+// files and index as they are: what a command committed by itself, on this
+// branch or another, becomes changes again. The caller has kept the commits.
+func (w *Workspace) Rejoin(ctx context.Context, commit string) error {
+	h, err := w.head(ctx)
+	if err != nil {
+		return err
+	}
+	w.staged = false
+	if h.Branch != w.branch {
+		if _, err := w.git.Do(ctx, "symbolic-ref", "-m", "aiflow: back to the run's branch", "HEAD", "refs/heads/"+w.branch); err != nil {
+			return failed(err, fault.WorkspaceFailed, "path", w.path, "branch", w.branch)
+		}
+	}
+	if _, err := w.git.Do(ctx, quiet("reset", "-q", "--soft", commit)...); err != nil {
+		return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit, "reason", "not_reset")
+	}
+	return nil
+}
+
+// KeepCommit gives a commit a name outside refs/heads, so that it outlives
+// what becomes of its branch.
+func (w *Workspace) KeepCommit(ctx context.Context, ref, commit string) error {
+	if _, err := w.git.Do(ctx, "update-ref", "-m", "aiflow: kept", ref, commit); err != nil {
+		return failed(err, fault.GitCommandFailed, "name", ref, "commit", commit)
+	}
+	return nil
+}
