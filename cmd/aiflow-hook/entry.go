@@ -35,6 +35,7 @@ func enter(s *door.Shell, hook string, args []string) error {
 	if hook == hooks.PreCommit {
 		return judge(s, w)
 	}
+	after(s, w, hook, args)
 	return nil
 }
 

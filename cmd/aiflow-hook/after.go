@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/hooks"
+	"aiflow/internal/proc"
+	"aiflow/internal/term"
+	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// after notices what has been merged: what every hook does that runs when git
+// is done. It refuses nothing; what goes wrong is one line.
+func after(s *door.Shell, w here, hook string, args []string) {
+	if !w.own() || !moved(hook, args) {
+		return
+	}
+	env := project.SystemEnv(w.main, append(s.Environ(), hooks.EnvGuard+"="+hook), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
+	p, err := project.Open(env)
+	if err != nil {
+		return // every other command says what is wrong
+	}
+	if ids, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil || len(ids) == 0 {
+		return
+	}
+	if hook == hooks.PostCommit && !merges(s, p) {
+		return
+	}
+	survey, err := p.Reconcile(s.Context())
+	if err != nil {
+		s.Tell(term.Escape(s.Text("hook.not_reconciled", "cause", s.Body(err).Message)))
+	}
+	if survey != nil && len(survey.Notes) > 0 {
+		tell(s, p, survey, hook)
+	}
+}
+
+// own reports whether this is the checkout whose HEAD counts. A linked
+// worktree's commits are merged later.
+func (w here) own() bool {
+	a, err1 := os.Stat(w.top)
+	b, err2 := os.Stat(w.main)
+	return err1 == nil && err2 == nil && os.SameFile(a, b)
+}
+
+// moved reports whether HEAD may have got what it had not.
+func moved(hook string, args []string) bool {
+	switch hook {
+	case hooks.PostMerge:
+		return len(args) == 0 || args[0] != "1" // a squash is committed later
+	case hooks.PostCheckout:
+		return len(args) == 3 && args[2] == "1" && args[0] != args[1]
+	case hooks.PostRewrite:
+		return len(args) > 0 && args[0] == "rebase"
+	}
+	return true
+}
+
+// merges reports whether the commit that was just made is a merge or carries
+// a run's own lines, as a squash does.
+func merges(s *door.Shell, p *project.Project) bool {
+	out, err := p.Git().Ask(s.Context(), "log", "-1", "--no-show-signature", "--format=%P%n%B", "HEAD", "--")
+	parents, message, _ := bytes.Cut(out, []byte("\n"))
+	return err == nil && (bytes.ContainsRune(bytes.TrimSpace(parents), ' ') || bytes.Contains(message, []byte(project.RunTrailer+": ")))
+}
+
+// tell says what became done and what can run now, a line each.
+func tell(s *door.Shell, p *project.Project, survey *project.Survey, hook string) {
+	desk.Notes(s, survey.Notes)
+	if p.Config.Hooks.CommitStatus && (hook == hooks.PostMerge || hook == hooks.PostCommit) {
+		commitStatus(s, p, survey)
+	}
+	result := survey.Select()
+	if n := result.Next; n != nil {
+		s.Tell(term.Escape(s.Text("hook.next", "id", n.RequestID, "title", n.Title, "count", result.Stats.Runnable)))
+	}
+}
+
+func commitStatus(s *door.Shell, p *project.Project, survey *project.Survey) {
+	var written []*reqmeta.Request
+	for _, n := range survey.Notes {
+		if r, err := survey.Folder.Get(n.RequestID); err == nil && n.Written {
+			written = append(written, r)
+		}
+	}
+	ids, err := p.CommitStatus(s.Context(), written)
+	switch {
+	case err != nil:
+		s.Tell(term.Escape(s.Text("hook.not_committed", "cause", s.Body(err).Message)))
+	case len(ids) > 0:
+		s.Tell(term.Escape(s.Text("hook.committed", "names", strings.Join(ids, ", "))))
+	}
+}
