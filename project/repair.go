@@ -1,7 +1,6 @@
 package project
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -168,9 +167,9 @@ func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
 	if len(finished) == 0 || !s.p.Root.Git || !s.p.onOwnBranch(ctx) {
 		return
 	}
-	merged := s.p.runsInHead(ctx, s.oldestBase(finished))
+	merged := s.p.Landed(ctx, s.oldestBase(finished))
 	for _, r := range finished {
-		if st := s.Latest(r.ID); merged[st.RunID] {
+		if st := s.Latest(r.ID); merged.Whole(st) {
 			s.markDone(ctx, r, st)
 		}
 	}
@@ -185,26 +184,6 @@ func (s *Survey) oldestBase(finished []*reqmeta.Request) string {
 	}
 	sort.Slice(stages, func(i, j int) bool { return stages[i].RunID < stages[j].RunID })
 	return stages[0].Git.BaseCommit
-}
-
-// runsInHead reads the run trailers of HEAD's history since a commit. A squash
-// merge quotes them in its own message.
-func (p *Project) runsInHead(ctx context.Context, since string) map[string]bool {
-	args := []string{"log", "-F", "--grep=" + RunTrailer + ": ", "--format=%B", "HEAD", "--"}
-	if since != "" {
-		args = []string{"log", "-F", "--grep=" + RunTrailer + ": ", "--format=%B", "HEAD", "^" + since, "--"}
-	}
-	out, err := p.Git().Ask(ctx, args...)
-	if err != nil && since != "" {
-		return p.runsInHead(ctx, "") // the base is no longer there
-	}
-	found := map[string]bool{}
-	for line := range bytes.Lines(out) {
-		if id, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte(RunTrailer+": ")); ok {
-			found[string(id)] = true
-		}
-	}
-	return found
 }
 
 // Trailers of the commits that a run makes.

@@ -117,8 +117,10 @@ func (c *cleaner) run(ctx context.Context, id, runID string, newest bool) (Clean
 // merged reports whether everything of the branch is in HEAD's history, as it
 // is or squashed.
 func (c *cleaner) merged(ctx context.Context, st *runs.Stage, tip string) bool {
-	if st.HasEvent(runs.EventMerged) && len(st.Git.Commits) > 0 && st.Git.Commits[len(st.Git.Commits)-1].Hash == tip {
-		return true
+	if n := len(st.Git.Commits); n > 0 && st.Git.Commits[n-1].Hash == tip {
+		if st.HasEvent(runs.EventMerged) || c.r.Project.Landed(ctx, st.Git.BaseCommit).Whole(st) {
+			return true
+		}
 	}
 	in, err := c.repo.IsAncestor(ctx, tip, "HEAD")
 	return err == nil && in

@@ -187,9 +187,16 @@ func EndStrays(mark string, pid int, start uint64) int {
 	ended := 0
 	for range killRounds {
 		strays := marked(mark)
+		seen := map[int]bool{}
+		for _, m := range strays {
+			seen[m.pid] = true
+		}
 		if st, ok := groupStat(pid); ok && start != 0 && st.start == start && st.state != 'Z' {
-			strays = append(strays, (&group{pid: pid}).tree()...)
-			strays = append(strays, member{pid, start})
+			for _, m := range append((&group{pid: pid}).tree(), member{pid, start}) {
+				if !seen[m.pid] {
+					strays = append(strays, m)
+				}
+			}
 		}
 		if len(strays) == 0 {
 			break

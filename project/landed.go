@@ -1,0 +1,72 @@
+package project
+
+import (
+	"bytes"
+	"context"
+
+	"aiflow/runs"
+)
+
+// Landed says which commits of runs are in HEAD's history: run -> step ids.
+type Landed map[string]map[string]bool
+
+// Landed reads the trailers in HEAD's history since a commit; "" is all of it.
+// A squash merge quotes them in its own message.
+func (p *Project) Landed(ctx context.Context, since string) Landed {
+	args := []string{"log", "-F", "--grep=" + RunTrailer + ": ", "--format=%B", "HEAD"}
+	if since != "" {
+		args = append(args, "^"+since)
+	}
+	out, err := p.Git().Ask(ctx, append(args, "--")...)
+	if err != nil && since != "" {
+		return p.Landed(ctx, "") // the base is no longer there
+	}
+	return readLanded(out)
+}
+
+// readLanded reads messages in which the run's trailer stands before the
+// step's, as we write them.
+func readLanded(messages []byte) Landed {
+	found, run := Landed{}, ""
+	for line := range bytes.Lines(messages) {
+		name, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(": "))
+		step := string(value)
+		switch string(name) {
+		case RunTrailer:
+			run = string(value)
+			if found[run] == nil {
+				found[run] = map[string]bool{}
+			}
+			continue
+		case ResultTrailer:
+			step = runs.RecordStep
+		case StepTrailer:
+		default:
+			continue
+		}
+		if run != "" {
+			found[run][step] = true
+		}
+	}
+	return found
+}
+
+// Whole reports whether everything of a finished run is there: its last
+// commit, or each step's. One step that somebody picked is not the whole run.
+func (l Landed) Whole(st *runs.Stage) bool {
+	there := l[st.RunID]
+	if there[runs.RecordStep] {
+		return true
+	}
+	steps := 0
+	for i := range st.Steps {
+		if st.Steps[i].Status != runs.StepDone {
+			continue
+		}
+		steps++
+		if !there[st.Steps[i].StepID] {
+			return false
+		}
+	}
+	return steps > 0
+}
