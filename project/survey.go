@@ -47,8 +47,14 @@ func (p *Project) Look(ctx context.Context) (*Survey, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.LookWith(ctx, folder)
+}
+
+// LookWith is Look for those who have read the request files already.
+func (p *Project) LookWith(ctx context.Context, folder *reqmeta.Folder) (*Survey, error) {
 	s := &Survey{Folder: folder, p: p, latest: map[string]*runs.Stage{}}
-	if err := s.readLocks(); err != nil {
+	err := s.readLocks()
+	if err != nil {
 		return nil, err
 	}
 	if s.withRuns, err = runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil {

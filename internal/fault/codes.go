@@ -83,6 +83,9 @@ const (
 	Conflict              Code = "CONFLICT"
 	TaskNotFound          Code = "TASK_NOT_FOUND"
 	TaskFinished          Code = "TASK_FINISHED"
+	NotFound              Code = "NOT_FOUND"
+	AccessDenied          Code = "ACCESS_DENIED"
+	TokenRequired         Code = "TOKEN_REQUIRED"
 )
 
 // Contract: what a model answered.
@@ -202,8 +205,12 @@ func (c Code) Info() Info {
 		return Info{Category: Environment, Severity: Minor, Exit: 3, HTTP: 409}
 	case WorktreeDirty:
 		return Info{Category: Git, Severity: Blocker, Exit: 3, HTTP: 409}
-	case RequestNotFound, RunNotFound, TaskNotFound:
+	case RequestNotFound, RunNotFound, TaskNotFound, NotFound:
 		return input(404)
+	case AccessDenied:
+		return input(403)
+	case TokenRequired:
+		return input(401)
 	case RequestExists, Conflict, DuplicateID, TaskFinished:
 		return input(409)
 	case UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
@@ -258,6 +265,7 @@ func Codes() []Code {
 		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RunNotFound,
 		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict, TaskNotFound, TaskFinished,
+		NotFound, AccessDenied, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,
 		RunInProgress, QueueInProgress, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
 		LockNotYours, LockUnreadable, ProcessCrashed, AgentTimeout, StepCommandFailed, StepTooLarge, StepLimitReached,

@@ -97,6 +97,7 @@ func homes() []home {
 		{"github.com/evanw/esbuild", "server/ui", "only the page has a bundle"},
 		{"github.com/rogpeppe/go-internal", "", "only tests run scripts"},
 		{"github.com/chromedp", "", "only tests drive a browser"},
+		{"github.com/getkin/kin-openapi", "", "only tests check answers against docs/openapi.yaml"},
 		{"golang.org/x/term", "internal/term", "one opinion about terminals"},
 		{"golang.org/x/sys", "*", "system calls"},
 	}
