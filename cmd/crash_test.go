@@ -394,4 +394,3 @@ func TestKilledAnywhere(t *testing.T) {
 		})
 	}
 }
-
