@@ -28,42 +28,100 @@ type guard interface {
 	lock(ctx context.Context, create bool) (unlock func(), firm bool, err error)
 }
 
-// flockGuard opens the guard anew each time: flock(2) belongs to the open
-// file, so goroutines exclude each other as processes do, and the kernel lets
-// go when the process dies.
-type flockGuard struct{ dir string }
+// flockGuard keeps its file open. flock(2) belongs to the open file, so that
+// goroutines take turns first; the kernel lets go when the process dies.
+type flockGuard struct {
+	path string
+	turn chan struct{} // full while a goroutine has the guard
+	file *os.File      // nil: not open; closed with the last manager that has it
+	fd   int
+	id   [2]uint64 // device and inode
+}
 
-func (g *flockGuard) lock(ctx context.Context, create bool) (func(), bool, error) {
-	path := filepath.Join(g.dir, guardName)
+func newFlockGuard(dir string) *flockGuard {
+	return &flockGuard{path: filepath.Join(dir, guardName), turn: make(chan struct{}, 1)}
+}
+
+func (g *flockGuard) lock(ctx context.Context, create bool) (unlock func(), firm bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, guardPatience)
+	defer cancel()
+	select {
+	case g.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false, g.busy(ctx)
+	}
+	firm, err = g.take(ctx, create)
+	if err != nil {
+		<-g.turn
+		return nil, false, err
+	}
+	return func() { g.letGo(firm) }, firm, nil
+}
+
+func (g *flockGuard) take(ctx context.Context, create bool) (firm bool, err error) {
 	for {
-		fd, err := openGuard(path, create)
-		if err != nil {
-			return nil, false, err
+		if err := g.open(create); err != nil {
+			return false, err
 		}
-		switch err := wait(ctx, fd); {
+		switch err := wait(ctx, g.fd); {
 		case noFlock(err):
-			_ = unix.Close(fd)
-			return func() {}, false, nil
-		case errors.Is(ctx.Err(), context.Canceled):
-			_ = unix.Close(fd)
-			return nil, false, context.Cause(ctx)
+			return false, nil
+		case ctx.Err() != nil:
+			return false, g.busy(ctx)
 		case err != nil:
-			_ = unix.Close(fd)
-			return nil, false, fault.Wrap(err, fault.LockHeld, "path", path, "reason", "guard_busy")
+			return false, diskFault(err, g.path)
+		case g.same():
+			return true, nil
 		}
-		if same(fd, path) {
-			return func() { letGo(fd) }, true, nil
-		}
-		_ = unix.Close(fd) // somebody deleted it after all
+		g.close() // somebody deleted it after all
 	}
 }
 
-// letGo unlocks by name: a child that is just being started may still share
-// the open file.
-func letGo(fd int) {
-	_ = unix.Flock(fd, unix.LOCK_UN)
-	_ = unix.Close(fd)
+func (g *flockGuard) busy(ctx context.Context) error {
+	if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	return fault.New(fault.LockHeld, "path", g.path, "reason", "guard_busy")
 }
+
+// letGo unlocks by name and not by closing: a child that is just being started
+// may still share the open file.
+func (g *flockGuard) letGo(firm bool) {
+	if firm {
+		_ = unix.Flock(g.fd, unix.LOCK_UN)
+	}
+	<-g.turn
+}
+
+func (g *flockGuard) open(create bool) error {
+	if g.file != nil {
+		return nil
+	}
+	fd, err := openGuard(g.path, create)
+	if err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		_ = unix.Close(fd)
+		return diskFault(err, g.path)
+	}
+	g.file, g.fd, g.id = os.NewFile(uintptr(fd), g.path), fd, identity(st)
+	return nil
+}
+
+func (g *flockGuard) close() {
+	_ = g.file.Close()
+	g.file = nil
+}
+
+// same reports whether the path still names the open file.
+func (g *flockGuard) same() bool {
+	var st unix.Stat_t
+	return unix.Lstat(g.path, &st) == nil && identity(st) == g.id
+}
+
+func identity(st unix.Stat_t) [2]uint64 { return [2]uint64{uint64(st.Dev), st.Ino} }
 
 func openGuard(path string, create bool) (int, error) {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
@@ -92,8 +150,6 @@ func openRetry(path string, flags int) (int, error) {
 // wait polls instead of blocking, so that a stopped process that holds the
 // guard stops nobody for ever.
 func wait(ctx context.Context, fd int) error {
-	ctx, cancel := context.WithTimeout(ctx, guardPatience)
-	defer cancel()
 	pause := 50 * time.Microsecond
 	for {
 		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
@@ -121,12 +177,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 func noFlock(err error) bool {
 	return errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOTSUP) ||
 		errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL)
-}
-
-// same reports whether path still names the file that is open as fd.
-func same(fd int, path string) bool {
-	var a, b unix.Stat_t
-	return unix.Fstat(fd, &a) == nil && unix.Lstat(path, &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino
 }
 
 // diskFault is the fault for a file that could not be written.

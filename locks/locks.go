@@ -94,7 +94,7 @@ func Open(o Options) *Manager {
 	if m.alive == nil {
 		m.alive = proc.Alive
 	}
-	m.guard = &flockGuard{dir: o.Dir}
+	m.guard = newFlockGuard(o.Dir)
 	m.files = &osFiles{dir: o.Dir}
 	m.tend = (*Lease).heartbeat
 	return m

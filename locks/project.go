@@ -92,7 +92,7 @@ type Project struct {
 func OpenProject(o ProjectOptions) *Project {
 	p := &Project{
 		dir: o.Dir, clock: o.Clock, disk: o.Disk, rand: o.Rand, owner: o.OwnerID,
-		guard: &flockGuard{dir: o.Dir}, files: &osFiles{dir: o.Dir}, listeners: map[int]func(ProjectEvent){},
+		guard: newFlockGuard(o.Dir), files: &osFiles{dir: o.Dir}, listeners: map[int]func(ProjectEvent){},
 	}
 	if p.disk == nil {
 		p.disk = atomicfile.OS{}
