@@ -152,6 +152,18 @@ func (w here) ofRun(s *door.Shell) bool {
 	return s.Getenv("AIFLOW_RUN") != "" && err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
+// index is the file that git commits from. Where git was told to look for
+// objects elsewhere, only git itself can be asked.
+func (w here) index(s *door.Shell) string {
+	if s.Getenv("GIT_OBJECT_DIRECTORY") != "" || s.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") != "" {
+		return ""
+	}
+	if path := s.Getenv("GIT_INDEX_FILE"); path != "" {
+		return path // relative to where the hook was started
+	}
+	return filepath.Join(w.gitDir, "index")
+}
+
 func judge(s *door.Shell, w here) error {
 	if w.ofRun(s) {
 		return nil
@@ -162,6 +174,7 @@ func judge(s *door.Shell, w here) error {
 		RequestsDir: p.RequestsDir,
 		StateDirs:   []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/worktrees", p.AiflowDir + "/project"},
 		Live:        func(id string) bool { return live(s, w, id) },
+		Place:       gate.Place{GitDir: w.gitDir, Index: w.index(s)},
 	})
 	if err != nil {
 		fmt.Fprintln(s.Stderr, s.Text("hook.cannot_judge"))

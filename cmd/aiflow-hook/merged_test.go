@@ -91,7 +91,11 @@ func ways() []way {
 		{"am", "", steps(one("format-patch", "-q", "-1", "-o", "../patches", workBranch), one("am", "-q", "../patches/0001-work.patch"))},
 		{"amend after a merge", "", steps(work("merge", "-q", "--no-ff", "--no-edit"), one("commit", "-q", "--amend", "-m", "again"))},
 		{"merge, then revert", "", steps(work("merge", "-q"), one("stash", "-q"), one("revert", "--no-edit", "HEAD"))},
-		{"stash", "", func(r *run) { r.write(".gitignore", "/runs\n/.aiflow\n"); r.git("stash", "-q"); r.git("stash", "pop", "-q") }},
+		{"stash", "", func(r *run) {
+			r.write(".gitignore", "/runs\n/.aiflow\n")
+			r.git("stash", "-q")
+			r.git("stash", "pop", "-q")
+		}},
 		{"reset --hard to it (no hook)", "", steps(work("reset", "-q", "--hard"))},
 		{"checkout of the work branch", "", steps(work("checkout", "-q"))},
 		{"checkout and back", "", steps(work("checkout", "-q"), one("checkout", "-q", "main"))},
@@ -244,4 +248,3 @@ func (r *run) next() string {
 	}
 	return status
 }
-

@@ -2,8 +2,8 @@
 // are staged, in the tree that the commit would have.
 //
 // It promises to look through git's own index, so that plain, partial and -a
-// commits are judged as what they will be, to start git once when no request
-// file is staged, and to report only what this commit changes.
+// commits are judged as what they will be, to start git at most once when no
+// request file is staged, and to report only what this commit changes.
 //
 // It does not stage, commit or write anything, does not look at the files of
 // the checkout, and does not make sentences for people.
@@ -26,6 +26,7 @@ type Options struct {
 	RequestsDir string
 	StateDirs   []string             // never committed: runs, locks, cache
 	Live        func(id string) bool // whether a run holds this request; nil: never
+	Place       Place                // zero: always ask git
 }
 
 // Finding is one thing that is wrong with the commit, or odd about it. Its
@@ -42,6 +43,9 @@ type Finding struct {
 // Judge looks at what is staged. Findings are sorted by path and line; none
 // means that all is well.
 func Judge(ctx context.Context, o Options) ([]Finding, error) {
+	if untouched(o) {
+		return nil, nil
+	}
 	changes, err := staged(ctx, o)
 	if err != nil || len(changes) == 0 {
 		return nil, err
