@@ -6,6 +6,7 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/doctor"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/runner"
@@ -42,13 +43,17 @@ func run(s *door.Shell, o runOptions, id string) error {
 }
 
 func newRunner(s *door.Shell, p *project.Project, show *show, hurry <-chan struct{}) *runner.Runner {
-	return &runner.Runner{Project: p, Words: words(s), Hurry: hurry, Observe: show.event, Point: desk.Point(p)}
+	return &runner.Runner{
+		Project: p, Words: words(s), Hurry: hurry, Observe: show.event, Point: desk.Point(p),
+		Doctor: func(ctx context.Context) error { return doctor.Gate(ctx, p) },
+	}
 }
 
 // words lends the runner the sentences for what it records.
 func words(s *door.Shell) runner.Words {
 	c := s.Catalog()
 	return runner.Words{
+		Lang: s.Lang(),
 		Text: c.Text,
 		Fault: func(code fault.Code, facts fault.Facts) (string, string, []string) {
 			r := c.Code(code, facts)
