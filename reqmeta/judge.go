@@ -55,11 +55,10 @@ func (j *judge) before(i int) (Exclusion, bool) {
 	case !j.isUnique(i):
 		return r.exclude(fault.DuplicateID, "duplicate_id", "paths", join(j.f.paths(j.f.dups[r.ID]))), false
 	case r.Meta.Status != Ready && !j.named:
-		return r.exclude(fault.NotReady, "not_ready_"+r.Meta.Status, "reason", j.reasonOf(r)), false
+		return j.notReady(r), false
 	}
 	if h := j.locked(r.ID); h != nil {
-		return r.exclude(fault.RequestLocked, "locked", "run_id", h.RunID, "pid", strconv.Itoa(h.PID),
-			"host", hostOf(h), "since", clock(h.Since), "until", clock(h.Until)), false
+		return r.heldBy(h, fault.RequestLocked), false
 	}
 	if run := j.latest(r.ID); run != nil && !j.named {
 		switch {
@@ -70,6 +69,21 @@ func (j *judge) before(i int) (Exclusion, bool) {
 		}
 	}
 	return Exclusion{}, true
+}
+
+// notReady tells a request that runs from one whose file only says so.
+func (j *judge) notReady(r *Request) Exclusion {
+	if r.Meta.Status == Running {
+		if h := j.locked(r.ID); h != nil {
+			return r.heldBy(h, fault.NotReady)
+		}
+	}
+	return r.exclude(fault.NotReady, "not_ready_"+r.Meta.Status, "reason", j.reasonOf(r))
+}
+
+func (r *Request) heldBy(h *Holder, code fault.Code) Exclusion {
+	return r.exclude(code, "locked", "run_id", h.RunID, "pid", strconv.Itoa(h.PID),
+		"host", hostOf(h), "since", clock(h.Since), "until", clock(h.Until))
 }
 
 func (j *judge) locked(id string) *Holder {

@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -189,6 +191,29 @@ func TestUpdate(t *testing.T) {
 	}
 	if names, _ := namesIn(dir); len(names) != 1 {
 		t.Errorf("left over: %v", names)
+	}
+}
+
+func TestUpdateLosesNoChangeOfAnother(t *testing.T) {
+	root := t.TempDir()
+	keys := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	put(t, root+"/requests", "RQ-1.md", "---\nstatus: ready\npriority: P1\n"+strings.Join(keys, ": 0\n")+": 0\n---\n")
+	for round := 1; round <= 20; round++ {
+		value := "v" + strconv.Itoa(round)
+		var wg sync.WaitGroup
+		for _, key := range keys {
+			wg.Go(func() {
+				_, _, err := Update(atomicfile.OS{}, root, "requests/RQ-1.md", map[string]string{key: value}, setNow, key)
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		want := "---\nstatus: ready\npriority: P1\n" + strings.Join(keys, ": "+value+"\n") + ": " + value + "\n---\n"
+		if got, _ := os.ReadFile(root + "/requests/RQ-1.md"); string(got) != want {
+			t.Fatalf("round %d:\n%s", round, got)
+		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 )
@@ -20,14 +22,16 @@ const maxRaces = 5
 // is kept; when nothing changes, nothing is written. suffix must be unique
 // among concurrent writers.
 //
-// The file is read again just before it is replaced, so that the edit of an
-// editor in between is not lost; writers of ours hold a lock besides.
+// Writers of ours come one after the other (see alone). The file is read again
+// just before it is replaced, so that the edit of an editor in between is not
+// lost either.
 func Update(disk atomicfile.Disk, root, path string, values map[string]string, now time.Time, suffix string) (before, after []byte, err error) {
 	dir, name := filepath.Split(filepath.Join(root, filepath.FromSlash(path)))
 	target, err := insideTarget(dir, name)
 	if err != nil {
 		return nil, nil, fault.Wrap(err, codeOf(err), "path", path, "id", stem(path))
 	}
+	defer alone(dir)()
 	for range maxRaces {
 		if before, err = readInside(dir, name); err != nil {
 			return nil, nil, fault.Wrap(err, codeOf(err), "path", path, "id", stem(path))
@@ -41,6 +45,26 @@ func Update(disk atomicfile.Disk, root, path string, values map[string]string, n
 		}
 	}
 	return before, nil, fault.New(fault.Conflict, "path", path, "id", stem(path))
+}
+
+// maxWaits is how many milliseconds a writer waits for the others.
+const maxWaits = 2000
+
+// alone waits until no other process or goroutine updates a file in dir, and
+// keeps them out until release. It leaves nothing on disk and ends with the
+// process. Where folders cannot be locked everybody goes on at once.
+func alone(dir string) (release func()) {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return func() {}
+	}
+	for range maxWaits {
+		if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != unix.EWOULDBLOCK && err != unix.EINTR {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return func() { _ = unix.Close(fd) }
 }
 
 func codeOf(err error) fault.Code {

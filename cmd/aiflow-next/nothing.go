@@ -34,6 +34,9 @@ func (q *question) totals(r reqmeta.Result) []string {
 }
 
 func total(e reqmeta.Exclusion) string {
+	if e.Kind == "locked" {
+		return "running"
+	}
 	switch e.ReasonCode {
 	case fault.RequestInvalidFormat, fault.DuplicateID:
 		return "broken"
@@ -41,8 +44,6 @@ func total(e reqmeta.Exclusion) string {
 		return "unmerged"
 	case fault.LatestRunNeedsInput:
 		return "needs_input"
-	case fault.RequestLocked:
-		return "running"
 	case fault.DependsNotFound:
 		return "missing"
 	case fault.DependsCycle:
