@@ -136,11 +136,15 @@ func setup(e *testscript.Env, path string) error {
 	return nil
 }
 
-// condition knows [has:NAME]: whether a binary of ours exists, and [dynamodb]:
-// whether there is one to test against. CI must have one.
+// condition knows [has:NAME]: whether a binary of ours exists, [root]: whether
+// modes of files do not bind us, and [dynamodb]: whether there is one to test against.
+// CI must have one.
 func condition(cond string) (bool, error) {
-	if cond == "dynamodb" {
+	switch cond {
+	case "dynamodb":
 		return hasDynamoDB(), nil
+	case "root":
+		return os.Geteuid() == 0, nil
 	}
 	name, ok := strings.CutPrefix(cond, "has:")
 	if !ok {

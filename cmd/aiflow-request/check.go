@@ -29,7 +29,7 @@ func check(s *door.Shell, files []string) error {
 	if err != nil {
 		return err
 	}
-	c := checker{Shell: s, folder: folder}
+	c := checker{Shell: s, folder: folder, named: len(files) > 0}
 	if len(files) == 0 {
 		c.whole()
 	}
@@ -59,6 +59,7 @@ func loadFor(s *door.Shell, files []string) (*project.Project, *reqmeta.Folder, 
 type checker struct {
 	*door.Shell
 	folder  *reqmeta.Folder
+	named   bool // files were named
 	network *reqmeta.Network
 	rings   map[string]string // by path of the smallest member
 	report  report
@@ -133,9 +134,22 @@ func (c *checker) request(r *reqmeta.Request, shown string) {
 			c.relation(r, shown, fault.DependsNotFound, "depends_not_found", e.To, fault.Facts{"id": r.ID, "ids": e.To})
 		}
 	}
-	if ring := c.rings[r.Path]; ring != "" {
+	if ring := c.ringOf(r); ring != "" {
 		c.relation(r, shown, fault.DependsCycle, "cycle", "", fault.Facts{"id": r.ID, "ring": ring})
 	}
+}
+
+// ringOf is the ring that is told of at r: at its smallest member, or at any
+// that was named.
+func (c *checker) ringOf(r *reqmeta.Request) string {
+	if ring := c.rings[r.Path]; ring != "" || !c.named {
+		return ring
+	}
+	e, _ := reqmeta.JudgeNamed(c.folder, reqmeta.Facts{}, r.ID)
+	if e.ReasonCode != fault.DependsCycle || e.Path != r.Path {
+		return ""
+	}
+	return e.Facts["ring"]
 }
 
 // relations looks at all files together, once.

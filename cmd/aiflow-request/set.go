@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -47,18 +48,28 @@ func set(s *door.Shell, name string, pairs []string) error {
 	return v.printSet(r, before, after, keys)
 }
 
-// parsePairs reads KEY=VALUE arguments; depends-on is depends_on.
+// parsePairs reads KEY=VALUE arguments.
 func parsePairs(pairs []string) (values map[string]string, keys []string, err error) {
 	values = map[string]string{}
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
-		key = strings.ReplaceAll(key, "-", "_")
+		key = known(key)
 		if _, twice := values[key]; !ok || key == "" || twice {
 			return nil, nil, door.Usage("bad_value", "name", "KEY=VALUE", "value", pair, "allowed", "status=ready priority=P1 …")
 		}
 		values[key], keys = value, append(keys, key)
 	}
 	return values, keys, nil
+}
+
+// known lets a person write depends-on, as the flag of new is called. A key
+// of somebody else keeps its name.
+func known(key string) string {
+	switch key {
+	case "depends-on", "created-at", "updated-at":
+		return strings.ReplaceAll(key, "-", "_")
+	}
+	return key
 }
 
 // claim holds the lock of the request while its status changes, so that no run
@@ -130,7 +141,7 @@ func (v *view) printSet(r *reqmeta.Request, before, after []byte, keys []string)
 		return v.PrintJSON(v.item(found))
 	}
 	for _, key := range keys {
-		was, is := valueOf(old.Meta, key), valueOf(now.Meta, key)
+		was, is := cmp.Or(valueOf(old.Meta, key), "-"), cmp.Or(valueOf(now.Meta, key), "-")
 		if was == is {
 			v.line(v.Text("request.set_same", "id", r.ID, "key", key, "value", is))
 		} else {

@@ -8,12 +8,12 @@ import (
 
 func TestJSONHidesNothing(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain <b>&":             `"plain <b>&"`,
-		"日本語 é":                  `"日本語 é"`,
-		"a\u009bb\x7f":           `"a\u009bb\u007f"`,
-		"\u202eevil\u200b":       `"\u202eevil\u200b"`,
-		"tag\U000e0041":          `"tag\udb40\udc41"`,
-		"\x1b[31m\r\n":           `"\u001b[31m\r\n"`,
+		"plain <b>&":            `"plain <b>&"`,
+		"日本語 é":                 `"日本語 é"`,
+		"a\u009bb\x7f":          `"a\u009bb\u007f"`,
+		"\u202eevil\u200b":      `"\u202eevil\u200b"`,
+		"tag\U000e0041":         `"tag\udb40\udc41"`,
+		"\x1b[31m\r\n":          `"\u001b[31m\r\n"`,
 		"quote \" back \\u202e": `"quote \" back \\u202e"`,
 	} {
 		var b bytes.Buffer
