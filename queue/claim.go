@@ -49,6 +49,7 @@ type Claimer struct {
 	list     []candidate
 	listed   time.Duration
 	idle     bool
+	crowded  time.Duration     // until when (boot time) the peers share the candidates
 	unsure   map[string]string // token -> task id: claims whose outcome is unknown
 }
 
@@ -60,8 +61,11 @@ func (s *Store) Claimer(runnerID string) *Claimer {
 	return &Claimer{store: s, runnerID: runnerID, search: newSearch(s), unsure: map[string]string{}}
 }
 
-// SetPeers names the runners that live, this one among them. They divide the
-// candidates of a moment, so that they do not all try the same one.
+// crowdedFor is how long after a lost race the peers share the candidates.
+const crowdedFor = 10 * time.Second
+
+// SetPeers names the runners that live, this one among them. After a lost race
+// they divide the candidates, so that they do not all try the same one.
 func (c *Claimer) SetPeers(ids []string) { c.peers = ids }
 
 // Claim takes the oldest waiting task. ok is false when there is none. While
@@ -116,13 +120,16 @@ func (c *Claimer) refill(ctx context.Context, pages *int) (more bool, err error)
 	return len(c.list) > 0, err
 }
 
-// want is how many items a page should hold at first: enough that every peer
-// finds some of its own. An idle runner, with one page a poll, asks for many.
+// share is how many candidates the peers divide: some for each.
+func (c *Claimer) share() int { return min(max(16, 8*len(c.peers)), 256) }
+
+// want is how many items a page should hold at first. An idle runner, with one
+// page a poll, asks for many.
 func (c *Claimer) want() int {
 	if c.idle {
 		return 1024
 	}
-	return min(max(16, 8*len(c.peers)), 256)
+	return c.share()
 }
 
 func (c *Claimer) try(ctx context.Context, taskID string) (Task, bool, error) {
@@ -131,8 +138,11 @@ func (c *Claimer) try(ctx context.Context, taskID string) (Task, bool, error) {
 		return Task{}, false, err
 	}
 	t, ok, err := c.store.claimTask(ctx, c.runnerID, taskID, token)
-	if err != nil {
+	switch {
+	case err != nil:
 		c.unsure[token] = taskID
+	case !ok:
+		c.crowded = c.store.clock.Boot() + crowdedFor
 	}
 	return t, ok, err
 }

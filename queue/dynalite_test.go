@@ -24,7 +24,7 @@ func (realClock) Boot() time.Duration { return proc.BootClock() }
 // startDynalite serves one DynamoDB for all tests of this process. It ends with
 // its standard input, which nobody but this process holds.
 var startDynalite = sync.OnceValues(func() (string, error) {
-	url, stop, err := dynalite()
+	url, _, stop, err := dynalite()
 	keepServer = stop
 	return url, err
 })
@@ -32,41 +32,41 @@ var startDynalite = sync.OnceValues(func() (string, error) {
 var keepServer func() // referenced, or the collector would close its input
 
 // dynalite starts a server and waits until it answers.
-func dynalite() (url string, stop func(), err error) {
+func dynalite() (url string, pid int, stop func(), err error) {
 	serve, err := filepath.Abs("../testdata/dynalite/serve.js")
 	if err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	dir := os.Getenv("AIFLOW_DYNALITE_DIR")
 	if dir == "" {
 		dir = filepath.Dir(serve)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "dynalite")); err != nil {
-		return "", nil, errors.New("dynalite is not installed: npm ci --ignore-scripts in testdata/dynalite")
+		return "", 0, nil, errors.New("dynalite is not installed: npm ci --ignore-scripts in testdata/dynalite")
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	cmd := exec.Command(node, serve, "0")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	stop = func() {
 		_ = in.Close()
 		_ = cmd.Wait()
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	return strings.TrimSpace(line), stop, err
+	return strings.TrimSpace(line), cmd.Process.Pid, stop, err
 }
 
 func endpoint(t testing.TB) string {

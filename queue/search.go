@@ -14,7 +14,7 @@ import (
 // candidate is a task that waited when it was read.
 type candidate struct {
 	taskID, createdAt string
-	seen              time.Duration // when this claimer first saw it
+	seen              time.Duration // since when it has been among the first; 0: not yet
 }
 
 func older(a, b candidate) int {
@@ -84,18 +84,14 @@ func (f *search) find(ctx context.Context, have []candidate, want int, pages *in
 // bound is the youngest floor that a look beginning now may leave behind.
 func (f *search) bound() string { return FormatTime(f.store.clock.Now().Add(-lag)) }
 
-// remember keeps when each candidate was first seen.
+// remember keeps since when each candidate has been among the first.
 func (f *search) remember(have, found []candidate) []candidate {
-	now := f.store.clock.Boot()
 	seen := make(map[string]time.Duration, len(have))
 	for _, h := range have {
 		seen[h.taskID] = h.seen
 	}
 	for i := range found {
-		found[i].seen = now
-		if t, ok := seen[found[i].taskID]; ok {
-			found[i].seen = t
-		}
+		found[i].seen = seen[found[i].taskID]
 	}
 	return found
 }
@@ -216,19 +212,30 @@ func candidates(items []item) []candidate {
 	return found
 }
 
-// choose gives the position of the candidate to try next, or -1. Candidates
-// fall to the living runners by hash for a short while; mine is true for the
-// oldest that falls to this one, or that its peer has left alone for too long.
-// When there is none, it is one of the oldest, a different one for each runner.
+// choose gives the position of the candidate to try next, or -1. It is the
+// oldest, until a race was lost. Then candidates fall to the living runners by
+// hash for a short while; mine is true for the oldest that falls to this one,
+// or that its peer has left alone for too long. When there is none, it is one
+// of the oldest, a different one for each runner.
 func (c *Claimer) choose() (i int, mine bool) {
-	for i, k := range c.list {
+	if len(c.list) > 0 && c.store.clock.Boot() >= c.crowded {
+		return 0, true
+	}
+	now := c.store.clock.Boot()
+	first := c.list[:min(len(c.list), c.share())]
+	for i := range first {
+		if first[i].seen == 0 {
+			first[i].seen = now
+		}
+	}
+	for i, k := range first {
 		if c.listed-k.seen > shareFor || owner(c.peers, c.runnerID, k.taskID) == c.runnerID {
 			return i, true
 		}
 	}
 	best := -1
-	for i := range min(len(c.list), 16) {
-		if best < 0 || weight(c.runnerID, c.list[i].taskID) > weight(c.runnerID, c.list[best].taskID) {
+	for i := range first[:min(len(first), 16)] {
+		if best < 0 || weight(c.runnerID, first[i].taskID) > weight(c.runnerID, first[best].taskID) {
 			best = i
 		}
 	}

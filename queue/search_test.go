@@ -34,14 +34,19 @@ func bulk(t testing.TB, s *Store, ns, status string, n int, at func(i int) time.
 // ownServer gives a store on a server of its own: a foreign backlog would slow
 // the other tests down.
 func ownServer(t testing.TB) *Store {
+	s, _ := ownServerPID(t)
+	return s
+}
+
+func ownServerPID(t testing.TB) (*Store, int) {
 	t.Helper()
 	endpoint(t) // skips where there is none
-	url, stop, err := dynalite()
+	url, pid, stop, err := dynalite()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	return open(t, func(o *Options) { o.API = dial(t, url) })
+	return open(t, func(o *Options) { o.API = dial(t, url) }), pid
 }
 
 // counting counts requests and the items that were read for them.
@@ -215,6 +220,7 @@ func TestShareOfABusyPeerIsTaken(t *testing.T) {
 	bulk(t, s, s.ns, "QUEUED", 40, func(i int) time.Time { return base.Add(time.Duration(i) * time.Second) })
 	c := s.Claimer("me")
 	c.SetPeers([]string{"me", "busy"})
+	c.crowded = clock.boot + time.Hour
 	oldest := func() string { return must[[]Task](t)(s.List(ctx, Filter{Status: Queued}))[0].TaskID }
 	first, _, err := c.Claim(ctx)
 	if err != nil || owner(c.peers, "me", first.TaskID) != "me" {
