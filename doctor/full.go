@@ -113,8 +113,11 @@ func (x *examiner) softLines() []trace {
 	}
 	dir := x.p.Path(x.p.Config.Paths.PromptsDir)
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
+		if err != nil {
 			return skip(d)
+		}
+		if !d.Type().IsRegular() {
+			return nil
 		}
 		if data, err := os.ReadFile(path); err == nil {
 			for i, line := range bytes.Split(first(data, 1<<20), []byte("\n")) {
