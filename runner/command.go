@@ -3,8 +3,10 @@ package runner
 import (
 	"context"
 	"io"
+	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"aiflow/internal/fault"
@@ -16,10 +18,12 @@ import (
 type shellCommand struct {
 	text    string // for the shell
 	log     string // kind
+	role    string // "" is none
 	stepID  string
 	attempt int
 	timeout time.Duration
 	kind    EventKind
+	said    *capped // gets standard output besides the log; nil is nobody
 }
 
 // result is how a command ended, with the end of what it said.
@@ -27,6 +31,7 @@ type result struct {
 	proc.Exit
 	tail string
 	log  string // relative to the project
+	from int64  // where in the log this command begins
 	took time.Duration
 }
 
@@ -44,18 +49,23 @@ func (j *job) shell(ctx context.Context, c shellCommand) (result, error) {
 }
 
 func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin io.Reader) (result, error) {
+	env, err := j.environment(c)
+	if err != nil {
+		return result{}, err
+	}
 	file, err := j.dir.OpenLog(c.log, c.stepID, c.attempt)
 	if err != nil {
 		return result{}, fault.Wrap(err, fault.StageWriteFailed, "path", j.dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt)))
 	}
 	defer file.Close()
-	j.tell(Event{Kind: c.kind, StepID: c.stepID, Step: j.stage.CurrentStepIndex + 1, What: c.text})
+	j.tell(Event{Kind: c.kind, StepID: c.stepID, Step: j.stage.CurrentStepIndex + 1, What: firstLine(c.text)})
 	began := j.Project.Env.Clock.Boot()
-	res := result{log: j.dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt))}
+	res := result{log: j.dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt)), from: sizeOf(file)}
+	j.noteLog(c.stepID, res.log)
 	end := &tail{max: tailKept}
 	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
 	res.Exit, err = proc.Run(ctx, proc.Command{
-		Argv: argv, Dir: j.workspacePath(), Env: j.environment(c), Stdin: stdin, Stdout: out, Stderr: out,
+		Argv: argv, Dir: j.workspacePath(), Env: env, Stdin: stdin, Stdout: c.stdout(out), Stderr: out,
 		Timeout: c.timeout, Grace: j.grace(), Hurry: j.Hurry, Mark: j.mark(), Started: j.noteAgent,
 	})
 	_ = out.Close()
@@ -65,7 +75,34 @@ func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin 
 	if res.Leftover > 0 {
 		j.tell(Event{Kind: StraysEnded, StepID: c.stepID, Count: res.Leftover})
 	}
-	return res, j.commandError(ctx, argv, err)
+	if err := j.commandError(ctx, argv, err); err != nil {
+		return res, err
+	}
+	return res, j.caught(res.log)
+}
+
+// stdout is where standard output goes: into the log, and to whoever waits for
+// an answer.
+func (c shellCommand) stdout(log io.Writer) io.Writer {
+	if c.said == nil {
+		return log
+	}
+	return io.MultiWriter(log, c.said)
+}
+
+func sizeOf(f *os.File) int64 {
+	fi, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return fi.Size()
+}
+
+// noteLog names a log among those of its step.
+func (j *job) noteLog(stepID, log string) {
+	if s := j.stage.Step(stepID); s != nil {
+		s.Logs = appendOnce(s.Logs, log)
+	}
 }
 
 func (j *job) commandError(ctx context.Context, argv []string, err error) error {
@@ -90,9 +127,14 @@ func (j *job) noteAgent(pid int, start uint64) {
 func (j *job) mark() string { return "AIFLOW_RUN=" + j.stage.RunID }
 
 // environment is the caller's without git's variables and ours, plus what a
-// command may want to know. See docs/commands.md.
-func (j *job) environment(c shellCommand) []string {
-	env := cleanEnvironment(j.Project.Env.Environ)
+// command may want to know. PATH begins with the commands that are forbidden.
+// See docs/commands.md.
+func (j *job) environment(c shellCommand) ([]string, error) {
+	guard, err := j.guardDir()
+	if err != nil {
+		return nil, err
+	}
+	env := guarded(cleanEnvironment(j.Project.Env.Environ), guard)
 	return append(env,
 		j.mark(),
 		"AIFLOW_REQUEST="+j.req.ID,
@@ -101,8 +143,30 @@ func (j *job) environment(c shellCommand) []string {
 		"AIFLOW_ROOT="+j.Project.Dir,
 		"AIFLOW_WORKSPACE="+j.workspacePath(),
 		"AIFLOW_REQUEST_FILE="+j.dir.RequestPath(),
-		"AIFLOW_RESULT="+j.dir.ResultPath(c.stepID, c.attempt),
-	)
+		"AIFLOW_ROLE="+c.role,
+		"AIFLOW_RESULT="+j.resultPath(c),
+	), nil
+}
+
+// resultPath is the file in which c may leave its answer. It is removed before
+// c starts.
+func (j *job) resultPath(c shellCommand) string {
+	who := c.stepID
+	if c.role != "" {
+		who = strings.TrimSuffix(c.role+"."+c.stepID, ".")
+	}
+	return j.dir.ResultPath(who, c.attempt)
+}
+
+// guarded puts dir at the beginning of PATH.
+func guarded(env []string, dir string) []string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if path, ok := strings.CutPrefix(env[i], "PATH="); ok {
+			env[i] = "PATH=" + dir + string(os.PathListSeparator) + path
+			return env
+		}
+	}
+	return append(env, "PATH="+dir)
 }
 
 func cleanEnvironment(environ []string) []string {
@@ -121,7 +185,7 @@ func ours(kv string) bool {
 	name, _, _ := strings.Cut(kv, "=")
 	switch name {
 	case "AIFLOW_RUN", "AIFLOW_REQUEST", "AIFLOW_STEP", "AIFLOW_ATTEMPT", "AIFLOW_ROOT",
-		"AIFLOW_WORKSPACE", "AIFLOW_REQUEST_FILE", "AIFLOW_RESULT", "AIFLOW_HOOK":
+		"AIFLOW_WORKSPACE", "AIFLOW_REQUEST_FILE", "AIFLOW_RESULT", "AIFLOW_ROLE", "AIFLOW_HOOK":
 		return true
 	}
 	return false
@@ -142,3 +206,48 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 func (t *tail) String() string { return strings.ToValidUTF8(string(t.buf), "\uFFFD") }
+
+// capped keeps what is written to it up to max bytes, and one more to show
+// that there was more.
+type capped struct {
+	max int
+
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if room := c.max + 1 - len(c.buf); room > 0 {
+		c.buf = append(c.buf, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
+}
+
+func (c *capped) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return string(c.buf)
+}
+
+// firstLine is what a sentence shows of a command of several lines.
+func firstLine(text string) string {
+	text = strings.TrimSpace(text)
+	if line, _, more := strings.Cut(text, "\n"); more {
+		return strings.TrimSpace(line) + " …"
+	}
+	return text
+}
+
+// named are the facts of a command: what sentences show, and all of it for the
+// evidence.
+func named(text string) []any {
+	facts := []any{"command", firstLine(text)}
+	if whole := strings.TrimSpace(text); whole != facts[1] {
+		facts = append(facts, wholeCommand, whole)
+	}
+	return facts
+}
+
+const wholeCommand = "whole_command"

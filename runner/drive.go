@@ -109,8 +109,11 @@ func evidenceOf(cause error) runs.Evidence {
 	if !ok {
 		return e
 	}
-	if v, ok := f.Facts["command"]; ok {
-		e.Command = &v
+	for _, name := range []string{wholeCommand, "command"} {
+		if v, ok := f.Facts[name]; ok {
+			e.Command = &v
+			break
+		}
 	}
 	if v, ok := f.Facts["output"]; ok {
 		e.StderrSnippet = &v

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
@@ -22,6 +23,7 @@ type Intent struct {
 	WorkBranch string          `json:"work_branch"`
 	Workspace  string          `json:"workspace"`
 	Steps      []runs.PlanStep `json:"steps"`
+	Planner    string          `json:"planner,omitempty"`   // provider that would make the steps
 	Selection  *reqmeta.Result `json:"selection,omitempty"` // when nothing is runnable: why
 }
 
@@ -79,6 +81,14 @@ func (j *job) intent(ctx context.Context, last *runs.Stage) (Intent, error) {
 		return Intent{}, fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
 	}
 	stage := runs.NewStage(j.req.ID, in.Resumes, in.Title, j.Project.Now())
+	cast, err := j.routes()
+	if err != nil {
+		return Intent{}, err
+	}
+	if calls := cast.Calls(config.RolePlanner); len(calls) > 0 && len(j.req.Meta.Steps) == 0 {
+		in.Planner, in.Steps = calls[0].Provider, []runs.PlanStep{}
+		return in, nil
+	}
 	in.Steps = planOf(stage, j.req, text, j.Project.Config).Steps
 	return in, nil
 }

@@ -29,6 +29,9 @@ func (j *job) finish(ctx context.Context) error {
 	if err := j.commitRecord(ctx); err != nil {
 		return err
 	}
+	if err := j.publish(ctx); err != nil {
+		return err
+	}
 	if err := j.complete(); err != nil {
 		return err
 	}
@@ -69,7 +72,10 @@ func (j *job) commitStatus(ctx context.Context, msg gitops.CommitMessage) (strin
 	if err != nil {
 		return "", err
 	}
-	if !j.asTaken(data) {
+	if own, err := j.ownToCommit(ctx, data); err != nil || !own {
+		if err != nil {
+			return "", err
+		}
 		return j.ws.Commit(ctx, msg, j.commitOptions())
 	}
 	done, err := reqmeta.SetValues(j.req.Path, data, map[string]string{"status": reqmeta.Done}, j.Project.Now())
@@ -77,6 +83,18 @@ func (j *job) commitStatus(ctx context.Context, msg gitops.CommitMessage) (strin
 		return "", err
 	}
 	return j.ws.CommitFile(ctx, path, done, msg, j.commitOptions())
+}
+
+// ownToCommit reports whether the record may hold the request's file. In place
+// an untracked one stays untracked: git would take it away with the branch.
+func (j *job) ownToCommit(ctx context.Context, data []byte) (bool, error) {
+	if !j.asTaken(data) {
+		return false, nil
+	}
+	if !j.inPlace() {
+		return true, nil
+	}
+	return j.repo.Tracked(ctx, j.req.Path)
 }
 
 // asTaken reports whether the work branch has the request as the checkout has

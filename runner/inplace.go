@@ -1,24 +1,155 @@
 package runner
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"strconv"
+	"strings"
 
+	"aiflow/gitops"
 	"aiflow/internal/fault"
 )
 
 // checkOutInPlace takes the user's own checkout as the workspace (D40): it must
-// be clean, and its branch is switched.
+// be clean, and its branch is switched. The request's own file must not be in
+// git's way, so it goes back for that moment.
 func (j *job) checkOutInPlace(ctx context.Context) error {
 	ws, err := j.repo.InPlace(ctx)
 	if err != nil {
 		return err
 	}
+	ws.LeaveOut(j.Project.RequestsDir(), j.Project.RunsDir())
 	if ws.Branch() == j.stage.Git.WorkBranch {
 		j.ws = ws
 		return nil
 	}
-	return fault.New(fault.WorkspaceFailed, "path", j.Project.Dir)
+	if err := j.checkCheckout(ctx); err != nil {
+		return err
+	}
+	if err := j.Project.RestoreRequest(j.req, j.stage); err != nil {
+		return err
+	}
+	j.stage.Git.ReturnTo = j.returnTo(ws.Branch())
+	if err := j.save(); err != nil {
+		return err
+	}
+	if err := ws.Switch(ctx, j.stage.Git.WorkBranch); err != nil {
+		return err
+	}
+	j.ws = ws
+	return j.markAgain()
 }
 
-// leaveBranch puts the checkout back on the base branch.
-func (j *job) leaveBranch(context.Context) error { return nil }
+// returnTo is the branch that the checkout goes back to: where the user was,
+// but never a work branch.
+func (j *job) returnTo(now string) string {
+	if now == "" || strings.HasPrefix(now, j.Project.Config.Git.WorkBranchPrefix) {
+		return j.stage.Git.BaseBranch
+	}
+	return now
+}
+
+// markAgain marks the request as running in the checkout as it is now; the
+// work branch may have another version of the file, or none.
+func (j *job) markAgain() error {
+	text, err := os.ReadFile(j.Project.Path(j.req.Path))
+	if err != nil {
+		return nil
+	}
+	if !bytes.Equal(text, j.text) {
+		j.text = text
+	}
+	return j.markRunning()
+}
+
+// leaveBranch puts the checkout back to where the user was. Everything of the
+// run is committed.
+func (j *job) leaveBranch(ctx context.Context) error {
+	to := j.stage.Git.ReturnTo
+	if _, ok, err := j.repo.BranchTip(ctx, to); err != nil || !ok || to == "" {
+		return err
+	}
+	return j.ws.Switch(ctx, to)
+}
+
+// clearWorkspace returns the workspace to the step's start. What it holds is
+// kept already. In the user's checkout only the work itself is taken back.
+func (j *job) clearWorkspace(ctx context.Context) error {
+	if j.inPlace() {
+		return j.ws.TakeBack(ctx, "HEAD")
+	}
+	return j.ws.ResetToHead(ctx)
+}
+
+// checkCheckout looks for changes in the user's checkout that nobody
+// committed: a refusal in place and with git.require_clean_worktree, else a
+// warning.
+func (j *job) checkCheckout(ctx context.Context) error {
+	strict := j.strict()
+	dirty, err := j.dirty(ctx)
+	switch {
+	case err != nil && strict:
+		return err
+	case err != nil || len(dirty) == 0:
+		return nil
+	case strict:
+		return fault.New(fault.WorktreeDirty, "path", dirty[0], "count", len(dirty), "request_id", j.req.ID)
+	}
+	facts := fault.Facts{"path": dirty[0]}
+	if len(dirty) > 1 {
+		facts["count"] = strconv.Itoa(len(dirty))
+	}
+	j.tell(Event{Kind: Warned, Count: len(dirty), What: j.Words.Text("work.note_dirty", facts)})
+	return nil
+}
+
+// strict: a checkout with changes is refused. Elsewhere the tool's own files,
+// which a run reads from the checkout, are not worth a word.
+func (j *job) strict() bool { return j.inPlace() || j.Project.Config.Git.RequireCleanWorktree }
+
+// dirty lists what git status lists, without what is the toolkit's own:
+// records and locks, new requests, and values in requests that tools own.
+func (j *job) dirty(ctx context.Context) ([]string, error) {
+	changes, err := j.repo.Dirty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found, requests []string
+	for _, c := range changes {
+		switch {
+		case j.ownFile(c.Path), !j.strict() && within(c.Path, ".aiflow"):
+		case !within(c.Path, j.Project.RequestsDir()):
+			found = append(found, c.Path)
+		case c.Status != gitops.Untracked:
+			requests = append(requests, c.Path)
+		}
+	}
+	owned, err := j.Project.OwnedOnly(ctx, requests)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range requests {
+		if !owned[p] {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+func (j *job) ownFile(path string) bool {
+	p := j.Project.Config.Paths
+	for _, dir := range []string{p.RunsDir, p.LocksDir, p.CacheDir, j.Project.WorktreesDir(), ".aiflow/project"} {
+		if within(path, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether a path is a folder or in it. git names a new folder
+// with a slash at the end.
+func within(path, dir string) bool {
+	path = strings.TrimSuffix(path, "/")
+	return path == dir || strings.HasPrefix(path, dir+"/")
+}

@@ -20,16 +20,19 @@ func (j *job) makePlan(ctx context.Context) error {
 	if err := j.save(); err != nil {
 		return err
 	}
-	plan := planOf(j.stage, j.req, j.text, j.Project.Config)
+	plan, err := j.newPlan(ctx)
+	if err != nil {
+		return err
+	}
 	if err := runs.Err(plan.Check()); err != nil {
 		return err
 	}
+	now = j.Project.Now()
 	if err := j.dir.SavePlan(plan); err != nil {
 		return err
 	}
 	j.plan = plan
 	j.stage.SetPlan(plan, now)
-	j.stage.Attempts.Planning++
 	if err := j.stage.Move(runs.Implementing, now); err != nil {
 		return err
 	}
@@ -37,6 +40,16 @@ func (j *job) makePlan(ctx context.Context) error {
 		return err
 	}
 	return j.saveReport()
+}
+
+// newPlan is the planner's where the router names one and the request has no
+// steps of its own.
+func (j *job) newPlan(ctx context.Context) (*runs.Plan, error) {
+	if len(j.req.Meta.Steps) == 0 && j.plays(config.RolePlanner) {
+		return j.askPlanner(ctx)
+	}
+	j.stage.Attempts.Planning++
+	return planOf(j.stage, j.req, j.text, j.Project.Config), nil
 }
 
 // planOf is pure: the plan that a request without a planner gets.

@@ -61,6 +61,9 @@ func (j *job) take(last *runs.Stage) error {
 	if len(last.Steps) > 0 {
 		j.plan, err = j.dir.LoadPlan()
 	}
+	if err == nil {
+		_, err = j.routes()
+	}
 	return err
 }
 
@@ -123,7 +126,13 @@ func (j *job) comeBack(ctx context.Context) error {
 		return err
 	}
 	j.at("reopened")
-	return j.adopt(ctx)
+	if err := j.adopt(ctx); err != nil {
+		return err
+	}
+	if step := j.stage.Current(); step != nil && !step.Status.Settled() {
+		return j.rejoin(ctx, step)
+	}
+	return nil
 }
 
 // endStrays ends what the dead runner left running. It is looked for even when
@@ -286,7 +295,7 @@ func (j *job) putBack(ctx context.Context, i int) error {
 		return err
 	}
 	j.at("before_put_back")
-	if err := j.ws.ResetToHead(ctx); err != nil {
+	if err := j.clearWorkspace(ctx); err != nil {
 		return err
 	}
 	j.at("put_back")

@@ -3,77 +3,241 @@ package runner
 import (
 	"context"
 	"errors"
-	"os/exec"
-	"slices"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
 	"aiflow/internal/config"
+	"aiflow/internal/contract"
 	"aiflow/internal/fault"
 	"aiflow/runs"
 )
 
-// callImplementer hands a step to the implementer role: the primary provider,
-// then the fallback, as often as the limits allow.
-func (j *job) callImplementer(ctx context.Context, i int) error {
-	router, _, err := config.LoadRouter(j.Project.Dir, j.Project.Config)
+// question is one thing that a role is asked.
+type question struct {
+	role    string
+	step    *runs.Step // nil while planning
+	plan    *runs.PlanStep
+	failure string // what must be mended; "" is nothing
+	// accept judges and uses what came back. Its fault may send the question to
+	// the next provider.
+	accept func(ctx context.Context, r reply) error
+}
+
+func (q question) stepID() string {
+	if q.step == nil {
+		return ""
+	}
+	return q.step.StepID
+}
+
+// reply is what a role gave back.
+type reply struct {
+	call   config.Call
+	stdout string
+	file   string // of AIFLOW_RESULT; "" when it left none
+	log    string
+	try    int // over the whole run
+}
+
+// text is the answer: the file if there is one.
+func (r reply) text() string {
+	if r.file != "" {
+		return r.file
+	}
+	return r.stdout
+}
+
+// ask puts a question to the primary provider, then to the fallback, as often
+// as the limits allow. Only faults of defaults.fallback_on are tried again.
+func (j *job) ask(ctx context.Context, q question) error {
+	c, err := j.routes()
 	if err != nil {
 		return err
 	}
-	calls := router.Calls(config.RoleImplementer)
-	if len(calls) == 0 {
-		return j.noImplementer(j.stage.Steps[i].StepID)
-	}
-	for try := range max(1, j.Project.Config.Limits.MaxRoleTries) {
-		err = j.callRole(ctx, i, router, calls[min(try, len(calls)-1)])
-		if err == nil || !slices.Contains(router.Defaults.FallbackOn, string(fault.CodeOf(err))) {
+	calls := c.Calls(q.role)
+	tries := max(1, j.Project.Config.Limits.MaxRoleTries)
+	for try := range tries {
+		call := c.turn(calls, try, tries)
+		err = j.tryRole(ctx, q, call)
+		if err == nil || ctx.Err() != nil || !c.fallsBackOn(err) {
 			return err
 		}
+		j.tell(Event{Kind: RoleFailed, StepID: q.stepID(), What: j.inWords(err)})
+		if try+1 < tries {
+			if err := j.clearFor(ctx, q); err != nil {
+				return err
+			}
+		}
 	}
+	return triesUsedUp(q.role, tries, err)
+}
+
+// turn is whom try asks: the primary, again as often as
+// defaults.max_retries_per_call says, and the fallback at the latest in the
+// last try.
+func (c *cast) turn(calls []config.Call, try, tries int) config.Call {
+	if try > 0 && (try == tries-1 || try > c.Defaults.MaxRetriesPerCall) {
+		return calls[len(calls)-1]
+	}
+	return calls[0]
+}
+
+func (j *job) inWords(err error) string {
+	code, facts := fault.CodeOf(err), fault.Facts{}
+	if f, ok := fault.As(err); ok {
+		facts = f.Facts
+	}
+	if j.Words.Fault == nil {
+		return string(code)
+	}
+	_, message, _ := j.Words.Fault(code, facts)
+	return string(code) + ": " + message
+}
+
+// triesUsedUp is D34's section 8: what a role failed with every time. A limit
+// of one try was no limit that anybody hit.
+func triesUsedUp(role string, tries int, last error) error {
+	if tries < 2 {
+		return last
+	}
+	e := fault.Wrap(last, fault.RetryLimitExceeded, "name", role, "allowed", tries, "reason", fault.CodeOf(last))
+	if f, ok := fault.As(last); ok {
+		for _, k := range []string{"cause", "cause_key", "key", "path", "command", wholeCommand, "output", "exit_status"} {
+			if v := f.Facts[k]; v != "" {
+				e.Facts[k] = v
+			}
+		}
+	}
+	return e
+}
+
+// clearFor keeps and takes away what a try that cannot be used left, so that
+// the next one begins where this one did.
+func (j *job) clearFor(ctx context.Context, q question) error {
+	if q.role != config.RoleImplementer || q.failure != "" {
+		return nil // others change nothing; mending goes on where it stands
+	}
+	return j.putBack(ctx, j.stage.CurrentStepIndex)
+}
+
+// tryRole starts one provider once, in the workspace, with the prompt on its
+// command line where the router wants it and on its standard input.
+func (j *job) tryRole(ctx context.Context, q question, call config.Call) error {
+	r := reply{call: call, try: j.countTry(q)}
+	began := j.Project.Env.Clock.Boot()
+	err := j.callRole(ctx, q, &r)
+	if err == nil {
+		err = q.accept(ctx, r)
+	}
+	j.logTry(q, r, j.Project.Env.Clock.Boot()-began, err)
 	return err
 }
 
-// callRole starts one provider once, in the workspace, with the prompt on its
-// command line where the router wants it and on its standard input.
-func (j *job) callRole(ctx context.Context, i int, router config.Router, call config.Call) error {
-	s := &j.stage.Steps[i]
-	n := j.countTry(s.StepID)
-	prompt := j.implementerPrompt(i)
-	argv, err := j.argv(call, prompt)
+func (j *job) callRole(ctx context.Context, q question, r *reply) error {
+	prompt, err := j.prompt(ctx, q, r.call)
 	if err != nil {
 		return err
 	}
-	c := shellCommand{
-		text: call.Provider, log: runs.LogImplementer, stepID: s.StepID, attempt: n,
-		timeout: j.roleTimeout(router), kind: CommandBegun,
-	}
-	res, err := j.command(ctx, c, argv, strings.NewReader(prompt))
+	argv, err := j.argv(r.call, prompt)
 	if err != nil {
 		return err
 	}
-	s.Logs = appendOnce(s.Logs, res.log)
+	sc := shellCommand{
+		text: r.call.Role + ": " + r.call.Provider, log: q.role, role: q.role, stepID: q.stepID(), attempt: r.try,
+		timeout: j.roleTimeout(), kind: RoleBegun, said: &capped{max: contract.MaxAnswer},
+	}
+	file, err := j.cleanResult(sc)
+	if err != nil {
+		return err
+	}
+	res, err := j.command(ctx, sc, argv, strings.NewReader(prompt))
+	r.log = res.log
+	if err != nil {
+		return err
+	}
+	if err := roleEnded(r.call, sc, res); err != nil {
+		return err
+	}
+	r.stdout, r.file = sc.said.String(), readResult(file)
+	return j.forbiddenText(lines(strings.NewReader(r.text())), res.log)
+}
+
+func (j *job) roleTimeout() time.Duration {
+	if c, err := j.routes(); err == nil && c.Defaults.TimeoutSec > 0 {
+		return seconds(c.Defaults.TimeoutSec)
+	}
+	return j.timeout()
+}
+
+// notLoggedIn are the words with which agents say that they want a login.
+var notLoggedIn = regexp.MustCompile(`(?i)not logged in|please (run .{0,30})?log ?in|login required|invalid api key|authentication required`)
+
+func roleEnded(call config.Call, c shellCommand, res result) error {
+	facts := []any{"command", call.Command.Bin, "name", call.Provider, "path", res.log}
 	switch {
 	case res.TimedOut:
-		return fault.New(fault.AgentTimeout, "command", call.Command.Bin, "seconds", int(c.timeout.Seconds()), "path", res.log)
+		return fault.New(fault.AgentTimeout, append(facts, "seconds", int(c.timeout.Seconds()))...)
+	case res.Status != 0 && notLoggedIn.MatchString(res.tail):
+		return fault.New(fault.CLIAuthRequired, append(facts, "exit_status", res.Status, "output", res.tail)...)
 	case res.Status != 0:
-		return fault.New(fault.ProcessCrashed, "command", call.Command.Bin, "exit_status", res.Status, "output", res.tail, "path", res.log)
+		return fault.New(fault.ProcessCrashed, append(facts, "exit_status", res.Status, "output", res.tail)...)
 	}
 	return nil
 }
 
-func (j *job) countTry(stepID string) int {
-	a := j.stage.Attempts.Steps[stepID]
-	a.Implementer++
-	j.stage.Attempts.Steps[stepID] = a
-	j.stage.Counters.ImplementerCalls++
-	return a.Implementer
+// countTry numbers the calls of a role over the whole run.
+func (j *job) countTry(q question) int {
+	if q.role == config.RolePlanner {
+		j.stage.Attempts.Planning++
+		j.stage.Counters.PlannerCalls++
+		return j.stage.Attempts.Planning
+	}
+	a := j.stage.Attempts.Steps[q.stepID()]
+	n := &a.Implementer
+	calls := &j.stage.Counters.ImplementerCalls
+	if q.role == config.RoleQA {
+		n, calls = &a.QA, &j.stage.Counters.QACalls
+	}
+	*n++
+	*calls++
+	j.stage.Attempts.Steps[q.stepID()] = a
+	return *n
 }
 
-func (j *job) roleTimeout(router config.Router) time.Duration {
-	if router.Defaults.TimeoutSec > 0 {
-		return seconds(router.Defaults.TimeoutSec)
+// cleanResult makes room for the answer's file and removes an old one.
+func (j *job) cleanResult(c shellCommand) (string, error) {
+	path := j.resultPath(c)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", fault.Wrap(err, fault.RunsDirCreateFailed, "path", j.dir.RelPath("tmp"))
 	}
-	return j.timeout()
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fault.Wrap(err, fault.PathNotWritable, "path", path)
+	}
+	return path, nil
+}
+
+// logTry writes a line about who was asked, how long it took and what came of
+// it (D43). A line that cannot be written stops nobody.
+func (j *job) logTry(q question, r reply, took time.Duration, err error) {
+	outcome := "OK"
+	if err != nil {
+		outcome = string(fault.CodeOf(err))
+	}
+	line := fmt.Sprintf("%s role=%s step=%s try=%d provider=%s model=%s mode=%s took_ms=%d outcome=%s log=%s\n",
+		j.Project.Now().UTC().Format(time.RFC3339), q.role, orDash(q.stepID()), r.try, r.call.Provider, orDash(r.call.Model),
+		r.call.Command.Mode, took.Milliseconds(), outcome, orDash(r.log))
+	_ = j.dir.AppendLog(runs.RouterLog(q.role), "", 0, []byte(line))
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
 }
 
 // maxArgument is below what Linux takes as one argument (128 KiB). A longer
@@ -81,29 +245,14 @@ func (j *job) roleTimeout(router config.Router) time.Duration {
 const maxArgument = 120 << 10
 
 func (j *job) argv(call config.Call, prompt string) ([]string, error) {
-	bin, err := exec.LookPath(call.Command.Bin)
-	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return nil, fault.Wrap(err, fault.CLINotAvailable, "command", call.Command.Bin, "name", call.Provider)
+	bin, err := j.program(call)
+	if err != nil {
+		return nil, err
 	}
 	if len(prompt) > maxArgument {
 		prompt = j.Words.Text("work.prompt_on_stdin", fault.Facts{"path": j.dir.RequestPath()})
 	}
-	places := strings.NewReplacer("{{prompt}}", prompt, "{{model}}", call.Model, "{{workdir}}", j.workspacePath())
-	argv := []string{bin}
-	for _, a := range call.Command.Args {
-		argv = append(argv, places.Replace(a))
-	}
+	argv := call.Argv(prompt, j.workspacePath())
+	argv[0] = bin
 	return argv, nil
-}
-
-// implementerPrompt is what the implementer is told: the step, the rules, the
-// request as it is written.
-func (j *job) implementerPrompt(i int) string {
-	s := j.stage.Steps[i]
-	return j.Words.Text("work.prompt_implementer", fault.Facts{
-		"step_id": s.StepID, "title": s.Title, "request_id": j.req.ID, "request": string(j.text),
-		"max_lines": fault.New("", "n", j.Project.Config.Limits.MaxDiffLines).Facts["n"],
-		"max_files": fault.New("", "n", j.Project.Config.Limits.MaxFiles).Facts["n"],
-		"forbidden": strings.Join(j.Project.Config.Limits.ForbiddenPaths, " "),
-	})
 }

@@ -19,6 +19,7 @@ import (
 type Words struct {
 	Text  func(key string, f fault.Facts) string
 	Fault runs.Words
+	Lang  string // of what roles are told: "ja", or English
 }
 
 // Runner runs requests of one project.
@@ -83,6 +84,10 @@ const (
 	StepAdopted  EventKind = "step_adopted" // committed before the runner died
 	WorkspaceUp  EventKind = "workspace"
 	StepBegun    EventKind = "step"
+	RoleBegun    EventKind = "role"      // What: role and provider
+	RoleFailed   EventKind = "role_fail" // a try of a role cannot be used; What: why
+	SentBack     EventKind = "sent_back" // to the implementer; What: why
+	Rejoined     EventKind = "rejoined"  // what a command committed by itself became the step's
 	CommandBegun EventKind = "command"
 	TestBegun    EventKind = "test"
 	StepDone     EventKind = "step_done"
@@ -116,6 +121,11 @@ type job struct {
 	queue *locks.Lease
 	// replaces is the run that this one takes over from by replanning.
 	replaces *runs.Stage
+	cast     *cast  // who plays which role; see routes
+	guard    string // the folder of forbidden commands; see guardDir
+	stepped  int    // steps done by this process
+	mended   int    // autofix cycles of the step in hand
+	earlier  string // what a person wrote into the report of the run before
 }
 
 func (r *Runner) tell(e Event) {

@@ -44,6 +44,12 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, id str
 
 // fresh begins a new run. Nothing is recorded before the base is known.
 func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
+	if _, err := j.routes(); err != nil {
+		return Outcome{}, err
+	}
+	if err := j.checkCheckout(ctx); err != nil {
+		return Outcome{}, err
+	}
 	base, commit, err := j.repo.ResolveBase(ctx, j.wantedBase())
 	if err != nil {
 		return Outcome{}, err

@@ -2,10 +2,10 @@ package runner
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"aiflow/gitops"
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/runs"
@@ -16,6 +16,9 @@ func (j *job) steps(ctx context.Context) error {
 	for i := j.stage.CurrentStepIndex; i < len(j.stage.Steps); i++ {
 		if j.stage.Steps[i].Status.Settled() {
 			continue
+		}
+		if most := j.Project.Config.Limits.MaxStepsPerRun; most > 0 && j.stepped >= most {
+			return fault.New(fault.StepLimitReached, "allowed", most)
 		}
 		if err := j.step(ctx, i); err != nil {
 			return err
@@ -46,13 +49,31 @@ func (j *job) beginStep(i int) error {
 	if err != nil {
 		return err
 	}
+	j.mended = 0
 	j.tell(Event{Kind: StepBegun, Step: i + 1, StepID: s.StepID, Title: s.Title})
 	return j.save()
 }
 
-// judgeStep takes what a step left in the workspace through the limits and
-// the tests into a commit.
+// judgeStep takes what a step left in the workspace through the limits, the
+// tests and the review into a commit. What the implementer can mend goes back
+// to it first.
 func (j *job) judgeStep(ctx context.Context, i int) error {
+	for {
+		cause := j.judge(ctx, i)
+		if cause == nil {
+			return j.commitStep(ctx, i)
+		}
+		again, err := j.sendBack(ctx, i, cause)
+		if err != nil {
+			return err
+		}
+		if !again {
+			return cause
+		}
+	}
+}
+
+func (j *job) judge(ctx context.Context, i int) error {
 	changes, err := j.ws.Changes(ctx)
 	if err != nil {
 		return err
@@ -63,17 +84,17 @@ func (j *job) judgeStep(ctx context.Context, i int) error {
 	if err := j.test(ctx, i, changes); err != nil {
 		return err
 	}
-	return j.commitStep(ctx, i)
+	return j.review(ctx, i, changes)
 }
 
 // implement runs the step's own command, or hands the step to the implementer.
 func (j *job) implement(ctx context.Context, i int) error {
 	s, p := &j.stage.Steps[i], j.plan.Steps[i]
 	if p.Run == "" {
-		if p.Test != "" && !j.routed() {
+		if p.Test != "" && !j.plays(config.RoleImplementer) {
 			return nil
 		}
-		return j.callImplementer(ctx, i)
+		return j.callImplementer(ctx, i, "")
 	}
 	c := shellCommand{
 		text: p.Run, log: runs.LogStep, stepID: s.StepID, attempt: s.Attempt,
@@ -84,16 +105,18 @@ func (j *job) implement(ctx context.Context, i int) error {
 		return err
 	}
 	j.at("step_command")
-	s.Logs = appendOnce(s.Logs, res.log)
+	if err := j.rejoin(ctx, s); err != nil {
+		return err
+	}
 	return j.judgeCommand(c, res)
 }
 
 func (j *job) judgeCommand(c shellCommand, res result) error {
 	switch {
 	case res.TimedOut:
-		return fault.New(fault.AgentTimeout, "command", c.text, "seconds", int(c.timeout.Seconds()), "path", res.log)
+		return fault.New(fault.AgentTimeout, append(named(c.text), "seconds", int(c.timeout.Seconds()), "path", res.log)...)
 	case res.Status != 0:
-		return fault.New(fault.StepCommandFailed, "command", c.text, "exit_status", res.Status, "output", res.tail, "path", res.log)
+		return fault.New(fault.StepCommandFailed, append(named(c.text), "exit_status", res.Status, "output", res.tail, "path", res.log)...)
 	}
 	return nil
 }
@@ -120,6 +143,9 @@ func (j *job) commitStep(ctx context.Context, i int) error {
 	}
 	patch, err := j.ws.Patch(ctx)
 	if err != nil {
+		return err
+	}
+	if err := j.forbiddenInPatch(s, patch); err != nil {
 		return err
 	}
 	name, err := j.dir.SavePatch(s.StepID, 0, patch)
@@ -162,36 +188,9 @@ func (j *job) stepDone(i int, hash string) error {
 	if err := j.save(); err != nil {
 		return err
 	}
+	j.stepped++
 	j.tell(Event{Kind: StepDone, Step: i + 1, StepID: s.StepID, Title: s.Title, What: hash})
 	return j.saveReport()
-}
-
-// checkLimits holds a step to its size and to where it may write.
-func (j *job) checkLimits(i int, changes gitops.ChangeSet) error {
-	s, lim := &j.stage.Steps[i], j.Project.Config.Limits
-	lines := changes.Added + changes.Deleted
-	s.DiffStat = runs.DiffStat{FilesChanged: len(changes.Files), LinesAdded: changes.Added, LinesDeleted: changes.Deleted}
-	paths := changedPaths(changes)
-	if name, glob := forbidden(lim.ForbiddenPaths, paths); name != "" {
-		return fault.New(fault.ForbiddenPathTouched, "path", name, "allowed", glob)
-	}
-	if lines > lim.MaxDiffLines || len(changes.Files) > lim.MaxFiles {
-		s.DiffStat.TooLarge = true
-		return fault.New(fault.StepTooLarge, "lines", lines, "max_lines", lim.MaxDiffLines,
-			"files", len(changes.Files), "max_files", lim.MaxFiles)
-	}
-	return nil
-}
-
-func changedPaths(changes gitops.ChangeSet) []string {
-	var paths []string
-	for _, f := range changes.Files {
-		paths = append(paths, f.Path)
-		if f.OldPath != "" {
-			paths = append(paths, f.OldPath)
-		}
-	}
-	return paths
 }
 
 // test runs the step's own test and the project's, on a workspace whose
@@ -205,6 +204,7 @@ func (j *job) test(ctx context.Context, i int, changes gitops.ChangeSet) error {
 		return err
 	}
 	j.stage.Steps[i].Tree = changes.Tree
+	j.countTests(i)
 	if err := j.save(); err != nil {
 		return err
 	}
@@ -215,83 +215,4 @@ func (j *job) test(ctx context.Context, i int, changes gitops.ChangeSet) error {
 		j.at("tested")
 	}
 	return nil
-}
-
-// stepTest is one test of one step.
-type stepTest struct {
-	kind    string
-	command string
-	timeout time.Duration
-	failed  fault.Code
-	slot    func(*runs.Step) *runs.TestResult
-}
-
-func (j *job) testsOf(i int) []stepTest {
-	unit := func(s *runs.Step) *runs.TestResult { return &s.Test.Unit }
-	var tests []stepTest
-	if own := j.plan.Steps[i].Test; own != "" {
-		tests = append(tests, stepTest{runs.LogUnit, own, j.timeout(), fault.UnitTestFailed, unit})
-	}
-	t, gates := j.Project.Config.Tests, j.plan.Steps[i].Gates
-	if t.Unit.Enabled {
-		tests = append(tests, stepTest{runs.LogUnit, t.Unit.Command, seconds(t.Unit.TimeoutSec), fault.UnitTestFailed, unit})
-	}
-	if t.E2E.Enabled && gates.E2E {
-		tests = append(tests, stepTest{
-			runs.LogE2E, t.E2E.Command, seconds(t.E2E.TimeoutSec), fault.E2ETestFailed,
-			func(s *runs.Step) *runs.TestResult { return &s.Test.E2E },
-		})
-	}
-	if t.Static.Enabled {
-		tests = append(tests, stepTest{
-			runs.LogStatic, t.Static.Command, seconds(t.Static.TimeoutSec), fault.StaticCheckFailed,
-			func(s *runs.Step) *runs.TestResult { return &s.Test.Static },
-		})
-	}
-	return tests
-}
-
-func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
-
-func (j *job) runTest(ctx context.Context, i int, t stepTest) error {
-	s := &j.stage.Steps[i]
-	res, err := j.shell(ctx, shellCommand{
-		text: t.command, log: t.kind, stepID: s.StepID, attempt: s.Attempt, timeout: t.timeout, kind: TestBegun,
-	})
-	if err != nil {
-		return err
-	}
-	slot := t.slot(s)
-	took := res.took.Milliseconds()
-	*slot = runs.TestResult{Status: runs.TestPass, Command: &t.command, LogPath: &res.log, DurationMS: &took}
-	s.Logs = appendOnce(s.Logs, res.log)
-	if res.Status == 0 && !res.TimedOut {
-		return nil
-	}
-	summary := lastLine(res.tail)
-	slot.Status, slot.FailedSummary = runs.TestFail, &summary
-	return j.testFault(t, res)
-}
-
-// Exit statuses of a shell for a command that it cannot start.
-const (
-	shellCannotExecute = 126
-	shellNotFound      = 127
-)
-
-func (j *job) testFault(t stepTest, res result) error {
-	code := t.failed
-	switch {
-	case res.TimedOut:
-		code = fault.TestTimeout
-	case res.Status == shellNotFound || res.Status == shellCannotExecute:
-		code = fault.TestCommandNotFound
-	}
-	return fault.New(code, "command", t.command, "exit_status", res.Status, "output", res.tail,
-		"path", res.log, "seconds", int(t.timeout.Seconds()))
-}
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }

@@ -41,7 +41,7 @@ func (j *job) makeBranch(ctx context.Context) error {
 	if !errors.Is(err, gitops.ErrBranchExists) {
 		return err
 	}
-	if tip, ok, e := j.repo.BranchTip(ctx, g.WorkBranch); e == nil && ok && tip == g.BaseCommit && j.stage.HasEvent(runs.EventInterrupted) {
+	if tip, ok, e := j.repo.BranchTip(ctx, g.WorkBranch); e == nil && ok && tip == g.BaseCommit && j.begunBefore() {
 		return nil
 	}
 	g.WorkBranch += "-" + j.stage.RunID[len(j.stage.RunID)-6:]
@@ -49,6 +49,12 @@ func (j *job) makeBranch(ctx context.Context) error {
 		return err
 	}
 	return j.repo.CreateBranch(ctx, g.WorkBranch, g.BaseCommit)
+}
+
+// begunBefore reports whether an earlier process worked for this run, so that
+// a branch of its name is its own.
+func (j *job) begunBefore() bool {
+	return j.stage.HasEvent(runs.EventInterrupted) || j.stage.HasEvent(runs.EventResumed)
 }
 
 // checkOut makes the worktree, one at a time in this project: git's own
@@ -107,7 +113,7 @@ func (j *job) setUp(ctx context.Context) error {
 			return err
 		}
 		if res.Status != 0 {
-			return fault.New(fault.WorkspaceFailed, "path", j.stage.Git.Workspace, "command", command, "exit_status", res.Status, "output", res.tail)
+			return fault.New(fault.WorkspaceFailed, append(named(command), "path", j.stage.Git.Workspace, "exit_status", res.Status, "output", res.tail)...)
 		}
 	}
 	return nil

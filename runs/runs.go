@@ -88,6 +88,7 @@ const (
 	EventLockRecovered   = "LOCK_STALE_RECOVERED"
 	EventStageRecovered  = "STAGE_RECOVERED"
 	EventRecordCommitted = "RECORD_COMMITTED"
+	EventPushed          = "PUSHED"
 	EventMerged          = "MERGED" // its commits are in HEAD; the request was told once
 )
 

@@ -162,6 +162,7 @@ type Git struct {
 	BaseCommit string   `json:"base_commit"`
 	WorkBranch string   `json:"work_branch"`
 	Workspace  string   `json:"workspace"`
+	ReturnTo   string   `json:"return_to,omitempty"` // in place: where the checkout goes back to
 	Commits    []Commit `json:"commits"`
 }
 
@@ -189,6 +190,7 @@ type Artifacts struct {
 	Patches        []string `json:"patches"`
 	LogsDir        string   `json:"logs_dir,omitempty"`
 	CompareURL     *string  `json:"compare_url"`
+	CompareProblem string   `json:"compare_problem,omitempty"` // why there is none
 }
 
 // Counters are D56's counts over the whole run.

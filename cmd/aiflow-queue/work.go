@@ -123,6 +123,7 @@ func (d *doer) sentence(err error) error {
 func words(s *door.Shell) runner.Words {
 	c := s.Catalog()
 	return runner.Words{
+		Lang: s.Lang(),
 		Text: c.Text,
 		Fault: func(code fault.Code, facts fault.Facts) (string, string, []string) {
 			r := c.Code(code, facts)

@@ -17,6 +17,9 @@ func printDryRun(s *door.Shell, in runner.Intent) error {
 	s.Printf("%s\n", s.Text("work.dry_base", "branch", in.BaseBranch, "commit", short(in.BaseCommit)))
 	s.Printf("%s\n", s.Text("work.dry_branch", "branch", in.WorkBranch))
 	s.Printf("%s\n", s.Text("work.dry_workspace", "path", in.Workspace))
+	if in.Planner != "" {
+		s.Printf("%s\n", s.Text("work.dry_planner", "name", term.Escape(in.Planner)))
+	}
 	for _, step := range in.Steps {
 		s.Printf("%s\n", s.Text("work.dry_step", "step_id", step.StepID, "title", term.Escape(step.Title)))
 		if step.Run != "" {

@@ -14,7 +14,7 @@ func routerGeneralKeys() []row[Router] {
 		stringKey("version", "version of this file's shape", func(r *Router) *string { return &r.Version }).must("1.x", isVersion1),
 		stringKey("mode", "the same as mode in config.v1.json", func(r *Router) *string { return &r.Mode }).oneOf("no_token", "normal"),
 		numberKey("defaults.timeout_sec", "seconds that one call may take; not said: limits.timeout_sec", 1, 7*day, func(r *Router) *int { return &r.Defaults.TimeoutSec }).warnBelow(30),
-		numberKey("defaults.max_retries_per_call", "no effect: limits.max_role_tries counts the tries of a role", 0, 100, func(r *Router) *int { return &r.Defaults.MaxRetriesPerCall }).unused(),
+		numberKey("defaults.max_retries_per_call", "how often the primary is asked again before the fallback; the last of limits.max_role_tries is always the fallback's", 0, 100, func(r *Router) *int { return &r.Defaults.MaxRetriesPerCall }),
 		listKey("defaults.fallback_on", "reason codes after which the fallback is asked", func(r *Router) *[]string { return &r.Defaults.FallbackOn }),
 		listKey("guards.forbid_commands", "programs that a run must not start", func(r *Router) *[]string { return &r.Guards.ForbidCommands }),
 		listKey("guards.forbid_patterns", "expressions that must not occur in what a step adds, runs or answers", func(r *Router) *[]string { return &r.Guards.ForbidPatterns }),

@@ -1,6 +1,6 @@
 // Package prompts holds what the roles are told, as it ships: one text for
-// each role and a common beginning, in Japanese and English, with places
-// {{name}} (D28; docs/roles.md lists them).
+// each role, a common beginning and two ways to hand work over, in Japanese and
+// English, with places {{name}} (D28; docs/roles.md lists them).
 //
 // It does not know where a project keeps its own texts, and it does not ask
 // anybody anything.
@@ -17,8 +17,15 @@ var shipped embed.FS
 // Header is the name of the text that the others begin with.
 const Header = "common_header"
 
+// HowEdit and HowPatch are the names of the texts that tell an implementer how
+// to hand its work over.
+const (
+	HowEdit  = "how_edit"
+	HowPatch = "how_patch"
+)
+
 // Names are the texts there are.
-func Names() []string { return []string{Header, "planner", "implementer", "qa"} }
+func Names() []string { return []string{Header, "planner", "implementer", HowEdit, HowPatch, "qa"} }
 
 // FileName is what a text is called in a project's folder of prompts.
 func FileName(name string) string { return name + ".v1.md" }

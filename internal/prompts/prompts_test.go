@@ -11,7 +11,7 @@ var placeRE = regexp.MustCompile(`\{\{[a-z0-9_]+\}\}`)
 func TestBothLanguagesHaveTheSamePlaces(t *testing.T) {
 	for _, name := range Names() {
 		ja, en := placeRE.FindAllString(Default("ja", name), -1), placeRE.FindAllString(Default("en", name), -1)
-		if !slices.Equal(ja, en) || len(en) == 0 {
+		if !slices.Equal(ja, en) || len(en) == 0 && name != HowEdit {
 			t.Errorf("%s: %v in ja, %v in en", name, ja, en)
 		}
 	}

@@ -1,0 +1,133 @@
+package runner
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/runs"
+)
+
+// stepTest is one test of one step.
+type stepTest struct {
+	kind    string
+	command string
+	timeout time.Duration
+	failed  fault.Code
+	warn    bool // a failure is told and stops nothing
+	slot    func(*runs.Step) *runs.TestResult
+	count   func(*runs.Counters) *int
+}
+
+func (j *job) testsOf(i int) []stepTest {
+	unit := stepTest{
+		kind: runs.LogUnit, failed: fault.UnitTestFailed,
+		slot:  func(s *runs.Step) *runs.TestResult { return &s.Test.Unit },
+		count: func(c *runs.Counters) *int { return &c.UnitRuns },
+	}
+	var tests []stepTest
+	if own := j.plan.Steps[i].Test; own != "" {
+		tests = append(tests, unit.with(own, j.timeout()))
+	}
+	t, gates := j.Project.Config.Tests, j.plan.Steps[i].Gates
+	if t.Unit.Enabled {
+		tests = append(tests, unit.with(t.Unit.Command, seconds(t.Unit.TimeoutSec)))
+	}
+	if t.E2E.Enabled && gates.E2E {
+		tests = append(tests, stepTest{
+			kind: runs.LogE2E, failed: fault.E2ETestFailed,
+			slot:  func(s *runs.Step) *runs.TestResult { return &s.Test.E2E },
+			count: func(c *runs.Counters) *int { return &c.E2ERuns },
+		}.with(t.E2E.Command, seconds(t.E2E.TimeoutSec)))
+	}
+	if t.Static.Enabled {
+		tests = append(tests, stepTest{
+			kind: runs.LogStatic, failed: fault.StaticCheckFailed, warn: !t.Static.FailOnError,
+			slot:  func(s *runs.Step) *runs.TestResult { return &s.Test.Static },
+			count: func(c *runs.Counters) *int { return &c.StaticRuns },
+		}.with(t.Static.Command, seconds(t.Static.TimeoutSec)))
+	}
+	return tests
+}
+
+func (t stepTest) with(command string, timeout time.Duration) stepTest {
+	t.command, t.timeout = command, timeout
+	return t
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// countTests numbers the times that a step is tested; its logs have that
+// number.
+func (j *job) countTests(i int) {
+	a := j.stage.Attempts.Steps[j.stage.Steps[i].StepID]
+	a.Tests++
+	j.stage.Attempts.Steps[j.stage.Steps[i].StepID] = a
+}
+
+func (j *job) runTest(ctx context.Context, i int, t stepTest) error {
+	if strings.TrimSpace(t.command) == "" {
+		return j.orWarn(i, t, fault.New(fault.TestCommandNotFound, "key", "tests."+t.kind+".command"))
+	}
+	s := &j.stage.Steps[i]
+	n := max(1, j.stage.Attempts.Steps[s.StepID].Tests)
+	shown := firstLine(t.command)
+	*t.slot(s) = runs.TestResult{Status: runs.TestRunning, Command: &t.command}
+	*t.count(&j.stage.Counters)++
+	res, err := j.shell(ctx, shellCommand{
+		text: t.command, log: t.kind, stepID: s.StepID, attempt: n, timeout: t.timeout, kind: TestBegun,
+	})
+	took := res.took.Milliseconds()
+	*t.slot(s) = runs.TestResult{Status: runs.TestPass, Command: &shown, LogPath: &res.log, DurationMS: &took}
+	if err != nil {
+		t.slot(s).Status = runs.TestFail
+		return err
+	}
+	if t.kind == runs.LogE2E {
+		j.keepArtifacts(s, n)
+	}
+	if res.Status == 0 && !res.TimedOut {
+		return nil
+	}
+	return j.orWarn(i, t, testFault(t, res))
+}
+
+// orWarn records a failure, and passes it on unless it is only a warning.
+func (j *job) orWarn(i int, t stepTest, cause *fault.Error) error {
+	s := &j.stage.Steps[i]
+	slot := t.slot(s)
+	summary := lastLine(cause.Facts["output"])
+	if summary == "" {
+		summary = string(cause.Code)
+	}
+	slot.Status, slot.FailedSummary, slot.Warning = runs.TestFail, &summary, t.warn
+	if !t.warn {
+		return cause
+	}
+	j.tell(Event{Kind: Warned, Step: i + 1, StepID: s.StepID, What: j.inWords(cause)})
+	return nil
+}
+
+// Exit statuses of a shell for a command that it cannot start.
+const (
+	shellCannotExecute = 126
+	shellNotFound      = 127
+)
+
+func testFault(t stepTest, res result) *fault.Error {
+	code := t.failed
+	switch {
+	case res.TimedOut:
+		code = fault.TestTimeout
+	case res.Status == shellNotFound || res.Status == shellCannotExecute:
+		code = fault.TestCommandNotFound
+	}
+	return fault.New(code, append(named(t.command), "exit_status", res.Status, "output", res.tail,
+		"path", res.log, "seconds", int(t.timeout.Seconds()))...)
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
