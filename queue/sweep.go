@@ -38,6 +38,8 @@ type Sweeper struct {
 	self    Runner
 	runners map[string]Runner
 	watched map[string]sighting
+	done    map[string]string // runner id -> the heartbeat after which its tasks were ended
+	next    time.Duration     // when the running tasks are read although nobody is silent
 }
 
 // sighting is a value and since when (boot time) it has been the same.
@@ -48,7 +50,7 @@ type sighting struct {
 
 // Sweeper makes one for a registered runner.
 func (s *Store) Sweeper(self Runner) *Sweeper {
-	return &Sweeper{store: s, self: self, watched: map[string]sighting{}}
+	return &Sweeper{store: s, self: self, watched: map[string]sighting{}, done: map[string]string{}}
 }
 
 // Look reads the runners and gives the ids of those that live, the sweeper's
@@ -99,28 +101,75 @@ type Swept struct {
 // Sweep ends the running tasks of runners that are dead by what Look saw, of
 // no runner at all, and of an earlier process with this runner's id. mine says
 // which tasks this process holds or may hold.
+//
+// The running tasks of all namespaces stand together in the index, so they are
+// read only when a runner fell silent, while a task is suspected, and now and
+// then.
 func (w *Sweeper) Sweep(ctx context.Context, mine func(Task) bool) ([]Swept, error) {
+	silent := w.fallen()
+	if len(silent) == 0 && w.store.clock.Boot() < w.next {
+		return nil, nil
+	}
 	running, err := w.running(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w.forget(running)
-	var swept []Swept
+	swept, suspected, err := w.endAll(ctx, running, mine)
+	if err != nil {
+		return swept, err
+	}
+	for id, beat := range silent {
+		w.done[id] = beat
+	}
+	w.next = w.store.clock.Boot()
+	if !suspected {
+		w.next += w.store.quiet.Orphan
+	}
+	return swept, nil
+}
+
+// fallen gives the runners that are silent and were not when last swept, with
+// their last heartbeat.
+func (w *Sweeper) fallen() map[string]string {
+	silent := map[string]string{}
+	for id, r := range w.runners {
+		if id != w.self.RunnerID && w.done[id] != r.LastHeartbeat && w.silent("runner "+id, w.store.quiet.Runner) {
+			silent[id] = r.LastHeartbeat
+		}
+	}
+	return silent
+}
+
+// endAll ends what must end. suspected says that there is a task to look at
+// again soon: its time stamp is old, but has not been watched for long enough.
+func (w *Sweeper) endAll(ctx context.Context, running []Task, mine func(Task) bool) (swept []Swept, suspected bool, err error) {
 	for _, t := range running {
 		w.watch("task "+t.TaskID, t.UpdatedAt)
 		message := w.verdict(t, mine)
 		if message == "" {
+			suspected = suspected || w.suspect(t)
 			continue
 		}
 		ok, err := w.end(ctx, t, message)
 		if err != nil {
-			return swept, err
+			return swept, suspected, err
 		}
 		if ok {
 			swept = append(swept, Swept{Task: t, Runner: t.ClaimedBy})
 		}
 	}
-	return swept, nil
+	return swept, suspected, nil
+}
+
+// suspect says that a task without a known runner looks silent by its stamp, or
+// has a stamp that says nothing.
+func (w *Sweeper) suspect(t Task) bool {
+	if _, known := w.runners[t.ClaimedBy]; known {
+		return false
+	}
+	stamp, readable := ParseTime(t.UpdatedAt)
+	return !readable || w.store.clock.Now().Sub(stamp) >= w.store.quiet.Runner
 }
 
 // forget drops sightings of what is not there any more.

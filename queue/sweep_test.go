@@ -175,6 +175,7 @@ func TestTaskOfAnEarlierProcessOfTheSameRunner(t *testing.T) {
 	if swept, err := w.Sweep(ctx, func(x Task) bool { return x.AttemptToken == held.AttemptToken }); len(swept) != 0 || err != nil {
 		t.Errorf("its own task: %v %v", swept, err)
 	}
+	w = s.Sweeper(r)
 	swept, err := w.Sweep(ctx, func(Task) bool { return false })
 	if err != nil || len(swept) != 1 || swept[0].Runner != "r1" {
 		t.Errorf("%v %v", swept, err)
@@ -194,5 +195,36 @@ func TestAliveIsTheSeedsRule(t *testing.T) {
 	}
 	if (Runner{LastHeartbeat: "soon"}).Alive(now) || (Runner{}).Alive(now) {
 		t.Error("a runner without a readable heartbeat lives")
+	}
+}
+
+// The running tasks of everybody are read when a runner falls silent, not at
+// every turn.
+func TestSweepReadsTheIndexOnlyWhenItMust(t *testing.T) {
+	s := open(t)
+	now := time.Now()
+	w := newWatcher(t, s, 0)
+	runnerAt(t, s, "dead", now.Add(-119*time.Second))
+	count := counted(w.store)
+	reads := func(d time.Duration) int {
+		count.reset()
+		w.after(t, d)
+		return count.calls["Query"] - 1 // one is for the runners
+	}
+	for i, tc := range []struct {
+		after time.Duration
+		want  int
+	}{
+		{0, 1},                // at the start
+		{time.Second, 0},      // not yet watched for long enough
+		{20 * time.Second, 1}, // it fell silent
+		{30 * time.Second, 0},
+		{30 * time.Second, 0},
+		{10 * time.Minute, 1}, // now and then
+		{30 * time.Second, 0},
+	} {
+		if got := reads(tc.after); got != tc.want {
+			t.Errorf("turn %d: %d reads, want %d", i, got, tc.want)
+		}
 	}
 }
