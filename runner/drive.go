@@ -26,13 +26,24 @@ func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outc
 		// Somebody else may own the run now: nothing shared is written.
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
 		out.Err = j.interrupted(err)
-	case j.stage.State == runs.Done:
+	case j.recorded:
 		j.tell(Event{Kind: Warned, What: err.Error()})
 		out.Err = nil
+	case j.stage.State == runs.Done:
+		out.Stage = j.asRecorded()
 	default:
 		out.Err = j.stop(after, err)
 	}
 	return out, nil
+}
+
+// asRecorded is the run as its record says when the end of it could not be
+// written: the next command for the request finds it and finishes it.
+func (j *job) asRecorded() *runs.Stage {
+	if st, err := j.dir.LoadStage(); err == nil {
+		return st
+	}
+	return j.stage
 }
 
 // interrupted leaves the run in the state it is in: it is found and resumed by

@@ -35,7 +35,17 @@ func (j *job) finish(ctx context.Context) error {
 	if err := j.complete(); err != nil {
 		return err
 	}
-	return j.tidy(ctx)
+	return j.putAway(ctx)
+}
+
+// putAway is what is left to do once the end is recorded. Each part is done
+// even if another fails.
+func (j *job) putAway(ctx context.Context) error {
+	j.recorded = true
+	j.at("completed")
+	err := j.Project.RestoreRequest(j.req, j.stage)
+	j.at("restored")
+	return errors.Join(err, j.tidy(ctx))
 }
 
 // commitRecord is the run's last commit: it sets `status: done` on the work
@@ -104,8 +114,7 @@ func (j *job) asTaken(data []byte) bool {
 	return bytes.Equal(data, j.text) || project.Fingerprint(data) == j.stage.Artifacts.RequestRunning
 }
 
-// complete records the end and gives the checkout's request file its earlier
-// bytes back.
+// complete records the end.
 func (j *job) complete() error {
 	now := j.Project.Now()
 	if err := j.dir.RemoveErrors(); err != nil {
@@ -118,16 +127,11 @@ func (j *job) complete() error {
 	if err := j.saveReport(); err != nil {
 		return err
 	}
-	if err := j.save(); err != nil {
-		return err
-	}
-	j.at("completed")
-	return j.Project.RestoreRequest(j.req, j.stage)
+	return j.save()
 }
 
 // tidy removes the workspace: everything in it is committed.
 func (j *job) tidy(ctx context.Context) error {
-	j.at("restored")
 	defer j.at("tidied")
 	if j.inPlace() {
 		return j.leaveBranch(ctx)

@@ -24,10 +24,7 @@ func (j *job) finishLate(ctx context.Context, last *runs.Stage) (Outcome, bool) 
 		if err := j.save(); err != nil {
 			return err
 		}
-		if err := j.Project.RestoreRequest(j.req, j.stage); err != nil {
-			return err
-		}
-		return j.tidy(ctx)
+		return j.putAway(ctx)
 	})
 	return out, err == nil
 }

@@ -119,6 +119,8 @@ type job struct {
 	plan  *runs.Plan
 	lease *locks.Lease
 	queue *locks.Lease
+
+	recorded bool // the end of the run is on disk
 	// replaces is the run that this one takes over from by replanning.
 	replaces *runs.Stage
 	cast     *cast  // who plays which role; see routes
