@@ -12,8 +12,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -59,7 +61,7 @@ type lab struct {
 
 func newLab(t *testing.T, request, text string) *lab {
 	t.Helper()
-	l := &lab{bin: failpointBin(t), home: t.TempDir(), request: request}
+	l := &lab{bin: crashBin(t), home: t.TempDir(), request: request}
 	l.template = filepath.Join(l.home, "template")
 	l.write(t, "home/gitconfig", "[user]\n\tname = Crash\n\temail = crash@example.invalid\n[init]\n\tdefaultBranch = main\n")
 	for name, text := range map[string]string{
@@ -358,6 +360,9 @@ func selection(points []string, every bool) []string {
 	return slices.Compact(chosen)
 }
 
+// story is one point and what is done to the run there.
+type story struct{ point, action string }
+
 // TestKilledAnywhere kills a run at each of its points and runs the request
 // again.
 func TestKilledAnywhere(t *testing.T) {
@@ -365,8 +370,7 @@ func TestKilledAnywhere(t *testing.T) {
 	if l.status != 0 {
 		t.Fatalf("the undisturbed run ended with %d", l.status)
 	}
-	points := selection(l.points, *everyPoint)
-	t.Logf("%d points, %d taken", len(l.points), len(points))
+	points := l.chosen(t)
 	for i, point := range points {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
@@ -383,7 +387,7 @@ func TestKilledAnywhere(t *testing.T) {
 			if res.status != 0 {
 				t.Fatalf("run again: %s", res)
 			}
-			if recorded && !strings.Contains(res.stderr+res.stdout, "RUN-") {
+			if recorded && !strings.Contains(res.stderr, "RUN-") {
 				t.Errorf("run again does not say what it found: %s", res)
 			}
 			w.settled()
@@ -393,4 +397,276 @@ func TestKilledAnywhere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// chosen are the points to take. Every kind of point is among them.
+func (l *lab) chosen(t *testing.T) []string {
+	t.Helper()
+	points := selection(l.points, *everyPoint)
+	t.Logf("%d points of %d kinds, %d taken", len(l.points), len(kinds(l.points)), len(points))
+	if got, want := kinds(points), kinds(l.points); !slices.Equal(got, want) {
+		t.Errorf("not every kind of point is taken: %v, want %v", got, want)
+	}
+	if testing.Short() {
+		points = slices.DeleteFunc(points, func(p string) bool { return !strings.HasPrefix(p, "at.") && !strings.HasSuffix(p, ":1") })
+	}
+	return points
+}
+
+func kinds(points []string) []string {
+	set := map[string]bool{}
+	for _, p := range points {
+		kind, _, _ := strings.Cut(p, ":")
+		set[kind] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// TestDiskFailsAnywhere makes the disk full or broken at each point, for a
+// moment or from then on, and runs the request again on a disk that is well.
+func TestDiskFailsAnywhere(t *testing.T) {
+	l := newLab(t, crashRequest, crashRequestText)
+	var stories []story
+	n := 0
+	for _, point := range l.chosen(t) {
+		if strings.HasPrefix(point, "at.") {
+			continue
+		}
+		all := []string{"enospc", "eio", "enospc,always", "eio,always"}
+		if *everyPoint {
+			for _, a := range all {
+				stories = append(stories, story{point, a})
+			}
+			continue
+		}
+		stories = append(stories, story{point, all[n%4]}, story{point, all[(n+2)%4]})
+		n++
+	}
+	for _, s := range stories {
+		t.Run(s.point+"="+s.action, func(t *testing.T) {
+			t.Parallel()
+			w := l.world(t)
+			res := w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+s.point+"="+s.action)
+			w.oneReason(res)
+			w.same("after the failure", running(crashRequestText), blocked(crashRequestText))
+			w.looks("after the failure")
+			if res.status == 0 {
+				w.dropDeadLocks()
+			} else if again := w.again(); again.status != 0 {
+				t.Fatalf("run again: %s\nbefore: %s", again, res)
+			}
+			w.settled()
+			w.twiceAtMost()
+			if t.Failed() {
+				t.Logf("first: %s", res)
+			}
+		})
+	}
+}
+
+// dropDeadLocks takes away what a run could not remove itself: nobody holds it,
+// and whoever comes next takes it over.
+func (w *world) dropDeadLocks() {
+	w.t.Helper()
+	for _, path := range w.glob(".aiflow/locks/*.lock.json") {
+		_ = os.Remove(path)
+	}
+	res := w.run("aiflow-run", []string{"--next", "--json"})
+	if res.status != 0 || !strings.Contains(res.stdout, "LATEST_RUN_DONE") {
+		w.t.Errorf("what is next: %s", res)
+	}
+}
+
+func blocked(text string) string { return strings.Replace(text, "status: ready", "status: blocked", 1) }
+
+// oneReason: a run that did not end well says why in one line, and nothing
+// about success.
+func (w *world) oneReason(res ran) {
+	w.t.Helper()
+	n := 0
+	for line := range strings.Lines(res.stderr) {
+		if strings.HasPrefix(line, "aiflow-run: ") {
+			n++
+		}
+	}
+	switch {
+	case res.killed:
+		w.t.Errorf("died: %s", res)
+	case res.status == 0 && !strings.Contains(res.stdout, "Done: "):
+		w.t.Errorf("status 0 without being done: %s", res)
+	case res.status != 0 && (n != 1 || strings.Contains(res.stdout, "Done: ")):
+		w.t.Errorf("%d lines with a reason: %s", n, res)
+	}
+}
+
+// again does what a person is told to do: resume a run that stopped, else run.
+func (w *world) again() ran {
+	w.t.Helper()
+	found := w.glob("runs/*/*/errors.json")
+	if len(found) > 0 {
+		return w.run("aiflow-run", []string{"resume", w.request})
+	}
+	return w.run("aiflow-run", []string{w.request})
+}
+
+// TestEveryPointIsInTheSources compares the places that the sources name with
+// those that the crash tests pass: a new one must be exercised.
+func TestEveryPointIsInTheSources(t *testing.T) {
+	l := newLab(t, crashRequest, crashRequestText)
+	f := newLab(t, "RQ-20260101-003-fails", failingText)
+	passed := append(kinds(l.points), kinds(f.points)...)
+	passed = append(passed, resumePoints(t, l)...)
+	for _, name := range pointsInSources(t) {
+		if !slices.Contains(passed, "at."+name) {
+			t.Errorf("no crash test passes the point %q", name)
+		}
+	}
+}
+
+var pointCall = regexp.MustCompile(`\.at\("([a-z_]+)"\)`)
+
+func pointsInSources(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("../runner/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sources: %v", err)
+	}
+	set := map[string]bool{}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range pointCall.FindAllSubmatch(data, -1) {
+			set[string(m[1])] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// resumePoints are the kinds of points that going on passes after a step was
+// cut off.
+func resumePoints(t *testing.T, l *lab) []string {
+	t.Helper()
+	w := l.world(t)
+	w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT=at.step_command:2")
+	list := filepath.Join(t.TempDir(), "points")
+	if res := w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT_LIST="+list); res.status != 0 {
+		t.Fatalf("going on: %s", res)
+	}
+	data, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds(strings.Fields(string(data)))
+}
+
+// TestKilledWhileGoingOn kills a second run, which goes on with a killed one,
+// at each of its points; the third ends it.
+func TestKilledWhileGoingOn(t *testing.T) {
+	l := newLab(t, crashRequest, crashRequestText)
+	for _, kind := range resumePoints(t, l) {
+		if testing.Short() && !strings.HasPrefix(kind, "at.") {
+			continue
+		}
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w := l.world(t)
+			w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT=at.step_command:2")
+			if res := w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+kind); !res.killed {
+				t.Fatalf("was not killed: %s", res)
+			}
+			w.same("after the kill", running(crashRequestText))
+			if res := w.run("aiflow-run", []string{l.request}); res.status != 0 {
+				t.Fatalf("run again: %s", res)
+			}
+			w.settled()
+		})
+	}
+}
+
+// failingText is a request whose second step fails; its run stops there.
+const failingText = `---
+id: RQ-20260101-003-fails
+title: Fails
+priority: P1
+status: ready # set by hand
+created_at: 2026-01-01
+steps:
+  - title: Write a file
+    run: echo S01 >> "$SIDE"; echo one > one.txt
+  - title: Fail
+    run: echo half >> half.txt; exit 3
+---
+`
+
+// TestKilledWhileStopping kills a run that fails at each of its points. The
+// next run stops for the same reason, with the half done work kept.
+func TestKilledWhileStopping(t *testing.T) {
+	l := newLab(t, "RQ-20260101-003-fails", failingText)
+	if l.status != 8 {
+		t.Fatalf("the undisturbed run ended with %d", l.status)
+	}
+	for _, point := range l.chosen(t) {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			w := l.world(t)
+			w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+point)
+			w.same("after the kill", running(failingText), blocked(failingText))
+			w.looks("after the kill")
+			res := w.run("aiflow-run", []string{l.request})
+			if res.status != 8 || !strings.Contains(res.stderr, "aiflow-run: STEP_COMMAND_FAILED: ") {
+				t.Errorf("run again: %s", res)
+			}
+			w.same("at the end", blocked(failingText))
+			if len(w.glob("runs/*/*/patches/S02.attempt1.patch")) == 0 {
+				t.Error("the half done work is not kept")
+			}
+			if len(w.glob("runs/*/*/errors.json")) == 0 {
+				t.Error("no errors.json")
+			}
+			if found := w.temps(); len(found) > 1 {
+				t.Errorf("left over: %v", found)
+			}
+			if found := w.glob(".aiflow/locks/*.lock.json"); len(found) > 0 {
+				t.Errorf("locks are left: %v", found)
+			}
+		})
+	}
+}
+
+// TestReleasedProgramsHaveNoFailpoints: nothing of it is linked in.
+func TestReleasedProgramsHaveNoFailpoints(t *testing.T) {
+	for _, name := range []string{"aiflow-run", "aiflow-next"} {
+		data, err := os.ReadFile(filepath.Join(bin, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte("AIFLOW_FAILPOINT")) {
+			t.Errorf("%s knows AIFLOW_FAILPOINT", name)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(crashBin(t), "aiflow-run"))
+	if err != nil || !bytes.Contains(data, []byte("AIFLOW_FAILPOINT")) {
+		t.Errorf("the control does not know it: %v", err)
+	}
+}
+
+// crashBin builds what the crash tests need, once.
+func crashBin(t *testing.T) string {
+	t.Helper()
+	crash.once.Do(func() {
+		crash.dir = filepath.Join(bin, "failpoint")
+		crash.err = build(crash.dir, tags+",failpoint")
+	})
+	if crash.err != nil {
+		t.Fatal(crash.err)
+	}
+	return crash.dir
+}
+
+var crash struct {
+	once sync.Once
+	dir  string
+	err  error
 }
