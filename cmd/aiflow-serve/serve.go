@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/project"
+	"aiflow/server"
+)
+
+func serve(s *door.Shell, o options) error {
+	p, err := desk.Open(s, o.keys())
+	if err != nil {
+		return err
+	}
+	host := p.Config.Server.Host
+	l, err := listen(s.Context(), host, p.Config.Server.Port)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	token, err := identify(s, p, o, host, port)
+	if err != nil {
+		return err
+	}
+	warn(s, host, token)
+	at := address(host, port, token)
+	if err := announce(s, host, port, at); err != nil {
+		return err
+	}
+	if o.open || p.Config.Server.OpenBrowser {
+		open(s, at)
+	}
+	return server.New(server.Options{
+		Project: p, Lang: s.Lang(), Host: host, Port: port, Token: token, Version: s.Version,
+		RunBin: beside("aiflow-run"), HookBin: beside("aiflow-hook"), Log: s.Tell,
+	}).Serve(s.Context(), l)
+}
+
+// keys are the flags as configuration.
+func (o options) keys() map[string]string {
+	keys := map[string]string{}
+	if o.port >= 0 {
+		keys["server.port"] = strconv.Itoa(o.port)
+	}
+	if o.host != "" {
+		keys["server.host"] = o.host
+	}
+	return keys
+}
+
+func listen(ctx context.Context, host string, port int) (net.Listener, error) {
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fault.Wrap(err, fault.PortInUse, "host", host, "value", port)
+	}
+	if err != nil {
+		return nil, fault.Wrap(err, fault.UsageError, "host", host, "value", port)
+	}
+	return l, nil
+}
+
+// identify settles the token and says in serve.json where we are.
+func identify(s *door.Shell, p *project.Project, o options, host string, port int) (token string, err error) {
+	if !o.noAuth {
+		if token, err = server.TokenOf(p, o.newToken); err != nil {
+			return "", err
+		}
+	}
+	id := server.Identity{PID: os.Getpid(), Host: host, Port: port, Token: token, StartedAt: s.Now().UTC()}
+	if o.noAuth { // the token that open pages have is kept for the next time
+		id.Token, _ = server.TokenOf(p, false)
+	}
+	return token, server.SaveIdentity(p, id)
+}
+
+func warn(s *door.Shell, host, token string) {
+	if !server.IsLoopback(host) {
+		s.Warn("serve.other_machines", fault.Facts{"host": host})
+	}
+	if token == "" {
+		s.Warn("serve.no_auth", nil)
+	}
+}
+
+// address is what a person opens.
+func address(host string, port int, token string) string {
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, strconv.Itoa(port)), Path: "/"}
+	if token != "" {
+		u.RawQuery = url.Values{"token": {token}}.Encode()
+	}
+	return u.String()
+}
+
+func announce(s *door.Shell, host string, port int, at string) error {
+	if s.JSON {
+		if err := s.PrintJSON(struct {
+			OK   bool   `json:"ok"`
+			Host string `json:"host"`
+			Port int    `json:"port"`
+			URL  string `json:"url"`
+		}{true, host, port, at}); err != nil {
+			return err
+		}
+		return s.Flush()
+	}
+	s.Printf("AIFLOW_DEV_STARTED host=%s port=%d\n", term.Escape(host), port)
+	s.Printf("%s\n", at)
+	return s.Flush()
+}
+
+// open shows the page in the browser, if that is easy.
+func open(s *door.Shell, at string) {
+	command := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		command = "open"
+	}
+	cmd := exec.Command(command, at)
+	if err := cmd.Start(); err != nil {
+		s.Warn("serve.no_browser", fault.Facts{"command": command})
+		return
+	}
+	go func() { _ = cmd.Wait() }()
+}
+
+// beside finds the program that was installed with this one.
+func beside(name string) string {
+	if self, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			self = real
+		}
+		at := filepath.Join(filepath.Dir(self), name)
+		if _, err := os.Stat(at); err == nil {
+			return at
+		}
+	}
+	at, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	return at
+}

@@ -1,0 +1,216 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/messages"
+	"aiflow/project"
+	"aiflow/reqmeta"
+)
+
+// errorBody is the form of every refusal (seed 000, D45).
+type errorBody struct {
+	Error errorDetail `json:"error"`
+}
+
+type errorDetail struct {
+	Category   fault.Category `json:"category"`
+	ReasonCode fault.Code     `json:"reason_code"`
+	Message    string         `json:"message"`
+	Context    fault.Facts    `json:"context"`
+	Actions    []string       `json:"actions"`
+}
+
+func discard() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// language is what the caller reads: ?lang=, else Accept-Language, else ours.
+func (s *Server) language(r *http.Request) string {
+	if lang := r.URL.Query().Get("lang"); lang == "ja" || lang == "en" {
+		return lang
+	}
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
+		switch tag := strings.ToLower(strings.TrimSpace(part)); {
+		case strings.HasPrefix(tag, "ja"):
+			return "ja"
+		case strings.HasPrefix(tag, "en"):
+			return "en"
+		}
+	}
+	return s.Lang
+}
+
+func (s *Server) words(r *http.Request) *messages.Catalog { return s.catalog(s.language(r)) }
+
+// give answers 200 with v as JSON.
+func (s *Server) give(w http.ResponseWriter, r *http.Request, v any) error {
+	return s.giveWith(w, http.StatusOK, v)
+}
+
+func (s *Server) giveWith(w http.ResponseWriter, status int, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	send(w, status, data)
+	return nil
+}
+
+// giveTagged is give with an ETag, for what rarely changes.
+func (s *Server) giveTagged(w http.ResponseWriter, r *http.Request, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	giveBytes(w, r, data, `"`+project.Fingerprint(data)[:16]+`"`)
+	return nil
+}
+
+func giveBytes(w http.ResponseWriter, r *http.Request, data []byte, tag string) {
+	w.Header().Set("ETag", tag)
+	w.Header().Set("Cache-Control", "no-cache")
+	if matches(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	send(w, http.StatusOK, data)
+}
+
+func matches(list, tag string) bool {
+	for one := range strings.SplitSeq(list, ",") {
+		if one = strings.TrimSpace(one); one == tag || one == "W/"+tag || one == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+func send(w http.ResponseWriter, status int, data []byte) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(data)
+}
+
+// fail answers with a fault in the caller's language.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		s.failWith(w, r, http.StatusRequestEntityTooLarge, fault.New(fault.InvalidRequest, "key", "body", "allowed", big.Limit))
+		return
+	case r.Context().Err() != nil:
+		return // nobody listens
+	}
+	s.failWith(w, r, fault.HTTPStatus(err), err)
+}
+
+func (s *Server) failWith(w http.ResponseWriter, r *http.Request, status int, err error) {
+	if status == http.StatusInternalServerError {
+		s.log(err.Error())
+	}
+	s.locate(w, err)
+	w.Header().Del("ETag")
+	w.Header().Del("Content-Range")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = s.giveWith(w, status, errorBody{s.detail(r, err)})
+}
+
+func (s *Server) detail(r *http.Request, err error) errorDetail {
+	code, facts := fault.CodeOf(err), fault.Facts{}
+	if f, ok := fault.As(err); ok {
+		facts = s.shown(f.Facts)
+	}
+	if p, ok := reqmeta.ProblemOf(err); ok {
+		facts["cause"] = s.words(r).Text("problem."+p.Kind, p.Facts)
+	}
+	words := s.words(r).Code(code, facts)
+	d := errorDetail{
+		Category: code.Info().Category, ReasonCode: code, Context: facts, Actions: words.Actions,
+		Message: strings.TrimSuffix(words.Title+": "+words.Message, ": "),
+	}
+	if code == fault.RunInProgress || code == fault.QueueInProgress {
+		d.Message, d.Context = words.Title, only(facts, "request_id", "run_id")
+	}
+	return d
+}
+
+// shown are facts without the place of the project on this machine.
+func (s *Server) shown(facts fault.Facts) fault.Facts {
+	all := fault.Facts{}
+	for k, v := range facts {
+		v = strings.ReplaceAll(v, s.Project.Dir+string(filepath.Separator), "")
+		all[k] = string(mask([]byte(strings.ReplaceAll(v, s.Project.Dir, ".")), true))
+	}
+	return all
+}
+
+func only(facts fault.Facts, names ...string) fault.Facts {
+	some := fault.Facts{}
+	for _, n := range names {
+		if v := facts[n]; v != "" {
+			some[n] = v
+		}
+	}
+	return some
+}
+
+// locate names the run that is in the way.
+func (s *Server) locate(w http.ResponseWriter, err error) {
+	f, ok := fault.As(err)
+	if !ok || f.Code != fault.RunInProgress && f.Code != fault.QueueInProgress {
+		return
+	}
+	switch id, run := f.Facts["request_id"], f.Facts["run_id"]; {
+	case id != "" && run != "":
+		w.Header().Set("Location", runURL(id, run))
+	case id != "":
+		w.Header().Set("Location", "/api/requests/"+url.PathEscape(id)+"/runs")
+	default:
+		w.Header().Set("Location", "/api/autorun")
+	}
+}
+
+func runURL(id, run string) string {
+	return "/api/requests/" + url.PathEscape(id) + "/runs/" + url.PathEscape(run)
+}
+
+// read decodes a JSON object with no other keys than v has; no body at all
+// leaves v as it is.
+func read(r *http.Request, v any) error {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return bodyFault(err)
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fault.Wrap(err, fault.InvalidRequest, "key", "body", "cause", jsonCause(err))
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fault.New(fault.InvalidRequest, "key", "body", "cause", "more than one value")
+	}
+	return nil
+}
+
+func bodyFault(err error) error {
+	var big *http.MaxBytesError
+	if errors.As(err, &big) {
+		return err
+	}
+	return fault.Wrap(err, fault.InvalidRequest, "key", "body", "cause", "cut off")
+}
+
+func jsonCause(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }
+
+func (s *Server) projectName() string { return filepath.Base(s.Project.Dir) }

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// child is an aiflow-run that was started for somebody. It has a session of
+// its own and its output goes to files, so that it does not notice when this
+// server ends.
+type child struct {
+	pid  int
+	out  string // file
+	over chan struct{}
+}
+
+const (
+	keptOutputs = 50
+	startTime   = 20 * time.Second
+	startPoll   = 15 * time.Millisecond
+)
+
+func (s *Server) spawn(lang string, args ...string) (*child, error) {
+	if s.RunBin == "" {
+		return nil, fault.New(fault.BinaryNotFound, "name", "aiflow-run")
+	}
+	p := s.Project
+	dir := p.Path(p.Config.Paths.CacheDir + "/serve")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fault.Wrap(err, fault.PathNotWritable, "path", p.Config.Paths.CacheDir)
+	}
+	clearOutputs(dir)
+	base := filepath.Join(dir, p.Now().UTC().Format("20060102-150405.000")+"-"+p.RandomHex(3))
+	out, err := os.OpenFile(base+".json", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.PathNotWritable, "path", p.Config.Paths.CacheDir)
+	}
+	defer out.Close()
+	said, err := os.OpenFile(base+".log", os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.PathNotWritable, "path", p.Config.Paths.CacheDir)
+	}
+	defer said.Close()
+	cmd := exec.Command(s.RunBin, append(args, s.common(lang)...)...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, p.Env.Environ, out, said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, fault.Wrap(err, fault.BinaryNotFound, "name", "aiflow-run")
+	}
+	c := &child{pid: cmd.Process.Pid, out: out.Name(), over: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(c.over)
+	}()
+	return c, nil
+}
+
+// common are the flags that every child gets.
+func (s *Server) common(lang string) []string {
+	flags := []string{"--json", "--no-color", "--lang=" + lang}
+	if path := s.Project.Env.Config; path != "" {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(s.Project.Env.Dir, path)
+		}
+		flags = append(flags, "--config="+path)
+	}
+	return flags
+}
+
+// clearOutputs keeps the newest outputs; their names sort by time.
+func clearOutputs(dir string) {
+	names, _ := filepath.Glob(filepath.Join(dir, "*-*.json"))
+	slices.Sort(names)
+	for _, name := range names[:max(0, len(names)-keptOutputs)] {
+		_ = os.Remove(name)
+		_ = os.Remove(strings.TrimSuffix(name, ".json") + ".log")
+	}
+}
+
+// started is what became of a child's start.
+type started struct {
+	requestID, runID string
+	selection        *reqmeta.Result // nothing was runnable: why
+}
+
+// said is what aiflow-run prints at its end.
+type said struct {
+	OK        bool            `json:"ok"`
+	RequestID *string         `json:"request_id"`
+	RunID     *string         `json:"run_id"`
+	Selection *reqmeta.Result `json:"selection"`
+	Error     *struct {
+		ReasonCode fault.Code  `json:"reason_code"`
+		Context    fault.Facts `json:"context"`
+	} `json:"error"`
+}
+
+// result reads what a child that is over has said. A run that was begun is no
+// refusal, however it ended.
+func (c *child) result() (started, error) {
+	data, err := os.ReadFile(c.out)
+	if err != nil {
+		return started{}, err
+	}
+	var v said
+	if json.Unmarshal(bytes.TrimSpace(data), &v) != nil {
+		return started{}, fault.New(fault.ProcessCrashed, "name", "aiflow-run")
+	}
+	switch {
+	case v.RunID != nil && *v.RunID != "" && v.RequestID != nil:
+		return started{requestID: *v.RequestID, runID: *v.RunID}, nil
+	case v.Error != nil:
+		return started{}, &fault.Error{Code: v.Error.ReasonCode, Facts: v.Error.Context}
+	}
+	return started{selection: v.Selection}, nil
+}
+
+// begun waits until the child's lock names its run, or the child is over.
+func (s *Server) begun(ctx context.Context, c *child, key locks.Key) (started, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	m, err := s.Project.Locks()
+	if err != nil {
+		return started{}, err
+	}
+	tick := time.NewTicker(startPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.over:
+			return c.result()
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return started{requestID: key.ID}, nil // it will be seen when it has begun
+			}
+			return started{}, ctx.Err()
+		case <-tick.C:
+		}
+		if e, found, err := m.Look(key); err == nil && found && e.PID == c.pid && e.RunID != "" {
+			return s.startedAs(key, e.RunID)
+		}
+	}
+}
+
+func (s *Server) startedAs(key locks.Key, runID string) (started, error) {
+	if key.ID != "" {
+		return started{requestID: key.ID, runID: runID}, nil
+	}
+	id, err := runs.FindRun(s.Project.Dir, s.Project.RunsDir(), runID)
+	return started{requestID: id, runID: runID}, err
+}

@@ -1,0 +1,181 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/project"
+)
+
+// configAnswer is the configuration: the file as it is, and what holds.
+type configAnswer struct {
+	Path          string          `json:"path"`
+	Config        json.RawMessage `json:"config"` // {} when there is no file
+	Values        []configValue   `json:"values"`
+	Warnings      []string        `json:"warnings"`
+	RestartNeeded bool            `json:"restart_needed"` // this server still goes by other values
+}
+
+type configValue struct {
+	Key    string          `json:"key"`
+	Value  json.RawMessage `json:"value"`
+	Origin configOrigin    `json:"origin"`
+}
+
+type configOrigin struct {
+	Kind  string `json:"kind"`
+	Where string `json:"where"`
+}
+
+func (s *Server) showConfig(w http.ResponseWriter, r *http.Request) error {
+	data, err := s.configFile()
+	if err != nil {
+		return err
+	}
+	cfg, warnings, err := s.loadConfig("")
+	if err != nil {
+		return err
+	}
+	return s.giveConfig(w, r, data, cfg, warnings)
+}
+
+// configPath is the file that is read; --config names another than usual.
+func (s *Server) configPath() string {
+	name := s.Project.Env.Config
+	switch {
+	case name == "":
+		return s.Project.Path(config.File)
+	case filepath.IsAbs(name):
+		return name
+	}
+	return filepath.Join(s.Project.Env.Dir, name)
+}
+
+func (s *Server) configFile() ([]byte, error) {
+	data, err := os.ReadFile(s.configPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return []byte("{}"), nil
+	}
+	if err != nil {
+		return nil, fault.Wrap(err, fault.ConfigInvalid, "path", config.File)
+	}
+	return data, nil
+}
+
+// loadConfig reads the configuration as a run would; path is another file to
+// read it from, "" the usual one.
+func (s *Server) loadConfig(path string) (config.Config, []config.Warning, error) {
+	env := s.Project.Env
+	src := config.Sources{Env: env.Getenv, Path: env.Config, Dir: env.Dir}
+	if path != "" {
+		src.Path = path
+	}
+	return config.Load(s.Project.Dir, src)
+}
+
+func (s *Server) giveConfig(w http.ResponseWriter, r *http.Request, data []byte, cfg config.Config, warnings []config.Warning) error {
+	v := configAnswer{Path: config.File, Config: data, Values: []configValue{}, Warnings: []string{}}
+	for _, one := range cfg.Values() {
+		v.Values = append(v.Values, configValue{one.Key, json.RawMessage(one.Text), configOrigin{one.Origin.Kind, one.Origin.Where}})
+	}
+	for _, one := range warnings {
+		v.Warnings = append(v.Warnings, s.words(r).Text("config."+one.Kind, one.Facts))
+	}
+	v.RestartNeeded = cfg.Paths != s.Project.Config.Paths || cfg.Limits.LockTTLSec != s.Project.Config.Limits.LockTTLSec ||
+		cfg.Git.WorkBranchPrefix != s.Project.Config.Git.WorkBranchPrefix
+	w.Header().Set("ETag", configTag(data))
+	return s.give(w, r, v)
+}
+
+func configTag(data []byte) string { return `"` + project.Fingerprint(data)[:32] + `"` }
+
+// writeConfig replaces the file by one that is valid.
+func (s *Server) writeConfig(w http.ResponseWriter, r *http.Request) error {
+	var b struct {
+		Config json.RawMessage `json:"config"`
+	}
+	if err := read(r, &b); err != nil {
+		return err
+	}
+	if len(b.Config) == 0 {
+		return fault.New(fault.InvalidRequest, "key", "config")
+	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, b.Config, "", "  "); err != nil {
+		return fault.Wrap(err, fault.InvalidRequest, "key", "config")
+	}
+	text.WriteByte('\n')
+	s.edits.Lock()
+	defer s.edits.Unlock()
+	old, err := s.configFile()
+	if err != nil {
+		return err
+	}
+	if want := r.Header.Get("If-Match"); want != "" && !matches(want, configTag(old)) {
+		return fault.New(fault.Conflict, "path", config.File)
+	}
+	cfg, warnings, err := s.tryConfig(text.Bytes())
+	if err != nil {
+		return err
+	}
+	if err := s.saveConfig(text.Bytes()); err != nil {
+		return err
+	}
+	return s.giveConfig(w, r, text.Bytes(), cfg, warnings)
+}
+
+// tryConfig reads the text as a run would read the file.
+func (s *Server) tryConfig(text []byte) (config.Config, []config.Warning, error) {
+	f, err := os.CreateTemp("", "aiflow-config-*.json")
+	if err != nil {
+		return config.Config{}, nil, fault.Wrap(err, fault.PathNotWritable, "path", config.File)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return config.Config{}, nil, fault.Wrap(err, fault.PathNotWritable, "path", config.File)
+	}
+	cfg, warnings, err := s.loadConfig(f.Name())
+	if e, ok := fault.As(err); ok {
+		e.Facts["path"] = config.File
+	}
+	for _, one := range warnings {
+		one.Facts["path"] = strings.ReplaceAll(one.Facts["path"], f.Name(), config.File)
+	}
+	return cfg, warnings, err
+}
+
+func (s *Server) saveConfig(text []byte) error {
+	path := s.configPath()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fault.Wrap(err, fault.PathNotWritable, "path", config.File)
+	}
+	o := atomicfile.Options{TempSuffix: s.Project.Suffix()}
+	if err := atomicfile.Write(s.Project.Env.Disk, path, text, o); err != nil {
+		return fault.Wrap(err, fault.PathNotWritable, "path", config.File)
+	}
+	return nil
+}
+
+func (s *Server) listLocks(w http.ResponseWriter, r *http.Request) error {
+	entries, err := s.entries()
+	if err != nil {
+		return err
+	}
+	return s.give(w, r, struct {
+		Items []locks.Item `json:"items"`
+	}{locks.Items(s.Project.Dir, entries)})
+}

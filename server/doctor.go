@@ -1,0 +1,54 @@
+package server
+
+import (
+	"net/http"
+
+	"aiflow/doctor"
+	"aiflow/internal/fault"
+)
+
+func (s *Server) doctorQuick(w http.ResponseWriter, r *http.Request) error {
+	return s.examine(w, r, doctor.Quick, false)
+}
+
+func (s *Server) doctor(w http.ResponseWriter, r *http.Request) error {
+	b := struct {
+		Mode     string `json:"mode"`
+		Fix      bool   `json:"fix"`
+		RepoRoot string `json:"repo_root"` // always this project
+	}{Mode: r.URL.Query().Get("mode")}
+	if err := read(r, &b); err != nil {
+		return err
+	}
+	switch mode := doctor.Mode(b.Mode); mode {
+	case "":
+		return s.examine(w, r, doctor.Quick, b.Fix)
+	case doctor.Quick, doctor.Full:
+		return s.examine(w, r, mode, b.Fix)
+	}
+	return fault.New(fault.InvalidRequest, "key", "mode", "allowed", "quick, full")
+}
+
+// examine answers with what doctor finds (D32); a project that is not well is
+// still an answer.
+func (s *Server) examine(w http.ResponseWriter, r *http.Request, mode doctor.Mode, fix bool) error {
+	env := s.Project.Env
+	env.Dir = s.Project.Dir
+	report := doctor.Run(r.Context(), doctor.Options{Env: env, Mode: mode, Fix: fix, HookBin: s.HookBin})
+	if err := r.Context().Err(); err != nil {
+		return err
+	}
+	c := s.words(r)
+	report.Describe(doctor.Words{
+		Has: c.Has, Text: c.Text,
+		Fault: func(err error) (string, []string) {
+			d := s.detail(r, err)
+			return d.Message, d.Actions
+		},
+	})
+	v, err := tree(report)
+	if err != nil {
+		return err
+	}
+	return s.give(w, r, v)
+}

@@ -1,0 +1,255 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// latestCache keeps the newest record of each request's runs.
+type latestCache struct {
+	p  *project.Project
+	mu sync.Mutex
+	m  map[string]latestEntry
+}
+
+type latestEntry struct {
+	stage       *runs.Stage
+	folder, rec stamp
+}
+
+func newLatestCache(p *project.Project) *latestCache {
+	return &latestCache{p: p, m: map[string]latestEntry{}}
+}
+
+func (c *latestCache) get(id string) latestEntry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	dir := c.p.Path(c.p.RunsDir() + "/" + id)
+	folder := stampFile(dir)
+	e, ok := c.m[id]
+	if ok && e.folder == folder && e.stage != nil && stampFile(dir+"/"+e.stage.RunID+"/stage.json") == e.rec {
+		return e
+	}
+	e = c.load(id, folder)
+	if e.rec != (stamp{}) {
+		c.m[id] = e
+	} else {
+		delete(c.m, id)
+	}
+	return e
+}
+
+// load reads the newest record. While the newest run has none yet, nothing is
+// kept.
+func (c *latestCache) load(id string, folder stamp) latestEntry {
+	if fi, err := os.Lstat(c.p.Path(c.p.RunsDir() + "/" + id)); err != nil || !fi.IsDir() {
+		return latestEntry{}
+	}
+	ids, err := runs.ListRuns(c.p.Dir, c.p.RunsDir(), id)
+	if err != nil || len(ids) == 0 {
+		return latestEntry{}
+	}
+	rec := stampFile(c.p.Path(c.p.RunsDir() + "/" + id + "/" + ids[0] + "/stage.json"))
+	st, _ := runs.Latest(c.p.Dir, c.p.RunsDir(), id)
+	e := latestEntry{stage: st, folder: folder}
+	if st != nil && st.RunID == ids[0] {
+		e.rec = rec
+	}
+	return e
+}
+
+// snapshot is the project at one moment, with what follows from it.
+type snapshot struct {
+	key      string
+	folder   *reqmeta.Folder
+	facts    reqmeta.Facts
+	sel      reqmeta.Result
+	rank     map[string]int // of what can run, by path, from 1
+	excluded map[string]int // index in sel.Excluded, by path
+	done     map[string]bool
+	latest   map[string]*runs.Stage
+	branches map[string]bool
+
+	mu    sync.Mutex
+	lists map[string][]byte // GET /api/requests by language
+}
+
+// look gives the project as it stands. What has not changed is not worked out
+// again.
+func (s *Server) look(ctx context.Context) (*snapshot, error) {
+	folder, gen, err := s.folder.get()
+	if err != nil {
+		return nil, err
+	}
+	survey, err := s.Project.LookWith(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	sn := &snapshot{folder: folder, facts: survey.Facts, latest: map[string]*runs.Stage{}, lists: map[string][]byte{}}
+	if sn.key, err = s.fingerprint(ctx, sn, gen); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	old := s.seen
+	s.mu.Unlock()
+	if old != nil && old.key == sn.key {
+		return old, nil
+	}
+	sn.judge()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = sn
+	return sn, nil
+}
+
+// fingerprint names everything that the answers depend on.
+func (s *Server) fingerprint(ctx context.Context, sn *snapshot, gen uint64) (string, error) {
+	h := fnv.New128a()
+	fmt.Fprintln(h, gen)
+	if err := s.printLocks(h); err != nil {
+		return "", err
+	}
+	withRuns, err := runs.ListRequestsWithRuns(s.Project.Dir, s.Project.RunsDir())
+	if err != nil {
+		return "", err
+	}
+	waiting := false
+	for _, id := range slices.Sorted(maps.Keys(withRuns)) {
+		e := s.latest.get(id)
+		if e.stage != nil {
+			sn.latest[id] = e.stage
+			fmt.Fprintln(h, id, e.stage.RunID, e.stage.Seq, e.rec)
+			waiting = waiting || e.stage.State == runs.Done && !e.stage.HasEvent(runs.EventMerged)
+		}
+	}
+	if waiting {
+		sn.branches = s.branches(ctx)
+		fmt.Fprintln(h, slices.Sorted(maps.Keys(sn.branches)))
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)), nil
+}
+
+func (s *Server) printLocks(w io.Writer) error {
+	entries, err := s.entries()
+	for _, e := range entries {
+		fmt.Fprintln(w, e.Path, e.Token, e.RunID, e.Live, e.Verdict, e.ExpiresAt)
+	}
+	return err
+}
+
+// entries are all locks; a project where nothing ever ran has none.
+func (s *Server) entries() ([]locks.Entry, error) {
+	if _, err := os.Stat(s.Project.Path(s.Project.Config.Paths.LocksDir)); err != nil {
+		return nil, nil
+	}
+	m, err := s.Project.Locks()
+	if err != nil {
+		return nil, err
+	}
+	return m.List()
+}
+
+// branches are the work branches that exist; nil when git cannot say, which
+// counts as all of them.
+func (s *Server) branches(ctx context.Context) map[string]bool {
+	prefix := strings.TrimSuffix(s.Project.Config.Git.WorkBranchPrefix, "/")
+	out, err := s.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", "refs/heads/"+prefix)
+	if err != nil {
+		return nil
+	}
+	found := map[string]bool{}
+	for _, ref := range strings.Fields(string(out)) {
+		found[strings.TrimPrefix(ref, "refs/heads/")] = true
+	}
+	return found
+}
+
+func (sn *snapshot) judge() {
+	sn.facts.LatestRun = sn.latestRun
+	sn.sel = reqmeta.Select(sn.folder, sn.facts)
+	sn.rank, sn.excluded, sn.done = map[string]int{}, map[string]int{}, map[string]bool{}
+	for i, c := range sn.sel.Runnable {
+		sn.rank[c.Path] = i + 1
+	}
+	for i := range sn.sel.Excluded {
+		sn.excluded[sn.sel.Excluded[i].Path] = i
+	}
+	for _, r := range sn.folder.Requests {
+		if r.Meta.Status == reqmeta.Done && r.Valid() {
+			sn.done[r.ID] = true
+		}
+	}
+}
+
+func (sn *snapshot) latestRun(id string) *reqmeta.LatestRun {
+	st := sn.latest[id]
+	if st == nil {
+		return nil
+	}
+	return &reqmeta.LatestRun{
+		RunID: st.RunID, State: string(st.State), ReasonCode: fault.Code(st.ReasonCode()),
+		WorkBranch: st.Git.WorkBranch, Unmerged: sn.unmerged(st),
+	}
+}
+
+func (sn *snapshot) unmerged(st *runs.Stage) bool {
+	return st.State == runs.Done && !st.HasEvent(runs.EventMerged) && st.Git.WorkBranch != "" &&
+		(sn.branches == nil || sn.branches[st.Git.WorkBranch])
+}
+
+// find gives the one request of exactly that id.
+func (sn *snapshot) find(id string) (*reqmeta.Request, error) {
+	r, err := sn.folder.Get(id)
+	if err == nil && r.ID != id {
+		err = fault.New(fault.RequestNotFound, "id", id)
+	}
+	return r, err
+}
+
+// order gives the requests in the order of the queue, what can run first.
+func (sn *snapshot) order() []*reqmeta.Request { return reqmeta.Order(sn.folder) }
+
+// blockedBy lists the dependencies that are not done, missing ones too.
+func (sn *snapshot) blockedBy(r *reqmeta.Request) []string {
+	list := []string{}
+	if r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived {
+		return list
+	}
+	for _, id := range r.Meta.DependsOn {
+		if !sn.done[id] && !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+func (sn *snapshot) locked(id string) *reqmeta.Holder {
+	if sn.facts.Locked == nil {
+		return nil
+	}
+	return sn.facts.Locked(id)
+}
+
+func orNil[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func orID(title, id string) string { return cmp.Or(title, id) }

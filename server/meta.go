@@ -1,0 +1,156 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/reqmeta"
+)
+
+// metaKeys are what PATCH may change.
+func metaKeys() []string {
+	return []string{"title", "priority", "status", "labels", "depends_on", "estimate", "base", "created_at", "updated_at"}
+}
+
+func (s *Server) changeMeta(w http.ResponseWriter, r *http.Request) error {
+	values, e, err := readMeta(r)
+	if err != nil {
+		return err
+	}
+	s.edits.Lock()
+	defer s.edits.Unlock()
+	sn, req, f, err := s.toEdit(r, e)
+	if err != nil {
+		return err
+	}
+	now := s.Project.Now()
+	data, err := reqmeta.SetValues(req.Path, f.data, values, now)
+	if err == nil {
+		err = sn.refuseRing(req, data, values)
+	}
+	if err != nil {
+		return err
+	}
+	if _, asked := values["status"]; asked {
+		release, err := s.claim(r.Context(), sn, req.ID)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	if !bytes.Equal(data, f.data) {
+		if err := s.replace(sn, req, f, data); err != nil {
+			return err
+		}
+	}
+	return s.giveRequest(w, r, req.ID)
+}
+
+// readMeta reads {key: text | [text] | null}, and the condition.
+func readMeta(r *http.Request) (map[string]string, edit, error) {
+	e := edit{ifMatch: r.Header.Get("If-Match")}
+	var raw map[string]json.RawMessage
+	if err := read(r, &raw); err != nil {
+		return nil, e, err
+	}
+	values := map[string]string{}
+	for key, text := range raw {
+		if key == "expected_updated_at" {
+			if json.Unmarshal(text, &e.expected) != nil {
+				return nil, e, fault.New(fault.InvalidRequest, "key", key)
+			}
+			continue
+		}
+		value, ok := metaValue(text)
+		if !ok || !slices.Contains(metaKeys(), key) {
+			return nil, e, fault.New(fault.InvalidRequest, "key", key, "allowed", strings.Join(metaKeys(), ", "))
+		}
+		values[key] = value
+	}
+	switch {
+	case len(values) == 0:
+		return nil, e, fault.New(fault.InvalidRequest, "key", "body", "allowed", strings.Join(metaKeys(), ", "))
+	case values["status"] == reqmeta.Running:
+		return nil, e, fault.New(fault.InvalidRequest, "key", "status", "cause_key", "request.running_by_hand")
+	}
+	return values, e, nil
+}
+
+func metaValue(raw json.RawMessage) (string, bool) {
+	var list []string
+	var text *string
+	switch {
+	case json.Unmarshal(raw, &text) == nil:
+		if text == nil {
+			return "", true
+		}
+		return *text, true
+	case json.Unmarshal(raw, &list) != nil:
+		return "", false
+	}
+	for _, one := range list {
+		if strings.ContainsAny(one, ",[]\"'") {
+			return "", false
+		}
+	}
+	return "[" + strings.Join(list, ", ") + "]", true
+}
+
+// refuseRing looks at what the request would be: new dependencies must not
+// close a ring. One that is in a ring already may leave it step by step.
+func (sn *snapshot) refuseRing(req *reqmeta.Request, data []byte, values map[string]string) error {
+	if _, asked := values["depends_on"]; !asked {
+		return nil
+	}
+	others := make([]*reqmeta.Request, 0, len(sn.folder.Requests))
+	for _, r := range sn.folder.Requests {
+		if r != req {
+			copied := *r
+			copied.Problems = slices.Clone(r.Problems)
+			others = append(others, &copied)
+		}
+	}
+	changed := reqmeta.Parse(req.Path, data)
+	would := reqmeta.NewFolder(sn.folder.Dir, append(others, changed))
+	after, _ := reqmeta.JudgeNamed(would, reqmeta.Facts{}, changed.ID)
+	before, _ := reqmeta.JudgeNamed(sn.folder, reqmeta.Facts{}, req.ID)
+	if after.ReasonCode == fault.DependsCycle && before.ReasonCode != fault.DependsCycle {
+		return fault.New(fault.DependsCycle, "id", req.ID, "value", after.Facts["ring"])
+	}
+	return nil
+}
+
+// claim holds the request's lock while its status changes, so that no run
+// begins meanwhile. Where nothing ever ran, no lock is needed.
+func (s *Server) claim(ctx context.Context, sn *snapshot, id string) (release func(), err error) {
+	if h := sn.locked(id); h != nil {
+		return nil, inTheWay(id, h.RunID)
+	}
+	if _, err := os.Stat(s.Project.Path(s.Project.Config.Paths.LocksDir)); err != nil {
+		return func() {}, nil
+	}
+	m, err := s.Project.Locks()
+	if err != nil {
+		return nil, err
+	}
+	lease, err := m.AcquireRequest(ctx, id, locks.Ask{Wait: 2 * time.Second})
+	switch {
+	case err == nil:
+		return func() { _ = lease.Release() }, nil
+	case fault.Has(err, fault.PathNotWritable):
+		return func() {}, nil
+	}
+	return nil, err
+}
+
+func inTheWay(id, run string) error {
+	return fault.New(fault.RunInProgress, "request_id", id, "run_id", run)
+}

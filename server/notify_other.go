@@ -1,0 +1,5 @@
+//go:build !linux
+
+package server
+
+func newNotifier(dir string) notifier { return newSweep(dir) }

@@ -1,0 +1,207 @@
+package server
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/project"
+	"aiflow/reqmeta"
+)
+
+// detail is one request with its text.
+type detail struct {
+	item
+	Body      string `json:"body_markdown"`
+	Markdown  string `json:"markdown"` // the whole file
+	UpdatedAt string `json:"updated_at"`
+}
+
+// file is a request file as it stands.
+type file struct {
+	data  []byte
+	mtime time.Time
+}
+
+func (f file) tag() string     { return `"` + project.Fingerprint(f.data)[:32] + `"` }
+func (f file) updated() string { return f.mtime.UTC().Format(time.RFC3339Nano) }
+
+func (s *Server) showRequest(w http.ResponseWriter, r *http.Request) error {
+	return s.giveRequest(w, r, r.PathValue("id"))
+}
+
+// giveRequest answers with a request as it stands now.
+func (s *Server) giveRequest(w http.ResponseWriter, r *http.Request, id string) error {
+	sn, err := s.look(r.Context())
+	if err != nil {
+		return err
+	}
+	req, err := sn.find(id)
+	if err != nil {
+		return err
+	}
+	f, err := s.readFile(sn, req)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", f.tag())
+	return s.give(w, r, detail{
+		item: sn.item(req, s.words(r)), UpdatedAt: f.updated(),
+		Body:     strings.ToValidUTF8(string(reqmeta.Body(f.data)), "\uFFFD"),
+		Markdown: strings.ToValidUTF8(string(f.data), "\uFFFD"),
+	})
+}
+
+func (s *Server) readFile(sn *snapshot, req *reqmeta.Request) (file, error) {
+	data, err := sn.folder.Read(req)
+	if err != nil {
+		return file{}, err
+	}
+	fi, err := os.Stat(s.Project.Path(req.Path))
+	if err != nil {
+		return file{}, fault.Wrap(err, fault.RequestNotFound, "id", req.ID, "path", req.Path)
+	}
+	return file{data, fi.ModTime()}, nil
+}
+
+// edit is what a write asks for; either condition may be missing.
+type edit struct {
+	ifMatch  string
+	expected *string // expected_updated_at
+}
+
+// allows refuses to overwrite what the caller has not seen.
+func (e edit) allows(req *reqmeta.Request, f file) error {
+	same := e.ifMatch == "" || matches(e.ifMatch, f.tag())
+	if e.expected != nil {
+		at, err := time.Parse(time.RFC3339Nano, *e.expected)
+		if err != nil {
+			return fault.New(fault.InvalidRequest, "key", "expected_updated_at")
+		}
+		same = same && at.Equal(f.mtime)
+	}
+	if same {
+		return nil
+	}
+	return fault.New(fault.Conflict, "request_id", req.ID, "path", req.Path, "updated_at", f.updated(), "etag", f.tag())
+}
+
+// toEdit finds a request to edit; the caller holds edits.
+func (s *Server) toEdit(r *http.Request, e edit) (*snapshot, *reqmeta.Request, file, error) {
+	sn, err := s.look(r.Context())
+	if err != nil {
+		return nil, nil, file{}, err
+	}
+	req, err := sn.find(r.PathValue("id"))
+	if err != nil {
+		return nil, nil, file{}, err
+	}
+	f, err := s.readFile(sn, req)
+	if err == nil {
+		err = e.allows(req, f)
+	}
+	return sn, req, f, err
+}
+
+// newText is the body of PUT /api/requests/{id}: the text under the head, or
+// the whole file.
+type newText struct {
+	Body     *string `json:"body_markdown"`
+	Markdown *string `json:"markdown"`
+	Expected *string `json:"expected_updated_at"`
+}
+
+func (s *Server) writeRequest(w http.ResponseWriter, r *http.Request) error {
+	var n newText
+	if err := read(r, &n); err != nil {
+		return err
+	}
+	if (n.Body == nil) == (n.Markdown == nil) {
+		return fault.New(fault.InvalidRequest, "key", "body_markdown", "allowed", "body_markdown, markdown")
+	}
+	s.edits.Lock()
+	defer s.edits.Unlock()
+	sn, req, f, err := s.toEdit(r, edit{r.Header.Get("If-Match"), n.Expected})
+	if err != nil {
+		return err
+	}
+	data, err := s.newFile(req, f.data, n)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(data, f.data) {
+		if err := s.replace(sn, req, f, data); err != nil {
+			return err
+		}
+	}
+	return s.giveRequest(w, r, req.ID)
+}
+
+// replace writes the file unless somebody changed it since it was read.
+func (s *Server) replace(sn *snapshot, req *reqmeta.Request, f file, data []byte) error {
+	now, err := s.readFile(sn, req)
+	if err != nil {
+		return err
+	}
+	if err := (edit{ifMatch: f.tag()}).allows(req, now); err != nil {
+		return err
+	}
+	p := s.Project
+	return reqmeta.Replace(p.Env.Disk, p.Dir, req.Path, data, p.Suffix())
+}
+
+// newFile is the file with its new text. The head is not touched but for its
+// updated_at, and the whole file must still be the same request.
+func (s *Server) newFile(req *reqmeta.Request, old []byte, n newText) ([]byte, error) {
+	if n.Markdown != nil {
+		data := []byte(*n.Markdown)
+		was, now := reqmeta.Parse(req.Path, old), reqmeta.Parse(req.Path, data)
+		switch {
+		case now.ID != req.ID:
+			return nil, fault.New(fault.InvalidRequest, "key", "id")
+		case now.Meta.Status == reqmeta.Running && was.Meta.Status != reqmeta.Running:
+			return nil, fault.New(fault.InvalidRequest, "key", "status", "cause_key", "request.running_by_hand")
+		}
+		return s.sized(data)
+	}
+	head := old[:len(old)-len(reqmeta.Body(old))]
+	if len(head) > 0 && head[len(head)-1] != '\n' && *n.Body != "" {
+		head = append(bytes.Clone(head), '\n')
+	}
+	data := append(bytes.Clone(head), *n.Body...)
+	if string(reqmeta.Body(data)) != *n.Body {
+		return nil, fault.New(fault.InvalidRequest, "key", "body_markdown")
+	}
+	if bytes.Equal(data, old) {
+		return old, nil
+	}
+	return s.sized(s.renewed(req, data))
+}
+
+func (s *Server) sized(data []byte) ([]byte, error) {
+	if len(data) > reqmeta.MaxFile {
+		return nil, fault.New(fault.InvalidRequest, "key", "body_markdown", "allowed", reqmeta.MaxFile)
+	}
+	return data, nil
+}
+
+// renewed sets updated_at, in the form that stands there, if it is there.
+func (s *Server) renewed(req *reqmeta.Request, data []byte) []byte {
+	text := reqmeta.Parse(req.Path, data).Meta.UpdatedAt.Text
+	if text == "" {
+		return data
+	}
+	form := time.RFC3339
+	if !strings.ContainsAny(text, ":") {
+		form = time.DateOnly
+	}
+	now := s.Project.Now()
+	out, err := reqmeta.SetValues(req.Path, data, map[string]string{"updated_at": now.Format(form)}, now)
+	if err != nil {
+		return data
+	}
+	return out
+}

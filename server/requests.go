@@ -1,0 +1,238 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/messages"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// item is a request in the list.
+type item struct {
+	ID       string            `json:"id"`
+	Path     string            `json:"path"`
+	Title    string            `json:"title"`
+	Meta     reqmeta.Meta      `json:"meta"`
+	Derived  derived           `json:"derived"`
+	Problems []reqmeta.Problem `json:"problems"`
+}
+
+// derived is what follows from all files, the locks and the runs.
+type derived struct {
+	QueueEligible bool            `json:"queue_eligible"`
+	Rank          *int            `json:"rank"` // place among those that can run, from 1
+	Why           *why            `json:"why"`  // not
+	BlockedBy     []string        `json:"blocked_by"`
+	Locked        *reqmeta.Holder `json:"locked"`
+	LatestRun     *runItem        `json:"latest_run"`
+}
+
+type why struct {
+	ReasonCode fault.Code `json:"reason_code"`
+	Detail     string     `json:"detail"`
+}
+
+// runItem is a run in a list.
+type runItem struct {
+	RequestID     string     `json:"request_id"`
+	RunID         string     `json:"run_id"`
+	State         runs.State `json:"state"`
+	ReasonCode    *string    `json:"reason_code"`
+	Interrupted   bool       `json:"interrupted"` // not ended, and nobody works for it
+	AwaitsMerge   bool       `json:"awaits_merge"`
+	Title         string     `json:"title"`
+	WorkBranch    string     `json:"work_branch"`
+	BaseBranch    string     `json:"base_branch"`
+	StartedAt     time.Time  `json:"started_at"`
+	FinishedAt    *time.Time `json:"finished_at"`
+	ReplacedBy    *string    `json:"replaced_by"`
+	Replaces      *string    `json:"replaces"`
+	CurrentStepID string     `json:"current_step_id"`
+	Percent       int        `json:"percent"`
+}
+
+type list struct {
+	Items []item             `json:"items"`
+	Next  *string            `json:"next"`
+	Stats reqmeta.Stats      `json:"stats"`
+	Queue reqmeta.QueueState `json:"queue"`
+}
+
+func (sn *snapshot) item(r *reqmeta.Request, words *messages.Catalog) item {
+	problems := append([]reqmeta.Problem{}, r.Problems...)
+	reqmeta.DescribeProblems(problems, words.Text)
+	d := derived{BlockedBy: sn.blockedBy(r), Locked: sn.locked(r.ID)}
+	if rank, ok := sn.rank[r.Path]; ok {
+		d.QueueEligible, d.Rank = true, &rank
+	}
+	if i, ok := sn.excluded[r.Path]; ok {
+		e := sn.sel.Excluded[i]
+		e.Describe(words.Text)
+		d.Why = &why{e.ReasonCode, e.Detail}
+	}
+	if st := sn.latest[r.ID]; st != nil {
+		run := sn.run(st)
+		d.LatestRun = &run
+	}
+	return item{ID: r.ID, Path: r.Path, Title: r.Title(), Meta: r.Meta, Derived: d, Problems: problems}
+}
+
+func (sn *snapshot) run(st *runs.Stage) runItem {
+	holder := sn.locked(st.RequestID)
+	return runItem{
+		RequestID: st.RequestID, RunID: st.RunID, State: st.State, ReasonCode: orNil(st.ReasonCode()),
+		Interrupted: !st.State.Ended() && holder == nil, AwaitsMerge: sn.unmerged(st),
+		Title: st.Title, WorkBranch: st.Git.WorkBranch, BaseBranch: st.Git.BaseBranch,
+		StartedAt: st.StartedAt, FinishedAt: st.EndedAt, ReplacedBy: orNil(st.ReplacedBy), Replaces: orNil(st.Replaces),
+		CurrentStepID: st.CurrentStepID, Percent: st.Progress.Percent,
+	}
+}
+
+func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) error {
+	sn, err := s.look(r.Context())
+	if err != nil {
+		return err
+	}
+	f := filterOf(r.URL.Query())
+	if f.none() {
+		data, err := sn.list(s.words(r))
+		if err == nil {
+			giveBytes(w, r, data, `"`+sn.key+"-"+s.language(r)+`"`)
+		}
+		return err
+	}
+	return s.give(w, r, sn.listOf(s.words(r), f))
+}
+
+// list is the whole list as JSON, worked out once.
+func (sn *snapshot) list(words *messages.Catalog) ([]byte, error) {
+	sn.mu.Lock()
+	defer sn.mu.Unlock()
+	if data := sn.lists[words.Lang()]; data != nil {
+		return data, nil
+	}
+	data, err := json.Marshal(sn.listOf(words, filter{}))
+	if err == nil {
+		sn.lists[words.Lang()] = data
+	}
+	return data, err
+}
+
+func (sn *snapshot) listOf(words *messages.Catalog, f filter) list {
+	l := list{Items: []item{}, Stats: sn.sel.Stats, Queue: sn.sel.Queue}
+	if sn.sel.Next != nil {
+		l.Next = &sn.sel.Next.RequestID
+	}
+	for _, r := range sn.order() {
+		if f.passes(r) {
+			l.Items = append(l.Items, sn.item(r, words))
+		}
+	}
+	return l
+}
+
+// filter is what a caller wants to see; an empty field is no wish.
+type filter struct {
+	status, priority, label []string
+	text                    string
+}
+
+func filterOf(q url.Values) filter {
+	return filter{status: words(q["status"]), priority: words(q["priority"]), label: words(q["label"]), text: strings.ToLower(q.Get("q"))}
+}
+
+// words takes both ?a=x&a=y and ?a=x,y.
+func words(values []string) []string {
+	var all []string
+	for _, v := range values {
+		for one := range strings.SplitSeq(v, ",") {
+			if one = strings.TrimSpace(one); one != "" {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+func (f filter) none() bool {
+	return len(f.status)+len(f.priority)+len(f.label) == 0 && f.text == ""
+}
+
+func (f filter) passes(r *reqmeta.Request) bool {
+	among := func(wanted []string, has ...string) bool {
+		return len(wanted) == 0 || slices.ContainsFunc(has, func(h string) bool { return slices.Contains(wanted, h) })
+	}
+	return among(f.status, r.Meta.Status) && among(f.priority, r.Meta.Priority) && among(f.label, r.Meta.Labels...) &&
+		(f.text == "" || strings.Contains(strings.ToLower(r.ID+"\n"+r.Title()), f.text))
+}
+
+func (s *Server) queueNext(w http.ResponseWriter, r *http.Request) error {
+	sn, err := s.look(r.Context())
+	if err != nil {
+		return err
+	}
+	return s.give(w, r, sn.selection(s.words(r)))
+}
+
+// selection is the answer to "what is next?" in words.
+func (sn *snapshot) selection(words *messages.Catalog) reqmeta.Result {
+	sel := sn.sel
+	sel.Excluded, sel.Warnings = slices.Clone(sel.Excluded), slices.Clone(sel.Warnings)
+	sel.Describe(words.Text)
+	return sel
+}
+
+func (s *Server) graph(w http.ResponseWriter, r *http.Request) error {
+	sn, err := s.look(r.Context())
+	if err != nil {
+		return err
+	}
+	return s.giveTagged(w, r, reqmeta.Graph(sn.folder, sn.facts))
+}
+
+// newRequest is the body of POST /api/requests.
+type newRequest struct {
+	Title     string   `json:"title"`
+	Priority  string   `json:"priority"`
+	Template  string   `json:"template"`
+	Status    string   `json:"status"`
+	Labels    []string `json:"labels"`
+	DependsOn []string `json:"depends_on"`
+	Estimate  string   `json:"estimate"`
+	Body      string   `json:"body_markdown"`
+}
+
+func (s *Server) createRequest(w http.ResponseWriter, r *http.Request) error {
+	var n newRequest
+	if err := read(r, &n); err != nil {
+		return err
+	}
+	switch {
+	case strings.TrimSpace(n.Title) == "":
+		return fault.New(fault.InvalidRequest, "key", "title")
+	case n.Template != "" && n.Template != reqmeta.TemplateName:
+		return fault.New(fault.InvalidRequest, "key", "template", "allowed", reqmeta.TemplateName)
+	case n.Status == reqmeta.Running:
+		return fault.New(fault.InvalidRequest, "key", "status", "cause_key", "request.running_by_hand")
+	}
+	p := s.Project
+	made, err := reqmeta.Create(p.Env.Disk, p.Dir, p.RequestsDir(), reqmeta.NewRequest{
+		Title: n.Title, Priority: n.Priority, Status: n.Status, Labels: n.Labels, DependsOn: n.DependsOn,
+		Estimate: n.Estimate, Lang: s.language(r), Body: n.Body,
+	}, p.Now())
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/api/requests/"+url.PathEscape(made.ID))
+	return s.giveWith(w, http.StatusCreated, struct {
+		ID   string `json:"id"`
+		Path string `json:"path"`
+	}{made.ID, made.Path})
+}

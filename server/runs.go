@@ -1,0 +1,362 @@
+package server
+
+import (
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/project"
+	"aiflow/runs"
+)
+
+func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
+	sn, err := s.look(r.Context())
+	if err != nil {
+		return err
+	}
+	req, err := sn.find(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	ids, err := runs.ListRuns(s.Project.Dir, s.Project.RunsDir(), req.ID)
+	if err != nil {
+		return err
+	}
+	items := []runItem{}
+	for _, id := range ids {
+		if st, _, err := s.record(req.ID, id); err == nil {
+			items = append(items, sn.run(st))
+		}
+	}
+	return s.give(w, r, struct {
+		Items []runItem `json:"items"`
+	}{items})
+}
+
+func (s *Server) latestRun(w http.ResponseWriter, r *http.Request) error {
+	sn, err := s.look(r.Context())
+	if err != nil {
+		return err
+	}
+	req, err := sn.find(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	st := sn.latest[req.ID]
+	if st == nil {
+		return fault.New(fault.RunNotFound, "request_id", req.ID)
+	}
+	return s.give(w, r, sn.run(st))
+}
+
+// record loads a run. A link in the way to it is no run.
+func (s *Server) record(id, runID string) (*runs.Stage, *runs.Dir, error) {
+	missing := fault.New(fault.RunNotFound, "request_id", id, "run_id", runID)
+	if _, ok := runs.ParseRunID(runID); !ok {
+		return nil, nil, fault.New(fault.RunNotFound)
+	}
+	root, err := os.OpenRoot(s.Project.Path(s.Project.RunsDir()))
+	if err != nil {
+		return nil, nil, missing
+	}
+	defer root.Close()
+	if !isDirIn(root, id) || !isDirIn(root, id+"/"+runID) {
+		return nil, nil, missing
+	}
+	d := s.Project.Run(id, runID)
+	st, err := d.LoadStage()
+	return st, d, err
+}
+
+func isDirIn(root *os.Root, name string) bool {
+	fi, err := root.Lstat(name)
+	return err == nil && fi.IsDir()
+}
+
+// theRun is the run that the address names.
+func (s *Server) theRun(r *http.Request) (*runs.Stage, *runs.Dir, error) {
+	sn, err := s.look(r.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	req, err := sn.find(r.PathValue("id"))
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.record(req.ID, r.PathValue("run"))
+}
+
+// runDetail is everything about one run (D45).
+type runDetail struct {
+	RequestID   string      `json:"request_id"`
+	RunID       string      `json:"run_id"`
+	Interrupted bool        `json:"interrupted"`
+	AwaitsMerge bool        `json:"awaits_merge"`
+	Locked      any         `json:"locked"`
+	CompareURL  *string     `json:"compare_url"`
+	Stage       any         `json:"stage"`
+	Planning    any         `json:"planning"`
+	Errors      any         `json:"errors"`
+	Report      report      `json:"report"`
+	Logs        []logItem   `json:"logs"`
+	Artifacts   []namedFile `json:"artifacts"`
+}
+
+type report struct {
+	Path     string `json:"path"`
+	Markdown string `json:"markdown"`
+}
+
+type logItem struct {
+	Path string `json:"path"` // in the project
+	Name string `json:"name"` // in logs/, what GET …/logs/{path} takes
+	Type string `json:"type"`
+	Size int64  `json:"size"`
+}
+
+type namedFile struct {
+	Path string `json:"path"`
+	Type string `json:"type"`
+}
+
+func (s *Server) showRun(w http.ResponseWriter, r *http.Request) error {
+	st, d, err := s.theRun(r)
+	if err != nil {
+		return err
+	}
+	sn, err := s.look(r.Context())
+	if err != nil {
+		return err
+	}
+	v := runDetail{RequestID: st.RequestID, RunID: st.RunID, Logs: s.logs(d), Artifacts: artifacts(st, d), AwaitsMerge: sn.unmerged(st)}
+	if h := sn.locked(st.RequestID); h != nil && (h.RunID == st.RunID || h.RunID == "") {
+		v.Locked = h
+	}
+	v.Interrupted = !st.State.Ended() && v.Locked == nil
+	if v.Stage, err = stageTree(st); err != nil {
+		return err
+	}
+	if plan, err := d.LoadPlan(); err == nil {
+		v.Planning, _ = tree(plan)
+	}
+	if errs, err := d.LoadErrors(); err == nil {
+		v.Errors, _ = tree(errs)
+	}
+	v.Report.Path = d.RelPath("report.md")
+	text, _ := d.LoadReport()
+	v.Report.Markdown = string(mask([]byte(text), true))
+	v.CompareURL = s.compareURL(r, st)
+	return s.give(w, r, v)
+}
+
+// tree is v as JSON would be read back, with secrets hidden.
+func tree(v any) (any, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return treeOf(data)
+}
+
+func treeOf(data []byte) (any, error) {
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	return maskTree(v), nil
+}
+
+// stageTree also has the fields that we do not know.
+func stageTree(st *runs.Stage) (any, error) {
+	copied := *st
+	data, err := copied.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return treeOf(data)
+}
+
+func (s *Server) compareURL(r *http.Request, st *runs.Stage) *string {
+	if st.Artifacts.CompareURL != nil {
+		return st.Artifacts.CompareURL
+	}
+	repo, err := gitops.Open(r.Context(), s.Project.Git(), s.Project.Dir)
+	if err != nil || st.Git.WorkBranch == "" {
+		return nil
+	}
+	at, err := repo.CompareURL(r.Context(), st.Git.BaseBranch, st.Git.WorkBranch, s.Project.Config.Git.CompareURLTemplate)
+	if err != nil || !strings.HasPrefix(at, "https://") && !strings.HasPrefix(at, "http://") {
+		return nil
+	}
+	return &at
+}
+
+func (s *Server) logs(d *runs.Dir) []logItem {
+	items := []logItem{}
+	for _, name := range runs.Logs(s.Project.Dir, d.Rel) {
+		in, ok := strings.CutPrefix(name, d.Rel+"/logs/")
+		fi, err := os.Lstat(s.Project.Path(name))
+		if ok && err == nil && fi.Mode().IsRegular() {
+			items = append(items, logItem{Path: name, Name: in, Type: logType(in), Size: fi.Size()})
+		}
+	}
+	return items
+}
+
+// logType is runner, step, planner, unit, …; see runs.LogName.
+func logType(name string) string {
+	base := path.Base(name)
+	kind, _, _ := strings.Cut(base, ".")
+	kind, _, _ = strings.Cut(kind, "-")
+	return kind
+}
+
+func artifacts(st *runs.Stage, d *runs.Dir) []namedFile {
+	files := []namedFile{}
+	for _, f := range []struct{ name, kind string }{
+		{"stage.json", "stage"}, {"planning.json", "planning"}, {"report.md", "report"}, {"errors.json", "errors"},
+	} {
+		if fi, err := os.Lstat(filepath.Join(d.Path, f.name)); err == nil && fi.Mode().IsRegular() {
+			files = append(files, namedFile{d.RelPath(f.name), f.kind})
+		}
+	}
+	patches, _ := filepath.Glob(filepath.Join(d.Path, "patches", "*.patch"))
+	for _, p := range patches {
+		files = append(files, namedFile{d.RelPath("patches/" + filepath.Base(p)), "patch"})
+	}
+	return files
+}
+
+func (s *Server) showStage(w http.ResponseWriter, r *http.Request) error {
+	st, _, err := s.theRun(r)
+	if err != nil {
+		return err
+	}
+	v, err := stageTree(st)
+	if err != nil {
+		return err
+	}
+	return s.give(w, r, struct {
+		Stage any `json:"stage"`
+	}{v})
+}
+
+func (s *Server) showErrors(w http.ResponseWriter, r *http.Request) error {
+	_, d, err := s.theRun(r)
+	if err != nil {
+		return err
+	}
+	errs, err := d.LoadErrors()
+	if err != nil {
+		return err
+	}
+	v, err := tree(errs)
+	if err != nil {
+		return err
+	}
+	return s.give(w, r, struct {
+		Errors any `json:"errors"`
+	}{v})
+}
+
+func (s *Server) showReport(w http.ResponseWriter, r *http.Request) error {
+	_, d, err := s.theRun(r)
+	if err != nil {
+		return err
+	}
+	text, err := d.LoadReport()
+	switch {
+	case err != nil:
+		return err
+	case text == "":
+		return fault.New(fault.RunNotFound, "request_id", d.RequestID, "run_id", d.RunID)
+	}
+	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
+	_, _ = w.Write(mask([]byte(text), true))
+	return nil
+}
+
+func (s *Server) showDiff(w http.ResponseWriter, r *http.Request) error {
+	st, _, err := s.theRun(r)
+	if err != nil {
+		return err
+	}
+	head := st.Git.BaseCommit
+	if n := len(st.Git.Commits); n > 0 {
+		head = st.Git.Commits[n-1].Hash
+	}
+	if head == "" {
+		return fault.New(fault.RunNotFound, "request_id", st.RequestID, "run_id", st.RunID)
+	}
+	paths := r.URL.Query()["path"]
+	tag := `"` + project.Fingerprint([]byte(st.Git.BaseCommit + head + strings.Join(paths, "\n")))[:32] + `"`
+	w.Header().Set("ETag", tag)
+	w.Header().Set("Cache-Control", "no-cache")
+	if matches(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	repo, err := gitops.Open(r.Context(), s.Project.Git(), s.Project.Dir)
+	if err != nil {
+		return err
+	}
+	d, err := repo.Diff(r.Context(), st.Git.BaseCommit, head, gitops.DiffOptions{Paths: paths})
+	if err != nil {
+		return err
+	}
+	hideInDiff(&d)
+	return s.give(w, r, d)
+}
+
+// hideInDiff hides what surely is a secret; code that only speaks of one stays
+// readable.
+func hideInDiff(d *gitops.Diff) {
+	for i := range d.Files {
+		for j := range d.Files[i].Hunks {
+			lines := d.Files[i].Hunks[j].Lines
+			for k := range lines {
+				lines[k].Text = string(mask([]byte(lines[k].Text), false))
+			}
+		}
+	}
+}
+
+// openLog opens a log of a run. No link is followed on the way, inside or out.
+func openLog(d *runs.Dir, name string) (*os.File, error) {
+	missing := fault.New(fault.NotFound)
+	if !fs.ValidPath(name) || name == "." {
+		return nil, missing
+	}
+	root, err := os.OpenRoot(d.Path)
+	if err != nil {
+		return nil, missing
+	}
+	defer root.Close()
+	at := "logs"
+	for part := range strings.SplitSeq(name, "/") {
+		if !isDirIn(root, at) {
+			return nil, missing
+		}
+		at += "/" + part
+	}
+	if fi, err := root.Lstat(at); err != nil || !fi.Mode().IsRegular() {
+		return nil, missing
+	}
+	f, err := root.OpenFile(at, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return nil, missing
+	}
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
+		_ = f.Close()
+		return nil, missing
+	}
+	return f, nil
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"path"
+	"sync"
+	"time"
+
+	"aiflow/locks"
+	"aiflow/messages"
+	"aiflow/project"
+	"aiflow/server/ui"
+)
+
+// Options say what is served and to whom.
+type Options struct {
+	Project *project.Project
+	Lang    string // of answers, when the caller asks for none
+	Host    string // that was asked to listen on
+	Port    int    // that is listened on
+	Token   string // "" lets everybody on this machine in
+	RunBin  string // aiflow-run
+	HookBin string // aiflow-hook, for doctor
+	Version string
+	Assets  fs.FS             // the built page; nil is the embedded one
+	Log     func(line string) // told what went wrong inside; nil is nobody
+}
+
+// Server answers for one project.
+type Server struct {
+	Options
+	folder  *folderCache
+	latest  *latestCache
+	hub     *hub
+	lock    *locks.Project
+	journal *locks.ProjectJournal
+	page    *page
+
+	edits sync.Mutex // one edit of a file at a time
+	tidy  sync.Mutex // one survey that puts things right at a time
+
+	mu       sync.Mutex
+	catalogs map[string]*messages.Catalog
+	seen     *snapshot
+	open     int // event streams
+}
+
+// New makes a server. It touches no file.
+func New(o Options) *Server {
+	p := o.Project
+	if o.Assets == nil {
+		o.Assets = ui.Assets()
+	}
+	dir := p.Path(p.Config.Paths.AiflowDir + "/project")
+	return &Server{
+		Options: o,
+		folder:  newFolderCache(p),
+		latest:  newLatestCache(p),
+		hub:     newHub(p.Now()),
+		lock:    locks.OpenProject(locks.ProjectOptions{Dir: dir, Clock: p.Env.Clock, Disk: p.Env.Disk, Rand: p.Env.Rand}),
+		journal: locks.OpenProjectJournal(path.Join(dir, "autosave"), p.Now),
+		page:    newPage(o.Assets), catalogs: map[string]*messages.Catalog{},
+	}
+}
+
+// Limits of a connection.
+const (
+	headerTime  = 5 * time.Second
+	readTime    = 30 * time.Second
+	writeTime   = 60 * time.Second
+	idleTime    = 60 * time.Second
+	maxHeader   = 32 << 10
+	leaveTime   = 2 * time.Second
+	writeOnce   = 10 * time.Second // one event of a stream
+	maxStreams  = 256
+	defaultBody = 1 << 20
+	requestBody = 20 << 20 // a request file may have 16 MiB
+)
+
+// Serve answers on l until ctx ends, and watches the project meanwhile.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h := s.httpServer(ctx)
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(l) }()
+	var watching sync.WaitGroup
+	watching.Go(func() { s.Watch(ctx) })
+	defer watching.Wait()
+	defer cancel()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	late, done := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer done()
+	if err := h.Shutdown(late); err != nil {
+		_ = h.Close()
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func (s *Server) httpServer(ctx context.Context) *http.Server {
+	return &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog:    discard(),
+	}
+}
+
+func (s *Server) log(line string) {
+	if s.Log != nil {
+		s.Log(string(mask([]byte(line), true)))
+	}
+}
+
+// catalog holds the sentences of one language.
+func (s *Server) catalog(lang string) *messages.Catalog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.catalogs[lang]
+	if c == nil {
+		c = messages.OpenWith(lang, s.Project.Path(s.Project.Config.Paths.AiflowDir+"/messages"))
+		s.catalogs[lang] = c
+	}
+	return c
+}

@@ -1,0 +1,364 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/reqmeta"
+	"aiflow/runner"
+	"aiflow/runs"
+)
+
+// begunRun answers a start: 202 with the run, or 200 with the reasons when
+// nothing was runnable.
+type begunRun struct {
+	RequestID *string         `json:"request_id"`
+	RunID     *string         `json:"run_id"` // null: it is still being made
+	RunPath   *string         `json:"run_path"`
+	Stage     any             `json:"stage"`
+	Replaces  *string         `json:"replaces,omitempty"`
+	Selection *reqmeta.Result `json:"selection,omitempty"`
+}
+
+// startBody is what a start may ask for; an older client's mode "safe" is what
+// is done anyway.
+type startBody struct {
+	Mode       string `json:"mode"`
+	BaseBranch string `json:"base_branch"`
+	Fresh      bool   `json:"fresh"`
+	Overdue    bool   `json:"take_overdue"`
+}
+
+func (b startBody) flags() ([]string, error) {
+	var flags []string
+	switch {
+	case b.Mode != "" && b.Mode != "safe":
+		return nil, fault.New(fault.InvalidRequest, "key", "mode", "allowed", "safe")
+	case strings.HasPrefix(b.BaseBranch, "-"):
+		return nil, fault.New(fault.InvalidRequest, "key", "base_branch")
+	case b.BaseBranch != "":
+		flags = append(flags, "--base="+b.BaseBranch)
+	}
+	if b.Fresh {
+		flags = append(flags, "--fresh")
+	}
+	if b.Overdue {
+		flags = append(flags, "--take-overdue")
+	}
+	return flags, nil
+}
+
+func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
+	var b startBody
+	if err := read(r, &b); err != nil {
+		return err
+	}
+	flags, err := b.flags()
+	if err != nil {
+		return err
+	}
+	sn, err := s.look(r.Context())
+	if err != nil {
+		return err
+	}
+	req, err := sn.find(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if h := sn.locked(req.ID); h != nil && !b.Overdue {
+		return inTheWay(req.ID, h.RunID)
+	}
+	return s.start(w, r, locks.Request(req.ID), append([]string{req.ID}, flags...)...)
+}
+
+// start starts a child and answers with the run that it begins.
+func (s *Server) start(w http.ResponseWriter, r *http.Request, key locks.Key, args ...string) error {
+	c, err := s.spawn(s.language(r), args...)
+	if err != nil {
+		return err
+	}
+	at, err := s.begun(r.Context(), c, key)
+	if err != nil {
+		return s.withRun(err)
+	}
+	return s.giveBegun(w, r, at)
+}
+
+// withRun adds the run to a refusal that only says who holds the queue.
+func (s *Server) withRun(err error) error {
+	f, ok := fault.As(err)
+	if !ok || f.Code != fault.QueueInProgress || f.Facts["run_id"] == "" || f.Facts["request_id"] != "" {
+		return err
+	}
+	id, e := runs.FindRun(s.Project.Dir, s.Project.RunsDir(), f.Facts["run_id"])
+	if e != nil {
+		return err
+	}
+	return fault.New(f.Code, "request_id", id, "run_id", f.Facts["run_id"])
+}
+
+func (s *Server) giveBegun(w http.ResponseWriter, r *http.Request, at started) error {
+	if at.runID == "" {
+		status := http.StatusAccepted
+		if at.requestID == "" {
+			status = http.StatusOK
+		}
+		if at.selection != nil {
+			sn, err := s.look(r.Context())
+			if err != nil {
+				return err
+			}
+			now := sn.selection(s.words(r))
+			at.selection = &now
+		}
+		return s.giveWith(w, status, begunRun{RequestID: orNil(at.requestID), Selection: at.selection})
+	}
+	st, d, err := s.record(at.requestID, at.runID)
+	if err != nil {
+		return err
+	}
+	v := begunRun{RequestID: &at.requestID, RunID: &at.runID, RunPath: &d.Rel, Replaces: orNil(st.Replaces)}
+	if v.Stage, err = stageTree(st); err != nil {
+		return err
+	}
+	w.Header().Set("Location", runURL(at.requestID, at.runID))
+	return s.giveWith(w, http.StatusAccepted, v)
+}
+
+func (s *Server) runNext(w http.ResponseWriter, r *http.Request) error {
+	var b startBody
+	if err := read(r, &b); err != nil {
+		return err
+	}
+	flags, err := b.flags()
+	if err != nil {
+		return err
+	}
+	if err := s.queueFree(); err != nil && !b.Overdue {
+		return err
+	}
+	return s.start(w, r, locks.Queue(), append([]string{"--next"}, flags...)...)
+}
+
+// queueFree refuses at once when the queue is held.
+func (s *Server) queueFree() error {
+	m, err := s.Project.Locks()
+	if err != nil {
+		return err
+	}
+	e, found, err := m.LookQueue()
+	if err != nil || !found || !e.Live {
+		return err
+	}
+	return s.withRun(fault.New(fault.QueueInProgress, "run_id", e.RunID))
+}
+
+type resumeBody struct {
+	Mode  string `json:"mode"`
+	Step  string `json:"target_step_id"`
+	Force bool   `json:"force"`
+}
+
+func (s *Server) resume(w http.ResponseWriter, r *http.Request) error {
+	var b resumeBody
+	if err := read(r, &b); err != nil {
+		return err
+	}
+	args := []string{"resume", r.PathValue("run")}
+	switch runs.Mode(b.Mode) {
+	case "":
+	case runs.ModeResume, runs.ModeRetryStep, runs.ModeReplan:
+		args = append(args, "--mode="+b.Mode)
+	default:
+		return fault.New(fault.InvalidRequest, "key", "mode", "allowed", "resume, retry_step, replan")
+	}
+	if strings.HasPrefix(b.Step, "-") {
+		return fault.New(fault.InvalidRequest, "key", "target_step_id")
+	}
+	if b.Step != "" {
+		args = append(args, "--step="+b.Step)
+	}
+	if b.Force {
+		args = append(args, "--force")
+	}
+	st, _, err := s.theRun(r)
+	if err != nil {
+		return err
+	}
+	if h, err := s.holder(st.RequestID); err != nil || h != nil {
+		if err == nil {
+			err = inTheWay(st.RequestID, h.RunID)
+		}
+		return err
+	}
+	return s.start(w, r, locks.Request(st.RequestID), args...)
+}
+
+func (s *Server) holder(id string) (*locks.Entry, error) {
+	m, err := s.Project.Locks()
+	if err != nil {
+		return nil, err
+	}
+	e, found, err := m.LookRequest(id)
+	if err != nil || !found || !e.Live {
+		return nil, err
+	}
+	return &e, nil
+}
+
+func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
+	if err := read(r, &struct{}{}); err != nil {
+		return err
+	}
+	st, _, err := s.theRun(r)
+	if err != nil {
+		return err
+	}
+	if h, err := s.holder(st.RequestID); err != nil {
+		return err
+	} else if h != nil && h.RunID != "" && h.RunID != st.RunID {
+		return fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", "not_running")
+	}
+	h, err := s.runner(r).Stop(r.Context(), st.RequestID, 0)
+	if err != nil {
+		return err
+	}
+	return s.giveWith(w, http.StatusAccepted, struct {
+		RequestID     string `json:"request_id"`
+		RunID         string `json:"run_id"`
+		StopRequested bool   `json:"stop_requested"`
+	}{h.RequestID, st.RunID, h.StopRequested})
+}
+
+// runner reads sessions and stops runs; it runs nothing here.
+func (s *Server) runner(r *http.Request) *runner.Runner { return s.runnerIn(s.language(r)) }
+
+func (s *Server) runnerIn(lang string) *runner.Runner {
+	c := s.catalog(lang)
+	return &runner.Runner{Project: s.Project, Words: runner.Words{
+		Text: c.Text,
+		Fault: func(code fault.Code, facts fault.Facts) (string, string, []string) {
+			words := c.Code(code, facts)
+			return words.Title, words.Message, words.Actions
+		},
+	}}
+}
+
+func (s *Server) autorun(w http.ResponseWriter, r *http.Request) error {
+	v, err := s.session(s.language(r))
+	if err != nil {
+		return err
+	}
+	return s.give(w, r, v)
+}
+
+// session is the auto-run as it stands; one that was asked to end after the
+// run in hand is STOPPING.
+func (s *Server) session(lang string) (runner.Session, error) {
+	v, err := s.runnerIn(lang).LoadSession()
+	if err == nil && (v.State == runner.Running || v.State == runner.Selecting || v.State == runner.Starting) &&
+		stampFile(s.cachePath("autorun.stop")) != (stamp{}) {
+		v.State = runner.Stopping
+	}
+	return v, err
+}
+
+func (s *Server) cachePath(name string) string {
+	return s.Project.Path(s.Project.Config.Paths.CacheDir + "/" + name)
+}
+
+type autorunBody struct {
+	MaxRuns    int    `json:"max_runs"`
+	MaxMinutes int    `json:"max_minutes"`
+	Until      string `json:"until"` // HH:MM
+	BaseBranch string `json:"base_branch"`
+}
+
+func (s *Server) startAutorun(w http.ResponseWriter, r *http.Request) error {
+	var b autorunBody
+	if err := read(r, &b); err != nil {
+		return err
+	}
+	args, err := b.args()
+	if err != nil {
+		return err
+	}
+	if !s.Project.Config.AutoRun.Enabled {
+		return fault.New(fault.InvalidRequest, "key", "auto_run.enabled")
+	}
+	if err := s.queueFree(); err != nil {
+		return err
+	}
+	before, err := s.session(s.Lang)
+	if err != nil {
+		return err
+	}
+	c, err := s.spawn(s.language(r), args...)
+	if err != nil {
+		return err
+	}
+	if err := s.sessionBegun(r.Context(), c, before); err != nil {
+		return s.withRun(err)
+	}
+	v, err := s.session(s.language(r))
+	if err != nil {
+		return err
+	}
+	return s.giveWith(w, http.StatusAccepted, v)
+}
+
+func (b autorunBody) args() ([]string, error) {
+	args := []string{"auto"}
+	if b.MaxRuns < 0 || b.MaxMinutes < 0 {
+		return nil, fault.New(fault.InvalidRequest, "key", "max_runs")
+	}
+	if strings.HasPrefix(b.BaseBranch, "-") || strings.HasPrefix(b.Until, "-") {
+		return nil, fault.New(fault.InvalidRequest, "key", "base_branch")
+	}
+	for _, f := range []struct{ name, value string }{
+		{"--max-runs", number(b.MaxRuns)}, {"--max-minutes", number(b.MaxMinutes)}, {"--until", b.Until}, {"--base", b.BaseBranch},
+	} {
+		if f.value != "" {
+			args = append(args, f.name+"="+f.value)
+		}
+	}
+	return args, nil
+}
+
+// sessionBegun waits until the record is of this child's session and past its
+// checks, or the child is over.
+func (s *Server) sessionBegun(ctx context.Context, c *child, before runner.Session) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	return poll(ctx, startPoll, func() (bool, error) {
+		select {
+		case <-c.over:
+			_, err := c.result()
+			return true, err
+		default:
+		}
+		now, err := s.session(s.Lang)
+		fresh := err == nil && now.StartedAt != nil && (before.StartedAt == nil || !now.StartedAt.Equal(*before.StartedAt))
+		return fresh && now.State != runner.Starting, nil
+	})
+}
+
+func (s *Server) stopAutorun(w http.ResponseWriter, r *http.Request) error {
+	var b struct {
+		Now bool `json:"now"`
+	}
+	if err := read(r, &b); err != nil {
+		return err
+	}
+	if _, err := s.runner(r).StopSession(r.Context(), b.Now, 0); err != nil {
+		return err
+	}
+	v, err := s.session(s.language(r))
+	if err != nil {
+		return err
+	}
+	return s.giveWith(w, http.StatusAccepted, v)
+}

@@ -1,0 +1,299 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/runs"
+)
+
+const (
+	watchEvery = 100 * time.Millisecond
+	slowly     = 10 // of these: looks that are rarely worth it
+	manyFiles  = 50
+)
+
+// watcher looks at the few files that change while something runs, and at what
+// the system tells of the request files, and publishes what is new. It is one,
+// however many listen.
+type watcher struct {
+	s     *Server
+	round int
+	hot   int // rounds in which the locks are read again, whatever their folder says
+
+	folder  stamp
+	locks   map[string]locks.Entry // by path
+	live    map[string]*liveRun    // by request id
+	session stamp
+	head    stamp
+	reflog  string
+	runs    stamp
+}
+
+// liveRun is a run that somebody works for, or did a moment ago.
+type liveRun struct {
+	requestID, runID string
+	stage            stamp
+	logs             map[string]int64
+	over             bool
+}
+
+// Watch publishes what happens in the project until ctx ends.
+func (s *Server) Watch(ctx context.Context) {
+	w := &watcher{s: s, locks: map[string]locks.Entry{}, live: map[string]*liveRun{}}
+	defer s.folder.close()
+	w.begin(ctx)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			w.look(ctx)
+		}
+	}
+}
+
+// begin takes what is there as known, and puts right what was left.
+func (w *watcher) begin(ctx context.Context) {
+	if out, err := w.s.Project.Git().Ask(ctx, "rev-parse", "--git-path", "logs/HEAD"); err == nil {
+		w.reflog = strings.TrimSpace(string(out))
+		if !filepath.IsAbs(w.reflog) {
+			w.reflog = filepath.Join(w.s.Project.Dir, w.reflog)
+		}
+	}
+	w.head, w.session = w.headStamp(), stampFile(w.s.cachePath("autorun.json"))
+	w.runs = stampFile(w.s.Project.Path(w.s.Project.RunsDir()))
+	w.s.folder.take()
+	w.readLocks(ctx, false)
+	w.putRight(ctx)
+}
+
+func (w *watcher) headStamp() stamp {
+	if w.reflog == "" {
+		return stamp{}
+	}
+	return stampFile(w.reflog)
+}
+
+func (w *watcher) look(ctx context.Context) {
+	w.round++
+	w.requests()
+	w.lockFolder(ctx)
+	for _, id := range slices.Sorted(maps.Keys(w.live)) {
+		w.stage(w.live[id])
+	}
+	w.autorun()
+	if w.round%slowly == 0 {
+		w.slow(ctx)
+	}
+}
+
+// requests tells which request files changed.
+func (w *watcher) requests() {
+	names, all := w.s.folder.take()
+	if len(names) == 0 && !all {
+		return
+	}
+	ids := []string{}
+	if !all && len(names) <= manyFiles {
+		ids = w.ids(names)
+	}
+	w.s.hub.publish("request", struct {
+		IDs []string `json:"ids"` // none: too many to name
+	}{ids})
+}
+
+// ids are the ids of files; a file that is gone had its name's.
+func (w *watcher) ids(names []string) []string {
+	known := map[string]string{}
+	if folder, _, err := w.s.folder.get(); err == nil {
+		for _, r := range folder.Requests {
+			known[path.Base(r.Path)] = r.ID
+		}
+	}
+	ids := make([]string, 0, len(names))
+	for _, n := range names {
+		id := orID(known[n], strings.TrimSuffix(n, ".md"))
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// lockFolder reads the locks when their folder changed, for a moment after
+// that, because two changes can bear one time, and now and then, because a
+// holder can die without a change.
+func (w *watcher) lockFolder(ctx context.Context) {
+	now := stampFile(w.s.Project.Path(w.s.Project.Config.Paths.LocksDir))
+	if now != w.folder {
+		w.folder, w.hot = now, 2
+	}
+	if w.hot > 0 || w.round%slowly == 0 && len(w.locks) > 0 {
+		w.hot--
+		w.readLocks(ctx, true)
+	}
+}
+
+func (w *watcher) readLocks(ctx context.Context, tell bool) {
+	entries, err := w.s.entries()
+	if err != nil {
+		return
+	}
+	now, dead := map[string]locks.Entry{}, false
+	for _, e := range entries {
+		now[e.Path] = e
+		old, had := w.locks[e.Path]
+		dead = dead || !e.Live && e.RequestID != "" && (!had || old.Live)
+		if tell && (!had || old.Token != e.Token || old.RunID != e.RunID || old.Live != e.Live || old.Verdict != e.Verdict) {
+			w.tellLock(e, e.Live)
+		}
+		w.follow(e)
+	}
+	for at, e := range w.locks {
+		if _, still := now[at]; !still {
+			w.release(e, tell)
+		}
+	}
+	w.locks = now
+	if dead {
+		w.putRight(ctx)
+	}
+}
+
+func (w *watcher) release(e locks.Entry, tell bool) {
+	if run := w.live[e.RequestID]; run != nil && run.runID == e.RunID {
+		run.over = true
+	}
+	if tell {
+		w.tellLock(e, false)
+	}
+}
+
+func (w *watcher) tellLock(e locks.Entry, held bool) {
+	kind := "lock"
+	if e.LockType == locks.TypeQueue {
+		kind = "queue"
+	}
+	w.s.hub.publish(kind, struct {
+		LockType  string        `json:"lock_type"`
+		RequestID string        `json:"request_id"`
+		RunID     string        `json:"run_id"`
+		PID       int           `json:"pid"`
+		Held      bool          `json:"held"`
+		Verdict   locks.Verdict `json:"verdict"`
+	}{e.LockType, e.RequestID, e.RunID, e.PID, held, e.Verdict})
+	if kind == "queue" {
+		w.session = stamp{} // whether a session lives depends on it
+	}
+}
+
+// follow begins to look at the run that a lock names.
+func (w *watcher) follow(e locks.Entry) {
+	run := w.live[e.RequestID]
+	switch {
+	case e.RequestID == "" || e.RunID == "":
+	case run == nil && e.Live, run != nil && run.runID != e.RunID:
+		w.live[e.RequestID] = &liveRun{requestID: e.RequestID, runID: e.RunID, logs: map[string]int64{}}
+	case run != nil && !e.Live:
+		run.over = true
+	}
+}
+
+// stage tells of a run's new record, and of what its logs grew.
+func (w *watcher) stage(run *liveRun) {
+	d := w.s.Project.Run(run.requestID, run.runID)
+	if run.over {
+		delete(w.live, run.requestID)
+	}
+	if now := stampFile(filepath.Join(d.Path, "stage.json")); now != run.stage && now != (stamp{}) {
+		run.stage = now
+		if st, err := d.LoadStage(); err == nil {
+			w.s.hub.publish("stage", stageEventOf(st))
+		}
+	}
+	for _, name := range runs.Logs(w.s.Project.Dir, d.Rel) {
+		fi, err := os.Lstat(w.s.Project.Path(name))
+		if err != nil || fi.Size() == run.logs[name] {
+			continue
+		}
+		run.logs[name] = fi.Size()
+		w.s.hub.publish("log", logEvent{run.requestID, run.runID, strings.TrimPrefix(name, d.Rel+"/logs/"), fi.Size()})
+	}
+}
+
+type logEvent struct {
+	RequestID string `json:"request_id"`
+	RunID     string `json:"run_id"`
+	Name      string `json:"name"`
+	Size      int64  `json:"size"`
+}
+
+type stageEvent struct {
+	RequestID     string        `json:"request_id"`
+	RunID         string        `json:"run_id"`
+	State         runs.State    `json:"state"`
+	Seq           int           `json:"seq"`
+	CurrentStepID string        `json:"current_step_id"`
+	Progress      runs.Progress `json:"progress"`
+	ReasonCode    *string       `json:"reason_code"`
+	UpdatedAt     time.Time     `json:"updated_at"`
+}
+
+func stageEventOf(st *runs.Stage) stageEvent {
+	return stageEvent{
+		RequestID: st.RequestID, RunID: st.RunID, State: st.State, Seq: st.Seq, CurrentStepID: st.CurrentStepID,
+		Progress: st.Progress, ReasonCode: orNil(st.ReasonCode()), UpdatedAt: st.UpdatedAt,
+	}
+}
+
+func (w *watcher) autorun() {
+	now := stampFile(w.s.cachePath("autorun.json"))
+	if now == w.session || now == (stamp{}) {
+		return
+	}
+	w.session = now
+	if v, err := w.s.session(w.s.Lang); err == nil {
+		w.s.hub.publish("autorun", v)
+	}
+}
+
+// slow looks at what changes rarely: where HEAD is, because a merge makes
+// requests done, and whether runs were cleared away.
+func (w *watcher) slow(ctx context.Context) {
+	if now := w.headStamp(); now != w.head {
+		w.head = now
+		w.putRight(ctx)
+	}
+	if now := stampFile(w.s.Project.Path(w.s.Project.RunsDir())); now != w.runs {
+		w.runs = now
+		w.s.hub.publish("request", struct {
+			IDs []string `json:"ids"`
+		}{[]string{}})
+	}
+}
+
+// putRight does what every command does at its start: it tells request files
+// what became of runs that died or were merged.
+func (w *watcher) putRight(ctx context.Context) {
+	if !w.s.tidy.TryLock() {
+		return
+	}
+	go func() {
+		defer w.s.tidy.Unlock()
+		_, err := w.s.Project.Survey(ctx)
+		if err != nil && !fault.Has(err, fault.RequestsDirNotFound) && ctx.Err() == nil {
+			w.s.log(err.Error())
+		}
+	}()
+}
