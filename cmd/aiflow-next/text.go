@@ -47,14 +47,12 @@ func (q *question) printNext(r reqmeta.Result) {
 // printReasons tells why the sound ones cannot run now, what a person can act
 // on first.
 func (q *question) printReasons(r reqmeta.Result) {
-	list := slices.DeleteFunc(slices.Clone(r.Excluded), broken)
-	if len(list) == 0 {
+	list, n := byUrgency(r.Excluded)
+	if n == 0 {
 		return
 	}
 	q.Printf("\n")
-	q.line("%s", q.Text("next.others", "count", len(list)))
-	list = slices.DeleteFunc(list, ringTwice())
-	slices.SortStableFunc(list, func(a, b reqmeta.Exclusion) int { return urgency(a) - urgency(b) })
+	q.line("%s", q.Text("next.others", "count", n))
 	for _, e := range list[:q.most(len(list))] {
 		e.Describe(q.Catalog().Text)
 		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(e.ReasonCode)), e.Detail)
@@ -62,18 +60,28 @@ func (q *question) printReasons(r reqmeta.Result) {
 	q.hidden("next.hidden", len(list))
 }
 
-// ringTwice finds the members of a ring that was told of already.
-func ringTwice() func(reqmeta.Exclusion) bool {
-	told := map[string]bool{}
-	return func(e reqmeta.Exclusion) bool {
-		if e.Kind != "cycle" {
-			return false
+// byUrgency gives the reasons of the sound ones: what waits for a person, what
+// goes on, what merely waits, what was never meant to run. Of the members of a
+// ring only the first is in the list; n counts them all.
+func byUrgency(excluded []reqmeta.Exclusion) (list []*reqmeta.Exclusion, n int) {
+	groups := make([][]*reqmeta.Exclusion, len(urgency)+1)
+	rings := map[string]bool{}
+	for i := range excluded {
+		e := &excluded[i]
+		if broken(e) {
+			continue
 		}
-		ring := e.Facts["ring"]
-		again := told[ring]
-		told[ring] = true
-		return again
+		n++
+		if e.Kind == "cycle" {
+			if rings[e.Facts["ring"]] {
+				continue
+			}
+			rings[e.Facts["ring"]] = true
+		}
+		u := slices.Index(urgency[:], e.Kind) + 1
+		groups[u] = append(groups[u], e)
 	}
+	return slices.Concat(groups...), n
 }
 
 // most is how many of n are told.
@@ -90,17 +98,14 @@ func (q *question) hidden(key string, n int) {
 	}
 }
 
-func broken(e reqmeta.Exclusion) bool {
+func broken(e *reqmeta.Exclusion) bool {
 	return e.ReasonCode == fault.RequestInvalidFormat || e.ReasonCode == fault.DuplicateID
 }
 
-// urgency orders reasons: what waits for a person, what goes on, what merely
-// waits, what was never meant to run.
-func urgency(e reqmeta.Exclusion) int {
-	return slices.Index([]string{
-		"latest_done", "latest_needs_input", "not_ready_blocked", "depends_not_found", "cycle", "cycle_with",
-		"locked", "not_ready_running", "waits", "waits_chain", "not_ready_draft",
-	}, e.Kind)
+// urgency is the order of the reasons; one that is not named comes first.
+var urgency = [...]string{
+	"latest_done", "latest_needs_input", "not_ready_blocked", "depends_not_found", "cycle", "cycle_with",
+	"locked", "not_ready_running", "waits", "waits_chain", "not_ready_draft",
 }
 
 // printProblems tells what is wrong with files: everything that keeps one from
@@ -122,9 +127,6 @@ func (q *question) printProblems(r reqmeta.Result) {
 }
 
 func (q *question) errors(r reqmeta.Result) []reqmeta.Problem {
-	if !slices.ContainsFunc(r.Excluded, broken) {
-		return nil
-	}
 	var list []reqmeta.Problem
 	for _, f := range q.survey.Folder.Requests {
 		for _, p := range f.Problems {
