@@ -48,6 +48,7 @@ func readTask(it item) Task {
 		ErrorMessage: text(it, "error_message"),
 		ClaimedBy:    text(it, "claimed_by"),
 		RequestID:    text(it, "request_id"),
+		Output:       text(it, "output"),
 		Fence:        number(it, "fence"),
 		AttemptToken: text(it, "attempt_token"),
 		EnqueueToken: text(it, "enqueue_token"),

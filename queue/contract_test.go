@@ -492,3 +492,27 @@ func TestClientThatKnowsOnlyTheSeed(t *testing.T) {
 	assertFault(t, s.Check(ctx, second), fault.LockLost, "reason", LostCancelled)
 	assertFault(t, s.Complete(ctx, second, ""), fault.LockLost, "reason", LostCancelled)
 }
+
+func TestNamespaces(t *testing.T) {
+	s := open(t)
+	ctx := context.Background()
+	inState(t, s, "a", Queued)
+	inState(t, s, "b", Queued)
+	inState(t, s, "c", Running)
+	inState(t, s, "d", Complete)
+	must[Runner](t)(s.Register(ctx, "r1", "/p"))
+	gone := must[Runner](t)(s.Register(ctx, "r2", "/p"))
+	if err := s.StopRunner(ctx, gone); err != nil {
+		t.Fatal(err)
+	}
+	want := Space{Namespace: s.ns, Queued: 2, Running: 1, Runners: 2, ActiveRunners: 1}
+	for _, got := range must[[]Space](t)(s.Namespaces(ctx)) {
+		if got.Namespace == s.ns && got != want {
+			t.Errorf("got %+v", got)
+		}
+		if got == want {
+			return
+		}
+	}
+	t.Error("the namespace is not listed")
+}

@@ -54,7 +54,9 @@ type Task struct {
 	ClaimedBy    string `json:"claimed_by,omitempty"`
 
 	// RequestID links the task to a request file; a bare prompt has none.
+	// Output is what a completed task left to say.
 	RequestID string `json:"request_id,omitempty"`
+	Output    string `json:"output,omitempty"`
 	// Fence grows with each claim. AttemptToken names the write that last
 	// changed the state, EnqueueToken the one that made the item.
 	Fence        int64  `json:"-"`

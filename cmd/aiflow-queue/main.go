@@ -36,6 +36,7 @@ func app(s *door.Shell) *cli.App {
 			simple("cancel", "queue.cancel_usage", "TASK...", func(args []string) error { return cancel(s, w, args) }),
 			workCommand(s, &w),
 			simple("runners", "queue.runners_usage", "", func([]string) error { return runners(s, w) }),
+			simple("namespaces", "queue.namespaces_usage", "", func([]string) error { return namespaces(s, w) }),
 			watchCommand(s, &w),
 		},
 	}

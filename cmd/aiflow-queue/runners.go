@@ -40,6 +40,34 @@ func runners(s *door.Shell, w where) error {
 	return nil
 }
 
+// namespaces lists where something goes on; no namespace need be named for it.
+func namespaces(s *door.Shell, w where) error {
+	if w.namespace == "" {
+		w.namespace = "any"
+	}
+	q, err := open(s, w, quickly)
+	if err != nil {
+		return err
+	}
+	items, err := q.Namespaces(s.Context())
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(struct {
+			Items []queue.Space `json:"items"`
+		}{items})
+	}
+	if len(items) == 0 {
+		s.Printf("%s\n", s.Text("queue.no_namespaces"))
+	}
+	for _, n := range items {
+		s.Printf("%s  %s\n", term.Pad(term.Escape(n.Namespace), 32), s.Text("queue.namespace_line",
+			"queued", n.Queued, "running", n.Running, "count", n.Runners, "alive", n.ActiveRunners))
+	}
+	return nil
+}
+
 func verdict(s *door.Shell, r runnerItem) string {
 	switch {
 	case r.Status == queue.RunnerStopped:

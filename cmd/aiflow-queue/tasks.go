@@ -115,10 +115,38 @@ func list(s *door.Shell, w where, o listOptions) error {
 	if len(tasks) == 0 {
 		s.Printf("%s\n", s.Text("queue.empty", "name", q.Namespace()))
 	}
+	dead, err := deadRunners(s, q, tasks)
+	if err != nil {
+		return err
+	}
 	for _, t := range tasks {
-		s.Printf("%s\n", taskLine(s, t))
+		line := taskLine(s, t)
+		if t.Status == queue.Running && dead[t.ClaimedBy] {
+			line += "  " + s.Paint(term.Red, s.Text("queue.list_dead"))
+		}
+		s.Printf("%s\n", line)
 	}
 	return nil
+}
+
+// deadRunners says whose running tasks nobody works on any more.
+func deadRunners(s *door.Shell, q *queue.Store, tasks []queue.Task) (map[string]bool, error) {
+	dead := map[string]bool{}
+	for _, t := range tasks {
+		if t.Status == queue.Running {
+			dead[t.ClaimedBy] = true
+		}
+	}
+	if len(dead) == 0 {
+		return nil, nil
+	}
+	records, err := q.Runners(s.Context())
+	for _, r := range records {
+		if r.Alive(s.Now()) {
+			delete(dead, r.RunnerID)
+		}
+	}
+	return dead, err
 }
 
 func statuses() string {
@@ -190,6 +218,7 @@ func show(s *door.Shell, w where, id string) error {
 		{"updated_at", t.UpdatedAt},
 		{"claimed_by", t.ClaimedBy},
 		{"error_message", t.ErrorMessage},
+		{"output", t.Output},
 		{"prompt", t.Prompt},
 	} {
 		if f[1] != "" {

@@ -86,7 +86,8 @@ func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
 	}
 	r := &runner.Runner{
 		Project: d.p, Words: words(d.s), Hurry: d.hurry,
-		Guard: func() error { return job.Guard(ctx) },
+		Guard:   func() error { return job.Guard(ctx) },
+		Observe: d.step,
 	}
 	out, err := r.Run(ctx, runner.Options{RequestID: id})
 	if err == nil {
@@ -111,6 +112,23 @@ func (d *doer) requestOf(t queue.Task) (*reqmeta.Request, error) {
 	return reqmeta.Create(d.p.Env.Disk, d.p.Dir, d.p.RequestsDir(), reqmeta.NewRequest{
 		Title: term.Truncate(firstLine(t.Prompt), 80), Status: "ready", Lang: d.s.Lang(), Body: t.Prompt + "\n",
 	}, d.p.Now())
+}
+
+// step tells what stays of a run's events; what only begins is left out.
+func (d *doer) step(e runner.Event) {
+	switch e.Kind {
+	case runner.StepDone, runner.Found, runner.LockTaken, runner.Warned, runner.StepAdopted:
+	default:
+		return
+	}
+	if d.s.JSON {
+		return
+	}
+	facts := fault.New("", "id", e.RequestID, "run_id", e.RunID, "title", term.Escape(e.Title), "step", e.Step, "steps", e.Steps,
+		"step_id", e.StepID, "name", term.Escape(e.What), "count", e.Count).Facts
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.s.Tell(d.s.Catalog().Text("work.event_"+string(e.Kind), facts))
 }
 
 // sentence is what the queue keeps as error_message: code and message in one

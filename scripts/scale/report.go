@@ -32,7 +32,9 @@ func report(seed uint64) string {
 		{"index partition RUNNING, writes/s at most", func(r result) string { return limited(r.peak.running, partitionWrites) }},
 		{"index partition COMPLETE, writes/s at most", func(r result) string { return limited(r.peak.ended, partitionWrites) }},
 		{"index partitions QUEUED and RUNNING, reads/s at most", func(r result) string { return limited(r.peak.hotRead, partitionReads) }},
-		{"part of the day over a limit", func(r result) string { return percent(math.Max(r.overQueued, math.Max(r.overRunning, r.overRead)) / day) }},
+		{"part of the day over a limit", func(r result) string {
+			return percent(math.Max(r.overQueued, math.Max(r.overRunning, r.overRead)) / day)
+		}},
 		{"all writes/s at most", func(r result) string { return big(r.peak.tasks) }},
 		{"all reads/s at most", func(r result) string { return big(r.peak.search) }},
 		{"a task waits, mean", func(r result) string { return fmt.Sprintf("%.1f s", r.waitMean) }},
@@ -45,7 +47,10 @@ func report(seed uint64) string {
 		{"reads", func(r result) string { _, _, _, v, _ := r.money(); return dollars(v) }},
 		{"storage, ended tasks kept 30 days", func(r result) string { _, _, _, _, v := r.money(); return dollars(v) }},
 		{"**sum**", func(r result) string { a, b, c, d, e := r.money(); return "**" + dollars(a+b+c+d+e) + "**" }},
-		{"for 1,000 tasks", func(r result) string { a, b, c, d, e := r.money(); return dollars((a + b + c + d + e) / r.perDay * 1000) }},
+		{"for 1,000 tasks", func(r result) string {
+			a, b, c, d, e := r.money()
+			return dollars((a + b + c + d + e) / r.perDay * 1000)
+		}},
 	})
 	return b.String()
 }
