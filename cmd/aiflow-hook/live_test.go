@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 
 func TestLive(t *testing.T) {
 	dir := t.TempDir()
-	m := &matrix{t: t, dir: dir}
+	m := &matrix{t: t, dir: dir, env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"}}
 	m.git("init", "-q", dir)
 	self, err := proc.Self()
 	if err != nil {
