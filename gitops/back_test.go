@@ -58,7 +58,10 @@ func TestTakeBackInPlaceLeavesOthersAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.LeaveOut("requests")
+	w.LeaveOut("requests", "runs")
+	writeFile(t, filepath.Join(dir, ".git/info/exclude"), "runs/\n.aiflow/locks/\n")
+	writeFile(t, filepath.Join(dir, "runs/x"), "ignored\n")
+	writeFile(t, filepath.Join(dir, ".aiflow/locks/y"), "ignored\n")
 	writeFile(t, filepath.Join(dir, "requests/a.md"), "mine\n")
 	writeFile(t, filepath.Join(dir, "f"), "work\n")
 	set, err := w.Changes(t.Context())

@@ -51,12 +51,20 @@ func (w *Workspace) addArgs(ctx context.Context) []string {
 	}
 	args = append(args, "--", ":/")
 	for _, dir := range []string{"locks", "cache", "worktrees", "project"} {
-		args = append(args, ":(top,exclude,literal)"+w.repo.prefix+".aiflow/"+dir)
+		args = append(args, excluding(w.repo.prefix+".aiflow/"+dir)...)
 	}
 	for _, path := range w.leave {
-		args = append(args, ":(top,exclude,literal)"+w.repo.prefix+path)
+		args = append(args, excluding(w.repo.prefix+path)...)
 	}
 	return args
+}
+
+// excluding leaves a path and what is below it out of a git add. As a literal,
+// a path that is ignored would make git refuse; so it is written as a pattern
+// from its first character on.
+func excluding(path string) []string {
+	pattern := "[" + path[:1] + "]" + escapeGlob(path[1:])
+	return []string{":(top,exclude,glob)" + pattern, ":(top,exclude,glob)" + pattern + "/**"}
 }
 
 // tree is the tree of the index. When nothing differs it is HEAD's.
