@@ -24,6 +24,8 @@ type Survey struct {
 	withRuns map[string]bool
 	latest   map[string]*runs.Stage
 	unmerged map[string]bool // work branches; nil until asked
+
+	unreadable map[string]error // newest runs that a newer program wrote
 }
 
 // Survey reads the project's state. What a killed command left half done is
@@ -52,7 +54,7 @@ func (p *Project) Look(ctx context.Context) (*Survey, error) {
 
 // LookWith is Look for those who have read the request files already.
 func (p *Project) LookWith(ctx context.Context, folder *reqmeta.Folder) (*Survey, error) {
-	s := &Survey{Folder: folder, p: p, latest: map[string]*runs.Stage{}}
+	s := &Survey{Folder: folder, p: p, latest: map[string]*runs.Stage{}, unreadable: map[string]error{}}
 	err := s.readLocks()
 	if err != nil {
 		return nil, err
@@ -117,13 +119,26 @@ func (s *Survey) Latest(id string) *runs.Stage {
 	if st, ok := s.latest[id]; ok {
 		return st
 	}
-	st, _ := runs.Latest(s.p.Dir, s.p.RunsDir(), id)
+	st, err := runs.Latest(s.p.Dir, s.p.RunsDir(), id)
 	s.latest[id] = st
+	if err != nil {
+		s.unreadable[id] = err
+	}
 	return st
+}
+
+// Unreadable is why the newest run of a request cannot be judged: a newer
+// program wrote its record. A record that is merely broken is as good as lost.
+func (s *Survey) Unreadable(id string) error {
+	s.Latest(id)
+	return s.unreadable[id]
 }
 
 func (s *Survey) latestRun(ctx context.Context, id string) *reqmeta.LatestRun {
 	st := s.Latest(id)
+	if err := s.unreadable[id]; err != nil {
+		return &reqmeta.LatestRun{State: string(runs.NeedsInput), ReasonCode: fault.CodeOf(err)}
+	}
 	if st == nil {
 		return nil
 	}

@@ -31,6 +31,9 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, id str
 	j := &job{Runner: r, opts: o, repo: repo, req: req, lease: lease, queue: queue}
 	r.tell(Event{Kind: Chosen, RequestID: id, Title: req.Title()})
 	last := s.Latest(id)
+	if err := s.Unreadable(id); err != nil && !o.Fresh {
+		return Outcome{}, err
+	}
 	if last != nil && !last.State.Ended() && !o.Fresh {
 		return j.resumeInterrupted(ctx, last)
 	}

@@ -185,7 +185,7 @@ func TestNewerAndForeignRecordsAreRefused(t *testing.T) {
 		if readFile(t, stagePath(d)) != text {
 			t.Errorf("%s: the file changed", reason)
 		}
-		if st, err := Latest(d.Root, "runs", reqID); st != nil || err != nil {
+		if st, err := Latest(d.Root, "runs", reqID); st != nil || (err != nil) != (reason == "newer") {
 			t.Errorf("%s: Latest gives %+v %v", reason, st, err)
 		}
 	}

@@ -64,7 +64,8 @@ func ListRuns(root, runsDir, requestID string) ([]string, error) {
 }
 
 // Latest is the record of the newest run of a request that can be read, or nil
-// when there is none. A request has one run at a time and each begins after the
+// when there is none. One that a newer program wrote is an error, so that
+// nobody works as if it were not there. A request has one run at a time and each begins after the
 // one before stood still, so the newest by name is the one that counts; D38's
 // order (running, needs input, failed, done) falls out of that.
 func Latest(root, runsDir, requestID string) (*Stage, error) {
@@ -74,11 +75,20 @@ func Latest(root, runsDir, requestID string) (*Stage, error) {
 	}
 	for _, id := range ids {
 		d := OpenDir(nil, root, runsDir, requestID, id, nil)
-		if s, err := d.LoadStage(); err == nil {
+		s, err := d.LoadStage()
+		if err == nil {
 			return s, nil
+		}
+		if fromNewer(err) {
+			return nil, err
 		}
 	}
 	return nil, nil
+}
+
+func fromNewer(err error) bool {
+	f, ok := fault.As(err)
+	return ok && f.Code == fault.StageUnreadable && f.Facts["reason"] == "newer"
 }
 
 // Summary is what a list of runs shows.
