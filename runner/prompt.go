@@ -50,6 +50,13 @@ func (j *job) promptText(name string) string {
 	return prompts.Default(lang, name)
 }
 
+// hear takes over what a person wrote into the report of a run.
+func (j *job) hear(dir *runs.Dir) {
+	if report, err := dir.LoadReport(); err == nil {
+		j.earlier = runs.Findings(report, j.Words.Text("report.findings.form", nil))
+	}
+}
+
 // nothing stands where a place has nothing to say.
 const nothing = "-"
 
@@ -70,7 +77,10 @@ func (j *job) facts(q question, call config.Call) map[string]string {
 	if q.plan != nil {
 		v["step_json"], v["step_id"], v["step_title"] = asJSON(q.plan), q.plan.StepID, q.plan.Title
 		v["max_lines"] = strconv.Itoa(j.linesAllowed(q.plan))
-		v["targets_snapshot"] = orNothing(strings.Join(q.plan.Scope.TargetPaths, ", "))
+		v["targets_snapshot"] = "**/*"
+		if targets := q.plan.Scope.TargetPaths; len(targets) > 0 {
+			v["targets_snapshot"] = strings.Join(targets, ", ")
+		}
 	}
 	if j.plan != nil {
 		v["acceptance_criteria_json"] = asJSON(j.plan.Context.AcceptanceCriteria)

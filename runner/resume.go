@@ -58,6 +58,7 @@ func (j *job) take(last *runs.Stage) error {
 	j.stage = last
 	j.dir = j.Project.Run(j.req.ID, last.RunID)
 	j.text = j.bytesBefore(j.dir, text)
+	j.hear(j.dir)
 	if len(last.Steps) > 0 {
 		j.plan, err = j.dir.LoadPlan()
 	}

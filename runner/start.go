@@ -67,6 +67,7 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if last != nil {
+		j.hear(j.Project.Run(last.RequestID, last.RunID))
 		j.leaveBehind(ctx, last)
 	}
 	return j.drive(ctx, j.begin)

@@ -67,6 +67,22 @@ func parseReport(old string) [numberOfParts]part {
 	return parts
 }
 
+// Findings is what a person wrote into a report's review findings: why it was
+// sent back, and how to mend it. The lines of the empty form are left out.
+func Findings(report, form string) string {
+	empty := map[string]bool{"": true}
+	for line := range strings.Lines(form) {
+		empty[strings.TrimSpace(line)] = true
+	}
+	var kept strings.Builder
+	for line := range strings.Lines(parseReport(report)[partFindings].theirs) {
+		if !empty[strings.TrimSpace(line)] {
+			kept.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(kept.String())
+}
+
 func mark1(line string) (n int, closing, ok bool) {
 	m := markRE().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 	if m == nil {

@@ -230,3 +230,23 @@ func FuzzReportKeeps(f *testing.F) {
 		}
 	})
 }
+
+func TestFindings(t *testing.T) {
+	form := "- Reason:\n- Smallest mend:"
+	report := Report(NewStage(reqID, runID, "A title", t0), nil, ReportFacts{}, "", func(key string, _ fault.Facts) string {
+		if key == "report.findings.form" {
+			return form
+		}
+		return key
+	})
+	if got := Findings(report, form); got != "" {
+		t.Errorf("the empty form: %q", got)
+	}
+	report = strings.Replace(report, "- Reason:", "- Reason: too long\nand dull", 1)
+	if got, want := Findings(report, form), "- Reason: too long\nand dull"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := Findings("", form); got != "" {
+		t.Errorf("no report: %q", got)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
+	"aiflow/internal/prompts"
 	"aiflow/internal/term"
 	"aiflow/project"
 )
@@ -26,7 +27,7 @@ var templateEN []byte
 //go:embed files/aiflow.mk
 var makefile []byte
 
-type initOptions struct{ force bool }
+type initOptions struct{ force, prompts bool }
 
 // What happened to a file.
 const (
@@ -70,7 +71,11 @@ func initProject(s *door.Shell, o initOptions) error {
 	}
 	s.Adopt(cfg, warnings)
 	in := &initializer{shell: s, root: root, cfg: cfg, force: o.force}
-	for _, step := range []func() error{in.requests, in.template, in.config, in.make, in.ignore, in.bin} {
+	steps := []func() error{in.requests, in.template, in.config, in.make, in.ignore, in.bin}
+	if o.prompts {
+		steps = append(steps, in.prompts)
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
 		}
@@ -125,6 +130,17 @@ func (in *initializer) template() error {
 }
 
 func (in *initializer) make() error { return in.shipped(".aiflow/aiflow.mk", makefile) }
+
+// prompts writes what roles are told, for the project to change.
+func (in *initializer) prompts() error {
+	for _, name := range prompts.Names() {
+		text := []byte(prompts.Default(in.shell.Lang(), name))
+		if err := in.shipped(in.cfg.Paths.PromptsDir+"/"+prompts.FileName(name), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // shipped writes a file that is ours: once, and again with --force.
 func (in *initializer) shipped(rel string, text []byte) error {

@@ -31,9 +31,12 @@ func app(s *door.Shell) *cli.App {
 		Commands: []*cli.Command{
 			{
 				Name: "init", Usage: "cli.init_usage", Description: "cli.init_description",
-				UsageText: "aiflow init\naiflow init --lang ja",
-				Flags:     []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "cli.init_force", Destination: &o.force}},
-				Action:    func(*cli.Context) error { return initProject(s, o) },
+				UsageText: "aiflow init\naiflow init --lang ja\naiflow init --prompts",
+				Flags: []cli.Flag{
+					&cli.BoolFlag{Name: "force", Usage: "cli.init_force", Destination: &o.force},
+					&cli.BoolFlag{Name: "prompts", Usage: "cli.init_prompts", Destination: &o.prompts},
+				},
+				Action: func(*cli.Context) error { return initProject(s, o) },
 			},
 			{Name: "version", Usage: "cli.version_usage", Action: func(*cli.Context) error { return s.PrintVersion() }},
 			{
