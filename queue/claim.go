@@ -121,7 +121,7 @@ func (c *Claimer) refill(ctx context.Context, pages *int) (more bool, err error)
 }
 
 // share is how many candidates the peers divide: some for each.
-func (c *Claimer) share() int { return min(max(16, 8*len(c.peers)), 256) }
+func (c *Claimer) share() int { return min(max(16, 16*len(c.peers)), 256) }
 
 // want is how many items a page should hold at first. An idle runner, with one
 // page a poll, asks for many.
