@@ -22,7 +22,8 @@ func newVictim(t *testing.T) victim {
 	t.Helper()
 	v := victim{dir: filepath.Join(t.TempDir(), "victim")}
 	for _, args := range [][]string{
-		{"init", "-q", v.dir}, {"-C", v.dir, "add", "-A"},
+		{"init", "-q", v.dir},
+		{"-C", v.dir, "add", "-A"},
 		{"-C", v.dir, "-c", "user.name=v", "-c", "user.email=v@v", "commit", "-q", "--allow-empty", "-m", "victim"},
 	} {
 		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
@@ -121,8 +122,15 @@ func TestPoisonedBinaries(t *testing.T) {
 	before := v.picture(t)
 	poisoned := append(append([]string{}, clean...), v.env...)
 	for _, args := range [][]string{
-		{"aiflow-hook", "install"}, {"aiflow-hook", "status"}, {"aiflow-doctor", "full", "--fix"}, {"aiflow-next"},
-		{"aiflow-run", "RQ-1"}, {"aiflow-request", "list"}, {"aiflow-run", "list"}, {"aiflow-doctor", "--json"}, {"aiflow-hook", "uninstall"},
+		{"aiflow-hook", "install"},
+		{"aiflow-hook", "status"},
+		{"aiflow-doctor", "full", "--fix"},
+		{"aiflow-next"},
+		{"aiflow-run", "RQ-1"},
+		{"aiflow-request", "list"},
+		{"aiflow-run", "list"},
+		{"aiflow-doctor", "--json"},
+		{"aiflow-hook", "uninstall"},
 	} {
 		start(poisoned, args...)
 		v.unharmed(t, before, strings.Join(args, " "))

@@ -3,6 +3,9 @@ package project
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiflow/reqmeta"
@@ -11,21 +14,72 @@ import (
 
 // Reconcile makes done what has been merged since somebody last looked, and
 // nothing else: what git's hooks ask for. The survey is nil where nothing was
-// waiting for a merge; a project without runs costs one look into a folder.
+// merged, which is found out without a look at the requests.
 func (p *Project) Reconcile(ctx context.Context) (*Survey, error) {
-	if ids, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil || len(ids) == 0 {
+	waiting, err := p.waiting()
+	if err != nil || len(waiting) == 0 || !p.Root.Git || !p.onOwnBranch(ctx) {
 		return nil, err
+	}
+	landed := p.Landed(ctx, oldestBase(waiting))
+	waiting = slices.DeleteFunc(waiting, func(st *runs.Stage) bool { return !landed.Whole(st) })
+	if len(waiting) == 0 {
+		return nil, nil
 	}
 	s, err := p.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	finished := s.finished()
-	if len(finished) == 0 {
-		return nil, nil
+	for _, st := range waiting {
+		s.takeIn(ctx, st)
 	}
-	s.reconcile(ctx, finished)
 	return s, nil
+}
+
+// takeIn makes a merged run's request done. One that is done already (the
+// merge itself brought that) is only noted with the run.
+func (s *Survey) takeIn(ctx context.Context, st *runs.Stage) {
+	r, err := s.Folder.Get(st.RequestID)
+	switch {
+	case err != nil || !r.Valid() || r.ID != st.RequestID:
+	case r.Meta.Status == reqmeta.Done, r.Meta.Status == reqmeta.Archived:
+		_ = s.recordMerge(ctx, st)
+	case s.awaitsMerge(r):
+		s.markDone(ctx, r, st)
+	}
+}
+
+// waiting are the latest runs that are done and not known as merged. Most
+// records are told apart by their bytes alone.
+func (p *Project) waiting() ([]*runs.Stage, error) {
+	ids, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
+	if err != nil {
+		return nil, err
+	}
+	var found []*runs.Stage
+	for id := range ids {
+		if !p.mayWait(id) {
+			continue
+		}
+		st, err := runs.Latest(p.Dir, p.RunsDir(), id)
+		if err == nil && st != nil && st.State == runs.Done && !st.HasEvent(runs.EventMerged) {
+			found = append(found, st)
+		}
+	}
+	slices.SortFunc(found, func(a, b *runs.Stage) int { return strings.Compare(a.RequestID, b.RequestID) })
+	return found, nil
+}
+
+// mayWait looks at the bytes of the newest record; when in doubt it says yes.
+func (p *Project) mayWait(id string) bool {
+	list, err := runs.ListRuns(p.Dir, p.RunsDir(), id)
+	if err != nil || len(list) == 0 {
+		return err != nil
+	}
+	data, err := os.ReadFile(filepath.Join(p.Run(id, list[0]).Path, "stage.json"))
+	if err != nil {
+		return true
+	}
+	return bytes.Contains(data, []byte(`"`+string(runs.Done)+`"`)) && !bytes.Contains(data, []byte(`"`+runs.EventMerged+`"`))
 }
 
 // finished are the requests whose latest run is done and not known as merged.

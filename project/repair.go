@@ -5,8 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
-	"sort"
+	"slices"
 	"strconv"
+	"strings"
 
 	"aiflow/internal/fault"
 	"aiflow/locks"
@@ -167,7 +168,11 @@ func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
 	if len(finished) == 0 || !s.p.Root.Git || !s.p.onOwnBranch(ctx) {
 		return
 	}
-	merged := s.p.Landed(ctx, s.oldestBase(finished))
+	stages := make([]*runs.Stage, len(finished))
+	for i, r := range finished {
+		stages[i] = s.Latest(r.ID)
+	}
+	merged := s.p.Landed(ctx, oldestBase(stages))
 	for _, r := range finished {
 		if st := s.Latest(r.ID); merged.Whole(st) {
 			s.markDone(ctx, r, st)
@@ -177,13 +182,8 @@ func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
 
 // oldestBase is the base commit of the run that started first: no commit of
 // any of the runs can lie before it.
-func (s *Survey) oldestBase(finished []*reqmeta.Request) string {
-	stages := make([]*runs.Stage, len(finished))
-	for i, r := range finished {
-		stages[i] = s.Latest(r.ID)
-	}
-	sort.Slice(stages, func(i, j int) bool { return stages[i].RunID < stages[j].RunID })
-	return stages[0].Git.BaseCommit
+func oldestBase(stages []*runs.Stage) string {
+	return slices.MinFunc(stages, func(a, b *runs.Stage) int { return strings.Compare(a.RunID, b.RunID) }).Git.BaseCommit
 }
 
 // Trailers of the commits that a run makes.

@@ -138,7 +138,7 @@ func newRun(t *testing.T, config string) *run {
 	r.git("commit", "-q", "-m", "requests")
 	base := r.out("rev-parse", "HEAD")
 	r.git("checkout", "-q", "-b", workBranch)
-	r.commit("g", "theirs\n", "work\n\nAiflow-Request: RQ-1\nAiflow-Run: "+runID+"\nAiflow-Step: S01")
+	r.commit("g", "theirs\n", "work\n\nAiflow-Request: RQ-1\nAiflow-Run: "+runID+"\nAiflow-Result: DONE")
 	r.git("checkout", "-q", "main")
 	r.record(base)
 	r.err = ""
