@@ -318,7 +318,7 @@ func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
 	if step == nil {
 		step = &runs.Step{StepID: runs.StepID(1), Title: last.Title}
 	}
-	if err := old.keepAttempt(ctx, step); err == nil {
+	if err = old.keepAttempt(ctx, step); err == nil {
 		err = old.save()
 	}
 	if err == nil {
