@@ -15,15 +15,32 @@ import (
 	"aiflow/runs"
 )
 
+type diffOptions struct {
+	side, unified bool
+	width         int
+	html          string
+}
+
 func diffCommand(s *door.Shell) *cli.Command {
+	var o diffOptions
 	return &cli.Command{
-		Name: "diff", Usage: "work.diff_usage", ArgsUsage: "[RUN]",
-		Action: func(c *cli.Context) error { return diff(s, c.Args().First()) },
+		Name: "diff", Usage: "work.diff_usage", Description: "work.diff_description", ArgsUsage: "[RUN]",
+		UsageText: "aiflow-run diff\naiflow-run diff RQ-20251214-001 --side\naiflow-run diff --html compare.html",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "side", Usage: "work.diff_side", Destination: &o.side},
+			&cli.BoolFlag{Name: "unified", Usage: "work.diff_unified", Destination: &o.unified},
+			&cli.IntFlag{Name: "width", Usage: "work.diff_width", Destination: &o.width},
+			&cli.StringFlag{Name: "html", Usage: "work.diff_html", Destination: &o.html},
+		},
+		Action: func(c *cli.Context) error { return diff(s, o, c.Args().First()) },
 	}
 }
 
 // diff shows what a run changed against its base.
-func diff(s *door.Shell, arg string) error {
+func diff(s *door.Shell, o diffOptions, arg string) error {
+	if o.width != 0 && o.width < leastWidth {
+		return door.Usage("bad_value", "name", "--width", "value", o.width, "allowed", leastWidthText)
+	}
 	p, err := desk.Open(s, nil)
 	if err != nil {
 		return err
@@ -36,11 +53,37 @@ func diff(s *door.Shell, arg string) error {
 	if err != nil {
 		return err
 	}
-	if s.JSON {
+	switch {
+	case o.html != "":
+		return saveHTML(s, p, st, d, o.html)
+	case s.JSON:
 		return s.PrintJSON(d)
 	}
-	printDiff(s, d)
+	printDiff(s, d, o.look(s))
 	return nil
+}
+
+// The narrowest terminal on which two texts side by side can be read, and the
+// narrowest that can be asked for.
+const (
+	sideFrom       = 100
+	leastWidth     = 40
+	leastWidthText = "40.."
+)
+
+// look is the width of the texts side by side; 0 is one above the other.
+func (o diffOptions) look(s *door.Shell) int {
+	width := o.width
+	if width == 0 {
+		width = term.Columns(s.Stdout)
+	}
+	switch {
+	case o.unified:
+		return 0
+	case o.side, o.width > 0, s.Terminal() && width >= sideFrom:
+		return max(width, leastWidth)
+	}
+	return 0
 }
 
 func diffOf(ctx context.Context, p *project.Project, st *runs.Stage) (gitops.Diff, error) {
@@ -58,13 +101,17 @@ func diffOf(ctx context.Context, p *project.Project, st *runs.Stage) (gitops.Dif
 	return repo.Diff(ctx, st.Git.BaseCommit, head, gitops.DiffOptions{})
 }
 
-func printDiff(s *door.Shell, d gitops.Diff) {
+func printDiff(s *door.Shell, d gitops.Diff, width int) {
 	s.Printf("%s\n", s.Text("work.diff_stat", "base", short(d.Base), "head", short(d.Head),
 		"files", d.Stat.Files, "added", d.Stat.Additions, "deleted", d.Stat.Deletions))
 	for _, f := range d.Files {
 		s.Printf("%s\n", s.Paint(term.Bold, fileTitle(f)))
 		for _, h := range f.Hunks {
-			printHunk(s, h)
+			if width > 0 {
+				printSides(s, h, width)
+			} else {
+				printHunk(s, h)
+			}
 		}
 	}
 	if d.Truncated {
