@@ -27,7 +27,7 @@ type ProjectLease struct {
 	tended chan struct{} // closed when the heartbeat has stopped
 	halt   context.CancelFunc
 
-	driving sync.Mutex // one operation at a time
+	driving chan struct{} // holds one while an operation is under way
 
 	mu    sync.Mutex
 	state projectState
@@ -45,7 +45,7 @@ func (p *Project) Acquire(ctx context.Context, a ProjectAsk) (*ProjectLease, err
 	if err != nil {
 		return nil, err
 	}
-	l := &ProjectLease{p: p, id: id, tended: make(chan struct{}), state: idleProject(id)}
+	l := &ProjectLease{p: p, id: id, tended: make(chan struct{}), driving: make(chan struct{}, 1), state: idleProject(id)}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	in := projectInput{kind: "acquire", leaseID: id, limit: projectMaxTries}
 	if a.RetryLimit > 0 {
@@ -108,14 +108,35 @@ func (l *ProjectLease) release(ctx context.Context, force bool) error {
 
 // drive feeds the machine and does what it says until it says how it ended.
 func (l *ProjectLease) drive(ctx context.Context, in projectInput) error {
-	l.driving.Lock()
-	defer l.driving.Unlock()
+	if !l.take(ctx) {
+		return context.Cause(ctx)
+	}
+	defer func() { <-l.driving }()
+	if in.kind == "due" && !l.isDue() { // somebody else did it meanwhile
+		return nil
+	}
 	for {
 		more, done, err := l.run(ctx, l.feed(in))
 		if done {
 			return err
 		}
 		in = more
+	}
+}
+
+// take waits for the operation under way to end. A free turn is taken even
+// when ctx has ended: releasing must not depend on chance.
+func (l *ProjectLease) take(ctx context.Context) bool {
+	select {
+	case l.driving <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case l.driving <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

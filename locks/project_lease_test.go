@@ -178,6 +178,12 @@ func (h *heard) wants(t *testing.T, want ...string) {
 	h.words = nil
 }
 
+func (h *heard) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.words = nil
+}
+
 func acquireProject(t *testing.T, p *Project) *ProjectLease {
 	t.Helper()
 	l, err := p.Acquire(context.Background(), ProjectAsk{})
@@ -273,7 +279,7 @@ func TestProjectRenewsAtTheThirdTry(t *testing.T) {
 	inProject(t, func(t *testing.T, b *projectBench) {
 		p, h := b.open("me")
 		l := acquireProject(t, p)
-		h.words = nil
+		h.forget()
 		b.disk.fail(2, 0)
 		time.Sleep(26500*time.Millisecond + time.Millisecond)
 		h.wants(t, "attempt renew 0", "attempt renew 1", "attempt renew 2", "renewed 2", "renew-scheduled 25000")
@@ -285,7 +291,7 @@ func TestProjectEndsWhenItCannotRenew(t *testing.T) {
 	inProject(t, func(t *testing.T, b *projectBench) {
 		p, h := b.open("me")
 		l := acquireProject(t, p)
-		h.words = nil
+		h.forget()
 		b.disk.fail(100, 0)
 		<-l.Context().Done()
 		if took := time.Since(b.start); took >= 29*time.Second {
@@ -354,7 +360,7 @@ func TestProjectSleepIsNoticedBeforeTheFirstWrite(t *testing.T) {
 			inProject(t, func(t *testing.T, b *projectBench) {
 				p, h := b.open("me")
 				l := acquireProject(t, p)
-				h.words = nil
+				h.forget()
 				b.clock.jump(jump[0], jump[1])
 				wantLockError(t, l.Check(), LeaseStale, false, fault.LockLost)
 				h.wants(t, "readonly-entered lease-stale 0")
@@ -382,7 +388,7 @@ func TestProjectReleaseIsTriedAgain(t *testing.T) {
 	inProject(t, func(t *testing.T, b *projectBench) {
 		p, h := b.open("me")
 		l := acquireProject(t, p)
-		h.words = nil
+		h.forget()
 		b.disk.fail(0, 2)
 		if err := l.Release(context.Background()); err != nil {
 			t.Fatal(err)
@@ -457,6 +463,17 @@ func TestProjectLeaseOfACallerWhoIsDone(t *testing.T) {
 		if l.Check() == nil {
 			t.Error("one may still write")
 		}
+	})
+}
+
+func TestProjectReleaseAfterTheCallersEnd(t *testing.T) {
+	inProject(t, func(t *testing.T, b *projectBench) {
+		p, _ := b.open("me")
+		l := acquireProject(t, p)
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = l.Release(ctx)
+		b.gone(t)
 	})
 }
 
