@@ -24,7 +24,7 @@ else
 TARGET := $(DEMO)
 NEEDED := $(DEMO)/.git/HEAD
 endif
-AIFLOW = cd '$(subst ','\'',$(TARGET))' && '$(subst ','\'',$(CURDIR))/bin/aiflow'
+AIFLOW = cd '$(subst ','\'',$(TARGET))' && AIFLOW_CALLED_FROM='$(subst ','\'',$(CURDIR))' '$(subst ','\'',$(CURDIR))/bin/aiflow'
 
 .DEFAULT_GOAL := build
 .PHONY: build test vet format staticcheck race bench next run-next list auto doctor ui demo clean

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path"
+	"path/filepath"
 	"strings"
 
 	"aiflow/cmd/internal/door"
@@ -69,7 +70,7 @@ func report(s *door.Shell, p *project.Project, out runner.Outcome) error {
 		return door.Reported(out.Err)
 	}
 	if out.Err == nil {
-		printDone(s, out.Stage, out.RunPath)
+		printDone(s, p, out.Stage, out.RunPath)
 		return nil
 	}
 	printStopped(s, out)
@@ -112,13 +113,28 @@ func answerOf(s *door.Shell, p *project.Project, out runner.Outcome) answer {
 }
 
 // printDone ends with what a person needs next: branch, commits, report, merge.
-func printDone(s *door.Shell, st *runs.Stage, runPath string) {
+func printDone(s *door.Shell, p *project.Project, st *runs.Stage, runPath string) {
 	s.Printf("%s\n", s.Paint(term.Green, s.Text("work.done", "id", st.RequestID, "title", term.Escape(st.Title))))
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
 	s.Printf("  %s\n", s.Text("work.report", "path", path.Join(runPath, "report.md")))
 	s.Printf("  %s\n", s.Text("work.look", "run_id", st.RunID))
-	s.Printf("  %s\n", s.Text("work.merge", "branch", st.Git.WorkBranch))
+	s.Printf("  %s\n", s.Text("work.merge", "command", gitAt(s, p)+" merge "+st.Git.WorkBranch))
+}
+
+// gitAt is how git is called on the project from where the person types. The
+// Makefile of this repository says so in AIFLOW_CALLED_FROM, since it works on
+// another one.
+func gitAt(s *door.Shell, p *project.Project) string {
+	from := s.Getenv("AIFLOW_CALLED_FROM")
+	if from == "" {
+		return "git"
+	}
+	rel, err := filepath.Rel(from, p.Dir)
+	if err != nil || rel == "." || strings.ContainsAny(rel, " '\"\\$`") {
+		return "git"
+	}
+	return "git -C " + rel
 }
 
 func printCommits(s *door.Shell, st *runs.Stage) {

@@ -76,7 +76,7 @@ func printRun(s *door.Shell, st *runs.Stage, dir *runs.Dir) {
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
 	s.Printf("  %s\n", s.Text("work.report", "path", dir.RelPath("report.md")))
 	if st.State == runs.Done && !st.HasEvent(runs.EventMerged) {
-		s.Printf("  %s\n", s.Text("work.merge", "branch", st.Git.WorkBranch))
+		s.Printf("  %s\n", s.Text("work.merge", "command", "git merge "+st.Git.WorkBranch))
 	}
 }
 
