@@ -43,7 +43,7 @@ func (x *examiner) checkIdentity(ctx context.Context) {
 		return
 	}
 	if x.repo != nil {
-		if _, _, err := x.repo.Identity(ctx); fault.Has(err, fault.GitCommitFailed) {
+		if _, _, err := x.repo.Identity(ctx); fault.Has(err, fault.GitIdentityMissing) {
 			x.warn("git", "identity", evidenceOf(err), "version", x.version)
 			return
 		}

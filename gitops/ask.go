@@ -47,7 +47,7 @@ func (r *Repo) Ignored(ctx context.Context, paths ...string) ([]string, error) {
 func (r *Repo) Identity(ctx context.Context) (name, email string, err error) {
 	out, err := r.git.Ask(ctx, "var", "GIT_AUTHOR_IDENT")
 	if err != nil {
-		return "", "", failed(err, fault.GitCommitFailed, "reason", "identity_missing",
+		return "", "", failed(err, fault.GitIdentityMissing, "reason", "identity_missing",
 			"command", `git config user.name "…" && git config user.email "…"`)
 	}
 	name, rest, _ := strings.Cut(line(out), " <")

@@ -46,6 +46,7 @@ const (
 	GitNotRepo          Code = "GIT_NOT_REPO"
 	GitBareRepo         Code = "GIT_BARE_REPO"
 	GitNoCommit         Code = "GIT_NO_COMMIT"
+	GitIdentityMissing  Code = "GIT_IDENTITY_MISSING"
 	WorktreeDirty       Code = "WORKTREE_DIRTY"
 	OriginMissing       Code = "ORIGIN_MISSING"
 	ConfigNotFound      Code = "CONFIG_NOT_FOUND"
@@ -197,7 +198,7 @@ func selection() Info {
 // UNKNOWN_ERROR.
 func (c Code) Info() Info {
 	switch c {
-	case CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit,
+	case CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit, GitIdentityMissing,
 		ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed, PathNotWritable, PortInUse,
 		DoctorFailed, WorkspaceFailed, BinaryNotFound, DiskFull, HookRefused, QueueNotAvailable, QueueNotReady:
 		return environment(409)
@@ -258,7 +259,7 @@ func (c Code) Info() Info {
 // Codes lists every code in byte order.
 func Codes() []Code {
 	all := []Code{
-		CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit,
+		CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit, GitIdentityMissing,
 		WorktreeDirty, OriginMissing, ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed,
 		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, BinaryNotFound, HookRefused,
 		QueueNotAvailable, QueueNotReady,
