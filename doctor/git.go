@@ -71,7 +71,10 @@ func numbers(version string) []int {
 }
 
 func (x *examiner) checkRepository(ctx context.Context) {
-	repo, err := openRepo(ctx, x.p)
+	x.tellRepository(openRepo(ctx, x.p))
+}
+
+func (x *examiner) tellRepository(repo *gitops.Repo, err error) {
 	if err != nil {
 		x.fails("repository", err)
 		return

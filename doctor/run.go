@@ -75,46 +75,74 @@ func (x *examiner) full() bool { return x.Mode == Full }
 func (x *examiner) examine(ctx context.Context) {
 	p, err := project.OpenAnyway(x.Env)
 	x.p = p
-	usable := x.checkGit(ctx)
 	if p == nil {
 		x.fails("repository", err)
-		if usable {
+		if x.checkGit(ctx) {
 			x.checkIdentity(ctx)
 		}
 		return
 	}
 	x.checkConfig(err)
-	if usable {
-		x.checkRepository(ctx)
-	} else if !p.Root.Git {
-		x.fails("repository", fault.New(fault.GitNotRepo, "path", p.Dir))
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	if !x.Fix { // repairs come before any look
+		x.side(ctx, &wg, x.withoutGit())
 	}
+	x.openGit(ctx)
 	if x.Fix && err == nil {
 		x.fix(ctx)
 	}
-	x.look(ctx)
+	if x.Fix {
+		x.side(ctx, &wg, x.withoutGit())
+	}
+	x.side(ctx, &wg, x.withGit())
 }
 
-// look does the checks that do not depend on each other side by side.
-func (x *examiner) look(ctx context.Context) {
+// openGit finds git and the repository.
+func (x *examiner) openGit(ctx context.Context) {
+	var wg sync.WaitGroup
+	usable := false
+	wg.Go(func() { usable = x.checkGit(ctx) })
+	repo, err := openRepo(ctx, x.p)
+	wg.Wait()
+	switch {
+	case usable:
+		x.tellRepository(repo, err)
+	case !x.p.Root.Git:
+		x.fails("repository", fault.New(fault.GitNotRepo, "path", x.p.Dir))
+	}
+}
+
+// side does checks that do not depend on each other side by side.
+func (x *examiner) side(ctx context.Context, wg *sync.WaitGroup, groups []func(context.Context)) {
+	for _, group := range groups {
+		wg.Go(func() { group(ctx) })
+	}
+}
+
+func (x *examiner) withoutGit() []func(context.Context) {
 	groups := []func(context.Context){x.checkFiles, x.checkRoles, x.checkDisk}
+	if x.full() {
+		groups = append(groups, x.checkGH, x.checkCache)
+	}
+	return groups
+}
+
+func (x *examiner) withGit() []func(context.Context) {
+	var groups []func(context.Context)
 	if x.version != "" {
 		groups = append(groups, x.checkIdentity)
 	}
 	if x.repo != nil {
-		groups = append(groups, x.checkBranches, x.checkClean, x.checkIgnored, x.checkHooks)
+		groups = append(groups, x.checkHooks, x.checkClean, x.checkBranches, x.checkIgnored)
 	}
 	if x.full() {
-		groups = append(groups, x.checkGH, x.checkClock, x.checkCache, x.checkTemps)
-		if x.repo != nil {
-			groups = append(groups, x.checkWorktrees)
-		}
+		groups = append(groups, x.checkClock, x.checkTemps)
 	}
-	var wg sync.WaitGroup
-	for _, group := range groups {
-		wg.Go(func() { group(ctx) })
+	if x.full() && x.repo != nil {
+		groups = append(groups, x.checkWorktrees)
 	}
-	wg.Wait()
+	return groups
 }
 
 func (x *examiner) add(c Check) {

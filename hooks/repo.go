@@ -23,7 +23,7 @@ type Repo struct {
 	Husky     bool            // Dir is husky's generated folder
 	Configs   []ConfigHook    // hooks defined in git's configuration
 	Switched  map[string]bool // hook name -> switched off by hook.<event>.enabled
-	Worktrees []string        // roots of all worktrees
+	Worktrees []string        // roots of all worktrees, when core.hooksPath is set
 }
 
 // Setting is a value of git's configuration and where it comes from.
@@ -55,32 +55,54 @@ func Look(ctx context.Context, g gitcmd.Git) (Repo, error) {
 	if err := r.folder(ctx, g); err != nil {
 		return Repo{}, err
 	}
-	out, err := g.Ask(ctx, "worktree", "list", "--porcelain")
-	if err != nil {
-		return Repo{}, failed(err)
+	if err := r.list(ctx, g); err != nil {
+		return Repo{}, err
 	}
-	r.Worktrees = worktrees(out)
 	r.Shared = r.shared()
 	r.InTree = !r.Shared && r.Dir != "" && !inside(r.CommonDir, r.Dir)
 	r.Husky = filepath.Base(r.Dir) == "_" && filepath.Base(filepath.Dir(r.Dir)) == ".husky"
 	return r, nil
 }
 
+// list asks for the worktrees. Without core.hooksPath hooks are in the common
+// folder, and nobody needs to know.
+func (r *Repo) list(ctx context.Context, g gitcmd.Git) error {
+	if r.Setting == nil {
+		return nil
+	}
+	out, err := g.Ask(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return failed(err)
+	}
+	r.Worktrees = worktrees(out)
+	return nil
+}
+
 func (r *Repo) places(ctx context.Context, g gitcmd.Git) error {
-	out, err := g.Ask(ctx, "rev-parse", "--is-bare-repository", "--git-common-dir")
-	if err != nil {
-		return notRepo(g, err)
-	}
-	bare, common, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
-	if bare == "true" {
+	out, err := g.Ask(ctx, "rev-parse", "--is-bare-repository", "--git-common-dir", "--show-toplevel")
+	bare, rest, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
+	common, top, whole := strings.Cut(rest, "\n")
+	switch {
+	case bare == "true":
 		return fault.New(fault.GitBareRepo, "path", absolute(g.Dir, common))
-	}
-	r.CommonDir = absolute(g.Dir, common)
-	out, err = g.Ask(ctx, "rev-parse", "--show-toplevel")
-	if err != nil {
+	case err != nil:
 		return notRepo(g, err)
+	case !whole || strings.Contains(top, "\n"):
+		return r.placesApart(ctx, g)
 	}
-	r.Top = filepath.Clean(strings.TrimSuffix(string(out), "\n"))
+	r.CommonDir, r.Top = absolute(g.Dir, common), filepath.Clean(top)
+	return nil
+}
+
+// placesApart is for paths that hold line breaks.
+func (r *Repo) placesApart(ctx context.Context, g gitcmd.Git) error {
+	for question, answer := range map[string]*string{"--git-common-dir": &r.CommonDir, "--show-toplevel": &r.Top} {
+		out, err := g.Ask(ctx, "rev-parse", question)
+		if err != nil {
+			return notRepo(g, err)
+		}
+		*answer = absolute(g.Dir, strings.TrimSuffix(string(out), "\n"))
+	}
 	return nil
 }
 
