@@ -16,6 +16,7 @@ import (
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
 	"aiflow/locks"
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
@@ -30,6 +31,7 @@ type Env struct {
 	Self    func() (proc.Identity, error)
 	Flags   map[string]string // configuration keys from the command line
 	Config  string            // --config
+	Build   string            // names the program's version and commit; "" keeps no cache
 }
 
 // SystemEnv is the real process's Env. The door passes what only a door may
@@ -129,6 +131,14 @@ func (p *Project) RunsDir() string { return p.Config.Paths.RunsDir }
 
 // WorktreesDir holds one linked worktree per request, relative to Dir.
 func (p *Project) WorktreesDir() string { return p.Config.Paths.AiflowDir + "/worktrees" }
+
+// cache is where the heads of the request files are kept between calls.
+func (p *Project) cache() reqmeta.Cache {
+	if p.Env.Build == "" {
+		return reqmeta.Cache{}
+	}
+	return reqmeta.Cache{Dir: p.Config.Paths.CacheDir, Build: p.Env.Build, Now: p.Env.Clock.Now, Suffix: p.Suffix}
+}
 
 // Run opens the record of one run; it touches no file.
 func (p *Project) Run(requestID, runID string) *runs.Dir {

@@ -42,7 +42,7 @@ func (p *Project) Survey(ctx context.Context) (*Survey, error) {
 // Look is Survey for those who must not change anything: what is half done is
 // shown as it is.
 func (p *Project) Look(ctx context.Context) (*Survey, error) {
-	folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+	folder, err := p.cache().Load(p.Dir, p.RequestsDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", p.Path(p.RequestsDir()))
 	}
@@ -62,7 +62,12 @@ func (p *Project) LookWith(ctx context.Context, folder *reqmeta.Folder) (*Survey
 	if s.withRuns, err = runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil {
 		return nil, err
 	}
-	s.Facts.Locked, s.Facts.LatestRun = s.locked, func(id string) *reqmeta.LatestRun { return s.latestRun(ctx, id) }
+	if len(s.held) > 0 {
+		s.Facts.Locked = s.locked
+	}
+	if len(s.withRuns) > 0 {
+		s.Facts.LatestRun = func(id string) *reqmeta.LatestRun { return s.latestRun(ctx, id) }
+	}
 	return s, nil
 }
 

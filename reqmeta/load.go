@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -23,13 +22,19 @@ const firstRead = 4 << 10
 
 // file is a request that is still to be read.
 type file struct {
-	r    *Request
-	kind fs.FileMode // type bits
+	r     *Request
+	kind  fs.FileMode // type bits
+	stamp stamp       // as it was when it was read; ino 0: nobody asked
 }
 
 // Load reads the head of every request file in root/requestsDir. Bodies are
-// not read. Nothing is cached between calls, so nothing can be stale.
+// not read. Nothing is kept between calls.
 func Load(root, requestsDir string) (*Folder, error) {
+	return Cache{}.Load(root, requestsDir)
+}
+
+// Load is the function Load with a cache. Call Keep when there is time.
+func (c Cache) Load(root, requestsDir string) (*Folder, error) {
 	dir := filepath.Join(root, requestsDir)
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -37,43 +42,12 @@ func Load(root, requestsDir string) (*Folder, error) {
 	}
 	defer unix.Close(fd)
 	f := &Folder{Root: root, Dir: path.Clean(filepath.ToSlash(requestsDir))}
-	if err := f.load(fd, dir); err != nil {
+	l := loader{c: c, f: f, fd: fd, dir: dir}
+	if err := l.load(); err != nil {
 		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
 	}
 	f.index()
 	return f, nil
-}
-
-// load lists the folder, and reads what is listed on two goroutines: one
-// begins at once, the other lists and sorts first. More than two gain little,
-// because the kernel's work on one folder is nearly serial.
-func (f *Folder) load(fd int, dir string) error {
-	batches := make(chan []file, 1<<11)
-	var wg sync.WaitGroup
-	work := func() {
-		rd := reader{fd: fd, dir: dir, prefix: len(f.prefix()), buf: make([]byte, firstRead)}
-		for batch := range batches {
-			for _, e := range batch {
-				rd.read(e)
-			}
-		}
-	}
-	l := lister{prefix: f.prefix()}
-	l.emit = func(batch []file) {
-		if len(f.Requests) == 0 && len(batch) == batchSize {
-			wg.Go(work)
-		}
-		for i := range batch {
-			f.Requests = append(f.Requests, batch[i].r)
-		}
-		batches <- batch
-	}
-	err := l.run(fd, dir)
-	slices.SortFunc(f.Requests, func(a, b *Request) int { return strings.Compare(a.Path, b.Path) })
-	close(batches)
-	work()
-	wg.Wait()
-	return err
 }
 
 // lister collects the files of a folder into batches.
@@ -97,7 +71,7 @@ func (l *lister) add(p string, kind fs.FileMode) {
 	l.slab = l.slab[1:]
 	r.Path = p
 	r.ID = r.Path[len(l.prefix) : len(r.Path)-len(".md")]
-	l.batch = append(l.batch, file{r, kind})
+	l.batch = append(l.batch, file{r: r, kind: kind})
 	if len(l.slab) == 0 {
 		l.flush()
 	}
@@ -119,12 +93,13 @@ func isRequestName(name string) bool {
 type reader struct {
 	fd     int
 	dir    string
-	prefix int // length of the folder's part of a path
+	prefix int  // length of the folder's part of a path
+	ask    bool // for the stamp of each file, before its first byte is read
 	buf    []byte
 	sc     scanner
 }
 
-func (rd *reader) read(e file) {
+func (rd *reader) read(e *file) {
 	r := e.r
 	r.hash = foldHash(r.ID)
 	if !CheckID(r.ID) {
@@ -139,19 +114,23 @@ func (rd *reader) read(e file) {
 	case e.kind != 0:
 		r.fail("not_regular", 0)
 	default:
-		rd.readFile(r, name)
+		rd.readFile(e, name)
 	}
 }
 
 // readFile never blocks and never follows a link, whatever the name has become
 // since the folder was listed.
-func (rd *reader) readFile(r *Request, name string) {
+func (rd *reader) readFile(e *file, name string) {
+	r := e.r
 	fd, err := openat(rd.fd, name)
 	if err != nil {
 		r.fail("unreadable", 0, "cause", err.Error())
 		return
 	}
 	defer unix.Close(fd)
+	if rd.ask {
+		e.stamp = stampAt(fd)
+	}
 	n, err := read(fd, rd.buf)
 	if err != nil {
 		r.fail("unreadable", 0, "cause", err.Error())

@@ -42,6 +42,14 @@ func next(s *door.Shell, o options, planned, explained bool) error {
 	}
 	desk.Notes(s, survey.Notes)
 	q := &question{Shell: s, o: o, p: p, survey: survey}
+	err = q.show(planned, explained)
+	if s.Flush() == nil {
+		survey.Folder.Keep()
+	}
+	return err
+}
+
+func (q *question) show(planned, explained bool) error {
 	switch {
 	case planned:
 		return q.showPlan()

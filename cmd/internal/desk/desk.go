@@ -37,6 +37,9 @@ func Env(s *door.Shell, flags map[string]string) (project.Env, error) {
 	}
 	env := project.SystemEnv(dir, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
 	env.Flags, env.Config = flags, s.ConfigPath
+	if s.Commit != "" {
+		env.Build = s.Version + " " + s.Commit
+	}
 	watch(&env)
 	return env, nil
 }

@@ -1,0 +1,179 @@
+package reqmeta
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"time"
+
+	"aiflow/internal/atomicfile"
+)
+
+// Forms of a date in the cache.
+const (
+	dateNone = iota // the zero time
+	dateUTC
+	dateText
+)
+
+// encoder writes a cache.
+type encoder struct {
+	records, blob []byte
+	n             int
+	birth         time.Time
+}
+
+func (e *encoder) add(f *file, name string) {
+	at := len(e.blob)
+	e.blob = append(e.blob, name...)
+	head := 0
+	if f.storable(e.birth) {
+		body := len(e.blob)
+		e.head(f.r)
+		head = len(e.blob) - body
+	}
+	e.record(f.stamp, at, len(name), head)
+}
+
+// storable reports whether f may be kept: a plain file without problems that
+// nobody had touched for a while when it was read.
+func (f *file) storable(birth time.Time) bool {
+	return f.stamp.ino != 0 && len(f.r.Problems) == 0 && f.stamp.settled(birth)
+}
+
+func (e *encoder) record(s stamp, at, name, head int) {
+	b := e.records
+	b = le.AppendUint64(b, s.ino)
+	b = le.AppendUint64(b, s.size)
+	b = le.AppendUint64(b, uint64(s.mtime))
+	b = le.AppendUint64(b, uint64(s.ctime))
+	b = le.AppendUint32(b, s.mns)
+	b = le.AppendUint32(b, s.cns)
+	b = le.AppendUint32(b, s.mode)
+	b = le.AppendUint32(b, uint32(at))
+	b = le.AppendUint32(b, uint32(head))
+	b = le.AppendUint16(b, uint16(name))
+	stored := uint16(0)
+	if head > 0 {
+		stored = 1
+	}
+	e.records = le.AppendUint16(b, stored)
+	e.n++
+}
+
+func (e *encoder) head(r *Request) {
+	m := &r.Meta
+	for _, s := range [...]string{r.ID, m.ID, m.Title, m.Priority, m.Status, m.Estimate, m.Base, r.heading} {
+		e.text(s)
+	}
+	e.list(m.Labels)
+	e.list(m.DependsOn)
+	e.date(m.CreatedAt)
+	e.date(m.UpdatedAt)
+	e.steps(m.Steps)
+	e.pairs(m.Unknown)
+	source := 0
+	if r.source != "" {
+		source = 1
+	}
+	e.number(source)
+}
+
+func (e *encoder) number(n int) { e.blob = binary.AppendUvarint(e.blob, uint64(n)) }
+
+func (e *encoder) text(s string) {
+	e.number(len(s))
+	e.blob = append(e.blob, s...)
+}
+
+func (e *encoder) list(list []string) {
+	if list == nil {
+		e.number(0)
+		return
+	}
+	e.number(len(list) + 1)
+	for _, s := range list {
+		e.text(s)
+	}
+}
+
+func (e *encoder) date(d Date) {
+	switch {
+	case d.Time == time.Time{}:
+		e.number(dateNone)
+		e.text(d.Text)
+	case d.Time == time.Unix(d.Time.Unix(), int64(d.Time.Nanosecond())).UTC():
+		e.number(dateUTC)
+		e.text(d.Text)
+		e.blob = le.AppendUint64(e.blob, uint64(d.Time.Unix()))
+		e.blob = le.AppendUint32(e.blob, uint32(d.Time.Nanosecond()))
+	default:
+		e.number(dateText)
+		e.text(d.Text)
+	}
+}
+
+func (e *encoder) steps(steps []Step) {
+	if steps == nil {
+		e.number(0)
+		return
+	}
+	e.number(len(steps) + 1)
+	for _, s := range steps {
+		e.text(s.Title)
+		e.text(s.Run)
+		e.text(s.Test)
+	}
+}
+
+func (e *encoder) pairs(m map[string]string) {
+	if m == nil {
+		e.number(0)
+		return
+	}
+	e.number(len(m) + 1)
+	for k, v := range m {
+		e.text(k)
+		e.text(v)
+	}
+}
+
+// bytes is the whole file; nil when it is too large for its own numbers.
+func (e *encoder) bytes(p *place) []byte {
+	tag := p.tag()
+	size := headSize + len(tag) + len(p.prefix) + len(e.records) + len(e.blob)
+	if size > maxCache || len(e.blob) > math.MaxUint32 {
+		return nil
+	}
+	b := make([]byte, 0, size)
+	b = append(b, cacheMagic...)
+	b = le.AppendUint32(b, cacheFormat)
+	b = le.AppendUint32(b, 0)
+	b = le.AppendUint64(b, uint64(size))
+	b = le.AppendUint64(b, p.dev)
+	b = le.AppendUint64(b, p.ino)
+	b = le.AppendUint64(b, uint64(e.birth.Unix()))
+	b = le.AppendUint32(b, uint32(e.birth.Nanosecond()))
+	b = le.AppendUint32(b, uint32(e.n))
+	b = le.AppendUint32(b, uint32(len(tag)))
+	b = le.AppendUint32(b, uint32(len(p.prefix)))
+	b = append(append(append(append(b, tag...), p.prefix...), e.records...), e.blob...)
+	le.PutUint32(b[12:], crc32.Checksum(b[sumFrom:], castagnoli))
+	return b
+}
+
+// Keep writes the cache, if reading showed that this is worth it. What stands
+// in the way does not matter: without a cache everything is only slower.
+func (f *Folder) Keep() {
+	if f.keep == nil {
+		return
+	}
+	keep := f.keep
+	f.keep = nil
+	keep()
+}
+
+// write replaces the cache file; two writers both succeed.
+func (p *place) write(data []byte, suffix string) {
+	_ = atomicfile.Write(dirDisk{fd: p.fd}, cacheFile, data, atomicfile.Options{Perm: 0o600, Volatile: true, TempSuffix: suffix})
+}
