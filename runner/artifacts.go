@@ -28,7 +28,7 @@ func (j *job) keepArtifacts(s *runs.Step, attempt int) {
 	to := filepath.Join(j.dir.Path, "artifacts", "e2e", s.StepID, strconv.Itoa(attempt))
 	c := &copier{from: j.workspacePath(), to: to, glob: filepath.ToSlash(filepath.Clean(glob))}
 	if err := c.run(); err != nil {
-		j.tell(Event{Kind: Warned, StepID: s.StepID, What: err.Error()})
+		j.tell(Event{Kind: Warned, StepID: s.StepID, What: j.inWords(err)})
 	}
 	if c.files > 0 {
 		s.Logs = appendOnce(s.Logs, j.dir.RelPath("artifacts/e2e/"+s.StepID+"/"+strconv.Itoa(attempt)))

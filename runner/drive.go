@@ -22,13 +22,13 @@ func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outc
 	after := context.WithoutCancel(ctx)
 	switch {
 	case err == nil:
+	case j.recorded:
+		j.tell(Event{Kind: Warned, What: j.inWords(err)})
+		out.Err = nil
 	case fault.Has(err, fault.LockLost):
 		// Somebody else may own the run now: nothing shared is written.
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
 		out.Err = j.interrupted(err)
-	case j.recorded:
-		j.tell(Event{Kind: Warned, What: err.Error()})
-		out.Err = nil
 	case j.stage.State == runs.Done:
 		out.Stage = j.asRecorded()
 	default:
@@ -65,7 +65,7 @@ func (j *job) interrupted(cause error) error {
 		err = j.saveReport()
 	}
 	if err != nil {
-		j.tell(Event{Kind: Warned, What: err.Error()})
+		j.tell(Event{Kind: Warned, What: j.inWords(err)})
 	}
 	return cause
 }
@@ -79,7 +79,7 @@ func (j *job) stop(ctx context.Context, cause error) error {
 	if step != nil && !step.Status.Settled() {
 		evidence.LogPaths = step.Logs
 		if err := j.keepAttempt(ctx, step); err != nil {
-			j.tell(Event{Kind: Warned, What: err.Error()})
+			j.tell(Event{Kind: Warned, What: j.inWords(err)})
 		}
 	}
 	if err := j.stage.Fail(j.Project.Now(), j.stage.ErrorOf(cause, j.Words.Fault)); err != nil {

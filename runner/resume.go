@@ -325,6 +325,6 @@ func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
 		err = j.repo.RemoveWorktree(ctx, j.workspacePath(), true)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		j.tell(Event{Kind: Warned, What: err.Error()})
+		j.tell(Event{Kind: Warned, What: j.inWords(err)})
 	}
 }

@@ -64,14 +64,16 @@ func (s *Shell) fault(err error) (fault.Code, fault.Facts) {
 }
 
 // withCause puts the sentence that the fact cause_key names into the fact
-// cause.
+// cause. Without such a sentence the cause stays as it is.
 func (s *Shell) withCause(facts fault.Facts) fault.Facts {
 	key := facts["cause_key"]
 	if key == "" {
 		return facts
 	}
 	all := shown(facts)
-	all["cause"] = s.catalog.Text(key, facts)
+	if s.catalog.Has(key) {
+		all["cause"] = s.catalog.Text(key, facts)
+	}
 	return all
 }
 
