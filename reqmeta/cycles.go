@@ -163,19 +163,20 @@ func (j *judge) ownRoot(i int) root {
 	case Running:
 		return root{id: r.ID, kind: "running", rank: rankRunning}
 	case Blocked:
-		if reason := j.reasonOf(r); reason != "" {
+		if reason := j.reasonOf(i); reason != "" {
 			return root{r.ID, "blocked_reason", rankPerson, fault.Facts{"reason": reason}}
 		}
 		return root{id: r.ID, kind: "blocked", rank: rankPerson}
 	}
-	return j.runRoot(r)
+	return j.runRoot(i)
 }
 
-func (j *judge) runRoot(r *Request) root {
+func (j *judge) runRoot(i int) root {
+	r := j.f.Requests[i]
 	if h := j.locked(r.ID); h != nil {
 		return root{id: r.ID, kind: "running", rank: rankRunning}
 	}
-	run := j.latest(r.ID)
+	run := j.latest(i)
 	switch {
 	case run == nil:
 	case run.State == "NEEDS_INPUT":
@@ -192,12 +193,8 @@ func (j *judge) waitsFor(r *Request, waits []string, why root) Exclusion {
 	if len(waits) != 1 || waits[0] != why.id {
 		kind = "waits_chain"
 	}
-	e := r.exclude(fault.DependsNotDone, kind, "ids", join(waits), "root", why.id, "reason", why.with["reason"])
-	e.sub, e.subName = "excluded.state_"+why.kind, "state"
-	e.subWith = fault.Facts{"root": why.id}
-	for k, v := range why.with {
-		e.subWith[k] = v
-	}
+	e := r.exclude(fault.DependsNotDone, kind)
+	e.late.waits, e.late.why = waits, why
 	return e
 }
 

@@ -20,12 +20,22 @@ type judge struct {
 	seen   int // visit numbers given so far
 	stack  []int
 
-	latestOf map[string]*LatestRun // each is asked for once
+	latestOf []latest // by request index; nil when nobody knows of runs
+}
+
+// latest is an answer of Facts.LatestRun; each is asked for once.
+type latest struct {
+	run   *LatestRun
+	known bool
 }
 
 func newJudge(f *Folder, facts Facts) *judge {
 	n := len(f.Requests)
-	return &judge{f: f, facts: facts, state: make([]state, n), ringOf: make([]*ring, n), latestOf: map[string]*LatestRun{}}
+	j := &judge{f: f, facts: facts, state: make([]state, n), ringOf: make([]*ring, n)}
+	if facts.LatestRun != nil {
+		j.latestOf = make([]latest, n)
+	}
+	return j
 }
 
 func (j *judge) isUnique(i int) bool {
@@ -55,12 +65,12 @@ func (j *judge) before(i int) (Exclusion, bool) {
 	case !j.isUnique(i):
 		return r.exclude(fault.DuplicateID, "duplicate_id", "paths", join(j.f.paths(j.f.dups[r.ID]))), false
 	case r.Meta.Status != Ready && !j.named:
-		return j.notReady(r), false
+		return j.notReady(i), false
 	}
 	if h := j.locked(r.ID); h != nil {
 		return r.heldBy(h, fault.RequestLocked), false
 	}
-	if run := j.latest(r.ID); run != nil && !j.named {
+	if run := j.latest(i); run != nil && !j.named {
 		switch {
 		case run.State == "NEEDS_INPUT":
 			return r.exclude(fault.LatestRunNeedsInput, "latest_needs_input", "run_id", run.RunID, "reason", string(run.ReasonCode)), false
@@ -72,13 +82,24 @@ func (j *judge) before(i int) (Exclusion, bool) {
 }
 
 // notReady tells a request that runs from one whose file only says so.
-func (j *judge) notReady(r *Request) Exclusion {
+func (j *judge) notReady(i int) Exclusion {
+	r := j.f.Requests[i]
 	if r.Meta.Status == Running {
 		if h := j.locked(r.ID); h != nil {
 			return r.heldBy(h, fault.NotReady)
 		}
 	}
-	return r.exclude(fault.NotReady, "not_ready_"+r.Meta.Status, "reason", j.reasonOf(r))
+	return r.exclude(fault.NotReady, notReadyKind(r.Meta.Status), "reason", j.reasonOf(i))
+}
+
+func notReadyKind(status string) string {
+	switch status {
+	case Draft:
+		return "not_ready_draft"
+	case Blocked:
+		return "not_ready_blocked"
+	}
+	return "not_ready_" + status
 }
 
 func (r *Request) heldBy(h *Holder, code fault.Code) Exclusion {
@@ -93,25 +114,24 @@ func (j *judge) locked(id string) *Holder {
 	return j.facts.Locked(id)
 }
 
-func (j *judge) latest(id string) *LatestRun {
-	if j.facts.LatestRun == nil {
+func (j *judge) latest(i int) *LatestRun {
+	if j.latestOf == nil {
 		return nil
 	}
-	run, known := j.latestOf[id]
-	if !known {
-		run = j.facts.LatestRun(id)
-		j.latestOf[id] = run
+	l := &j.latestOf[i]
+	if !l.known {
+		l.run, l.known = j.facts.LatestRun(j.f.Requests[i].ID), true
 	}
-	return run
+	return l.run
 }
 
 // reasonOf is why the latest run of a blocked request stopped; "" if nobody
 // knows.
-func (j *judge) reasonOf(r *Request) string {
-	if r.Meta.Status != Blocked {
+func (j *judge) reasonOf(i int) string {
+	if j.f.Requests[i].Meta.Status != Blocked {
 		return ""
 	}
-	if run := j.latest(r.ID); run != nil {
+	if run := j.latest(i); run != nil {
 		return string(run.ReasonCode)
 	}
 	return ""
@@ -119,41 +139,67 @@ func (j *judge) reasonOf(r *Request) string {
 
 func (j *judge) dependencies(i int) (Exclusion, bool) {
 	r := j.f.Requests[i]
-	var missing, waits []string
-	for _, id := range distinct(r.Meta.DependsOn) {
+	var missing []string
+	deps := distinct(r.Meta.DependsOn)
+	waits := waiting{all: deps}
+	for k, id := range deps {
 		d, ok, exists := j.f.unique(id)
 		switch {
 		case !exists:
 			missing = append(missing, id)
 		case !ok || !j.isDone(d):
-			waits = append(waits, id)
+			waits.add(k)
 		}
 	}
 	switch {
 	case len(missing) > 0:
 		return r.exclude(fault.DependsNotFound, "depends_not_found", "ids", join(missing)), false
-	case len(waits) == 0:
+	case waits.n == 0:
 		return Exclusion{}, true
 	}
 	j.walk(i)
 	if ring := j.ringOf[i]; ring != nil {
 		return ring.exclude(r, i), false
 	}
-	return j.waitsFor(r, waits, j.state[i].root), false
+	return j.waitsFor(r, waits.ids(), j.state[i].root), false
+}
+
+// waiting is a part of a list of ids; one that is in a row is not copied.
+type waiting struct {
+	all   []string
+	first int
+	n     int
+	split []string // the ids, when they are not in a row
+}
+
+func (w *waiting) add(k int) {
+	switch {
+	case w.n == 0:
+		w.first = k
+	case w.split == nil && k != w.first+w.n:
+		w.split = append(w.split, w.all[w.first:w.first+w.n]...)
+	}
+	if w.split != nil {
+		w.split = append(w.split, w.all[k])
+	}
+	w.n++
+}
+
+func (w *waiting) ids() []string {
+	if w.split != nil {
+		return w.split
+	}
+	return w.all[w.first : w.first+w.n : w.first+w.n]
 }
 
 func (r *Request) exclude(code fault.Code, kind string, pairs ...string) Exclusion {
-	f := make(fault.Facts, 2+len(pairs)/2)
-	f["id"], f["path"] = r.ID, r.Path
-	for i := 0; i+1 < len(pairs); i += 2 {
-		f[pairs[i]] = pairs[i+1]
-	}
-	return Exclusion{RequestID: r.ID, ReasonCode: code, Kind: kind, Facts: f, Path: r.Path}
+	return Exclusion{RequestID: r.ID, ReasonCode: code, Kind: kind, Path: r.Path, late: late{r: r, pairs: pairs}}
 }
 
 func invalid(r *Request) Exclusion {
 	p := r.firstError()
 	e := r.exclude(fault.RequestInvalidFormat, "invalid")
+	e.tell()
 	if p.Line > 0 {
 		e.Kind, e.Line = "invalid_line", p.Line
 		e.Facts["line"] = strconv.Itoa(p.Line)

@@ -51,7 +51,8 @@ type Stats struct {
 }
 
 // Exclusion says why one request is not runnable: the first reason that
-// applies. Its sentence is the message "excluded.<Kind>".
+// applies. Its sentence is the message "excluded.<Kind>". Select leaves Facts to
+// Describe and Fact, because most exclusions are counted and never told.
 type Exclusion struct {
 	RequestID  string      `json:"request_id"`
 	ReasonCode fault.Code  `json:"reason_code"`
@@ -64,6 +65,47 @@ type Exclusion struct {
 	sub     string      // key of the sentence that goes into fact subName
 	subName string      // "problem" or "state"
 	subWith fault.Facts // its facts
+	late    late
+}
+
+// late is what Facts are made of when somebody asks.
+type late struct {
+	r     *Request // nil: Facts are there
+	pairs []string // names and values in turn
+	waits []string // ids, of one that waits
+	why   root     // of one that waits
+}
+
+// Fact gives one fact; "" when there is none of that name.
+func (e *Exclusion) Fact(name string) string {
+	e.tell()
+	return e.Facts[name]
+}
+
+// tell makes the facts.
+func (e *Exclusion) tell() {
+	l := e.late
+	if l.r == nil {
+		return
+	}
+	e.late = late{}
+	e.Facts = make(fault.Facts, 5)
+	e.Facts["id"], e.Facts["path"] = l.r.ID, l.r.Path
+	for i := 0; i+1 < len(l.pairs); i += 2 {
+		e.Facts[l.pairs[i]] = l.pairs[i+1]
+	}
+	if l.waits != nil {
+		e.tellWait(l)
+	}
+}
+
+func (e *Exclusion) tellWait(l late) {
+	e.Facts["ids"], e.Facts["root"], e.Facts["reason"] = join(l.waits), l.why.id, l.why.with["reason"]
+	e.sub, e.subName = "excluded.state_"+l.why.kind, "state"
+	e.subWith = fault.Facts{"root": l.why.id}
+	for k, v := range l.why.with {
+		e.subWith[k] = v
+	}
 }
 
 // QueueState tells whether a queue run is going on. It excludes nobody.
@@ -93,6 +135,7 @@ func (r *Result) Describe(text func(key string, f fault.Facts) string) {
 
 // Describe fills Detail.
 func (e *Exclusion) Describe(text func(key string, f fault.Facts) string) {
+	e.tell()
 	f := e.Facts
 	if e.sub != "" {
 		f = fault.Facts{e.subName: text(e.sub, e.subWith)}

@@ -2,9 +2,9 @@ package reqmeta
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Select decides what is next and why the others are not. It is a pure
@@ -12,12 +12,13 @@ import (
 // number of CPUs changes its answer.
 func Select(f *Folder, facts Facts) Result {
 	j := newJudge(f, facts)
-	res := Result{Excluded: []Exclusion{}, Warnings: []Problem{}, Queue: queueState(facts.Queue)}
-	for _, k := range j.order(func(r *Request) bool { return !isOver(r) }) {
-		if j.isReady(k.i) {
+	order := j.order(func(r *Request) bool { return !isOver(r) })
+	res := Result{Excluded: make([]Exclusion, 0, len(order)), Warnings: []Problem{}, Queue: queueState(facts.Queue)}
+	for _, k := range order {
+		if j.isReady(int(k.i)) {
 			res.Stats.Ready++
 		}
-		if e, ok := j.judge(k.i); ok {
+		if e, ok := j.judge(int(k.i)); ok {
 			res.Runnable = append(res.Runnable, choice(f.Requests[k.i]))
 		} else {
 			res.Excluded = append(res.Excluded, e)
@@ -76,7 +77,9 @@ func judgeOne(f *Folder, facts Facts, id string, named bool) (Exclusion, bool) {
 	}
 	j := newJudge(f, facts)
 	j.named = named
-	return j.judge(i)
+	e, runnable := j.judge(i)
+	e.tell()
+	return e, runnable
 }
 
 // Plan gives the order of the next n choices (all of them for n <= 0) if each
@@ -85,7 +88,7 @@ func Plan(f *Folder, facts Facts, n int) []Choice {
 	j := newJudge(f, facts)
 	p := planner{j: j, waiting: map[int]int{}, dependents: map[int][]int{}}
 	for rank, k := range j.order(func(r *Request) bool { return r.Meta.Status == Ready }) {
-		p.add(rank, k.i)
+		p.add(rank, int(k.i))
 	}
 	plan := []Choice{}
 	for len(p.heap) > 0 && (n <= 0 || len(plan) < n) {
@@ -197,9 +200,8 @@ func distinctOf(ids []string) []string {
 // key is what the queue is ordered by: P0 to P3 (bad or missing last), updated
 // longest ago, created longest ago (missing dates last), id, path.
 type key struct {
-	rank             int
-	updated, created time.Time // far in the future when missing
-	i                int
+	rank, i          int32
+	updated, created moment
 }
 
 // order gives the requests that pass, in the order of the queue.
@@ -207,17 +209,17 @@ func (j *judge) order(pass func(*Request) bool) []key {
 	keys := make([]key, 0, len(j.f.Requests))
 	for i, r := range j.f.Requests {
 		if pass(r) {
-			keys = append(keys, key{rank(r.Meta.Priority), dateKey(r.Meta.UpdatedAt), dateKey(r.Meta.CreatedAt), i})
+			keys = append(keys, key{int32(rank(r.Meta.Priority)), int32(i), momentOf(r.Meta.UpdatedAt), momentOf(r.Meta.CreatedAt)})
 		}
 	}
 	slices.SortFunc(keys, func(a, b key) int {
 		if a.rank != b.rank {
-			return a.rank - b.rank
+			return int(a.rank - b.rank)
 		}
-		if c := a.updated.Compare(b.updated); c != 0 {
+		if c := a.updated.compare(b.updated); c != 0 {
 			return c
 		}
-		if c := a.created.Compare(b.created); c != 0 {
+		if c := a.created.compare(b.created); c != 0 {
 			return c
 		}
 		x, y := j.f.Requests[a.i], j.f.Requests[b.i]
@@ -233,12 +235,23 @@ func rank(priority string) int {
 	return len(Priorities)
 }
 
-// never is later than any date that can be written.
-var never = time.Date(1<<20, 1, 1, 0, 0, 0, 0, time.UTC)
+// moment is a date as two numbers, so that dates are compared quickly; a missing
+// one is later than any that can be written.
+type moment struct {
+	sec  int64
+	nsec int32
+}
 
-func dateKey(d Date) time.Time {
+func momentOf(d Date) moment {
 	if d.IsZero() {
-		return never
+		return moment{sec: math.MaxInt64}
 	}
-	return d.Time
+	return moment{d.Time.Unix(), int32(d.Time.Nanosecond())}
+}
+
+func (m moment) compare(o moment) int {
+	if m.sec != o.sec {
+		return cmp.Compare(m.sec, o.sec)
+	}
+	return int(m.nsec - o.nsec)
 }

@@ -290,11 +290,11 @@ func TestLongChainAndLargeRing(t *testing.T) {
 	for _, e := range res.Excluded {
 		byID[e.RequestID] = e
 	}
-	if e := byID["c0000"]; e.Kind != "waits_chain" || e.Facts["root"] != "end" || e.Facts["ids"] != "c0001" {
+	if e := byID["c0000"]; e.Kind != "waits_chain" || e.Fact("root") != "end" || e.Fact("ids") != "c0001" {
 		t.Errorf("%+v", e)
 	}
 	e := byID["r499"]
-	if e.Kind != "cycle" || !strings.HasPrefix(e.Facts["ring"], "r000 → r001 →") || !strings.HasSuffix(e.Facts["ring"], "r019 → … (500) → r000") {
+	if e.Kind != "cycle" || !strings.HasPrefix(e.Fact("ring"), "r000 → r001 →") || !strings.HasSuffix(e.Fact("ring"), "r019 → … (500) → r000") {
 		t.Errorf("%+v", e)
 	}
 	if n := len(Plan(f, Facts{}, 0)); n != 0 {

@@ -122,7 +122,7 @@ func (x *explainer) reason(req *reqmeta.Request, e *explanation) {
 	}
 	why.Describe(x.Catalog().Text)
 	e.ReasonCode, e.Detail = &why.ReasonCode, why.Detail
-	if root := why.Facts["root"]; root != "" {
+	if root := why.Fact("root"); root != "" {
 		e.RootID = &root
 	}
 }

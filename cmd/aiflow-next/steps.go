@@ -27,7 +27,7 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 	if why == nil { // done or archived
 		return []string{"aiflow request set " + id + " status=ready"}
 	}
-	run := why.Facts["run_id"]
+	run := why.Fact("run_id")
 	switch why.Kind {
 	case "invalid", "invalid_line", "duplicate_id":
 		return []string{"aiflow request check " + quoted(req.Path)}
@@ -40,7 +40,7 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 	case "latest_needs_input":
 		return []string{"aiflow run show " + run, "aiflow run resume " + id}
 	case "latest_done":
-		return []string{"aiflow run diff " + run, "git merge " + quoted(why.Facts["branch"])}
+		return []string{"aiflow run diff " + run, "git merge " + quoted(why.Fact("branch"))}
 	case "locked":
 		return []string{"aiflow run logs -f " + run, "aiflow run stop " + id}
 	case "depends_not_found", "cycle", "cycle_with":

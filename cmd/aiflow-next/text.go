@@ -73,10 +73,10 @@ func byUrgency(excluded []reqmeta.Exclusion) (list []*reqmeta.Exclusion, n int) 
 		}
 		n++
 		if e.Kind == "cycle" {
-			if rings[e.Facts["ring"]] {
+			if rings[e.Fact("ring")] {
 				continue
 			}
-			rings[e.Facts["ring"]] = true
+			rings[e.Fact("ring")] = true
 		}
 		u := slices.Index(urgency[:], e.Kind) + 1
 		groups[u] = append(groups[u], e)
