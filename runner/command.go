@@ -45,7 +45,11 @@ const (
 // shell runs a command in a process group of its own and records it while it
 // runs. Its error is about the toolkit; the command's own failure is a result.
 func (j *job) shell(ctx context.Context, c shellCommand) (result, error) {
-	return j.command(ctx, c, []string{j.shellPath(), "-c", c.text}, nil)
+	res, err := j.command(ctx, c, []string{j.shellPath(), "-c", c.text}, nil)
+	if err != nil {
+		return res, err
+	}
+	return res, j.forbiddenInLog(res)
 }
 
 func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin io.Reader) (result, error) {

@@ -133,6 +133,7 @@ func (j *job) complete() error {
 // tidy removes the workspace: everything in it is committed.
 func (j *job) tidy(ctx context.Context) error {
 	defer j.at("tidied")
+	defer j.dropTemporary()
 	if j.inPlace() {
 		return j.leaveBranch(ctx)
 	}

@@ -38,9 +38,13 @@ func (j *job) guardDir() (string, error) {
 			return "", fault.Wrap(err, fault.RunsDirCreateFailed, "path", j.dir.RelPath("tmp/guard"))
 		}
 	}
+	_ = os.Remove(j.markPath()) // of a command that was killed; what it did is done again
 	j.guard = dir
 	return dir, nil
 }
+
+// dropTemporary removes what was there only while the run ran.
+func (j *job) dropTemporary() { _ = os.RemoveAll(filepath.Join(j.dir.Path, "tmp")) }
 
 func (j *job) markPath() string { return filepath.Join(j.dir.Path, "tmp", "guard.mark") }
 

@@ -163,6 +163,7 @@ func (j *job) callRole(ctx context.Context, q question, r *reply) error {
 		return err
 	}
 	r.stdout, r.file = sc.said.String(), readResult(file)
+	j.logResult(sc, r.file)
 	return j.forbiddenText(lines(strings.NewReader(r.text())), res.log)
 }
 
@@ -218,6 +219,14 @@ func (j *job) cleanResult(c shellCommand) (string, error) {
 		return "", fault.Wrap(err, fault.PathNotWritable, "path", path)
 	}
 	return path, nil
+}
+
+// logResult adds what a role wrote into AIFLOW_RESULT to its log, where people
+// look.
+func (j *job) logResult(c shellCommand, text string) {
+	if text != "" {
+		_ = j.dir.AppendLog(c.log, c.stepID, c.attempt, []byte("\n[AIFLOW_RESULT]\n"+strings.TrimRight(text, "\n")+"\n"))
+	}
 }
 
 // logTry writes a line about who was asked, how long it took and what came of
