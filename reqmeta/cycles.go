@@ -9,8 +9,8 @@ import (
 
 // state is what the walk over dependencies knows about one request.
 type state struct {
-	visit, low int  // Tarjan's numbers; visit 0: not visited yet
-	open       bool // on the stack: its component is not known yet
+	visit, low int32 // Tarjan's numbers; visit 0: not visited yet
+	open       bool  // on the stack: its component is not known yet
 	root       root
 }
 
@@ -41,55 +41,45 @@ func (j *judge) walk(i int) {
 	if j.state[i].visit > 0 {
 		return
 	}
-	type frame struct {
-		i    int
-		deps []int
-	}
-	frames := []frame{{i, j.enter(i)}}
-	for len(frames) > 0 {
-		top := &frames[len(frames)-1]
+	j.frames = append(j.frames[:0], j.enter(i))
+	for len(j.frames) > 0 {
+		top := &j.frames[len(j.frames)-1]
 		s := &j.state[top.i]
 		if len(top.deps) > 0 {
-			d := top.deps[0]
+			d := int(top.deps[0])
 			top.deps = top.deps[1:]
-			if j.state[d].visit == 0 {
-				frames = append(frames, frame{d, j.enter(d)})
-			} else if j.state[d].open {
+			switch {
+			case !j.links.isOpen(int32(d)):
+			case j.state[d].visit == 0:
+				j.frames = append(j.frames, j.enter(d))
+			case j.state[d].open:
 				s.low = min(s.low, j.state[d].visit)
 			}
 			continue
 		}
-		frames = frames[:len(frames)-1]
 		if s.low == s.visit {
 			j.close(top.i)
 		}
-		if len(frames) > 0 {
-			up := &j.state[frames[len(frames)-1].i]
+		j.frames = j.frames[:len(j.frames)-1]
+		if len(j.frames) > 0 {
+			up := &j.state[j.frames[len(j.frames)-1].i]
 			up.low = min(up.low, s.low)
 		}
 	}
 }
 
-func (j *judge) enter(i int) []int {
-	j.seen++
-	j.state[i].visit, j.state[i].low, j.state[i].open = j.seen, j.seen, true
-	j.stack = append(j.stack, i)
-	return j.unfinished(i)
+// frame is a request on the way of the walk and what is left to visit.
+type frame struct {
+	i    int
+	deps []int32
 }
 
-// unfinished gives the dependencies of i that are there and not done. A request
-// that is broken itself has none.
-func (j *judge) unfinished(i int) []int {
-	if !j.isSound(i) {
-		return nil
-	}
-	var deps []int
-	for _, id := range distinct(j.f.Requests[i].Meta.DependsOn) {
-		if d, ok, _ := j.f.unique(id); ok && !j.isDone(d) {
-			deps = append(deps, d)
-		}
-	}
-	return deps
+func (j *judge) enter(i int) frame {
+	j.seen++
+	s := &j.state[i]
+	s.visit, s.low, s.open = j.seen, j.seen, true
+	j.stack = append(j.stack, i)
+	return frame{i, j.links.open(i)}
 }
 
 // close takes the finished component of i off the stack.
@@ -98,12 +88,12 @@ func (j *judge) close(i int) {
 	for j.stack[at] != i {
 		at--
 	}
-	members := slices.Clone(j.stack[at:])
+	members := j.stack[at:]
 	j.stack = j.stack[:at]
 	for _, m := range members {
 		j.state[m].open = false
 	}
-	if r := j.f.Requests[i]; len(members) > 1 || j.isSound(i) && slices.Contains(r.Meta.DependsOn, r.ID) {
+	if len(members) > 1 || slices.Contains(j.links.open(i), int32(i)) {
 		j.addRing(members)
 		return
 	}
@@ -118,14 +108,13 @@ func (j *judge) rootOf(i int) root {
 	}
 	best := root{}
 	var missing []string
-	for _, id := range distinct(r.Meta.DependsOn) {
-		d, ok, exists := j.f.unique(id)
+	for k, d := range j.links.of(i) {
 		switch {
-		case !exists:
-			missing = append(missing, id)
-		case !ok:
-			best = worse(best, j.duplicateRoot(id))
-		case !j.isDone(d):
+		case d == missingLink:
+			missing = append(missing, distinct(r.Meta.DependsOn)[k])
+		case d == duplicateLink:
+			best = worse(best, j.duplicateRoot(distinct(r.Meta.DependsOn)[k]))
+		case !j.isDone(int(d)):
 			best = worse(best, j.state[d].root)
 		}
 	}
@@ -222,17 +211,29 @@ func (j *judge) addRing(members []int) {
 	}
 	g.text = j.ringText(way)
 	why := root{g.smallID, "cycle", rankBroken, fault.Facts{"ring": g.text}}
+	if j.ringOf == nil {
+		j.ringOf = make([]*ring, len(j.state))
+	}
 	for _, m := range members {
 		j.ringOf[m], j.state[m].root = g, why
 	}
 	j.found = append(j.found, g)
 }
 
+// ringAt is the ring that i is in; nil for none that is known.
+func (j *judge) ringAt(i int) *ring {
+	if j.ringOf == nil {
+		return nil
+	}
+	return j.ringOf[i]
+}
+
 // wayBack gives a shortest ring through start, in the order of depends_on.
 func (j *judge) wayBack(start int, inside map[int]bool) []int {
 	from := map[int]int{}
 	for queue := []int{start}; len(queue) > 0; queue = queue[1:] {
-		for _, d := range j.unfinished(queue[0]) {
+		for _, link := range j.links.open(queue[0]) {
+			d := int(link)
 			if d == start {
 				return trace(from, queue[0], start)
 			}

@@ -88,7 +88,7 @@ func (j *judge) edgeState(i int, id string) string {
 		return EdgeDone
 	}
 	j.walk(i)
-	if ring := j.ringOf[i]; ok && ring != nil && ring == j.ringOf[d] {
+	if ring := j.ringAt(i); ok && ring != nil && ring == j.ringAt(d) {
 		return EdgeCycle
 	}
 	return EdgeWaiting

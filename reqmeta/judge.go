@@ -14,11 +14,13 @@ type judge struct {
 	facts Facts
 	named bool // a person asked by name
 
+	links  links
 	state  []state // by request index; see cycles.go
-	ringOf []*ring
+	ringOf []*ring // nil until there is one
 	found  []*ring
-	seen   int // visit numbers given so far
+	seen   int32 // visit numbers given so far
 	stack  []int
+	frames []frame
 
 	latestOf []latest // by request index; nil when nobody knows of runs
 }
@@ -31,7 +33,7 @@ type latest struct {
 
 func newJudge(f *Folder, facts Facts) *judge {
 	n := len(f.Requests)
-	j := &judge{f: f, facts: facts, state: make([]state, n), ringOf: make([]*ring, n)}
+	j := &judge{f: f, facts: facts, state: make([]state, n), links: newLinks(f)}
 	if facts.LatestRun != nil {
 		j.latestOf = make([]latest, n)
 	}
@@ -42,11 +44,11 @@ func (j *judge) isUnique(i int) bool {
 	return len(j.f.dups) == 0 || j.f.dups[j.f.Requests[i].ID] == nil
 }
 
-func (j *judge) isSound(i int) bool { return j.isUnique(i) && j.f.Requests[i].Valid() }
+func (j *judge) isSound(i int) bool { return j.links.kind[i] != unsound }
 
-func (j *judge) isReady(i int) bool { return j.f.Requests[i].Meta.Status == Ready && j.isSound(i) }
+func (j *judge) isReady(i int) bool { return j.links.kind[i] == soundReady }
 
-func (j *judge) isDone(i int) bool { return j.f.Requests[i].Meta.Status == Done && j.isSound(i) }
+func (j *judge) isDone(i int) bool { return j.links.kind[i] == soundDone }
 
 // judge gives the first reason that applies, in the order of the design.
 func (j *judge) judge(i int) (Exclusion, bool) {
@@ -89,7 +91,9 @@ func (j *judge) notReady(i int) Exclusion {
 			return r.heldBy(h, fault.NotReady)
 		}
 	}
-	return r.exclude(fault.NotReady, notReadyKind(r.Meta.Status), "reason", j.reasonOf(i))
+	e := r.exclude(fault.NotReady, notReadyKind(r.Meta.Status))
+	e.late.notReady, e.late.reason = true, j.reasonOf(i)
+	return e
 }
 
 func notReadyKind(status string) string {
@@ -142,12 +146,11 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 	var missing []string
 	deps := distinct(r.Meta.DependsOn)
 	waits := waiting{all: deps}
-	for k, id := range deps {
-		d, ok, exists := j.f.unique(id)
+	for k, d := range j.links.of(i) {
 		switch {
-		case !exists:
-			missing = append(missing, id)
-		case !ok || !j.isDone(d):
+		case d == missingLink:
+			missing = append(missing, deps[k])
+		case d == duplicateLink || !j.isDone(int(d)):
 			waits.add(k)
 		}
 	}
@@ -158,7 +161,7 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 		return Exclusion{}, true
 	}
 	j.walk(i)
-	if ring := j.ringOf[i]; ring != nil {
+	if ring := j.ringAt(i); ring != nil {
 		return ring.exclude(r, i), false
 	}
 	return j.waitsFor(r, waits.ids(), j.state[i].root), false

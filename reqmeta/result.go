@@ -74,6 +74,9 @@ type late struct {
 	pairs []string // names and values in turn
 	waits []string // ids, of one that waits
 	why   root     // of one that waits
+
+	notReady bool
+	reason   string // of one that is not ready
 }
 
 // Fact gives one fact; "" when there is none of that name.
@@ -93,6 +96,9 @@ func (e *Exclusion) tell() {
 	e.Facts["id"], e.Facts["path"] = l.r.ID, l.r.Path
 	for i := 0; i+1 < len(l.pairs); i += 2 {
 		e.Facts[l.pairs[i]] = l.pairs[i+1]
+	}
+	if l.notReady {
+		e.Facts["reason"] = l.reason
 	}
 	if l.waits != nil {
 		e.tellWait(l)

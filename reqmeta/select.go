@@ -117,14 +117,13 @@ func (p *planner) add(rank, i int) {
 		return
 	}
 	open := 0
-	for _, id := range distinct(p.j.f.Requests[i].Meta.DependsOn) {
-		d, ok, _ := p.j.f.unique(id)
-		if ok && p.j.isDone(d) {
+	for _, d := range p.j.links.of(i) {
+		if d >= 0 && p.j.isDone(int(d)) {
 			continue
 		}
 		open++
-		if ok {
-			p.dependents[d] = append(p.dependents[d], i)
+		if d >= 0 {
+			p.dependents[int(d)] = append(p.dependents[int(d)], i)
 		}
 	}
 	if open == 0 {
