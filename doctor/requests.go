@@ -195,7 +195,7 @@ func (x *examiner) checkRuns(s *project.Survey) {
 	var lines []runLine
 	for _, r := range s.Folder.Requests {
 		over := r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived
-		if !ids[r.ID] || over && !x.full() || s.Facts.Locked(r.ID) != nil {
+		if !ids[r.ID] || over && !x.full() || s.Facts.Holder(r.ID) != nil {
 			continue
 		}
 		if line, odd := x.judgeRun(s, r); odd {

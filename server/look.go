@@ -241,7 +241,7 @@ func (sn *snapshot) locked(id string) *reqmeta.Holder {
 	if sn.facts.Locked == nil {
 		return nil
 	}
-	return sn.facts.Locked(id)
+	return sn.facts.Holder(id)
 }
 
 func orNil[T comparable](v T) *T {

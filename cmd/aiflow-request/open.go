@@ -125,7 +125,7 @@ func (v *view) latest(id string) *latestRun {
 	switch {
 	case st.Error != nil:
 		run.ReasonCode = &st.Error.ReasonCode
-	case !st.State.Ended() && v.survey.Facts.Locked(id) == nil:
+	case !st.State.Ended() && v.survey.Facts.Holder(id) == nil:
 		run.ReasonCode = &interrupted
 	}
 	return run

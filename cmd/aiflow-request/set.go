@@ -76,7 +76,7 @@ func known(key string) string {
 // begins meanwhile. A running one is left alone. Where no lock can be written,
 // no run can begin either.
 func (v *view) claim(id string) (release func(), err error) {
-	if h := v.survey.Facts.Locked(id); h != nil {
+	if h := v.survey.Facts.Holder(id); h != nil {
 		return nil, fault.New(fault.RunInProgress, "request_id", id, "run_id", h.RunID, "pid", h.PID,
 			"host", h.Hostname, "since", h.Since.Format(time.RFC3339), "until", h.Until.Format(time.RFC3339))
 	}
