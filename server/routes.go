@@ -64,8 +64,13 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux.Handle("POST /api/project-lock/events", lockapi.Events(s.journal, s.fail))
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) { s.noRoute(mux, w, r) })
-	mux.Handle("GET /", s.page)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.noRoute(mux, w, r) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			s.noRoute(mux, w, r)
+			return
+		}
+		s.page.ServeHTTP(w, r)
+	})
 	return s.guard(mux)
 }
 
@@ -73,7 +78,7 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) noRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
-		if _, pattern := mux.Handler(other); pattern != "/" && pattern != "/api/" && pattern != "GET /" {
+		if _, pattern := mux.Handler(other); pattern != "/" && pattern != "/api/" {
 			w.Header().Add("Allow", method)
 		}
 	}

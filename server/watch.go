@@ -189,10 +189,11 @@ func (w *watcher) tellLock(e locks.Entry, held bool) {
 		LockType  string        `json:"lock_type"`
 		RequestID string        `json:"request_id"`
 		RunID     string        `json:"run_id"`
+		Name      string        `json:"name"`
 		PID       int           `json:"pid"`
 		Held      bool          `json:"held"`
 		Verdict   locks.Verdict `json:"verdict"`
-	}{e.LockType, e.RequestID, e.RunID, e.PID, held, e.Verdict})
+	}{e.LockType, e.RequestID, e.RunID, e.Name, e.PID, held, e.Verdict})
 	if kind == "queue" {
 		w.session = stamp{} // whether a session lives depends on it
 	}

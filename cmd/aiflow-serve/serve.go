@@ -25,8 +25,8 @@ func serve(s *door.Shell, o options) error {
 	if err != nil {
 		return err
 	}
-	host := p.Config.Server.Host
-	l, err := listen(s.Context(), host, p.Config.Server.Port)
+	ctx, host := s.Context(), p.Config.Server.Host
+	l, err := listen(ctx, host, p.Config.Server.Port)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func serve(s *door.Shell, o options) error {
 	return server.New(server.Options{
 		Project: p, Lang: s.Lang(), Host: host, Port: port, Token: token, Version: s.Version,
 		RunBin: beside("aiflow-run"), HookBin: beside("aiflow-hook"), Log: s.Tell,
-	}).Serve(s.Context(), l)
+	}).Serve(ctx, l)
 }
 
 // keys are the flags as configuration.

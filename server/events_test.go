@@ -1,0 +1,182 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"aiflow/locks"
+	"aiflow/runs"
+)
+
+func TestHub(t *testing.T) {
+	h := newHub(time.UnixMilli(1000))
+	first := h.now()
+	h.publish("a", 1)
+	_, _, _, wake := h.since(first + 1)
+	h.publish("b", 2)
+	<-wake
+	events, reset, last, _ := h.since(first)
+	if reset || len(events) != 2 || events[1].kind != "b" || string(events[1].data) != "2" || events[0].id != first+1 || last != first+2 {
+		t.Errorf("%v %v %v", events, reset, last)
+	}
+	if events, reset, _, _ = h.since(first + 1); reset || len(events) != 1 {
+		t.Errorf("%v %v", events, reset)
+	}
+	for range kept {
+		h.publish("c", nil)
+	}
+	if _, reset, _, _ = h.since(first + 1); !reset {
+		t.Error("what is forgotten is not told of")
+	}
+	if events, reset, _, _ = h.since(first + 2); reset || len(events) != kept {
+		t.Errorf("%d %v", len(events), reset)
+	}
+	if _, reset, _, _ = h.since(h.now() + 1); !reset {
+		t.Error("an id that was never given")
+	}
+	if later := newHub(time.UnixMilli(1010)); later.now() <= h.now() {
+		t.Error("ids of the next server do not grow")
+	}
+}
+
+func TestEventsReplay(t *testing.T) {
+	w := newWorld(t, someRequests())
+	st := w.listen()
+	w.write("requests/RQ-3.md", request("status: draft\ntitle: a\n", ""))
+	one := st.until("request", has(`["RQ-3"]`))
+	st.end()
+	w.write("requests/RQ-2.md", request("status: draft\ntitle: b\n", ""))
+	for { // it is published without anybody listening
+		if events, _, _, _ := w.s.hub.since(w.s.hub.now() - 1); len(events) == 1 && strings.Contains(string(events[0].data), "RQ-2") {
+			break
+		}
+	}
+	again := w.listen("Last-Event-ID", one.id)
+	if e := again.until("request", has("RQ-2")); e.id <= one.id {
+		t.Errorf("%s after %s", e.id, one.id)
+	}
+	for _, old := range []string{"1", "nonsense", "99999999999999999"} {
+		if e := w.listen("Last-Event-ID", old).next(); e.kind != "reset" || e.data != "{}" {
+			t.Errorf("%s: %+v", old, e)
+		}
+	}
+}
+
+// TestStageIsToldSoon writes a record as a runner in another process does.
+func TestStageIsToldSoon(t *testing.T) {
+	w := newWorld(t, someRequests())
+	m, err := w.p.Locks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const run = "RUN-20260101-000000-aaaaaa"
+	lease, err := m.AcquireRequest(context.Background(), "RQ-1", locks.Ask{RunID: run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := w.p.Run("RQ-1", run)
+	stage := runs.NewStage("RQ-1", run, "First", time.Now())
+	st := w.listen()
+	if err := d.Create(); err != nil {
+		t.Fatal(err)
+	}
+	var worst time.Duration
+	for i := range 5 {
+		stage.Progress.Percent = i + 1
+		begin := time.Now()
+		if err := d.SaveStage(stage); err != nil {
+			t.Fatal(err)
+		}
+		e := st.until("stage", has(`"percent":`+string(rune('1'+i))))
+		worst = max(worst, time.Since(begin))
+		var v stageEvent
+		if err := json.Unmarshal([]byte(e.data), &v); err != nil || v.RunID != run || v.State != runs.Init {
+			t.Errorf("%s %v", e.data, err)
+		}
+	}
+	t.Logf("a stage change is on the stream after at most %v", worst)
+	if worst > 3*time.Second {
+		t.Error("too late")
+	}
+	if err := d.AppendLog(runs.LogStep, "S01", 1, []byte("hello\n")); err != nil {
+		t.Fatal(err)
+	}
+	st.until("log", has(`"name":"step-1.log","size":6`))
+	if err := lease.Release(); err != nil {
+		t.Fatal(err)
+	}
+	st.until("lock", has(`"held":false`))
+}
+
+// TestDeadRunnerIsNoticed leaves a lock and a running request as kill -9 does.
+func TestDeadRunnerIsNoticed(t *testing.T) {
+	w := newWorld(t, waits())
+	w.gate()
+	st := w.listen()
+	run := w.call(202, "POST", "/api/requests/RQ-1/run", "").text("run_id")
+	e, found, err := w.s.lookLock("RQ-1")
+	if err != nil || !found {
+		t.Fatal(err, found)
+	}
+	p, err := os.FindProcess(e.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	st.until("lock", has(`"verdict":"dead"`))
+	st.until("request", has(`"RQ-1"`))
+	for w.call(200, "GET", "/api/requests/RQ-1", "").text("meta.status") != "ready" {
+		st.next()
+	}
+	w.call(200, "GET", "/api/requests/RQ-1", "").wants("derived.latest_run.run_id", run, "derived.latest_run.interrupted", true, "derived.queue_eligible", true)
+	w.openGate() // what the dead runner left behind waits for it
+}
+
+func (s *Server) lookLock(id string) (locks.Entry, bool, error) {
+	m, err := s.Project.Locks()
+	if err != nil {
+		return locks.Entry{}, false, err
+	}
+	return m.LookRequest(id)
+}
+
+func TestManyStreams(t *testing.T) {
+	w := newWorld(t, someRequests())
+	var all []*stream2
+	for range 100 {
+		all = append(all, w.listen())
+	}
+	w.write("requests/RQ-3.md", request("status: draft\ntitle: a\n", ""))
+	for _, st := range all {
+		st.until("request", has("RQ-3"))
+	}
+	for range maxStreams - 100 {
+		if !w.s.enterStream() {
+			t.Fatal("too few streams")
+		}
+	}
+	w.call(503, "GET", "/api/events", "").wants("error.reason_code", "INVALID_REQUEST")
+}
+
+// TestServerMayEnd: a run does not notice that its server is gone, and the next
+// server shows it.
+func TestServerMayEnd(t *testing.T) {
+	w := newWorld(t, waits())
+	w.gate()
+	run := w.call(202, "POST", "/api/queue/run-next", "").text("run_id")
+	w.http.CloseIdleConnections()
+	w.ts.CloseClientConnections()
+	w.serve() // a second one; the first one does nothing for the run
+	st := w.listen()
+	w.call(409, "POST", "/api/queue/run-next", "").wants("error.reason_code", "QUEUE_IN_PROGRESS", "error.context.run_id", run)
+	w.openGate()
+	st.until("stage", has(`"DONE"`))
+	w.idle()
+	w.call(200, "GET", "/api/requests/RQ-1/latest-run", "").wants("run_id", run, "state", "DONE")
+}

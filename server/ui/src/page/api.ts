@@ -1,0 +1,318 @@
+import type { FileDiff } from './diff.js';
+import type { GraphEdge, GraphNode } from './graph.js';
+import { currentLang } from './i18n.js';
+import type { HistoryEvent } from './timeline.js';
+
+/** The shapes of docs/openapi.yaml that the page reads. */
+export interface Holder {
+  readonly run_id: string;
+  readonly host: string;
+  readonly hostname: string;
+  readonly pid: number;
+  readonly since: string;
+  readonly until: string;
+}
+
+export interface Problem {
+  readonly level: 'error' | 'warning';
+  readonly kind: string;
+  readonly path: string;
+  readonly line?: number;
+  readonly message?: string;
+}
+
+export interface Meta {
+  readonly title?: string;
+  readonly priority?: string;
+  readonly status?: string;
+  readonly labels?: readonly string[] | null;
+  readonly depends_on?: readonly string[] | null;
+  readonly estimate?: string;
+  readonly base?: string;
+  readonly created_at?: string;
+  readonly updated_at?: string;
+  readonly steps?: readonly { readonly title: string; readonly run?: string; readonly test?: string }[] | null;
+}
+
+export interface RunItem {
+  readonly request_id: string;
+  readonly run_id: string;
+  readonly state: string;
+  readonly reason_code: string | null;
+  readonly interrupted: boolean;
+  readonly awaits_merge: boolean;
+  readonly title: string;
+  readonly work_branch: string;
+  readonly base_branch: string;
+  readonly started_at: string;
+  readonly finished_at: string | null;
+  readonly replaced_by: string | null;
+  readonly replaces: string | null;
+  readonly current_step_id: string;
+  readonly percent: number;
+}
+
+export interface Item {
+  readonly id: string;
+  readonly path: string;
+  readonly title: string;
+  readonly meta: Meta;
+  readonly derived: {
+    readonly queue_eligible: boolean;
+    readonly rank: number | null;
+    readonly why: { readonly reason_code: string; readonly detail: string } | null;
+    readonly blocked_by: readonly string[];
+    readonly locked: Holder | null;
+    readonly latest_run: RunItem | null;
+  };
+  readonly problems: readonly Problem[];
+}
+
+export interface List {
+  readonly items: readonly Item[];
+  readonly next: string | null;
+  readonly stats: { readonly total: number; readonly ready: number; readonly runnable: number };
+  readonly queue: { readonly locked: boolean; readonly holder: Holder | null };
+}
+
+export interface Detail extends Item {
+  readonly body_markdown: string;
+  readonly markdown: string;
+  readonly updated_at: string;
+}
+
+export interface ErrorObject {
+  readonly reason_code: string;
+  readonly title: string;
+  readonly message: string;
+  readonly severity: string;
+  readonly actions: readonly string[] | null;
+  readonly related_paths?: readonly string[] | null;
+}
+
+export interface TestResult {
+  readonly status: string;
+  readonly command: string | null;
+  readonly log_path: string | null;
+  readonly duration_ms: number | null;
+  readonly failed_summary: string | null;
+}
+
+export interface Step {
+  readonly step_id: string;
+  readonly title: string;
+  readonly role: string;
+  readonly status: string;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+  readonly attempt: number;
+  readonly summary: string;
+  readonly logs: readonly string[] | null;
+  readonly diff_stat: { readonly files_changed: number; readonly lines_added: number; readonly lines_deleted: number; readonly too_large: boolean };
+  readonly test: { readonly unit: TestResult; readonly e2e: TestResult; readonly static: TestResult };
+  readonly error: ErrorObject | null;
+}
+
+export interface StageLock {
+  readonly path: string;
+  readonly held: boolean;
+  readonly acquired_at: string | null;
+}
+
+export interface Stage {
+  readonly request_id: string;
+  readonly run_id: string;
+  readonly title: string;
+  readonly state: string;
+  readonly current_step_id: string;
+  readonly started_at: string;
+  readonly updated_at: string;
+  readonly ended_at?: string | null;
+  readonly error: ErrorObject | null;
+  readonly history: readonly HistoryEvent[] | null;
+  readonly progress: { readonly percent: number; readonly message: string };
+  readonly steps: readonly Step[] | null;
+  readonly locks: { readonly request_lock: StageLock | null; readonly queue_lock: StageLock | null };
+  readonly git: {
+    readonly base_branch: string;
+    readonly work_branch: string;
+    readonly commits: readonly { readonly step_id: string; readonly hash: string; readonly subject: string }[] | null;
+  };
+  readonly signals: { readonly stop_requested: boolean };
+  readonly replaces?: string;
+  readonly replaced_by?: string;
+  readonly seq: number;
+}
+
+export interface RunLog {
+  readonly path: string;
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+}
+
+export interface RunDetail {
+  readonly request_id: string;
+  readonly run_id: string;
+  readonly interrupted: boolean;
+  readonly awaits_merge: boolean;
+  readonly locked: Holder | null;
+  readonly compare_url: string | null;
+  readonly stage: Stage;
+  readonly errors: {
+    readonly evidence?: { readonly command?: string | null; readonly exit_code?: number | null; readonly stderr_snippet?: string | null; readonly log_paths?: readonly string[] | null };
+    readonly suggested_next?: { readonly hint?: string };
+    readonly related_paths?: readonly string[] | null;
+  } | null;
+  readonly report: { readonly path: string; readonly markdown: string };
+  readonly logs: readonly RunLog[];
+  readonly artifacts: readonly { readonly path: string; readonly type: string }[];
+}
+
+export interface Diff {
+  readonly base: string;
+  readonly head: string;
+  readonly stat: { readonly files: number; readonly additions: number; readonly deletions: number };
+  readonly truncated: boolean;
+  readonly files: readonly FileDiff[] | null;
+}
+
+export interface SessionResult {
+  readonly request_id: string;
+  readonly run_id: string;
+  readonly title: string;
+  readonly state: string;
+  readonly reason_code?: string;
+  readonly started_at: string;
+  readonly ended_at: string;
+}
+
+export interface Session {
+  readonly state: string;
+  readonly current_request_id: string | null;
+  readonly current_run_id: string | null;
+  readonly last_result: SessionResult | null;
+  readonly counters: { readonly runs: number; readonly done: number; readonly failed: number; readonly needs_input: number; readonly skips: number };
+  readonly started_at: string | null;
+  readonly ended_at?: string | null;
+  readonly stop_reason: { readonly reason_code: string; readonly message: string; readonly actions: readonly string[] | null } | null;
+  readonly results: readonly SessionResult[] | null;
+  readonly skipped: readonly { readonly request_id: string; readonly reason_code: string; readonly detail: string }[] | null;
+}
+
+export interface Check {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly message: string;
+  readonly hint: string;
+  readonly evidence: unknown;
+}
+
+export interface DoctorReport {
+  readonly ok: boolean;
+  readonly mode: string;
+  readonly summary: { readonly status: string; readonly fail_count: number; readonly warn_count: number };
+  readonly checks: readonly Check[];
+  readonly repairs: readonly { readonly id?: string; readonly message?: string }[] | null;
+}
+
+export interface LockItem {
+  readonly lock_type: string;
+  readonly request_id: string;
+  readonly run_id: string;
+  readonly pid: number;
+  readonly host: string;
+  readonly hostname: string;
+  readonly created_at: string | null;
+  readonly verdict: string;
+  readonly path: string;
+}
+
+export interface Begun {
+  readonly request_id: string | null;
+  readonly run_id: string | null;
+  readonly selection?: { readonly excluded: readonly { readonly request_id: string; readonly detail: string }[] | null };
+}
+
+export interface Graph {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+}
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly actions: readonly string[],
+    readonly context: Readonly<Record<string, string>>,
+  ) {
+    super(message);
+  }
+
+  get isOffline(): boolean {
+    return this.status === 0;
+  }
+}
+
+export interface Answer<T> {
+  readonly data: T;
+  readonly etag: string;
+  readonly status: number;
+}
+
+export async function call<T>(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer<T>> {
+  const answer = await send(method, path, body, headers);
+  const text = await answer.text();
+  if (!answer.ok) throw failure(answer.status, text);
+  return { data: JSON.parse(text) as T, etag: answer.headers.get('ETag') ?? '', status: answer.status };
+}
+
+export const get = async <T>(path: string): Promise<T> => (await call<T>('GET', path)).data;
+
+async function send(method: string, path: string, body: unknown, headers: Readonly<Record<string, string>>): Promise<Response> {
+  try {
+    return await fetch('/api' + path, {
+      method,
+      credentials: 'same-origin',
+      headers: {
+        'Accept-Language': currentLang(),
+        ...(method === 'GET' ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
+    });
+  } catch (e) {
+    throw new ApiError(0, 'OFFLINE', e instanceof Error ? e.message : String(e), [], {});
+  }
+}
+
+function failure(status: number, text: string): ApiError {
+  try {
+    const { error } = JSON.parse(text) as { error: { reason_code: string; message: string; context?: Record<string, string>; actions?: string[] | null } };
+    return new ApiError(status, error.reason_code, error.message, error.actions ?? [], error.context ?? {});
+  } catch {
+    return new ApiError(status, 'HTTP_' + status, text.slice(0, 300), [], {});
+  }
+}
+
+const enc = encodeURIComponent;
+export const requestPath = (id: string): string => `/requests/${enc(id)}`;
+export const runPath = (id: string, run: string): string => `/requests/${enc(id)}/runs/${enc(run)}`;
+export const logPath = (id: string, run: string, name: string): string => `${runPath(id, run)}/logs/${name.split('/').map(enc).join('/')}`;
+
+/** A part of a log, and how long the whole is. */
+export async function logPart(path: string, from: number, to: number): Promise<{ bytes: Uint8Array; size: number; from: number }> {
+  let answer: Response;
+  try {
+    answer = await fetch('/api' + path, { credentials: 'same-origin', headers: { Range: `bytes=${from}-${to - 1}` } });
+  } catch (e) {
+    throw new ApiError(0, 'OFFLINE', String(e), [], {});
+  }
+  if (answer.status === 416) return { bytes: new Uint8Array(), size: Number(answer.headers.get('X-Log-Size') ?? 0), from };
+  if (!answer.ok) throw failure(answer.status, await answer.text());
+  const bytes = new Uint8Array(await answer.arrayBuffer());
+  const size = Number(answer.headers.get('X-Log-Size') ?? bytes.length);
+  return { bytes, size, from: answer.status === 206 ? from : 0 };
+}

@@ -1,0 +1,110 @@
+/** Old beside new: how the lines of a diff stand next to each other. */
+export interface DiffLine {
+  readonly op: string;
+  readonly text: string;
+  readonly no_newline?: boolean;
+}
+
+export interface Hunk {
+  readonly old_start: number;
+  readonly old_lines: number;
+  readonly new_start: number;
+  readonly new_lines: number;
+  readonly lines: readonly DiffLine[];
+}
+
+export interface FileDiff {
+  readonly path: string;
+  readonly old_path?: string;
+  readonly status: string;
+  readonly additions: number;
+  readonly deletions: number;
+  readonly binary?: boolean;
+  readonly submodule?: boolean;
+  readonly old_mode?: string;
+  readonly new_mode?: string;
+  readonly truncated?: boolean;
+  readonly hunks: readonly Hunk[] | null;
+}
+
+export interface Side {
+  readonly n: number;
+  readonly text: string;
+  /** The part that differs from the other side, when that says something. */
+  readonly mark?: readonly [number, number];
+  readonly noNewline: boolean;
+}
+
+export interface Row {
+  readonly kind: 'same' | 'change' | 'del' | 'add';
+  readonly old?: Side;
+  readonly new?: Side;
+}
+
+/** Lines that went stand beside lines that came, in order; the longer side has rows of its own. */
+export function layout(hunk: Hunk): Row[] {
+  const rows: Row[] = [];
+  let a = hunk.old_start;
+  let b = hunk.new_start;
+  let gone: Side[] = [];
+  let come: Side[] = [];
+  const flush = () => {
+    for (let i = 0; i < Math.max(gone.length, come.length); i++) rows.push(pair(gone[i], come[i]));
+    gone = [];
+    come = [];
+  };
+  for (const l of hunk.lines) {
+    const side = (n: number): Side => ({ n, text: l.text, noNewline: l.no_newline === true });
+    if (l.op === '-') {
+      if (come.length > 0) flush();
+      gone.push(side(a++));
+    } else if (l.op === '+') {
+      come.push(side(b++));
+    } else {
+      flush();
+      rows.push({ kind: 'same', old: side(a++), new: side(b++) });
+    }
+  }
+  flush();
+  return rows;
+}
+
+function pair(o: Side | undefined, n: Side | undefined): Row {
+  if (o === undefined) return n === undefined ? { kind: 'same' } : { kind: 'add', new: n };
+  if (n === undefined) return { kind: 'del', old: o };
+  const [was, is] = difference(o.text, n.text);
+  return {
+    kind: 'change',
+    old: was === undefined ? o : { ...o, mark: was },
+    new: is === undefined ? n : { ...n, mark: is },
+  };
+}
+
+type Span = readonly [number, number];
+
+/** What is left after the common beginning and end; nothing when little is common. */
+export function difference(a: string, b: string): [Span | undefined, Span | undefined] {
+  const least = Math.min(a.length, b.length);
+  let from = 0;
+  while (from < least && a[from] === b[from]) from++;
+  let end = 0;
+  while (end < least - from && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  const common = a.slice(0, from).trim().length + (end > 0 ? a.slice(-end).trim().length : 0);
+  if (a === b || common * 3 < least) return [undefined, undefined];
+  return [
+    [from, a.length - end],
+    [from, b.length - end],
+  ];
+}
+
+export type FoldReason = 'large' | 'generated';
+
+const foldFrom = 400;
+const generated = /(^|\/)(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|Cargo\.lock|composer\.lock|poetry\.lock)$|\.(min\.(js|css)|map|snap)$|(^|\/)(dist|vendor)\//;
+
+/** Why a file is closed at first. */
+export function foldReason(f: FileDiff): FoldReason | undefined {
+  if (generated.test(f.path)) return 'generated';
+  const lines = (f.hunks ?? []).reduce((sum, k) => sum + k.lines.length, 0);
+  return lines > foldFrom ? 'large' : undefined;
+}

@@ -1,0 +1,213 @@
+import { get } from './api.js';
+import { fill, fillIf, h, isTyping } from './dom.js';
+import { Drafts } from './drafts.js';
+import { clock } from './format.js';
+import { showHelp } from './help.js';
+import { currentLang, pickLang, setLang, t } from './i18n.js';
+import { Live, type Connection } from './live.js';
+import { button, choice, link, tickElapsed, toast, toastPlace, type View } from './parts.js';
+import { readAddress, type Route } from './router.js';
+import { AutorunView } from './view_autorun.js';
+import { DoctorView } from './view_doctor.js';
+import { GraphView } from './view_graph.js';
+import { RequestView } from './view_request.js';
+import { RequestsView } from './view_requests.js';
+import { RunView } from './view_run.js';
+
+const places = [
+  ['/', 'nav.requests'],
+  ['/graph', 'nav.graph'],
+  ['/autorun', 'nav.autorun'],
+  ['/doctor', 'nav.doctor'],
+] as const;
+
+/** What this browser remembers; without storage nothing is. */
+const memory = {
+  get(key: string): string | null {
+    try {
+      return localStorage.getItem('aiflow.' + key);
+    } catch {
+      return null;
+    }
+  },
+  set(key: string, value: string): void {
+    try {
+      localStorage.setItem('aiflow.' + key, value);
+    } catch {
+      // It holds until the page is loaded again.
+    }
+  },
+};
+
+class App {
+  private view: View | undefined;
+  private project = '';
+  private readonly live = new Live();
+  private readonly header = h('header', { class: 'top' });
+  private readonly bar = h('div', { class: 'connection', role: 'status' });
+  private readonly main = h('main', { id: 'main', tabindex: -1 });
+  private readonly go = (to: string) => this.open(to, true);
+  private readonly places = new Map<string, number>();
+  private wasLost = false;
+
+  start(): void {
+    history.scrollRestoration = 'manual';
+    this.language(pickLang(memory.get('lang'), navigator.languages));
+    this.theme(memory.get('theme') ?? 'auto');
+    fill(document.body, h('a', { href: '#main', class: 'skip' }, t('app.skip')), this.header, this.bar, this.main, toastPlace());
+    document.addEventListener('click', (e) => this.clicked(e));
+    document.addEventListener('keydown', (e) => this.pressed(e));
+    window.addEventListener('popstate', () => this.open(location.pathname + location.search, false));
+    window.setInterval(() => document.hidden || tickElapsed(document), 1_000);
+    this.live.on((e) => this.view?.onEvent?.(e));
+    this.live.watch((c) => this.connection(c));
+    void this.begin();
+  }
+
+  private async begin(): Promise<void> {
+    try {
+      this.project = (await get<{ project: string }>('/health')).project;
+    } catch {
+      // The view says what is wrong.
+    }
+    this.paintHeader();
+    this.open(location.pathname + location.search, false);
+    this.live.start();
+  }
+
+  private open(to: string, push: boolean): void {
+    const at = new URL(to, location.origin);
+    this.places.set(this.here, window.scrollY);
+    if (push && at.pathname + at.search + at.hash !== location.pathname + location.search + location.hash) history.pushState(null, '', to);
+    this.here = at.pathname + at.search;
+    const route = readAddress(at.pathname, at.search);
+    if (route.view === 'run' && this.view instanceof RunView && this.view.is(route.id, route.run)) {
+      this.view.show(route.tab);
+      return;
+    }
+    void this.view?.close?.();
+    this.view = this.make(route);
+    fill(this.main, this.view.el);
+    document.title = `${this.view.title()} · aiflow`;
+    this.paintHeader();
+    window.scrollTo(0, 0);
+    if (push) this.main.focus({ preventScroll: true });
+    else this.scrollBack(this.places.get(this.here) ?? 0);
+  }
+
+  private here = '';
+
+  /** Where one was, as soon as there is something there. */
+  private scrollBack(y: number): void {
+    if (y === 0) return;
+    let tries = 0;
+    const step = () => {
+      window.scrollTo(0, y);
+      if (Math.abs(window.scrollY - y) > 2 && tries++ < 60) requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  }
+
+  private make(r: Route): View {
+    switch (r.view) {
+      case 'requests':
+        return new RequestsView(this.go, r.filter);
+      case 'request':
+        return new RequestView(this.go, r.id, r.edit, new Drafts(window.localStorage, this.project));
+      case 'run':
+        return new RunView(this.go, r.id, r.run, r.tab);
+      case 'graph':
+        return new GraphView(this.go, r.focus, r.hops);
+      case 'autorun':
+        return new AutorunView(this.go);
+      case 'doctor':
+        return new DoctorView();
+      case 'missing':
+        return { el: h('div', { class: 'view' }, h('p', null, t('common.missing')), link('/', t('common.home'), { class: 'btn' })), title: () => '404' };
+    }
+  }
+
+  private paintHeader(): void {
+    const path = location.pathname;
+    const isAt = (to: string) => (to === '/' ? path === '/' || path.startsWith('/requests') : path.startsWith(to));
+    fillIf(this.header, JSON.stringify([path, currentLang(), this.project]), () => [
+      link('/', [h('strong', null, 'aiflow'), h('span', { class: 'project' }, this.project)], { class: 'brand' }),
+      h('nav', { 'aria-label': t('nav.main') }, places.map(([to, key]) => link(to, t(key), { 'aria-current': isAt(to) ? 'page' : null, 'data-key': 'nav' + to }))),
+      h('span', { class: 'grow' }),
+      h('div', { class: 'tools' }, this.themeChoice(), button(t('set.lang'), () => this.switchLanguage(), { class: 'btn bare', 'data-key': 'lang' }), button('?', showHelp, { class: 'btn bare', 'aria-label': t('nav.help'), 'data-key': 'help' })),
+    ]);
+  }
+
+  private themeChoice(): HTMLElement {
+    const el = choice([['auto', '◐ ' + t('set.auto')], ['light', '☀ ' + t('set.light')], ['dark', '☾ ' + t('set.dark')]], memory.get('theme') ?? 'auto');
+    el.setAttribute('aria-label', t('set.theme'));
+    el.dataset['key'] = 'theme';
+    el.addEventListener('change', () => {
+      memory.set('theme', el.value);
+      this.theme(el.value);
+    });
+    return el;
+  }
+
+  private theme(name: string): void {
+    document.documentElement.dataset['theme'] = name === 'light' || name === 'dark' ? name : 'auto';
+  }
+
+  private language(lang: 'ja' | 'en'): void {
+    setLang(lang);
+    document.documentElement.lang = lang;
+  }
+
+  private switchLanguage(): void {
+    const to = currentLang() === 'ja' ? 'en' : 'ja';
+    memory.set('lang', to);
+    void Promise.resolve(this.view?.close?.()).then(() => {
+      this.view = undefined;
+      this.language(to);
+      this.open(location.pathname + location.search, false);
+    });
+  }
+
+  private connection(c: Connection): void {
+    const lost = c.state === 'lost' || c.state === 'locked-out';
+    fillIf(this.bar, JSON.stringify(c), () => {
+      if (!lost) return null;
+      return h(
+        'div',
+        { class: 'banner warn' },
+        h('span', { class: 'grow' }, c.state === 'lost' ? t('conn.lost', { time: clock(c.since) }) : t('conn.out')),
+        this.live.isLeader ? button(t('conn.again'), () => this.live.again(), { class: 'btn small' }) : null,
+      );
+    });
+    if (c.state === 'open' && this.wasLost) toast(t('conn.back'), 'good');
+    if (c.state !== 'connecting') this.wasLost = lost;
+  }
+
+  /** Links inside the page change the view, not the page. */
+  private clicked(e: MouseEvent): void {
+    if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
+    const a = e.target instanceof Element ? e.target.closest('a') : null;
+    const href = a?.getAttribute('href') ?? '';
+    if (!a || a.hasAttribute('target') || !href.startsWith('/') || href.startsWith('//') || href.startsWith('/api/')) return;
+    e.preventDefault();
+    this.go(href);
+  }
+
+  private pressed(e: KeyboardEvent): void {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || document.querySelector('dialog[open]')) return;
+    if (isTyping(e.target)) {
+      if (e.key === 'Escape' && e.target instanceof HTMLInputElement) e.target.blur();
+      return;
+    }
+    const n = Number(e.key);
+    const place = Number.isInteger(n) ? places[n - 1] : undefined;
+    const own = this.view?.keys?.[e.key];
+    if (own) own();
+    else if (e.key === '?') showHelp();
+    else if (place && /^\d$/.test(e.key)) this.go(place[0]);
+    else return;
+    e.preventDefault();
+  }
+}
+
+new App().start();

@@ -1,0 +1,220 @@
+import { ApiError, type ErrorObject } from './api.js';
+import { fill, h, type Child } from './dom.js';
+import { duration } from './format.js';
+import { t, word } from './i18n.js';
+import type { LiveEvent } from './live.js';
+import { requestAt } from './router.js';
+
+/** A part of the page that fills it under one address. */
+export interface View {
+  readonly el: HTMLElement;
+  title(): string;
+  onEvent?(e: LiveEvent): void;
+  /** Another address of the same view: true when it took it. */
+  readonly keys?: Readonly<Record<string, () => void>>;
+  close?(): void | Promise<void>;
+}
+
+export type Tone = 'good' | 'bad' | 'ask' | 'now' | 'quiet' | 'warn';
+
+export function chip(text: string, tone: Tone, title?: string): HTMLElement {
+  return h('span', { class: `chip ${tone}`, title }, text);
+}
+
+export function priorityChip(p: string | undefined): HTMLElement {
+  const known = /^P[0-3]$/.test(p ?? '');
+  return h('span', { class: `prio ${known ? p : 'none'}` }, known ? p : '–');
+}
+
+export function statusTone(status: string): Tone {
+  switch (status) {
+    case 'done':
+      return 'good';
+    case 'running':
+      return 'now';
+    case 'blocked':
+      return 'ask';
+    case 'ready':
+      return 'warn';
+    default:
+      return 'quiet';
+  }
+}
+
+export function stateTone(state: string): Tone {
+  switch (state) {
+    case 'DONE':
+    case 'COMPLETED':
+      return 'good';
+    case 'NEEDS_INPUT':
+      return 'ask';
+    case 'FAILED':
+      return 'bad';
+    case 'PENDING':
+    case 'SKIPPED':
+    case 'IDLE':
+    case 'STOPPED':
+      return 'quiet';
+    default:
+      return 'now';
+  }
+}
+
+export const stateChip = (state: string): HTMLElement => chip(word('state', state), stateTone(state), state);
+export const statusChip = (status: string): HTMLElement => chip(word('status', status), statusTone(status), status);
+
+/** A button that is busy while what it does is under way. Its own errors are shown. */
+export function button(label: Child, run: (e: Event) => unknown, props: Readonly<Record<string, unknown>> = {}): HTMLButtonElement {
+  const b = h('button', { type: 'button', class: 'btn', ...props }, label);
+  b.addEventListener('click', (e) => {
+    if (b.getAttribute('aria-busy') === 'true') return;
+    const result = run(e);
+    if (!(result instanceof Promise)) return;
+    b.setAttribute('aria-busy', 'true');
+    result.catch((err: unknown) => showError(err)).finally(() => b.removeAttribute('aria-busy'));
+  });
+  return b;
+}
+
+export const link = (href: string, label: Child, props: Readonly<Record<string, unknown>> = {}): HTMLElement => h('a', { href, ...props }, label);
+
+export const requestLink = (id: string, label: Child = id): HTMLElement => link(requestAt(id), label, { 'data-key': 'r:' + id });
+
+/** A sentence whose ids lead to the requests that they name. */
+export function withLinks(text: string, known: (id: string) => boolean, skip = ''): Child[] {
+  const out: Child[] = [];
+  let at = 0;
+  for (const m of text.matchAll(/[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]/g)) {
+    if (m[0] === skip || !known(m[0])) continue;
+    out.push(text.slice(at, m.index), requestLink(m[0]));
+    at = m.index + m[0].length;
+  }
+  out.push(text.slice(at));
+  return out;
+}
+
+/** Text with `code` in it, as the server's advice has. */
+export function withCode(text: string): Child[] {
+  return text.split('`').map((part, i) => (i % 2 === 1 ? h('code', null, part) : part));
+}
+
+export function actionsList(actions: readonly string[] | null | undefined): Child {
+  if (!actions || actions.length === 0) return null;
+  return h('div', { class: 'actions-list' }, h('h3', null, t('common.next_actions')), h('ol', null, actions.map((a) => h('li', null, withCode(a)))));
+}
+
+/** Title, message, small code, numbered actions, then what else there is. */
+export function errorCard(e: ErrorObject, tone: Tone, ...more: Child[]): HTMLElement {
+  return h(
+    'section',
+    { class: `card reason ${tone}`, role: 'alert' },
+    h('h2', null, e.title || e.reason_code),
+    e.message ? h('p', null, withCode(e.message)) : null,
+    h('p', { class: 'code-name' }, e.reason_code),
+    actionsList(e.actions),
+    more,
+  );
+}
+
+export function errorOf(e: unknown): ErrorObject {
+  if (e instanceof ApiError) {
+    return { reason_code: e.code, title: e.message, message: '', severity: '', actions: e.actions };
+  }
+  return { reason_code: 'INTERNAL', title: e instanceof Error ? e.message : String(e), message: '', severity: '', actions: [] };
+}
+
+const toasts = h('div', { class: 'toasts', 'aria-live': 'polite' });
+
+export function toastPlace(): HTMLElement {
+  return toasts;
+}
+
+export function toast(text: Child, tone: Tone = 'quiet'): void {
+  const el = h('div', { class: `toast ${tone}` }, h('div', null, text), button('×', () => el.remove(), { class: 'btn bare', 'aria-label': t('common.close') }));
+  toasts.append(el);
+  if (tone !== 'bad') setTimeout(() => el.remove(), 6_000);
+  while (toasts.childElementCount > 4) toasts.firstElementChild?.remove();
+}
+
+export function showError(e: unknown): void {
+  const o = errorOf(e);
+  toast([h('strong', null, o.title), ' ', h('span', { class: 'code-name' }, o.reason_code), actionsList(o.actions)], 'bad');
+}
+
+/** Asks before something that cannot simply be undone. */
+export function confirmed(text: string, yes: string): Promise<boolean> {
+  return new Promise((answer) => {
+    let said = false;
+    const d = h('dialog', { class: 'dialog' });
+    const end = (v: boolean) => {
+      said = v;
+      d.close();
+    };
+    fill(d, h('p', null, text), h('div', { class: 'row end' }, button(t('common.cancel'), () => end(false)), button(yes, () => end(true), { class: 'btn primary' })));
+    showDialog(d, () => answer(said));
+  });
+}
+
+export function showDialog(d: HTMLDialogElement, closed: () => void = () => undefined): void {
+  const before = document.activeElement;
+  document.body.append(d);
+  d.addEventListener('close', () => {
+    d.remove();
+    if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    closed();
+  });
+  d.addEventListener('click', (e) => e.target === d && d.close());
+  d.showModal();
+}
+
+export function field(label: string, input: HTMLElement, hint?: string): HTMLElement {
+  return h('label', { class: 'field' }, h('span', null, label, hint ? h('small', null, ` (${hint})`) : null), input);
+}
+
+export function choice(options: readonly (readonly [string, string])[], value: string): HTMLSelectElement {
+  const el = h('select', null, options.map(([v, label]) => h('option', { value: v }, label)));
+  if (value !== '' && !options.some(([v]) => v === value)) el.append(h('option', { value }, value));
+  el.value = value;
+  return el;
+}
+
+export const statusOptions = (): [string, string][] =>
+  ['draft', 'ready', 'blocked', 'done', 'archived'].map((s) => [s, word('status', s)]);
+export const priorityOptions = (): [string, string][] => [['', '–'], ...['P0', 'P1', 'P2', 'P3'].map((p): [string, string] => [p, p])];
+
+export const commaList = (text: string): string[] => text.split(/[,、\n]/).map((v) => v.trim()).filter((v) => v !== '');
+
+/** A time span that counts by itself while `end` is missing. */
+export function elapsed(from: string | null | undefined, end: string | null | undefined): HTMLElement {
+  const start = Date.parse(from ?? '');
+  const el = h('span', { class: 'elapsed' });
+  if (Number.isNaN(start)) return el;
+  const stop = Date.parse(end ?? '');
+  if (Number.isNaN(stop)) {
+    el.dataset['since'] = String(start);
+    el.textContent = duration(Math.floor((Date.now() - start) / 1000) * 1000);
+  } else el.textContent = duration(stop - start);
+  return el;
+}
+
+export function tickElapsed(root: ParentNode): void {
+  for (const el of root.querySelectorAll<HTMLElement>('[data-since]')) {
+    const text = duration(Math.max(0, Math.floor((Date.now() - Number(el.dataset['since'])) / 1000)) * 1000);
+    if (el.textContent !== text) el.textContent = text;
+  }
+}
+
+export function copyButton(text: string): HTMLElement {
+  return button(
+    t('common.copy'),
+    async () => {
+      try {
+        await navigator.clipboard.writeText(text);
+        toast(t('common.copied'));
+      } catch {
+        toast(t('common.copy_failed'), 'bad');
+      }
+    },
+    { class: 'btn small' },
+  );
+}

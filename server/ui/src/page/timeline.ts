@@ -1,0 +1,136 @@
+/** Bars over time: of a run its steps and attempts, of an auto-run its runs and the waiting between them. */
+export interface Bar {
+  readonly from: number;
+  readonly to: number;
+  readonly kind: string;
+  readonly label: string;
+}
+
+export interface Lane {
+  readonly label: string;
+  readonly id: string;
+  readonly bars: readonly Bar[];
+}
+
+export interface Axis {
+  readonly from: number;
+  readonly to: number;
+  readonly ticks: readonly number[];
+}
+
+export interface HistoryEvent {
+  readonly at: string;
+  readonly event: string;
+  readonly step_id?: string;
+  readonly reason_code?: string;
+}
+
+export interface StepLike {
+  readonly step_id: string;
+  readonly title: string;
+  readonly status: string;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+}
+
+/** Attempts end where the next thing about the step happens; between a stop and a resume the run waits for a person. */
+export function runLanes(history: readonly HistoryEvent[], steps: readonly StepLike[], now: number | undefined): Lane[] {
+  const waits: Bar[] = [];
+  const bars = new Map<string, Bar[]>();
+  let running: { id: string; from: number; n: number } | undefined;
+  let stopped: { from: number; label: string } | undefined;
+  const tries = new Map<string, number>();
+  const end = (to: number, kind: string) => {
+    if (running === undefined) return;
+    const list = bars.get(running.id) ?? [];
+    list.push({ from: running.from, to, kind, label: '#' + running.n });
+    bars.set(running.id, list);
+    running = undefined;
+  };
+  const begin = (id: string, from: number) => {
+    const n = (tries.get(id) ?? 0) + 1;
+    tries.set(id, n);
+    running = { id, from, n };
+  };
+  for (const e of history) {
+    const at = Date.parse(e.at);
+    if (Number.isNaN(at)) continue;
+    if (stopped !== undefined && ['STEP_START', 'RESUMED', 'RETRY'].includes(e.event)) {
+      waits.push({ from: stopped.from, to: at, kind: 'wait', label: stopped.label });
+      stopped = undefined;
+    }
+    switch (e.event) {
+      case 'STEP_START':
+        end(at, 'retry');
+        if (e.step_id) begin(e.step_id, at);
+        break;
+      case 'RETRY':
+        end(at, 'bad');
+        if (e.step_id) begin(e.step_id, at);
+        break;
+      case 'STEP_DONE':
+        end(at, 'good');
+        break;
+      case 'RESUMED':
+        end(at, 'bad');
+        if (e.step_id) begin(e.step_id, at);
+        break;
+      case 'NEEDS_INPUT':
+      case 'FAILED':
+      case 'INTERRUPTED':
+        end(at, 'bad');
+        stopped = { from: at, label: e.reason_code ?? e.event };
+        break;
+      case 'DONE':
+        end(at, 'good');
+    }
+  }
+  if (now !== undefined) {
+    end(now, 'now');
+    if (stopped !== undefined) waits.push({ from: stopped.from, to: now, kind: 'wait', label: stopped.label });
+  }
+  const lanes: Lane[] = steps.map((st) => ({ label: st.title, id: st.step_id, bars: bars.get(st.step_id) ?? whole(st) }));
+  return waits.length > 0 ? [...lanes, { label: '', id: 'wait', bars: waits }] : lanes;
+}
+
+function whole(st: StepLike): Bar[] {
+  if (st.started_at === null || st.ended_at === null) return [];
+  const kind = st.status === 'DONE' ? 'good' : 'bad';
+  return [{ from: Date.parse(st.started_at), to: Date.parse(st.ended_at), kind, label: '#1' }];
+}
+
+export interface ResultLike {
+  readonly request_id: string;
+  readonly run_id: string;
+  readonly title: string;
+  readonly state: string;
+  readonly started_at: string;
+  readonly ended_at: string;
+}
+
+export function nightLanes(results: readonly ResultLike[], current: { id: string; from: number; now: number } | undefined): Lane[] {
+  const kind = (state: string) => (state === 'DONE' ? 'good' : state === 'NEEDS_INPUT' ? 'ask' : 'bad');
+  const lanes: Lane[] = results.map((r) => ({
+    label: r.title || r.request_id,
+    id: r.request_id + '/' + r.run_id,
+    bars: [{ from: Date.parse(r.started_at), to: Date.parse(r.ended_at), kind: kind(r.state), label: r.state }],
+  }));
+  if (current) lanes.push({ label: current.id, id: current.id, bars: [{ from: current.from, to: current.now, kind: 'now', label: '' }] });
+  return lanes;
+}
+
+const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 172800, 604800];
+
+/** The axis fits what is shown; ticks stand on round times. */
+export function axisOf(lanes: readonly Lane[], begin?: number, end?: number): Axis {
+  const all = lanes.flatMap((l) => l.bars.flatMap((b) => [b.from, b.to]));
+  if (begin !== undefined) all.push(begin);
+  if (end !== undefined) all.push(end);
+  if (all.length === 0) return { from: 0, to: 1, ticks: [] };
+  const from = all.reduce((a, b) => Math.min(a, b));
+  const to = Math.max(from + 1_000, all.reduce((a, b) => Math.max(a, b)));
+  const step = (steps.find((s) => (to - from) / (s * 1000) <= 6) ?? 2_592_000) * 1000;
+  const ticks: number[] = [];
+  for (let t = Math.ceil(from / step) * step; t <= to; t += step) ticks.push(t);
+  return { from, to, ticks };
+}

@@ -1,0 +1,160 @@
+import { runNext, stopQueue, toWhatIsInTheWay, type Go } from './actions.js';
+import { call, get, type Session } from './api.js';
+import { fill, fillIf, h, type Child } from './dom.js';
+import { moment } from './format.js';
+import { t, word } from './i18n.js';
+import { coalesced, type LiveEvent } from './live.js';
+import { actionsList, button, chip, elapsed, field, link, requestLink, showError, stateTone, withCode, type View } from './parts.js';
+import { runAt } from './router.js';
+import { nightLanes } from './timeline.js';
+import { timelinePicture } from './timeline_view.js';
+
+const active = ['STARTING', 'SELECTING', 'RUNNING', 'STOPPING'];
+
+export class AutorunView implements View {
+  readonly el = h('div', { class: 'view autorun' });
+  private session: Session | undefined;
+  private readonly head = h('div');
+  private readonly body = h('div');
+  private readonly picture = h('section', { class: 'card' });
+  private readonly maxRuns = h('input', { type: 'number', min: 1, max: 1000, class: 'short' });
+  private readonly maxMinutes = h('input', { type: 'number', min: 1, max: 10000, class: 'short' });
+  private readonly until = h('input', { type: 'time', class: 'short' });
+  private readonly reload = coalesced(() => this.load(), 60);
+  private readonly timer = window.setInterval(() => this.isActive() && this.paintPicture(), 3_000);
+
+  constructor(private readonly go: Go) {
+    fill(this.el, h('h1', null, t('nav.autorun')), this.head, this.body, this.picture);
+    void this.load().catch(showError);
+  }
+
+  title = (): string => t('nav.autorun');
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  onEvent(e: LiveEvent): void {
+    if (['autorun', 'queue', 'reset'].includes(e.kind)) this.reload();
+  }
+
+  private isActive(): boolean {
+    return this.session !== undefined && active.includes(this.session.state);
+  }
+
+  private async load(): Promise<void> {
+    this.session = await get<Session>('/autorun');
+    this.paint();
+  }
+
+  private paint(): void {
+    const s = this.session;
+    if (!s) return;
+    fillIf(this.head, JSON.stringify([s.state, s.current_run_id, s.started_at, s.ended_at]), () => [
+      h(
+        'div',
+        { class: 'row wrap facts' },
+        chip(word('session', s.state), stateTone(s.state), s.state),
+        s.started_at ? h('span', null, t('run.started', { at: moment(s.started_at) })) : null,
+        s.started_at ? h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, this.isActive() ? null : s.ended_at)) : null,
+      ),
+      this.isActive() ? this.running(s) : this.starter(),
+    ]);
+    fillIf(this.body, JSON.stringify([s.counters, s.stop_reason, s.skipped, s.started_at === null, s.state]), () => [
+      this.isActive() || !s.stop_reason ? null : this.reason(s),
+      s.started_at ? this.counters(s) : h('p', { class: 'muted' }, t('auto.none')),
+      (s.skipped ?? []).length > 0
+        ? h('section', { class: 'card' }, h('h2', null, t('auto.skipped')), h('ul', { class: 'plain-list' }, (s.skipped ?? []).map((k) => h('li', null, requestLink(k.request_id), ' ', k.detail, ' ', h('span', { class: 'code-name' }, k.reason_code)))))
+        : null,
+    ]);
+    this.paintPicture();
+  }
+
+  private running(s: Session): Child {
+    return h(
+      'div',
+      { class: 'card now' },
+      s.current_request_id ? h('p', null, t('auto.now'), ': ', requestLink(s.current_request_id)) : null,
+      h(
+        'div',
+        { class: 'row wrap' },
+        s.current_request_id && s.current_run_id ? link(runAt(s.current_request_id, s.current_run_id), t('auto.open'), { class: 'btn primary', 'data-key': 'open' }) : null,
+        s.state === 'STOPPING' ? null : button(t('auto.stop'), () => this.stop(false), { 'data-key': 'stop' }),
+        button(t('auto.stop_now'), () => this.stop(true), { class: 'btn danger', 'data-key': 'stop-now' }),
+      ),
+    );
+  }
+
+  private starter(): Child {
+    return h(
+      'div',
+      { class: 'card' },
+      h('div', { class: 'row wrap end-line' }, field(t('auto.max_runs'), this.maxRuns), field(t('auto.max_minutes'), this.maxMinutes), field(t('auto.until'), this.until)),
+      h('div', { class: 'row wrap' }, button(t('auto.start'), () => this.start(), { class: 'btn primary', 'data-key': 'start' }), button(t('list.run_next'), () => runNext(this.go), { 'data-key': 'next' })),
+    );
+  }
+
+  private reason(s: Session): Child {
+    const r = s.stop_reason;
+    if (!r) return null;
+    const last = s.last_result;
+    const bad = s.state !== 'COMPLETED' && r.reason_code !== 'STOP_REQUESTED';
+    return h(
+      'section',
+      { class: `card reason ${bad ? 'ask' : 'good'}` },
+      h('h2', null, t('auto.reason')),
+      h('p', null, withCode(r.message)),
+      h('p', { class: 'code-name' }, r.reason_code),
+      actionsList(r.actions),
+      last && last.state !== 'DONE' ? h('p', null, link(runAt(last.request_id, last.run_id), `${last.request_id} · ${word('state', last.state)}`, { class: 'btn' })) : null,
+    );
+  }
+
+  private counters(s: Session): Child {
+    const c = s.counters;
+    const one = (label: string, n: number, cls: string) => h('div', { class: `counter ${n > 0 ? cls : ''}` }, h('b', null, n), h('span', null, label));
+    return h('div', { class: 'counters' }, one(t('auto.runs'), c.runs, 'now'), one(t('auto.done'), c.done, 'good'), one(t('auto.needs'), c.needs_input, 'ask'), one(t('auto.failed'), c.failed, 'bad'), one(t('auto.skips'), c.skips, 'quiet'));
+  }
+
+  private paintPicture(): void {
+    const s = this.session;
+    if (!s?.started_at) {
+      fill(this.picture);
+      this.picture.hidden = true;
+      return;
+    }
+    this.picture.hidden = false;
+    const results = s.results ?? [];
+    const start = Date.parse(s.started_at);
+    const now = this.isActive() ? Date.now() : undefined;
+    const before = results.at(-1);
+    const current = s.current_request_id && now !== undefined ? { id: s.current_request_id, from: before ? Date.parse(before.ended_at) : start, now } : undefined;
+    const lanes = nightLanes(results, current);
+    const href = (lane: { id: string }) => {
+      const [id, run] = lane.id.split('/');
+      const which = run ?? s.current_run_id;
+      return id && which ? runAt(id, which) : undefined;
+    };
+    const end = now ?? (Date.parse(s.ended_at ?? '') || undefined);
+    fill(this.picture, h('h2', null, t('auto.timeline')), timelinePicture(lanes, href, start, end));
+  }
+
+  private async start(): Promise<void> {
+    const body = {
+      ...(this.maxRuns.value === '' ? {} : { max_runs: Number(this.maxRuns.value) }),
+      ...(this.maxMinutes.value === '' ? {} : { max_minutes: Number(this.maxMinutes.value) }),
+      ...(this.until.value === '' ? {} : { until: this.until.value }),
+    };
+    try {
+      this.session = (await call<Session>('POST', '/autorun/start', body)).data;
+      this.paint();
+    } catch (e) {
+      if (!toWhatIsInTheWay(this.go, e)) throw e;
+    }
+  }
+
+  private async stop(now: boolean): Promise<void> {
+    await stopQueue(now);
+    await this.load();
+  }
+}

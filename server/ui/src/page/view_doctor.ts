@@ -1,0 +1,113 @@
+import { call, get, type DoctorReport, type LockItem } from './api.js';
+import { fill, h, type Child } from './dom.js';
+import { moment } from './format.js';
+import { t } from './i18n.js';
+import { coalesced, type LiveEvent } from './live.js';
+import { button, chip, link, requestLink, showError, withCode, type Tone, type View } from './parts.js';
+import { runAt } from './router.js';
+
+export class DoctorView implements View {
+  readonly el = h('div', { class: 'view doctor' });
+  private readonly report = h('div');
+  private readonly locks = h('section', { class: 'card' });
+  private readonly reloadLocks = coalesced(() => this.loadLocks(), 100);
+
+  constructor() {
+    fill(
+      this.el,
+      h('h1', null, t('nav.doctor')),
+      h(
+        'div',
+        { class: 'row wrap' },
+        button(t('doctor.quick'), () => this.examine('quick', false), { class: 'btn primary' }),
+        button(t('doctor.full'), () => this.examine('full', false)),
+        button(t('doctor.fix'), () => this.examine('full', true)),
+      ),
+      this.report,
+      this.locks,
+    );
+    fill(this.report, h('p', { class: 'muted' }, t('doctor.running')));
+    get<DoctorReport>('/doctor')
+      .then((r) => this.paint(r))
+      .catch(showError);
+    void this.loadLocks().catch(showError);
+  }
+
+  title = (): string => t('nav.doctor');
+
+  onEvent(e: LiveEvent): void {
+    if (['lock', 'queue', 'reset'].includes(e.kind)) this.reloadLocks();
+  }
+
+  private async examine(mode: string, fix: boolean): Promise<void> {
+    fill(this.report, h('p', { class: 'muted', role: 'status' }, t('doctor.running')));
+    this.paint((await call<DoctorReport>('POST', '/doctor', { mode, fix })).data);
+    await this.loadLocks();
+  }
+
+  private paint(r: DoctorReport): void {
+    const rank = (s: string) => ['FAIL', 'WARN', 'PASS'].indexOf(s);
+    const checks = [...r.checks].sort((a, b) => rank(a.status) - rank(b.status));
+    const repairs = r.repairs ?? [];
+    fill(
+      this.report,
+      h(
+        'p',
+        { class: 'row wrap facts', role: 'status' },
+        chip(r.summary.status, tone(r.summary.status)),
+        r.summary.fail_count + r.summary.warn_count === 0 ? t('doctor.ok') : t('doctor.summary', { fail: r.summary.fail_count, warn: r.summary.warn_count }),
+        h('span', { class: 'muted' }, r.mode),
+      ),
+      repairs.length > 0 ? h('section', { class: 'card good' }, h('h2', null, t('doctor.repairs')), h('ul', null, repairs.map((x) => h('li', null, x.message ?? x.id ?? '')))) : null,
+      h(
+        'ul',
+        { class: 'checks plain-list' },
+        checks.map((c) =>
+          h(
+            'li',
+            { class: `check ${tone(c.status)}` },
+            chip(c.status, tone(c.status)),
+            h('div', null, h('strong', null, c.name || c.id), ' ', h('span', { class: 'code-name' }, c.id), h('p', null, withCode(c.message)), c.hint && c.status !== 'PASS' ? h('p', { class: 'hint' }, '→ ', withCode(c.hint)) : null, evidence(c.evidence)),
+          ),
+        ),
+      ),
+    );
+  }
+
+  private async loadLocks(): Promise<void> {
+    const { items } = await get<{ items: LockItem[] }>('/locks');
+    fill(
+      this.locks,
+      h('h2', null, t('locks.title')),
+      items.length === 0
+        ? h('p', { class: 'muted' }, t('locks.none'))
+        : h(
+            'ul',
+            { class: 'plain-list' },
+            items.map((l) =>
+              h(
+                'li',
+                { class: 'row wrap' },
+                chip(l.verdict, l.verdict === 'held' || l.verdict === 'mine' ? 'now' : 'warn'),
+                h('strong', null, l.lock_type),
+                l.request_id ? requestLink(l.request_id) : null,
+                l.request_id && l.run_id ? link(runAt(l.request_id, l.run_id), l.run_id) : l.run_id,
+                h('span', { class: 'muted' }, `pid ${l.pid} @ ${l.hostname || l.host}`, l.created_at ? ` · ${moment(l.created_at)}` : ''),
+                h('code', null, l.path),
+              ),
+            ),
+          ),
+    );
+  }
+}
+
+function tone(status: string): Tone {
+  return status === 'FAIL' ? 'bad' : status === 'WARN' ? 'ask' : status === 'PASS' ? 'good' : 'quiet';
+}
+
+function evidence(v: unknown): Child {
+  if (v === null || v === undefined) return null;
+  const text = typeof v === 'string' ? v : JSON.stringify(v, null, 2);
+  if (['', '{}', '[]', 'null'].includes(text)) return null;
+  return h('details', null, h('summary', null, t('doctor.evidence')), h('pre', { tabindex: 0 }, text.slice(0, 20_000)));
+}

@@ -1,0 +1,310 @@
+import { runRequest, toWhatIsInTheWay, type Go } from './actions.js';
+import { ApiError, call, get, requestPath, type Detail, type RunItem } from './api.js';
+import { fill, fillIf, h, type Child } from './dom.js';
+import type { Drafts } from './drafts.js';
+import { Editor } from './editor.js';
+import { moment } from './format.js';
+import { t, word } from './i18n.js';
+import { coalesced, type LiveEvent } from './live.js';
+import { renderMarkdown } from './markdown_view.js';
+import {
+  button, chip, choice, commaList, confirmed, elapsed, errorCard, errorOf, field, link, priorityChip, priorityOptions, requestLink,
+  showError, stateTone, statusChip, statusOptions, toast, withCode, withLinks, type View,
+} from './parts.js';
+import { address, runAt } from './router.js';
+
+export class RequestView implements View {
+  readonly el = h('div', { class: 'view request' });
+  private detail: Detail | undefined;
+  private etag = '';
+  private runs: readonly RunItem[] = [];
+  private editor: Editor | undefined;
+  private readonly head = h('div');
+  private readonly reason = h('div');
+  private readonly main = h('div');
+  private readonly metaForm = h('div');
+  private readonly runList = h('section', { class: 'card' });
+  private readonly reload = coalesced(() => this.load(), 60);
+  private gone = false;
+
+  constructor(
+    private readonly go: Go,
+    private readonly id: string,
+    private edit: boolean,
+    private readonly drafts: Drafts,
+  ) {
+    fill(this.el, this.head, this.reason, this.metaForm, this.main, this.runList);
+    void this.load().catch((e: unknown) => this.fail(e));
+  }
+
+  title = (): string => this.detail?.title ?? this.id;
+
+  readonly keys = {
+    e: () => this.toggleEdit(),
+    r: () => {
+      if (this.detail && !this.editor) void runRequest(this.go, this.id).catch(showError);
+    },
+  };
+
+  onEvent(e: LiveEvent): void {
+    if (e.kind === 'log') return;
+    const ids = e.data['ids'];
+    if (e.kind === 'request' && Array.isArray(ids) && ids.length > 0 && !ids.includes(this.id) && !this.concerns(ids)) return;
+    if (e.kind === 'stage' && e.data['request_id'] !== this.id && !this.concerns([e.data['request_id']])) return;
+    this.reload();
+  }
+
+  async close(): Promise<void> {
+    await this.editor?.close();
+  }
+
+  private concerns(ids: readonly unknown[]): boolean {
+    return (this.detail?.meta.depends_on ?? []).some((d) => ids.includes(d));
+  }
+
+  private async load(): Promise<void> {
+    try {
+      const [one, runs] = await Promise.all([call<Detail>('GET', requestPath(this.id)), get<{ items: RunItem[] }>(`${requestPath(this.id)}/runs`)]);
+      this.runs = runs.items;
+      this.take(one.data, one.etag);
+      this.editor?.changed(one.data, one.etag);
+      if (this.gone) fill(this.el, this.head, this.reason, this.metaForm, this.main, this.runList);
+      this.gone = false;
+    } catch (e) {
+      if (!this.detail) throw e;
+      if (e instanceof ApiError && e.status === 404 && !this.editor) this.fail(e);
+    }
+  }
+
+  private fail(e: unknown): void {
+    this.gone = true;
+    fill(this.el, h('h1', null, this.id), errorCard(errorOf(e), 'bad'), link('/', t('common.home'), { class: 'btn' }));
+  }
+
+  private take(d: Detail, etag: string): void {
+    this.detail = d;
+    this.etag = etag;
+    document.title = `${d.title} · aiflow`;
+    this.paint(d);
+  }
+
+  private paint(d: Detail): void {
+    const { queue_eligible: can, rank, why, locked, latest_run: latest } = d.derived;
+    const key = JSON.stringify([d.title, d.meta, d.derived, d.problems, this.edit]);
+    fillIf(this.head, key, () => [
+      h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', h('span', { class: 'id' }, d.id)),
+      h('h1', null, d.title),
+      h(
+        'div',
+        { class: 'row wrap facts' },
+        priorityChip(d.meta.priority),
+        statusChip(d.meta.status ?? ''),
+        locked ? chip(t('list.locked'), 'now') : null,
+        latest?.awaits_merge ? chip(t('req.awaits'), 'good') : null,
+        (d.meta.labels ?? []).map((l) => h('span', { class: 'label' }, l)),
+        d.meta.estimate ? h('span', { class: 'muted' }, d.meta.estimate) : null,
+        d.meta.updated_at ? h('span', { class: 'muted' }, t('meta.updated', { at: d.meta.updated_at })) : null,
+        h('span', { class: 'muted path' }, d.path),
+      ),
+      (d.meta.depends_on ?? []).length > 0
+        ? h('p', { class: 'depends' }, t('meta.depends_on'), ': ', (d.meta.depends_on ?? []).map((id, n) => [n > 0 ? ', ' : '', requestLink(id), d.derived.blocked_by.includes(id) ? ' ⏳' : ' ✓']))
+        : null,
+      this.buttons(d, can, locked !== null),
+    ]);
+    fillIf(this.reason, key, () => this.reasons(d, rank, why?.detail, why?.reason_code));
+    this.paintMain(d);
+    this.paintRuns();
+  }
+
+  private buttons(d: Detail, can: boolean, isLocked: boolean): Child {
+    const status = d.meta.status ?? '';
+    const run = d.derived.locked?.run_id;
+    const broken = d.problems.some((p) => p.level === 'error');
+    const unfinished = d.derived.latest_run && d.derived.latest_run.state !== 'DONE';
+    return h(
+      'div',
+      { class: 'row wrap do' },
+      isLocked && run
+        ? link(runAt(this.id, run), t('req.to_run'), { class: 'btn primary', 'data-key': 'watch' })
+        : broken
+          ? null
+          : button(t('req.run'), () => this.run(false), { class: can ? 'btn primary' : 'btn', 'data-key': 'run' }),
+      !isLocked && !broken && unfinished ? button(t('req.fresh'), () => this.run(true), { 'data-key': 'fresh' }) : null,
+      button(this.edit ? t('req.read') : t('req.edit'), () => this.toggleEdit(), { 'data-key': 'edit' }),
+      button(t('meta.edit'), () => this.openMeta(), { 'data-key': 'meta' }),
+      status !== 'done' && !isLocked ? button(t('req.done'), () => this.setStatus('done', t('req.marked')), { 'data-key': 'done' }) : null,
+      status !== 'ready' && status !== 'running' && !isLocked ? button(t('req.ready'), () => this.setStatus('ready', t('req.readied')), { 'data-key': 'ready' }) : null,
+      status !== 'archived' && !isLocked ? button(t('req.archive'), () => this.archive(), { 'data-key': 'archive' }) : null,
+      link(address({ view: 'graph', focus: this.id, hops: 1 }), t('req.graph'), { class: 'btn', 'data-key': 'graph' }),
+    );
+  }
+
+  private reasons(d: Detail, rank: number | null, why: string | undefined, code: string | undefined): Child {
+    const locked = d.derived.locked;
+    if (d.problems.length > 0) {
+      return h(
+        'section',
+        { class: `card ${d.problems.some((p) => p.level === 'error') ? 'bad' : 'warn'}` },
+        h('ul', { class: 'plain-list' }, d.problems.map((p) => h('li', null, h('code', null, `${p.path}${p.line ? ':' + p.line : ''}`), ' ', withCode(p.message ?? p.kind)))),
+      );
+    }
+    if (locked) {
+      return h('section', { class: 'card now' }, t('req.locked', { pid: locked.pid, host: locked.hostname || locked.host, since: moment(locked.since) }));
+    }
+    if (why && d.meta.status !== 'done' && d.meta.status !== 'archived') {
+      const known = new Set([...d.derived.blocked_by, ...(d.meta.depends_on ?? [])]);
+      return h('section', { class: 'card ask' }, h('strong', null, t('req.why'), ': '), withLinks(why, (id) => known.has(id), d.id), ' ', h('span', { class: 'code-name' }, code));
+    }
+    return rank === null ? null : h('section', { class: 'card good' }, t('req.rank', { n: rank }));
+  }
+
+  private paintMain(d: Detail): void {
+    if (this.edit) {
+      if (!this.editor) {
+        this.editor = new Editor(this.id, d, this.etag, this.drafts, (now, etag) => this.take(now, etag));
+        fill(this.main, this.editor.el);
+        this.editor.focus();
+      }
+      return;
+    }
+    fillIf(this.main, JSON.stringify([d.body_markdown, d.meta.steps]), () => [
+      h(
+        'section',
+        { class: 'card text' },
+        d.body_markdown.trim() === '' ? h('p', { class: 'muted' }, t('req.empty')) : renderMarkdown(d.body_markdown, (shown, all) => t('common.cut', { shown, all })),
+      ),
+      (d.meta.steps ?? []).length > 0
+        ? h(
+            'section',
+            { class: 'card' },
+            h('h2', null, t('req.steps')),
+            h('ol', null, (d.meta.steps ?? []).map((s) => h('li', null, s.title, s.run ? h('pre', null, s.run) : null, s.test ? h('pre', null, s.test) : null))),
+          )
+        : null,
+    ]);
+  }
+
+  private paintRuns(): void {
+    fillIf(this.runList, JSON.stringify(this.runs), () => [
+      h('h2', null, t('req.runs')),
+      this.runs.length === 0
+        ? h('p', { class: 'muted' }, t('req.no_runs'))
+        : h(
+            'ul',
+            { class: 'plain-list runs' },
+            this.runs.map((r) =>
+              h(
+                'li',
+                { class: 'row wrap' },
+                r.interrupted ? chip(t('run.interrupted'), 'ask') : chip(word('state', r.state), stateTone(r.state)),
+                link(runAt(r.request_id, r.run_id), r.run_id, { 'data-key': r.run_id, class: 'id' }),
+                h('span', null, moment(r.started_at)),
+                elapsed(r.started_at, r.finished_at ?? (r.interrupted ? r.started_at : null)),
+                r.reason_code ? h('span', { class: 'code-name' }, r.reason_code) : null,
+                r.replaced_by ? h('span', { class: 'muted' }, t('run.replaced_by'), ' ', link(runAt(r.request_id, r.replaced_by), r.replaced_by)) : null,
+              ),
+            ),
+          ),
+    ]);
+  }
+
+  private async run(fresh: boolean): Promise<void> {
+    await this.editor?.close();
+    await runRequest(this.go, this.id, fresh);
+  }
+
+  private toggleEdit(): void {
+    const d = this.detail;
+    if (!d) return;
+    this.edit = !this.edit;
+    history.replaceState(null, '', address({ view: 'request', id: this.id, edit: this.edit }));
+    const editor = this.editor;
+    this.editor = undefined;
+    if (editor && !this.edit) void editor.close().then(() => this.reload());
+    fill(this.main);
+    fillIf(this.main, '', () => null);
+    this.paint(d);
+  }
+
+  private async setStatus(status: string, said: string): Promise<void> {
+    try {
+      const a = await call<Detail>('PATCH', `${requestPath(this.id)}/meta`, { status });
+      this.take(a.data, a.etag);
+      this.editor?.changed(a.data, a.etag);
+      toast(said, 'good');
+    } catch (e) {
+      if (!toWhatIsInTheWay(this.go, e)) throw e;
+    }
+  }
+
+  private async archive(): Promise<void> {
+    if (await confirmed(t('req.archive_sure', { id: this.id }), t('req.archive'))) await this.setStatus('archived', t('req.archived'));
+  }
+
+  private openMeta(): void {
+    const d = this.detail;
+    if (!d || this.metaForm.childElementCount > 0) {
+      fill(this.metaForm);
+      return;
+    }
+    let etag = this.etag;
+    const m = d.meta;
+    const title = h('input', { type: 'text', value: m.title ?? '', maxlength: 300 });
+    const priority = choice(priorityOptions(), m.priority ?? '');
+    const status = choice(statusOptions(), m.status ?? '');
+    const labels = h('input', { type: 'text', value: (m.labels ?? []).join(', ') });
+    const depends = h('input', { type: 'text', value: (m.depends_on ?? []).join(', ') });
+    const estimate = choice([['', '–'], ['S', 'S'], ['M', 'M'], ['L', 'L']], m.estimate ?? '');
+    const base = h('input', { type: 'text', value: m.base ?? '' });
+    const wrong = h('p', { class: 'wrong', role: 'alert' });
+    const save = async () => {
+      const now: Record<string, string | string[] | null> = {
+        title: title.value.trim(), priority: priority.value, status: status.value, estimate: estimate.value, base: base.value.trim(),
+        labels: commaList(labels.value), depends_on: commaList(depends.value),
+      };
+      const was: Record<string, unknown> = {
+        title: m.title ?? '', priority: m.priority ?? '', status: m.status ?? '', estimate: m.estimate ?? '', base: m.base ?? '',
+        labels: m.labels ?? [], depends_on: m.depends_on ?? [],
+      };
+      const changed = Object.fromEntries(Object.entries(now).filter(([k, v]) => JSON.stringify(v) !== JSON.stringify(was[k])));
+      if (Object.keys(changed).length === 0) {
+        fill(this.metaForm);
+        return;
+      }
+      try {
+        const a = await call<Detail>('PATCH', `${requestPath(this.id)}/meta`, changed, { 'If-Match': etag });
+        fill(this.metaForm);
+        this.take(a.data, a.etag);
+        this.editor?.changed(a.data, a.etag);
+        toast(t('meta.saved'), 'good');
+      } catch (e) {
+        if (toWhatIsInTheWay(this.go, e)) return;
+        if (e instanceof ApiError && e.code === 'CONFLICT') {
+          const a = await call<Detail>('GET', requestPath(this.id));
+          etag = a.etag;
+          this.take(a.data, a.etag);
+          wrong.textContent = t('meta.conflict');
+        } else {
+          const o = errorOf(e);
+          wrong.textContent = [o.title, ...(o.actions ?? [])].join(' · ');
+        }
+      }
+    };
+    const form = h(
+      'form',
+      { class: 'card form meta' },
+      field(t('meta.title'), title),
+      h('div', { class: 'row wrap' }, field(t('meta.priority'), priority), field(t('meta.status'), status), field(t('meta.estimate'), estimate), field(t('meta.base'), base)),
+      field(t('meta.labels'), labels, t('meta.labels_hint')),
+      field(t('meta.depends_on'), depends, t('meta.depends_hint')),
+      wrong,
+      h('div', { class: 'row end' }, button(t('common.cancel'), () => fill(this.metaForm)), button(t('common.save'), save, { class: 'btn primary' })),
+    );
+    form.addEventListener('submit', (e) => {
+      e.preventDefault();
+      void save().catch(showError);
+    });
+    fill(this.metaForm, form);
+    title.focus();
+  }
+}

@@ -1,0 +1,361 @@
+import { runNext, runRequest, stopQueue, stopRun, type Go } from './actions.js';
+import { call, get, type Item, type List, type Session } from './api.js';
+import { fill, fillIf, h, type Child } from './dom.js';
+import { t, word } from './i18n.js';
+import { heldStill, isBroken, labelsOf, matchesFilter } from './list_state.js';
+import { coalesced, type LiveEvent } from './live.js';
+import { button, chip, choice, link, priorityChip, showError, statusChip, stateTone, withCode, withLinks, type View } from './parts.js';
+import { address, noFilter, requestAt, runAt, type Filter } from './router.js';
+import { newRequest } from './new_request.js';
+import { scrollFor, visibleRange, type Sight } from './window.js';
+
+const filters = ['draft', 'ready', 'running', 'blocked', 'done', 'archived'];
+
+export class RequestsView implements View {
+  readonly el = h('div', { class: 'view requests' });
+  private list: List | undefined;
+  private shown: Item[] = [];
+  private waiting = 0;
+  private etag = '';
+  private filter: Filter;
+  private session: Session | undefined;
+  private ids = new Set<string>();
+  private readonly rows = new Map<string, HTMLElement>();
+  private readonly banner = h('div');
+  private readonly top = h('div');
+  private readonly count = h('p', { class: 'count', 'aria-live': 'polite' });
+  private readonly moved = h('div', { class: 'moved' });
+  private readonly body = h('div', { class: 'rows', role: 'list', 'aria-label': t('list.rows') });
+  private readonly search: HTMLInputElement;
+  private readonly labels: HTMLSelectElement;
+  private readonly chips: HTMLElement;
+  private readonly reload = coalesced(() => this.load(), 60);
+  private readonly onScroll = () => this.paintSoon();
+  private frame = 0;
+  private active = '';
+
+  constructor(
+    private readonly go: Go,
+    filter: Filter,
+  ) {
+    this.filter = filter;
+    this.search = h('input', { type: 'search', class: 'search', placeholder: t('list.filter'), 'aria-label': t('list.filter'), value: filter.text });
+    this.search.addEventListener('input', () => this.refilter({ ...this.filter, text: this.search.value }));
+    this.labels = choice([['', t('list.any_label')]], filter.label);
+    this.labels.setAttribute('aria-label', t('list.label'));
+    this.labels.addEventListener('change', () => this.refilter({ ...this.filter, label: this.labels.value }));
+    this.chips = h('div', { class: 'filters' });
+    this.paintFilters();
+    fill(
+      this.el,
+      h(
+        'div',
+        { class: 'head' },
+        h('h1', null, t('nav.requests')),
+        h('div', { class: 'row' }, button(t('list.new'), () => this.create(), { class: 'btn' }), button(t('list.run_next'), () => runNext(this.go), { class: 'btn primary' })),
+      ),
+      this.banner,
+      this.top,
+      h('div', { class: 'toolbar' }, this.search, this.labels, this.chips),
+      h('div', { class: 'row spread' }, this.count, this.moved),
+      this.body,
+    );
+    window.addEventListener('scroll', this.onScroll, { passive: true });
+    window.addEventListener('resize', this.onScroll);
+    this.body.addEventListener('focusin', (e) => {
+      const row = e.target instanceof Element ? e.target.closest<HTMLElement>('.rq') : null;
+      this.active = row?.dataset['path'] ?? '';
+    });
+    this.body.addEventListener('mouseleave', () => this.settle());
+    void this.load().catch(showError);
+  }
+
+  title = (): string => t('nav.requests');
+
+  readonly keys = {
+    '/': () => this.search.focus(),
+    j: () => this.move(1),
+    k: () => this.move(-1),
+    ArrowDown: () => this.move(1),
+    ArrowUp: () => this.move(-1),
+    n: () => this.create(),
+    r: () => void runNext(this.go).catch(showError),
+  };
+
+  close(): void {
+    window.removeEventListener('scroll', this.onScroll);
+    window.removeEventListener('resize', this.onScroll);
+    cancelAnimationFrame(this.frame);
+  }
+
+  onEvent(e: LiveEvent): void {
+    if (e.kind === 'log') return;
+    if (e.kind === 'stage' && this.progressed(e.data)) return;
+    this.reload();
+  }
+
+  /** A run that only went on changes one row, not the list. */
+  private progressed(d: Readonly<Record<string, unknown>>): boolean {
+    const state = String(d['state']);
+    const i = this.shown.findIndex((x) => x.derived.latest_run?.run_id === d['run_id']);
+    const item = this.shown[i];
+    const run = item?.derived.latest_run;
+    if (!item || !run || !item.derived.locked || ['DONE', 'FAILED', 'NEEDS_INPUT'].includes(state)) return false;
+    const progress = d['progress'] as { percent?: number } | undefined;
+    const latest_run = { ...run, state, percent: progress?.percent ?? run.percent, current_step_id: String(d['current_step_id'] ?? '') };
+    this.shown[i] = { ...item, derived: { ...item.derived, latest_run } };
+    this.paintSoon();
+    return true;
+  }
+
+  private async load(): Promise<void> {
+    const { data, etag } = await call<List>('GET', '/requests');
+    if (data.queue.locked) this.session = await get<Session>('/autorun').catch(() => undefined);
+    const same = etag !== '' && etag === this.etag;
+    this.etag = etag;
+    this.list = data;
+    if (!same) this.ids = new Set(data.items.map((i) => i.id));
+    this.take();
+  }
+
+  private take(): void {
+    const list = this.list;
+    if (!list) return;
+    const next = list.items.filter((i) => matchesFilter(i, this.filter));
+    this.waiting = 0;
+    if (this.shown.length > 0 && this.isBusy()) {
+      const { items, changed } = heldStill(this.shown, next);
+      this.waiting = changed;
+      this.shown = changed === 0 ? next : items;
+    } else this.shown = next;
+    this.paint();
+  }
+
+  /** Somebody points at the rows or stands in one. */
+  private isBusy(): boolean {
+    return this.body.matches(':hover') || this.body.contains(document.activeElement);
+  }
+
+  private settle(): void {
+    if (this.waiting > 0 && !this.body.contains(document.activeElement)) this.show();
+  }
+
+  private show(): void {
+    const list = this.list;
+    if (!list) return;
+    this.waiting = 0;
+    this.shown = list.items.filter((i) => matchesFilter(i, this.filter));
+    this.paint();
+  }
+
+  private refilter(f: Filter): void {
+    this.filter = f;
+    history.replaceState(null, '', address({ view: 'requests', filter: f }));
+    this.paintFilters();
+    this.show();
+  }
+
+  private create(): void {
+    newRequest(this.go, [...this.ids]);
+  }
+
+  private paintFilters(): void {
+    const toggle = (name: 'status' | 'priority', value: string, label: string) => {
+      const on = this.filter[name].includes(value);
+      const next = on ? this.filter[name].filter((v) => v !== value) : [...this.filter[name], value];
+      return h(
+        'button',
+        { type: 'button', class: 'toggle', 'aria-pressed': String(on), 'data-key': name + value, onclick: () => this.refilter({ ...this.filter, [name]: next }) },
+        label,
+      );
+    };
+    const isSet = address({ view: 'requests', filter: this.filter }) !== '/';
+    fillIf(this.chips, JSON.stringify(this.filter), () => [
+      h('span', { role: 'group', 'aria-label': t('list.status'), class: 'group' }, filters.map((v) => toggle('status', v, word('status', v)))),
+      h('span', { role: 'group', 'aria-label': t('list.priority'), class: 'group' }, ['P0', 'P1', 'P2', 'P3'].map((v) => toggle('priority', v, v))),
+      isSet
+        ? button(t('list.clear'), () => {
+            this.search.value = '';
+            this.labels.value = '';
+            this.refilter(noFilter);
+          }, { class: 'btn small' })
+        : null,
+    ]);
+  }
+
+  private paint(): void {
+    const list = this.list;
+    if (!list) return;
+    this.paintBanner(list);
+    this.paintTop(list);
+    const labels = labelsOf(list.items);
+    fillIf(this.labels, JSON.stringify([labels, this.filter.label]), () => ['', ...labels].map((l) => h('option', { value: l }, l === '' ? t('list.any_label') : l)));
+    if (!labels.includes(this.filter.label) && this.filter.label !== '') this.labels.append(h('option', { value: this.filter.label }, this.filter.label));
+    this.labels.value = this.filter.label;
+    const count = t('list.count', { shown: this.shown.length, total: list.stats.total, runnable: list.stats.runnable });
+    if (this.count.textContent !== count) this.count.textContent = count;
+    fillIf(this.moved, String(this.waiting), () =>
+      this.waiting > 0 ? button(t('list.changed', { n: this.waiting }), () => this.show(), { class: 'btn small primary' }) : null,
+    );
+    this.paintRows();
+  }
+
+  private paintBanner(list: List): void {
+    const holder = list.queue.holder;
+    const running = list.items.find((i) => i.derived.locked && (i.derived.locked.run_id === holder?.run_id || i.id === this.session?.current_request_id));
+    const run = running?.derived.locked?.run_id ?? '';
+    const active = this.session && ['STARTING', 'SELECTING', 'RUNNING'].includes(this.session.state);
+    const stopping = this.session?.state === 'STOPPING';
+    fillIf(this.banner, JSON.stringify([list.queue.locked, running?.id, run, active, stopping]), () =>
+      !list.queue.locked
+        ? null
+        : h(
+            'div',
+            { class: 'banner now', role: 'status' },
+            h('strong', null, t('list.queue')),
+            running ? h('span', null, t('list.queue_what', { id: running.id })) : null,
+            h('span', { class: 'grow' }),
+            running && run !== '' ? link(runAt(running.id, run), t('list.queue_open'), { class: 'btn small', 'data-key': 'queue-open' }) : null,
+            stopping
+              ? h('span', null, word('session', 'STOPPING'))
+              : active
+                ? button(t('list.queue_stop'), () => stopQueue(false), { class: 'btn small', 'data-key': 'queue-stop' })
+                : running && run !== ''
+                  ? button(t('run.stop'), () => stopRun(running.id, run), { class: 'btn small', 'data-key': 'queue-stop' })
+                  : null,
+          ),
+    );
+  }
+
+  private paintTop(list: List): void {
+    const broken = list.items.filter(isBroken);
+    fillIf(this.top, JSON.stringify(broken.map((b) => [b.path, b.problems])), () =>
+      broken.length === 0
+        ? null
+        : h(
+            'details',
+            { class: 'card bad broken', open: broken.length <= 3 },
+            h('summary', null, h('strong', null, t('list.broken', { n: broken.length }))),
+            h(
+              'ul',
+              null,
+              broken.slice(0, 200).map((b) =>
+                b.problems
+                  .filter((p) => p.level === 'error')
+                  .map((p) => h('li', null, link(requestAt(b.id), `${p.path}${p.line ? ':' + p.line : ''}`), ' ', withCode(p.message ?? p.kind))),
+              ),
+            ),
+          ),
+    );
+  }
+
+  private paintSoon(): void {
+    if (this.frame !== 0) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.paintRows();
+    });
+  }
+
+  private sight(): Sight {
+    const row = parseFloat(getComputedStyle(this.body).getPropertyValue('--row')) || 60;
+    return { top: -this.body.getBoundingClientRect().top, view: window.innerHeight, row, count: this.shown.length, margin: 8 };
+  }
+
+  private paintRows(): void {
+    const at = this.sight();
+    this.body.style.height = `${Math.max(1, at.count) * at.row}px`;
+    const { from, to } = visibleRange(at);
+    const keep = new Set<string>();
+    const draw = (n: number) => {
+      const item = this.shown[n];
+      if (item) {
+        keep.add(item.path);
+        this.paintRow(item, n, at);
+      }
+    };
+    for (let n = from; n < to; n++) draw(n);
+    const focused = this.active === '' ? -1 : this.shown.findIndex((i) => i.path === this.active);
+    if (focused >= 0 && (focused < from || focused >= to)) draw(focused); // the focus stays in the page
+    for (const [path, row] of this.rows) {
+      if (!keep.has(path)) {
+        row.remove();
+        this.rows.delete(path);
+      }
+    }
+    if (this.shown.length === 0) {
+      fill(this.body, h('p', { class: 'empty' }, (this.list?.stats.total ?? 0) === 0 ? t('list.none') : t('list.empty')));
+    } else this.body.querySelector(':scope > .empty')?.remove();
+  }
+
+  private paintRow(item: Item, n: number, at: Sight): void {
+    let row = this.rows.get(item.path);
+    if (!row) {
+      row = h('div', { class: 'rq', role: 'listitem', 'data-path': item.path });
+      this.rows.set(item.path, row);
+      this.body.append(row);
+    }
+    const isNext = item.derived.rank === 1;
+    row.className = 'rq' + (isNext ? ' next' : '') + (isBroken(item) ? ' broken' : '');
+    row.setAttribute('aria-posinset', String(n + 1));
+    row.setAttribute('aria-setsize', String(at.count));
+    row.style.transform = `translateY(${n * at.row}px)`;
+    fillIf(row, JSON.stringify(item), () => this.cells(item, isNext));
+  }
+
+  private cells(i: Item, isNext: boolean): Child {
+    const run = i.derived.latest_run;
+    return [
+      h('span', { class: 'rank' }, isNext ? chip(t('list.next'), 'good') : (i.derived.rank ?? '')),
+      priorityChip(i.meta.priority),
+      h(
+        'div',
+        { class: 'what' },
+        h('div', { class: 'name' }, link(requestAt(i.id), i.title, { class: 'title', 'data-key': 'open' })),
+        h('div', { class: 'sub' }, h('span', { class: 'id' }, i.id), (i.meta.labels ?? []).map((l) => h('span', { class: 'label' }, l)), this.why(i)),
+      ),
+      h(
+        'div',
+        { class: 'state' },
+        isBroken(i) ? chip(t('list.broken_file'), 'bad') : statusChip(i.meta.status ?? ''),
+        i.derived.locked ? chip(t('list.locked'), 'now', `pid ${i.derived.locked.pid}`) : null,
+        run && !i.derived.locked && i.meta.status !== 'done' ? this.outcome(i) : null,
+        run && i.derived.locked ? h('span', { class: 'pct' }, `${run.percent}%`) : null,
+      ),
+      h(
+        'div',
+        { class: 'do' },
+        i.derived.locked && i.derived.locked.run_id !== ''
+          ? link(runAt(i.id, i.derived.locked.run_id), t('list.resume'), { class: 'btn small', 'data-key': 'run' })
+          : i.derived.queue_eligible
+            ? button(t('list.run'), () => runRequest(this.go, i.id), { class: 'btn small', 'data-key': 'run' })
+            : null,
+      ),
+    ];
+  }
+
+  private outcome(i: Item): Child {
+    const run = i.derived.latest_run;
+    if (!run) return null;
+    const label = run.interrupted ? t('run.interrupted') : word('state', run.state);
+    return link(runAt(i.id, run.run_id), chip(label, run.interrupted ? 'ask' : stateTone(run.state), run.reason_code ?? run.state), { class: 'plain', 'data-key': 'latest' });
+  }
+
+  private why(i: Item): Child {
+    const detail = i.derived.why?.detail;
+    if (!detail || i.meta.status === 'done' || i.meta.status === 'archived') return null;
+    return h('span', { class: 'why', title: detail }, withLinks(detail, (id) => this.ids.has(id), i.id));
+  }
+
+  private move(by: number): void {
+    const now = this.shown.findIndex((i) => i.path === this.active);
+    const to = now < 0 ? 0 : Math.min(this.shown.length - 1, Math.max(0, now + by));
+    const item = this.shown[to];
+    if (!item) return;
+    this.active = item.path;
+    const y = scrollFor(this.sight(), to, 64);
+    if (y !== undefined) window.scrollBy(0, y - this.sight().top);
+    this.paintRows();
+    this.rows.get(item.path)?.querySelector<HTMLElement>('a.title')?.focus({ preventScroll: true });
+  }
+}

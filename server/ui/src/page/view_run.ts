@@ -1,0 +1,423 @@
+import { resumeRun, stopRun, type Go } from './actions.js';
+import { get, runPath, type RunDetail, type RunLog, type Stage, type Step } from './api.js';
+import { DiffView } from './diff_view.js';
+import { fill, fillIf, h, type Child } from './dom.js';
+import { duration, moment, size } from './format.js';
+import { t, word } from './i18n.js';
+import { coalesced, type LiveEvent } from './live.js';
+import { LogView, type Following } from './log_view.js';
+import { renderMarkdown } from './markdown_view.js';
+import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLink, stateTone, withCode, type View } from './parts.js';
+import { requestAt, runAt, type RunTab } from './router.js';
+import { placeOf } from './run_logs.js';
+import { runLanes } from './timeline.js';
+import { timelinePicture } from './timeline_view.js';
+
+const tabs: readonly RunTab[] = ['steps', 'diff', 'report', 'logs', 'timeline'];
+const ended = ['DONE', 'FAILED', 'NEEDS_INPUT'];
+
+interface StepBox {
+  readonly el: HTMLElement;
+  readonly head: HTMLElement;
+  readonly facts: HTMLElement;
+  readonly logs: HTMLElement;
+  open: boolean | undefined;
+}
+
+export class RunView implements View {
+  readonly el = h('div', { class: 'view run' });
+  private run: RunDetail | undefined;
+  private readonly head = h('div');
+  private readonly reason = h('div');
+  private readonly tabBar = h('div', { class: 'tabs', role: 'navigation' });
+  private readonly main = h('div', { class: 'tab-body' });
+  private readonly boxes = new Map<string, StepBox>();
+  private readonly views = new Map<string, LogView>();
+  private readonly wished = new Map<string, boolean>();
+  private readonly sizes = new Map<string, number>();
+  private readonly following: Following = { on: true };
+  private readonly reload = coalesced(() => this.load(), 30);
+  private readonly restage = coalesced(() => this.loadStage(), 20);
+  private readonly diff: DiffView;
+  private readonly force = h('input', { type: 'checkbox' });
+  private timer = 0;
+  private isGone = false;
+
+  constructor(
+    private readonly go: Go,
+    private readonly id: string,
+    private readonly runID: string,
+    private tab: RunTab,
+  ) {
+    this.diff = new DiffView(id, runID);
+    fill(this.el, this.head, this.reason, this.tabBar, this.main);
+    void this.load().catch((e: unknown) => this.fail(e));
+    this.timer = window.setInterval(() => this.tab === 'timeline' && this.isLive() && this.paintMain(), 2_000);
+  }
+
+  title = (): string => `${this.run?.stage.title ?? this.id} · ${this.runID}`;
+
+  readonly keys = {
+    End: () => {
+      this.following.on = true;
+      const open = [...this.views.values()].at(-1);
+      if (open) open.toEnd();
+      else window.scrollTo(0, document.body.scrollHeight);
+    },
+  };
+
+  /** The other tabs of the same run. */
+  show(tab: RunTab): void {
+    this.tab = tab;
+    this.paint();
+  }
+
+  is(id: string, run: string): boolean {
+    return this.id === id && this.runID === run && !this.isGone;
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    for (const v of this.views.values()) v.close();
+  }
+
+  onEvent(e: LiveEvent): void {
+    if (e.kind === 'log') {
+      if (e.data['run_id'] === this.runID) this.grown(String(e.data['name']), Number(e.data['size']));
+      return;
+    }
+    if (e.kind === 'stage') {
+      if (e.data['run_id'] !== this.runID) return;
+      const state = String(e.data['state']);
+      if (this.run?.locked && state === this.run.stage.state && !ended.includes(state)) this.restage();
+      else this.reload();
+      return;
+    }
+    if ((e.kind === 'lock' || e.kind === 'queue') && e.data['request_id'] && e.data['request_id'] !== this.id) return;
+    this.reload();
+  }
+
+  private isLive(): boolean {
+    return this.run !== undefined && this.run.locked !== null;
+  }
+
+  private async load(): Promise<void> {
+    const run = await get<RunDetail>(runPath(this.id, this.runID));
+    for (const l of run.logs) this.sizes.set(l.name, Math.max(l.size, this.sizes.get(l.name) ?? 0));
+    for (const [name, v] of this.views) v.grown(this.sizes.get(name) ?? 0);
+    this.run = run;
+    document.title = `${this.title()} · aiflow`;
+    this.paint();
+  }
+
+  private async loadStage(): Promise<void> {
+    const { stage } = await get<{ stage: Stage }>(`${runPath(this.id, this.runID)}/stage`);
+    if (!this.run || stage.seq < this.run.stage.seq) return;
+    this.run = { ...this.run, stage };
+    this.paint();
+  }
+
+  private fail(e: unknown): void {
+    this.isGone = true;
+    fill(this.el, h('h1', null, this.runID), errorCard(errorOf(e), 'bad'), link(requestAt(this.id), this.id, { class: 'btn' }));
+  }
+
+  private grown(name: string, bytes: number): void {
+    const known = this.sizes.has(name);
+    this.sizes.set(name, bytes);
+    this.views.get(name)?.grown(bytes);
+    if (!known && this.run) {
+      this.run = { ...this.run, logs: [...this.run.logs, { path: name, name, type: '', size: bytes }] };
+      this.paintMain();
+    }
+  }
+
+  private paint(): void {
+    const run = this.run;
+    if (!run) return;
+    this.paintHead(run);
+    this.paintReason(run);
+    fillIf(this.tabBar, JSON.stringify([this.tab, run.logs.length]), () =>
+      tabs.map((tab) => link(runAt(this.id, this.runID, tab), t(`run.tab_${tab}`), { class: 'tab', 'aria-current': tab === this.tab ? 'page' : null, 'data-key': 'tab-' + tab })),
+    );
+    this.paintMain();
+  }
+
+  private paintHead(r: RunDetail): void {
+    const s = r.stage;
+    const live = r.locked !== null;
+    const key = JSON.stringify([s.title, s.state, s.progress, s.ended_at, s.replaced_by, s.replaces, s.signals, s.git.work_branch, r.locked, r.interrupted, r.compare_url, s.locks]);
+    fillIf(this.head, key, () => [
+      h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', requestLink(this.id), ' › ', h('span', { class: 'id' }, this.runID)),
+      h('h1', null, s.title || this.id),
+      h(
+        'div',
+        { class: 'row wrap facts' },
+        r.interrupted ? chip(t('run.interrupted'), 'ask') : chip(word('state', s.state), stateTone(s.state), s.state),
+        h('span', null, t('run.started', { at: moment(s.started_at) })),
+        h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, live ? null : (s.ended_at ?? s.updated_at))),
+        s.git.work_branch ? h('span', { class: 'branch' }, h('code', null, s.git.work_branch), ' ', copyButton(s.git.work_branch)) : null,
+        r.compare_url ? link(r.compare_url, t('run.compare'), { target: '_blank', rel: 'noopener noreferrer' }) : null,
+      ),
+      h('p', { class: 'links' }, [
+        s.replaced_by ? [t('run.replaced_by'), ' ', link(runAt(this.id, s.replaced_by), s.replaced_by, { 'data-key': 'by' }), ' '] : null,
+        s.replaces ? [t('run.replaces'), ' ', link(runAt(this.id, s.replaces), s.replaces, { 'data-key': 'of' })] : null,
+      ]),
+      live
+        ? h(
+            'div',
+            { class: 'progress' },
+            h('progress', { max: 100, value: s.progress.percent, 'aria-label': t('run.progress') }),
+            h('span', null, `${s.progress.percent}% `, s.progress.message),
+            s.signals.stop_requested ? h('span', { class: 'note warn' }, t('run.stopping')) : button(t('run.stop'), () => stopRun(this.id, this.runID), { class: 'btn small', 'data-key': 'stop' }),
+          )
+        : null,
+      this.locks(r),
+    ]);
+  }
+
+  private locks(r: RunDetail): Child {
+    const held = [r.stage.locks.request_lock, r.stage.locks.queue_lock].filter((l) => l?.held && r.locked !== null);
+    if (held.length === 0) return null;
+    const at = r.locked;
+    return h('p', { class: 'muted' }, t('run.locks'), ': ', held.map((l) => [h('code', null, l?.path), ' ']), at ? `pid ${at.pid} @ ${at.hostname || at.host}` : '');
+  }
+
+  private paintReason(r: RunDetail): void {
+    const s = r.stage;
+    const waits = (s.state === 'NEEDS_INPUT' || s.state === 'FAILED' || r.interrupted) && r.locked === null;
+    const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, waits, r.awaits_merge, s.replaced_by, s.git, s.current_step_id]);
+    fillIf(this.reason, key, () => {
+      if (waits && s.error && s.state !== 'DONE') {
+        return errorCard(s.error, s.state === 'FAILED' ? 'bad' : 'ask', this.evidence(r), this.resumeButtons(r));
+      }
+      if (waits) return h('section', { class: 'card reason ask' }, h('h2', null, t('run.interrupted')), h('p', null, t('run.interrupted_hint')), this.resumeButtons(r));
+      if (r.awaits_merge) {
+        const merge = `git merge ${s.git.work_branch}`;
+        return h('section', { class: 'card reason good' }, h('h2', null, word('state', 'DONE')), h('p', null, t('run.merge_hint')), h('p', { class: 'row wrap' }, h('code', null, merge), copyButton(merge)));
+      }
+      return null;
+    });
+  }
+
+  private evidence(r: RunDetail): Child {
+    const e = r.errors?.evidence;
+    const logs = (e?.log_paths ?? []).map((p) => r.logs.find((l) => l.path === p)).filter((l) => l !== undefined);
+    const related = r.errors?.related_paths ?? [];
+    return [
+      e?.stderr_snippet || e?.command
+        ? h('details', null, h('summary', null, t('run.evidence')), e.command ? h('p', null, h('code', null, e.command), e.exit_code != null ? ` → ${e.exit_code}` : '') : null, h('pre', { tabindex: 0 }, e.stderr_snippet ?? ''))
+        : null,
+      logs.length > 0
+        ? h('p', null, logs.map((l) => [button(`${t('run.log_of')}: ${l.name}`, () => this.showLog(l.name), { class: 'btn small', 'data-key': 'log:' + l.name }), ' ']))
+        : null,
+      related.length > 0 ? h('p', null, t('run.related'), ': ', related.map((p) => [h('code', null, p), ' '])) : null,
+      r.errors?.suggested_next?.hint ? h('p', null, withCode(r.errors.suggested_next.hint)) : null,
+    ];
+  }
+
+  private resumeButtons(r: RunDetail): Child {
+    if (r.stage.replaced_by) return null;
+    const act = (mode: string) => () => resumeRun(this.go, this.id, this.runID, mode, r.stage.current_step_id, mode === 'resume' && this.force.checked);
+    const failed = r.stage.state === 'FAILED';
+    return h(
+      'div',
+      { class: 'resume' },
+      failed ? null : h('p', { class: 'muted' }, t('run.fix'), ' ', h('code', null, `.aiflow/worktrees/${this.id}`)),
+      failed ? null : h('label', { class: 'check' }, this.force, ' ', t('run.force')),
+      h(
+        'div',
+        { class: 'row wrap' },
+        failed ? null : button(t('run.resume'), act('resume'), { class: 'btn primary', 'data-key': 'resume' }),
+        failed || r.stage.current_step_id === '' ? null : button(t('run.retry'), act('retry_step'), { 'data-key': 'retry' }),
+        button(t('run.replan'), act('replan'), { 'data-key': 'replan' }),
+      ),
+    );
+  }
+
+  private showLog(name: string): void {
+    const place = placeOf(name, this.run?.stage.steps ?? []);
+    this.wished.set(name, true);
+    const box = place ? this.boxes.get(place.step) : undefined;
+    if (box) box.open = true;
+    this.go(runAt(this.id, this.runID, place ? 'steps' : 'logs'));
+    this.paintMain();
+    requestAnimationFrame(() => this.views.get(name)?.el.scrollIntoView({ block: 'start' }));
+  }
+
+  private paintMain(): void {
+    const run = this.run;
+    if (!run) return;
+    if (this.tab !== 'steps' && this.tab !== 'logs') this.dropViews();
+    if (this.main.dataset['tab'] !== this.tab) {
+      this.dropViews();
+      this.boxes.clear();
+      fill(this.main);
+      fillIf(this.main, '', () => null);
+      this.main.dataset['tab'] = this.tab;
+    }
+    switch (this.tab) {
+      case 'steps':
+        this.paintSteps(run);
+        break;
+      case 'logs':
+        this.paintLogs(run);
+        break;
+      case 'diff':
+        if (!this.diff.el.isConnected) fill(this.main, this.diff.el);
+        void this.diff.load().catch((e: unknown) => fill(this.main, errorCard(errorOf(e), 'warn')));
+        break;
+      case 'report':
+        fillIf(this.main, 'report' + run.report.markdown, () =>
+          run.report.markdown.trim() === ''
+            ? h('p', { class: 'muted' }, t('run.no_report'))
+            : [h('section', { class: 'card text' }, renderMarkdown(run.report.markdown, (shown, all) => t('common.cut', { shown, all }))), h('p', { class: 'muted' }, h('code', null, run.report.path))],
+        );
+        break;
+      case 'timeline': {
+        const s = run.stage;
+        const now = this.isLive() ? Date.now() : undefined;
+        fill(this.main, h('section', { class: 'card' }, timelinePicture(runLanes(s.history ?? [], s.steps ?? [], now), () => undefined, Date.parse(s.started_at), Date.parse(s.ended_at ?? '') || now)), this.events(s));
+      }
+    }
+  }
+
+  private events(s: Stage): Child {
+    return h(
+      'ol',
+      { class: 'plain-list history' },
+      (s.history ?? []).map((e) => h('li', null, h('span', { class: 'muted' }, moment(e.at)), ' ', h('strong', null, e.event), ' ', e.step_id ?? '', ' ', e.reason_code ? h('span', { class: 'code-name' }, e.reason_code) : null)),
+    );
+  }
+
+  private dropViews(): void {
+    for (const v of this.views.values()) v.close();
+    this.views.clear();
+  }
+
+  private paintSteps(r: RunDetail): void {
+    const steps = r.stage.steps ?? [];
+    if (steps.length === 0) {
+      fillIf(this.main, 'none', () => h('p', { class: 'muted' }, t('run.no_steps')));
+      return;
+    }
+    fillIf(this.main, 'steps', () => null);
+    for (const id of [...this.boxes.keys()]) {
+      if (!steps.some((s) => s.step_id === id)) {
+        this.boxes.get(id)?.el.remove();
+        this.boxes.delete(id);
+      }
+    }
+    for (const step of steps) this.paintStep(r, step);
+  }
+
+  private box(step: Step): StepBox {
+    let box = this.boxes.get(step.step_id);
+    if (!box) {
+      const head = h('button', { type: 'button', class: 'step-head' });
+      const [facts, logs] = [h('div'), h('div')];
+      const made: StepBox = { el: h('section', { class: 'step', id: step.step_id }, h('h2', null, head), h('div', { class: 'step-body' }, facts, logs)), head, facts, logs, open: undefined };
+      head.addEventListener('click', () => {
+        made.open = !made.el.classList.contains('open');
+        if (this.run) this.paintSteps(this.run);
+      });
+      this.boxes.set(step.step_id, made);
+      this.main.append(made.el);
+      box = made;
+    }
+    return box;
+  }
+
+  private paintStep(r: RunDetail, step: Step): void {
+    const box = this.box(step);
+    const current = step.step_id === r.stage.current_step_id && r.stage.state !== 'DONE';
+    const open = box.open ?? (['RUNNING', 'NEEDS_INPUT', 'FAILED'].includes(step.status) || (current && step.status !== 'DONE'));
+    box.el.className = `step ${stateTone(step.status)}${open ? ' open' : ''}`;
+    box.head.setAttribute('aria-expanded', String(open));
+    const running = step.status === 'RUNNING' && r.locked !== null;
+    fillIf(box.head, JSON.stringify([step.title, step.status, step.attempt, step.started_at, step.ended_at, running]), () => [
+      h('span', { class: 'step-id' }, step.step_id),
+      h('span', { class: 'step-title' }, step.title),
+      step.attempt > 1 ? h('span', { class: 'muted' }, t('run.attempt', { n: step.attempt })) : null,
+      elapsed(step.started_at, step.ended_at ?? (running ? null : step.started_at && r.stage.updated_at)),
+      chip(word('step', step.status), stateTone(step.status), step.status),
+    ]);
+    if (!open) {
+      this.paintStepLogs(box, []);
+      fillIf(box.facts, '', () => null);
+      return;
+    }
+    fillIf(box.facts, JSON.stringify([step.summary, step.diff_stat, step.test, step.error]), () => this.stepFacts(step));
+    const logs = r.logs
+      .map((log) => ({ log, place: placeOf(log.name, r.stage.steps ?? []) }))
+      .filter((l) => l.place?.step === step.step_id)
+      .sort((a, b) => (a.place?.attempt ?? 0) - (b.place?.attempt ?? 0));
+    this.paintStepLogs(box, logs.map((l) => l.log), logs.map((l) => `${l.place?.kind ?? ''} · ${t('run.attempt', { n: l.place?.attempt ?? 1 })}`));
+  }
+
+  private stepFacts(step: Step): Child {
+    const tests = Object.entries(step.test).filter(([, v]) => v && v.status !== 'NOT_RUN');
+    const d = step.diff_stat;
+    return [
+      step.summary ? h('p', null, step.summary) : null,
+      h(
+        'div',
+        { class: 'row wrap facts' },
+        d.files_changed > 0 ? link(runAt(this.id, this.runID, 'diff'), t('run.lines_changed', { files: d.files_changed, added: d.lines_added, deleted: d.lines_deleted })) : null,
+        tests.map(([kind, v]) => chip(`${t('run.test', { kind })} ${v.status}${v.duration_ms != null ? ' ' + duration(v.duration_ms) : ''}`, v.status === 'PASS' ? 'good' : v.status === 'FAIL' ? 'bad' : 'quiet', v.command ?? '')),
+      ),
+      tests.map(([, v]) => (v.failed_summary ? h('pre', { tabindex: 0 }, v.failed_summary) : null)),
+    ];
+  }
+
+  /** Attempts as one list; the latest log is open, others when asked for. */
+  private paintStepLogs(box: StepBox, logs: readonly RunLog[], labels: readonly string[] = []): void {
+    const written = logs.filter((l) => (this.sizes.get(l.name) ?? l.size) > 0);
+    const last = written.at(-1) ?? logs.at(-1);
+    for (const el of [...box.logs.children]) {
+      const name = (el as HTMLElement).dataset['log'] ?? '';
+      if (!logs.some((l) => l.name === name)) this.removeLog(el, name);
+    }
+    logs.forEach((log, n) => this.logFold(box.logs, log, labels[n] ?? log.name, this.wished.get(log.name) ?? log === last));
+  }
+
+  private removeLog(el: Element, name: string): void {
+    this.views.get(name)?.close();
+    this.views.delete(name);
+    el.remove();
+  }
+
+  private logFold(into: HTMLElement, log: RunLog, label: string, open: boolean): void {
+    let el = [...into.children].find((c) => (c as HTMLElement).dataset['log'] === log.name) as HTMLElement | undefined;
+    if (!el) {
+      const head = h('button', { type: 'button', class: 'log-name' }, h('span', null, label), h('span', { class: 'muted' }, log.name));
+      el = h('div', { class: 'log-fold', 'data-log': log.name }, head);
+      head.addEventListener('click', () => {
+        this.wished.set(log.name, !this.views.has(log.name));
+        this.paintMain();
+      });
+      into.append(el);
+    }
+    el.firstElementChild?.setAttribute('aria-expanded', String(open));
+    const view = this.views.get(log.name);
+    if (open && !view) {
+      const made = new LogView(this.id, this.runID, log.name, Math.max(log.size, this.sizes.get(log.name) ?? 0), this.following);
+      this.views.set(log.name, made);
+      el.append(made.el);
+    } else if (!open && view) {
+      view.close();
+      view.el.remove();
+      this.views.delete(log.name);
+    }
+  }
+
+  private paintLogs(r: RunDetail): void {
+    if (r.logs.length === 0) {
+      fillIf(this.main, 'none', () => h('p', { class: 'muted' }, t('run.no_logs')));
+      return;
+    }
+    fillIf(this.main, 'logs', () => null);
+    for (const log of r.logs) this.logFold(this.main, log, size(this.sizes.get(log.name) ?? log.size), this.wished.get(log.name) ?? log.name === 'runner.log');
+  }
+}
+
