@@ -1,0 +1,80 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestFullDisk runs on a small disk with so many KiB left: what git and the
+// logs write fails too. With room again the run goes on.
+func TestFullDisk(t *testing.T) {
+	l := newLab(t, crashRequest, crashRequestText)
+	done := 0
+	for _, left := range []int{0, 8, 24, 64, 120, 160, 200, 240} {
+		t.Run(fmt.Sprintf("%d KiB", left), func(t *testing.T) {
+			w := l.smallDisk(t)
+			fill := w.fill(left)
+			res := w.run("aiflow-run", []string{l.request})
+			w.oneReason(res)
+			w.looks("on a full disk")
+			if err := os.Remove(fill); err != nil {
+				t.Fatal(err)
+			}
+			if res.status == 0 {
+				done++
+			} else if again := w.again(); again.status != 0 {
+				t.Fatalf("run again: %s\nbefore: %s", again, res)
+			}
+			w.settled()
+			w.twiceAtMost()
+			if t.Failed() {
+				t.Logf("first: %s", res)
+			}
+		})
+	}
+	t.Logf("%d runs had room enough", done)
+}
+
+// smallDisk is a world on a file system of its own.
+func (l *lab) smallDisk(t *testing.T) *world {
+	t.Helper()
+	home := t.TempDir()
+	if err := syscall.Mount("none", home, "tmpfs", 0, "size=120m"); err != nil {
+		t.Skipf("cannot mount: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(home, syscall.MNT_DETACH) })
+	w := &world{lab: l, t: t, dir: filepath.Join(home, "repo"), side: filepath.Join(t.TempDir(), "side")}
+	if out, err := exec.Command("cp", "-a", l.template, w.dir).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v %s", err, out)
+	}
+	return w
+}
+
+// fill leaves so many KiB free and gives the file that takes the rest. The disk
+// is large, because a small one is what doctor stops at.
+func (w *world) fill(left int) string {
+	w.t.Helper()
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(w.dir, &st); err != nil {
+		w.t.Fatal(err)
+	}
+	size := int64(st.Bavail)*st.Bsize - int64(left)<<10
+	path := filepath.Join(filepath.Dir(w.dir), "fill")
+	f, err := os.Create(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer f.Close()
+	chunk := []byte(strings.Repeat("x", 1<<20))
+	for ; size > 0; size -= int64(len(chunk)) {
+		if _, err := f.Write(chunk[:min(size, int64(len(chunk)))]); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return path
+}
