@@ -9,7 +9,8 @@ import (
 )
 
 // Replace gives a request file other bytes, whole. A link inside the project
-// stays one: the file that it points to is replaced. Fault: PATH_NOT_WRITABLE.
+// stays one: the file that it points to is replaced. Faults: PATH_NOT_WRITABLE,
+// DISK_FULL.
 func Replace(disk atomicfile.Disk, root, path string, data []byte, suffix string) error {
 	target, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(path)))
 	if err != nil {
@@ -20,7 +21,7 @@ func Replace(disk atomicfile.Disk, root, path string, data []byte, suffix string
 		return fault.New(fault.PathNotWritable, "path", path, "reason", "outside", "cause", target)
 	}
 	if err := atomicfile.Write(disk, target, data, atomicfile.Options{TempSuffix: suffix}); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", path)
+		return writeFault(err, path)
 	}
 	return nil
 }

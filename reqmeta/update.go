@@ -93,7 +93,7 @@ func replace(disk atomicfile.Disk, target, path string, data []byte, suffix stri
 		mode = st.Mode().Perm()
 	}
 	if err := atomicfile.Write(disk, target, data, atomicfile.Options{Perm: mode, TempSuffix: suffix}); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", path)
+		return writeFault(err, path)
 	}
 	if st, err := os.Stat(target); err == nil && st.Mode().Perm() != mode {
 		_ = os.Chmod(target, mode) // the umask took bits away; a disk without modes is fine too
