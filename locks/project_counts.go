@@ -34,13 +34,19 @@ type ProjectHold struct {
 }
 
 // Count reads the whole journal.
-func (j *ProjectJournal) Count() (ProjectCounts, error) {
+func (j *ProjectJournal) Count() (ProjectCounts, error) { return j.CountSince(time.Time{}) }
+
+// CountSince counts the lines that are not older than from.
+func (j *ProjectJournal) CountSince(from time.Time) (ProjectCounts, error) {
 	c := ProjectCounts{
 		Attempts: map[string]map[ProjectStrategy]int{}, Acquired: map[ProjectStrategy]int{},
 		Recoveries: map[string]int{}, ReadonlyByCode: map[ProjectLockCode]int{},
 	}
 	var holds []int64
 	bad, err := j.Each(func(l ProjectLine) {
+		if l.TS.Before(from) {
+			return
+		}
 		c.add(l)
 		if l.DurationMS != nil {
 			holds = append(holds, *l.DurationMS)

@@ -89,7 +89,7 @@ func (l ProjectLine) valid() bool {
 }
 
 // ProjectJournal writes and reads the lines of one project. It keeps a file a
-// day, and neither renames nor removes one.
+// day, for thirty days, and renames none.
 type ProjectJournal struct {
 	dir string
 	now func() time.Time
@@ -99,6 +99,12 @@ type ProjectJournal struct {
 // maxJournal is more than a day of editing makes; what comes after it is
 // refused, so that a page gone wild cannot fill the disk.
 const maxJournal = 16 << 20
+
+// A day's file is called by its day and kept for so many days.
+const (
+	journalForm = "locks-2006-01-02.jsonl"
+	journalDays = 30
+)
 
 // OpenProjectJournal is the journal in dir, .aiflow/project/autosave. It
 // touches no file.
@@ -114,14 +120,18 @@ func (j *ProjectJournal) Append(lines ...ProjectLine) error {
 	if err := os.MkdirAll(j.dir, 0o777); err != nil {
 		return diskFault(err, j.dir)
 	}
-	path := filepath.Join(j.dir, "locks-"+j.now().UTC().Format("2006-01-02")+".jsonl")
+	path := filepath.Join(j.dir, j.now().UTC().Format(journalForm))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return diskFault(err, path)
 	}
 	defer f.Close()
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() || fi.Size() > maxJournal {
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxJournal {
 		return fault.New(fault.PathNotWritable, "path", path, "reason", "journal_full")
+	}
+	if fi.Size() == 0 {
+		j.prune()
 	}
 	for _, l := range lines {
 		if err := appendLine(f, l); err != nil {
@@ -129,6 +139,21 @@ func (j *ProjectJournal) Append(lines ...ProjectLine) error {
 		}
 	}
 	return nil
+}
+
+// prune removes the files of days that are too long ago; what it cannot remove
+// stays. It touches no file that is called otherwise.
+func (j *ProjectJournal) prune() {
+	entries, err := os.ReadDir(j.dir)
+	if err != nil {
+		return
+	}
+	oldest := j.now().UTC().AddDate(0, 0, -journalDays).Format(journalForm)
+	for _, e := range entries {
+		if _, err := time.Parse(journalForm, e.Name()); err == nil && e.Name() < oldest && e.Type().IsRegular() {
+			_ = os.Remove(filepath.Join(j.dir, e.Name()))
+		}
+	}
 }
 
 func appendLine(w io.Writer, l ProjectLine) error {

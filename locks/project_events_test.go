@@ -143,3 +143,43 @@ func TestProjectJournalRefusesALink(t *testing.T) {
 		t.Error("written through the link")
 	}
 }
+
+func TestProjectJournalForgetsOldDays(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	keep := []string{"locks-2026-01-31.jsonl", "locks-2026-03-01.jsonl", "locks-2025-13-99.jsonl", "other-2020-01-01.jsonl"}
+	old := []string{"locks-2026-01-30.jsonl", "locks-1999-12-31.jsonl"}
+	for _, name := range append(keep, old...) {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := OpenProjectJournal(dir, func() time.Time { return now })
+	if err := j.Append(ProjectLine{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(keep, "locks-2026-03-02.jsonl") {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range old {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Error(name, "is still there")
+		}
+	}
+}
+
+func TestProjectJournalCountsSince(t *testing.T) {
+	now := onEpoch(0)
+	j := OpenProjectJournal(t.TempDir(), func() time.Time { return now })
+	record := j.Record()
+	for i := range int64(4) {
+		now = onEpoch(i * 1000)
+		record(ProjectEvent{Type: "lock:released", LeaseID: "a", Strategy: FileLock, DurationMS: &i})
+	}
+	c, err := j.CountSince(onEpoch(2000))
+	if err != nil || c.Released != 2 || c.Hold.Min != 2 || c.Since == nil || !c.Since.Equal(onEpoch(2000)) {
+		t.Fatalf("%+v %v", c, err)
+	}
+}

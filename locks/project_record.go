@@ -25,6 +25,7 @@ type projectReading struct {
 	leaseID string
 	ownerID string
 	beat    uint64
+	since   time.Time // zero when the record does not say
 	expires time.Time
 	ttl     time.Duration
 }
@@ -34,6 +35,7 @@ type looseRecord struct {
 	Version    json.RawMessage `json:"version"`
 	LeaseID    json.RawMessage `json:"leaseId"`
 	OwnerID    json.RawMessage `json:"ownerId"`
+	AcquiredAt json.RawMessage `json:"acquiredAt"`
 	ExpiresAt  json.RawMessage `json:"expiresAt"`
 	MTime      json.RawMessage `json:"mtime"`
 	TTLSeconds json.RawMessage `json:"ttlSeconds"`
@@ -73,7 +75,10 @@ func (l looseRecord) reading() (projectReading, bool) {
 	id, _ := jsonText(l.LeaseID)
 	owner, _ := jsonText(l.OwnerID)
 	beat, _ := jsonNumber(l.Beat)
-	return projectReading{leaseID: id, ownerID: owner, beat: uint64(max(0, beat)), expires: expires, ttl: ttl}, ok && id != ""
+	since, _ := jsonInstant(l.AcquiredAt)
+	return projectReading{
+		leaseID: id, ownerID: owner, beat: uint64(max(0, beat)), since: since, expires: expires, ttl: ttl,
+	}, ok && id != ""
 }
 
 func jsonNumber(raw json.RawMessage) (float64, bool) {

@@ -152,5 +152,5 @@ func (p *Project) write(text []byte) error {
 
 func (p *Project) conflict(s StoredProject) error {
 	return fault.New(fault.Conflict, "path", p.path(), "verdict", s.Verdict,
-		"name", s.OwnerID, "until", when(s.Expires))
+		"name", s.OwnerID, "since", when(s.reading.since), "until", when(s.Expires))
 }

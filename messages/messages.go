@@ -117,7 +117,9 @@ func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 	}
 	r := Rendered{Code: code, Title: fill(e.Title, facts), Message: fill(e.Summary, facts), Actions: make([]string, 0, len(e.Actions))}
 	for _, a := range e.Actions {
-		r.Actions = append(r.Actions, fill(a, facts))
+		if a = fill(a, facts); a != "" {
+			r.Actions = append(r.Actions, a)
+		}
 	}
 	return r
 }

@@ -105,6 +105,8 @@ const (
 	LockStaleRecovered   Code = "LOCK_STALE_RECOVERED"
 	LockNotYours         Code = "LOCK_NOT_YOURS"
 	LockUnreadable       Code = "LOCK_UNREADABLE"
+	EditInProgress       Code = "EDIT_IN_PROGRESS"
+	EditNotSaved         Code = "EDIT_NOT_SAVED"
 	ProcessCrashed       Code = "PROCESS_CRASHED"
 	AgentTimeout         Code = "AGENT_TIMEOUT"
 	StepCommandFailed    Code = "STEP_COMMAND_FAILED"
@@ -220,7 +222,8 @@ func (c Code) Info() Info {
 		return input(400)
 	case JSONParseError, JSONSchemaInvalid:
 		return contract()
-	case RunInProgress, QueueInProgress, LockHeld, LockLost, LockStaleDetected, LockNotYours, LockUnreadable:
+	case RunInProgress, QueueInProgress, LockHeld, LockLost, LockStaleDetected, LockNotYours, LockUnreadable,
+		EditInProgress, EditNotSaved:
 		return lock()
 	case LockStaleRecovered:
 		return Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}
@@ -269,7 +272,7 @@ func Codes() []Code {
 		NotFound, AccessDenied, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,
 		RunInProgress, QueueInProgress, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
-		LockNotYours, LockUnreadable, ProcessCrashed, AgentTimeout, StepCommandFailed, StepTooLarge, StepLimitReached,
+		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, StepCommandFailed, StepTooLarge, StepLimitReached,
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
 		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,
