@@ -7,6 +7,7 @@ package bundle
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -20,12 +21,27 @@ type File struct {
 }
 
 // entry is a source and where it is built to; both relative to server/ui.
-type entry struct{ source, target string }
+type entry struct {
+	source, target string
+	how            how
+}
+
+type how int
+
+const (
+	readable how = iota
+	small        // for the page, which nobody reads as built
+	copied
+)
 
 // entries are everything that is built and committed.
 var entries = [...]entry{
-	{"src/lib/locks.ts", "dist/lib/locks.js"},
-	{"src/lib/locks.ts", "package/locks.js"},
+	{"src/lib/locks.ts", "dist/lib/locks.js", readable},
+	{"src/lib/locks.ts", "package/locks.js", readable},
+	{"src/page/main.ts", "dist/page.js", small},
+	{"src/page/page.css", "dist/page.css", small},
+	{"src/page/index.html", "dist/index.html", copied},
+	{"src/page/icon.svg", "dist/icon.svg", copied},
 }
 
 const banner = "// Built by `go generate ./server/ui` from server/ui/src. Change it there.\n"
@@ -34,13 +50,24 @@ const banner = "// Built by `go generate ./server/ui` from server/ui/src. Change
 func Build(dir string) ([]File, error) {
 	files := make([]File, 0, len(entries))
 	for _, e := range entries {
-		data, err := compile(dir, e.source, api.PlatformBrowser)
+		data, err := e.build(dir)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, File{e.target, append([]byte(banner), data...)})
+		files = append(files, File{e.target, data})
 	}
 	return files, nil
+}
+
+func (e entry) build(dir string) ([]byte, error) {
+	switch e.how {
+	case copied:
+		return os.ReadFile(filepath.Join(dir, filepath.FromSlash(e.source)))
+	case small:
+		return compile(dir, e.source, api.PlatformBrowser, true)
+	}
+	data, err := compile(dir, e.source, api.PlatformBrowser, false)
+	return append([]byte(banner), data...), err
 }
 
 // Tests makes a module for Node of every test/*.test.ts in dir.
@@ -52,7 +79,7 @@ func Tests(dir string) ([]File, error) {
 	files := make([]File, 0, len(sources))
 	for _, path := range sources {
 		name := filepath.Base(path)
-		data, err := compile(dir, filepath.Join("test", name), api.PlatformNode)
+		data, err := compile(dir, filepath.Join("test", name), api.PlatformNode, false)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +88,7 @@ func Tests(dir string) ([]File, error) {
 	return files, nil
 }
 
-func compile(dir, source string, platform api.Platform) ([]byte, error) {
+func compile(dir, source string, platform api.Platform, minify bool) ([]byte, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -75,6 +102,8 @@ func compile(dir, source string, platform api.Platform) ([]byte, error) {
 		Target:        api.ES2022,
 		Charset:       api.CharsetUTF8,
 		LogLevel:      api.LogLevelSilent,
+
+		MinifyWhitespace: minify, MinifyIdentifiers: minify, MinifySyntax: minify,
 	})
 	if len(r.Errors) > 0 {
 		return nil, failure(r.Errors)

@@ -130,7 +130,7 @@ export function toastPlace(): HTMLElement {
 }
 
 export function toast(text: Child, tone: Tone = 'quiet'): void {
-  const el = h('div', { class: `toast ${tone}` }, h('div', null, text), button('×', () => el.remove(), { class: 'btn bare', 'aria-label': t('common.close') }));
+  const el: HTMLElement = h('div', { class: `toast ${tone}` }, h('div', null, text), button('×', () => el.remove(), { class: 'btn bare', 'aria-label': t('common.close') }));
   toasts.append(el);
   if (tone !== 'bad') setTimeout(() => el.remove(), 6_000);
   while (toasts.childElementCount > 4) toasts.firstElementChild?.remove();
