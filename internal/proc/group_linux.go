@@ -106,14 +106,29 @@ func (g *group) owns(pid int, st procStat, session int) bool {
 	if st.pgrp == g.pid {
 		return true
 	}
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil || len(env) == 0 {
+	env, known := environ(pid)
+	if !known && st.ppid == os.Getpid() && st.session == pid {
+		return false // perhaps what somebody else here started and waits for (git, say)
+	}
+	if len(env) == 0 {
 		return st.session != session
 	}
 	if hasMark(env, g.mark) {
 		return true
 	}
 	return st.session != session && !bytes.Contains(env, []byte(markName(g.mark)))
+}
+
+// environ of a process that is just starting or ending is not known: it has no
+// command line then either, which is asked first.
+func environ(pid int) (env []byte, known bool) {
+	dir := "/proc/" + strconv.Itoa(pid)
+	line, _ := os.ReadFile(dir + "/cmdline")
+	env, err := os.ReadFile(dir + "/environ")
+	if st, ok := groupStat(pid); !ok || st.ended {
+		return nil, false
+	}
+	return env, err == nil && len(line) > 0
 }
 
 func markName(mark string) string {
@@ -157,6 +172,7 @@ type procStat struct {
 	state               byte
 	ppid, pgrp, session int
 	start               uint64
+	ended               bool // it has no memory any more, whatever state it is shown in
 }
 
 func groupStat(pid int) (procStat, bool) {
@@ -166,13 +182,13 @@ func groupStat(pid int) (procStat, bool) {
 	}
 	after := data[bytes.LastIndexByte(data, ')')+1:]
 	f := bytes.Fields(after)
-	const startField = 19 // field 22, counted from the one after the name
-	if len(f) <= startField {
+	const startField, sizeField = 19, 20 // fields 22 and 23, counted from the one after the name
+	if len(f) <= sizeField {
 		return procStat{}, false
 	}
 	n := func(i int) int { v, _ := strconv.Atoi(string(f[i])); return v }
 	start, _ := strconv.ParseUint(string(f[startField]), 10, 64)
-	return procStat{state: f[0][0], ppid: n(1), pgrp: n(2), session: n(3), start: start}, true
+	return procStat{state: f[0][0], ppid: n(1), pgrp: n(2), session: n(3), start: start, ended: string(f[sizeField]) == "0"}, true
 }
 
 func startOf(pid int) uint64 {
