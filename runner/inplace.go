@@ -70,7 +70,11 @@ func (j *job) leaveBranch(ctx context.Context) error {
 	if _, ok, err := j.repo.BranchTip(ctx, to); err != nil || !ok || to == "" {
 		return err
 	}
-	return j.ws.Switch(ctx, to)
+	ws, err := j.repo.InPlace(ctx)
+	if err != nil || ws.Branch() != j.stage.Git.WorkBranch {
+		return err // the user is elsewhere already
+	}
+	return ws.Switch(ctx, to)
 }
 
 // clearWorkspace returns the workspace to the step's start. What it holds is
