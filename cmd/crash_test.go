@@ -61,11 +61,31 @@ type lab struct {
 
 func newLab(t *testing.T, request, text string) *lab {
 	t.Helper()
+	l := labWith(t, request, text, `{"version": "1.0"}`)
+	// Work in hand: nothing of it may be touched.
+	l.write(t, "template/mine.txt", "changed, not staged\n")
+	l.write(t, "template/staged.txt", "staged\n")
+	l.git(t, l.template, "add", "staged.txt")
+	l.write(t, "template/untracked.txt", "untracked\n")
+	l.ready(t)
+	return l
+}
+
+func (l *lab) ready(t *testing.T) {
+	t.Helper()
+	l.before = l.snap(t, l.template)
+	l.undisturbed(t)
+}
+
+// labWith makes the repository, clean, with a configuration.
+func labWith(t *testing.T, request, text, config string) *lab {
+	t.Helper()
 	l := &lab{bin: crashBin(t), home: t.TempDir(), request: request}
 	l.template = filepath.Join(l.home, "template")
 	l.write(t, "home/gitconfig", "[user]\n\tname = Crash\n\temail = crash@example.invalid\n[init]\n\tdefaultBranch = main\n")
 	for name, text := range map[string]string{
 		"README.md": "# Readme\n", "gone.txt": "gone\n", "mine.txt": "as committed\n", ".gitignore": "runs/\n.aiflow/locks/\n.aiflow/worktrees/\n.aiflow/cache/\n",
+		".aiflow/config.v1.json":            config,
 		"requests/" + request + ".md":       text,
 		"requests/RQ-20260101-002-after.md": "---\ntitle: After it\npriority: P2\nstatus: ready\ncreated_at: 2026-01-01\ndepends_on: [" + request + "]\nsteps: [{title: x, run: 'true'}]\n---\n",
 	} {
@@ -74,13 +94,6 @@ func newLab(t *testing.T, request, text string) *lab {
 	l.git(t, l.template, "init", "-q", "--template=", ".")
 	l.git(t, l.template, "add", "-A")
 	l.git(t, l.template, "commit", "-q", "-m", "begin")
-	// Work in hand: nothing of it may be touched.
-	l.write(t, "template/mine.txt", "changed, not staged\n")
-	l.write(t, "template/staged.txt", "staged\n")
-	l.git(t, l.template, "add", "staged.txt")
-	l.write(t, "template/untracked.txt", "untracked\n")
-	l.before = l.snap(t, l.template)
-	l.undisturbed(t)
 	return l
 }
 
@@ -630,6 +643,51 @@ func TestKilledWhileStopping(t *testing.T) {
 			}
 			if found := w.glob(".aiflow/locks/*.lock.json"); len(found) > 0 {
 				t.Errorf("locks are left: %v", found)
+			}
+		})
+	}
+}
+
+// TestKilledInPlace kills a run that works in the checkout itself. In the end
+// the checkout stands where it stood.
+func TestKilledInPlace(t *testing.T) {
+	l := labWith(t, crashRequest, crashRequestText, `{"version": "1.0", "git": {"workspace": "in_place"}}`)
+	l.ready(t)
+	if l.status != 0 {
+		t.Fatalf("the undisturbed run ended with %d", l.status)
+	}
+	for i, point := range l.chosen(t) {
+		if !*everyPoint && !strings.HasPrefix(point, "at.") && i%4 != 0 {
+			continue
+		}
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			w := l.world(t)
+			if res := w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+point); !res.killed {
+				t.Fatalf("was not killed: %s", res)
+			}
+			w.looks("after the kill")
+			res := w.run("aiflow-run", []string{l.request})
+			if res.status != 0 {
+				t.Fatalf("run again: %s", res)
+			}
+			if at := l.git(t, w.dir, "branch", "--show-current"); at != "main" {
+				t.Errorf("the checkout is left at %s", at)
+			}
+			for _, line := range strings.Split(l.git(t, w.dir, "status", "--porcelain"), "\n") {
+				if line != "" && !isTemp(line) {
+					t.Errorf("the checkout is not clean: %s", line)
+				}
+			}
+			if tree, subjects := w.made(); tree != w.tree || subjects != w.subjects {
+				t.Errorf("the branch differs: tree %s, want %s; commits\n%s", tree, w.tree, subjects)
+			}
+			if found := w.glob(".aiflow/locks/*.lock.json"); len(found) > 0 {
+				t.Errorf("locks are left: %v", found)
+			}
+			w.twiceAtMost()
+			if t.Failed() {
+				t.Logf("run again: %s", res)
 			}
 		})
 	}
