@@ -22,6 +22,7 @@ type Cache struct {
 	Suffix func() string    // tells the temporary files of writers apart
 
 	clock func(dirfd int, suffix string) (time.Time, error) // nil: clockOf
+	same  func(a, b stamp) bool                             // nil: isSame
 }
 
 const (
@@ -56,6 +57,8 @@ func stampOf(st *unix.Stat_t) stamp {
 	}
 }
 
+func isSame(a, b stamp) bool { return a == b }
+
 // settled reports whether the file had been left alone for a while at birth.
 // Whoever changes it after birth gives it another ctime, then: nobody can set a
 // ctime, the clock has gone on, and it has gone on by more than one step of the
@@ -76,7 +79,7 @@ type place struct {
 // sources are the files that decide what is read out of a request: a build of
 // uncommitted changes does not believe the cache of its own commit.
 //
-//go:embed cache.go cache_disk.go cache_read.go cache_write.go dates.go entries.go fence.go heading.go ids.go load.go loader.go parse.go problems.go scan.go typo.go types.go values.go wanted.go yaml.go
+//go:embed cache.go cache_disk.go cache_read.go cache_write.go dates.go entries.go fence.go heading.go ids.go load.go loader.go parse.go problems.go scan.go stat_fast.go stat_plain.go typo.go types.go values.go wanted.go yaml.go
 var sources embed.FS
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -16,6 +16,7 @@ type Folder struct {
 
 	slots []int32            // open hash table of indexes + 1, by the hash of the id
 	dups  map[string][]int32 // ids that several files have: their indexes
+	read  int                // how many files were opened to make it
 	keep  func()             // writes the cache; nil when that is not worth it
 }
 

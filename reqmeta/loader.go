@@ -48,6 +48,10 @@ func (l *loader) load() error {
 	close(l.batches)
 	l.work()
 	l.wg.Wait()
+	l.f.read = len(l.f.Requests)
+	if l.index != nil {
+		l.f.read = len(l.missed)
+	}
 	l.readMissed()
 	l.keep()
 	return err
@@ -126,7 +130,10 @@ func (l *loader) work() {
 
 // match takes from the cache what is in it as it is now.
 func (l *loader) match() {
-	m := matcher{x: l.index, fd: l.fd, prefix: len(l.f.prefix())}
+	m := matcher{x: l.index, same: l.c.same, fd: l.fd, prefix: len(l.f.prefix())}
+	if m.same == nil {
+		m.same = isSame
+	}
 	for b := range l.batches {
 		m.at = b.first
 		for i := range b.files {
@@ -214,12 +221,13 @@ func (c Cache) keep(root, dir, prefix string, e *encoder) {
 // matcher compares files with the cache.
 type matcher struct {
 	x      *index
+	same   func(a, b stamp) bool
 	fd     int
 	prefix int
 	at     int // where the next one should be
 	missed []*file
 	dec    decoder
-	st     unix.Stat_t
+	status statuser
 }
 
 // take fills in e from the cache; false when it must be read.
@@ -230,7 +238,7 @@ func (m *matcher) take(e *file) bool {
 	if e.kind != 0 || !have.stored || !have.stamp.settled(m.x.birth) {
 		return false
 	}
-	if unix.Fstatat(m.fd, name, &m.st, unix.AT_SYMLINK_NOFOLLOW) != nil || m.st.Mode&unix.S_IFMT != unix.S_IFREG || have.stamp != stampOf(&m.st) {
+	if m.status.ask(m.fd, name) != nil || m.status.st.Mode&unix.S_IFMT != unix.S_IFREG || !m.same(have.stamp, stampOf(&m.status.st)) {
 		return false
 	}
 	kept := Request{ID: e.r.ID, Path: e.r.Path}
