@@ -21,35 +21,72 @@ type job struct {
 	before  func(i int) error
 }
 
-type result struct{ median, least time.Duration }
+// result is what one job took. The ratio is the median of the ratios within one
+// round, so that a load that comes and goes hits both sides; cpu is the ratio of
+// the least processor times.
+type result struct {
+	median, least time.Duration
+	ratio, cpu    float64 // 0: compared with nothing
+}
+
+// took is one run: from start to end, and on the processors.
+type took struct{ wall, cpu time.Duration }
 
 // compare runs the jobs in turn, n times, so that whatever else the machine
 // does hits all of them; the first round only warms up.
 func compare(n int, jobs []job) ([]result, error) {
-	times := make([][]time.Duration, len(jobs))
+	times := make([][]took, len(jobs))
 	for i := range n + 1 {
-		for j, job := range jobs {
-			d, err := once(job, i)
+		for k := range jobs {
+			j := (k + i) % len(jobs) // nobody is always the one after the slow one
+			t, err := once(jobs[j], i)
 			if err != nil {
 				return nil, err
 			}
 			if i > 0 {
-				times[j] = append(times[j], d)
+				times[j] = append(times[j], t)
 			}
 		}
 	}
 	results := make([]result, len(jobs))
-	for j, t := range times {
-		slices.Sort(t)
-		results[j] = result{t[len(t)/2], t[0]}
+	for j := range jobs {
+		results[j] = summary(times[j], nil)
+		if a := jobs[j].against; a >= 0 && a != j {
+			results[j] = summary(times[j], times[a])
+		}
 	}
 	return results, nil
 }
 
-func once(j job, i int) (time.Duration, error) {
+func summary(times, against []took) result {
+	wall, cpu := sorted(times)
+	r := result{median: wall[len(wall)/2], least: wall[0]}
+	if against == nil {
+		return r
+	}
+	ratios := make([]float64, len(times))
+	for i := range times {
+		ratios[i] = float64(times[i].wall) / float64(against[i].wall)
+	}
+	slices.Sort(ratios)
+	_, base := sorted(against)
+	r.ratio, r.cpu = ratios[len(ratios)/2], float64(cpu[0])/float64(base[0])
+	return r
+}
+
+func sorted(times []took) (wall, cpu []time.Duration) {
+	for _, t := range times {
+		wall, cpu = append(wall, t.wall), append(cpu, t.cpu)
+	}
+	slices.Sort(wall)
+	slices.Sort(cpu)
+	return wall, cpu
+}
+
+func once(j job, i int) (took, error) {
 	if j.before != nil {
 		if err := j.before(i); err != nil {
-			return 0, err
+			return took{}, err
 		}
 	}
 	argv := make([]string, len(j.argv))
@@ -64,9 +101,9 @@ func once(j job, i int) (time.Duration, error) {
 	err := cmd.Run()
 	d := time.Since(start)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, stderr.String())
+		return took{}, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, stderr.String())
 	}
-	return d, nil
+	return took{d, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}, nil
 }
 
 // show measures jobs and prints them under title.
@@ -78,8 +115,8 @@ func (b *bench) show(title string, jobs []job) error {
 	b.table.head(title)
 	for i, j := range jobs {
 		ratio := ""
-		if j.against >= 0 {
-			ratio = fmt.Sprintf("%.2fx", float64(results[i].median)/float64(results[j.against].median))
+		if results[i].ratio > 0 {
+			ratio = fmt.Sprintf("%.2fx (cpu %.2fx)", results[i].ratio, results[i].cpu)
 		}
 		b.table.row(j.name, ms(results[i].median), ms(results[i].least), ratio, j.promise)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"aiflow/reqmeta/reqgen"
 )
@@ -30,7 +31,21 @@ func (b *bench) project(n int) (string, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
+	if err := os.MkdirAll(filepath.Join(dir, ".aiflow"), 0o755); err != nil {
+		return "", err
+	}
 	return dir, reqgen.Write(filepath.Join(dir, "requests"), b.seed, n)
+}
+
+// first times the call that has no cache yet. Files that were just written are
+// not kept in one, so it waits until they have been left alone.
+func (b *bench) first(next, dir string, n int) error {
+	time.Sleep(1500 * time.Millisecond)
+	cache := filepath.Join(dir, ".aiflow", "cache")
+	return b.show(fmt.Sprintf("First call ever, %d requests", n), []job{
+		{name: "floor: list and stat the folder", argv: []string{filepath.Join(b.work, "floor"), filepath.Join(dir, "requests")}, against: -1},
+		{name: "aiflow-next without a cache", argv: []string{next}, dir: dir, promise: "200 ms at 10,000", before: func(int) error { return os.RemoveAll(cache) }},
+	})
 }
 
 // next times aiflow-next against the floor.
@@ -43,6 +58,9 @@ func (b *bench) next(ns []int) error {
 	for _, n := range ns {
 		dir, err := b.project(n)
 		if err != nil {
+			return err
+		}
+		if err := b.first(next, dir, n); err != nil {
 			return err
 		}
 		jobs := []job{

@@ -6,9 +6,9 @@ import "fmt"
 type table struct{}
 
 func (table) head(title string) {
-	fmt.Printf("\n%s\n  %-44s %10s %10s %8s  %s\n", title, "", "median ms", "least ms", "ratio", "promised")
+	fmt.Printf("\n%s\n  %-44s %10s %10s %18s  %s\n", title, "", "median ms", "least ms", "ratio", "promised")
 }
 
 func (table) row(name, median, least, ratio, promise string) {
-	fmt.Printf("  %-44s %10s %10s %8s  %s\n", name, median, least, ratio, promise)
+	fmt.Printf("  %-44s %10s %10s %18s  %s\n", name, median, least, ratio, promise)
 }
