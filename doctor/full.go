@@ -209,7 +209,8 @@ func (x *examiner) newest(ctx context.Context) (at time.Time, what string) {
 }
 
 // checkCache looks at what may be deleted at any time but is believed while it
-// is there.
+// is there. requests.idx is not among it: it proves itself each time it is read,
+// and what is wrong with it counts as no cache.
 func (x *examiner) checkCache(context.Context) {
 	if dir := x.deadBin(); dir != "" {
 		x.warn("cache", "bin", Evidence{"dir": dir}, "path", x.p.Config.Paths.CacheDir+"/bin.mk", "dir", dir)

@@ -23,6 +23,7 @@ type Cache struct {
 
 	clock func(dirfd int, suffix string) (time.Time, error) // nil: clockOf
 	same  func(a, b stamp) bool                             // nil: isSame
+	least int                                               // 0: cacheLeast
 }
 
 const (
@@ -66,6 +67,13 @@ func isSame(a, b stamp) bool { return a == b }
 func (s stamp) settled(birth time.Time) bool {
 	limit := birth.Add(-settling)
 	return time.Unix(s.ctime, int64(s.cns)).Before(limit) && time.Unix(s.mtime, int64(s.mns)).Before(limit)
+}
+
+func (c Cache) atLeast() int {
+	if c.least > 0 {
+		return c.least
+	}
+	return cacheLeast
 }
 
 // place is an opened cache folder and the folder whose files it is about.

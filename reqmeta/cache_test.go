@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const kept = 600 // files of the folder that is cached in tests
+const kept = 150 // files of the folder that is cached in tests
 
 // cacheDesk is a project whose cache was written long after its files.
 type cacheDesk struct {
@@ -48,7 +48,7 @@ func newCacheDesk(t *testing.T) *cacheDesk {
 	}
 	n := 0
 	var mu sync.Mutex
-	d.c = Cache{Dir: ".aiflow/cache", Build: "1 abc", Suffix: func() string { mu.Lock(); defer mu.Unlock(); n++; return fmt.Sprint("t", n) }}
+	d.c = Cache{least: 2 * batchSize, Dir: ".aiflow/cache", Build: "1 abc", Suffix: func() string { mu.Lock(); defer mu.Unlock(); n++; return fmt.Sprint("t", n) }}
 	d.c.clock = func(int, string) (time.Time, error) { return time.Now().Add(time.Hour), nil }
 	return d
 }
@@ -285,7 +285,7 @@ func TestForgedCacheDoesNotPanic(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for range 60 {
 		data := append([]byte(nil), whole...)
-		for range 200 {
+		for range 60 {
 			data[40+rnd.IntN(len(data)-40)] = byte(rnd.Uint32())
 		}
 		copy(data[52:64], whole[52:64])
@@ -362,17 +362,18 @@ func (d *cacheDesk) tree(prefix string) string {
 
 func TestCacheIsNotWritten(t *testing.T) {
 	for name, try := range map[string]func(d *cacheDesk){
-		"no build":         func(d *cacheDesk) { d.c.Build = "" },
-		"no .aiflow":       func(d *cacheDesk) { d.must(os.Remove(filepath.Join(d.root, ".aiflow"))) },
-		"files too fresh":  func(d *cacheDesk) { d.c.clock = nil },
-		"just not settled": func(d *cacheDesk) { d.c.clock = func(int, string) (time.Time, error) { return time.Now(), nil } },
+		"fewer than needed": func(d *cacheDesk) { d.c.least = 0 },
+		"no build":          func(d *cacheDesk) { d.c.Build = "" },
+		"no .aiflow":        func(d *cacheDesk) { d.must(os.Remove(filepath.Join(d.root, ".aiflow"))) },
+		"files too fresh":   func(d *cacheDesk) { d.c.clock = nil },
+		"just not settled":  func(d *cacheDesk) { d.c.clock = func(int, string) (time.Time, error) { return time.Now(), nil } },
 		"a clock put back": func(d *cacheDesk) {
 			d.c.clock = func(int, string) (time.Time, error) { return time.Now().Add(-time.Hour), nil }
 		},
 		"no clock": func(d *cacheDesk) {
 			d.c.clock = func(int, string) (time.Time, error) { return time.Time{}, errors.New("full") }
 		},
-		"a small folder": func(d *cacheDesk) { d.shrink(cacheLeast - 1) },
+		"a small folder": func(d *cacheDesk) { d.shrink(2*batchSize - 1) },
 		".aiflow is a file": func(d *cacheDesk) {
 			d.must(os.Remove(filepath.Join(d.root, ".aiflow")))
 			d.put(filepath.Join(d.root, ".aiflow"), "")
@@ -521,7 +522,7 @@ func play(t *testing.T, same func(a, b stamp) bool) (int, string) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	const rounds = 20
 	for i := range rounds {
-		for range 1 + rnd.IntN(40) {
+		for range 1 + rnd.IntN(30) {
 			d.edit(rnd)
 		}
 		f := d.load()
@@ -535,7 +536,7 @@ func play(t *testing.T, same func(a, b stamp) bool) (int, string) {
 }
 
 func (d *cacheDesk) edit(rnd *rand.Rand) {
-	name := fileName(rnd.IntN(kept + 50))
+	name := fileName(rnd.IntN(kept + 20))
 	path := d.path(name)
 	old := time.Unix(int64(1e9+rnd.IntN(2)), 0)
 	data := text(rnd.IntN(10), rnd.IntN(10))
@@ -548,7 +549,7 @@ func (d *cacheDesk) edit(rnd *rand.Rand) {
 	case 4:
 		_ = os.Remove(path)
 	case 5:
-		_ = os.Rename(path, d.path(fileName(rnd.IntN(kept+50))))
+		_ = os.Rename(path, d.path(fileName(rnd.IntN(kept+20))))
 	case 6:
 		_ = os.Chtimes(path, old, old)
 	case 7:

@@ -6,6 +6,8 @@
 // next request is a pure function of the files and the facts it is given.
 //
 // It does not lock, does not start processes, does not look at git or at runs/
-// (their state is handed in as Facts), keeps no cache, and does not make
-// sentences for people: problems and exclusions are kinds with facts.
+// (their state is handed in as Facts), does not write a cache unless it is told
+// where (see Cache: what is in it is believed only while the file system says
+// that nothing has changed), and does not make sentences for people: problems
+// and exclusions are kinds with facts.
 package reqmeta

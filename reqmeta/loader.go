@@ -67,7 +67,7 @@ func (l *loader) emit(files []file) {
 	}
 	l.all = append(l.all, b)
 	l.held = append(l.held, b)
-	if len(l.held) >= cacheLeast/batchSize || len(l.all) > len(l.held) || !l.caches() {
+	if len(l.held)*batchSize >= l.c.atLeast() || len(l.all) > len(l.held) || !l.caches() {
 		l.release()
 	}
 }
@@ -76,7 +76,7 @@ func (l *loader) emit(files []file) {
 // nothing else.
 func (l *loader) release() {
 	if len(l.all) == len(l.held) && len(l.held) > 0 {
-		if len(l.f.Requests) < cacheLeast {
+		if len(l.f.Requests) < l.c.atLeast() {
 			l.index = nil
 		} else if l.index == nil && l.caches() {
 			l.birth = l.now()
