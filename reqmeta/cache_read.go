@@ -2,7 +2,6 @@ package reqmeta
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"path/filepath"
 	"sync"
 	"time"
@@ -57,7 +56,7 @@ func parseIndex(data []byte, p *place) *index {
 	first := headSize + tag + prefix
 	last := first + n*recordSize
 	if last > uint64(len(data)) || string(data[headSize:headSize+tag]) != p.tag() || string(data[headSize+tag:first]) != p.prefix ||
-		crc32.Checksum(data[sumFrom:], castagnoli) != le.Uint32(data[12:]) {
+		sumOf(0, data[sumFrom:]) != le.Uint32(data[12:]) {
 		return nil
 	}
 	blob := data[last:]

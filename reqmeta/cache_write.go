@@ -2,7 +2,6 @@ package reqmeta
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"math"
 	"time"
 
@@ -158,7 +157,7 @@ func (e *encoder) bytes(p *place) []byte {
 	b = le.AppendUint32(b, uint32(len(tag)))
 	b = le.AppendUint32(b, uint32(len(p.prefix)))
 	b = append(append(append(append(b, tag...), p.prefix...), e.records...), e.blob...)
-	le.PutUint32(b[12:], crc32.Checksum(b[sumFrom:], castagnoli))
+	le.PutUint32(b[12:], sumOf(0, b[sumFrom:]))
 	return b
 }
 
