@@ -1,7 +1,6 @@
 package project
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"io"
@@ -156,6 +155,3 @@ func (p *Project) RandomHex(n int) string {
 	_, _ = io.ReadFull(p.Env.Rand, b)
 	return hex.EncodeToString(b)
 }
-
-// background is for work that a cancelled command must still finish.
-func background(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
