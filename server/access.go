@@ -205,11 +205,7 @@ func isPlain(r *http.Request) bool {
 // isClean reports whether the address is written in the one way that it has.
 func isClean(r *http.Request) bool {
 	p, raw := r.URL.Path, strings.ToLower(r.URL.EscapedPath())
-	clean := path.Clean(p)
-	if strings.HasSuffix(p, "/") && clean != "/" {
-		clean += "/"
-	}
-	return p == clean && strings.HasPrefix(p, "/") && !strings.Contains(raw, "%2f") &&
+	return p == path.Clean(p) && strings.HasPrefix(p, "/") && !strings.Contains(raw, "%2f") &&
 		!strings.ContainsFunc(p, func(c rune) bool { return c == '\\' || c < ' ' || c == 0x7f })
 }
 

@@ -20,6 +20,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	defer s.leaveStream()
+	select {
+	case <-s.ready:
+	case <-r.Context().Done():
+		return nil
+	}
 	at := s.hub.now()
 	if text := lastEventID(r); text != "" {
 		id, err := strconv.ParseInt(text, 10, 64)

@@ -303,6 +303,7 @@ func TestPanicTellsNothing(t *testing.T) {
 	w.s.Log = func(line string) { said = append(said, line) }
 	h := w.s.guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("at /home/me password=hunter2222") }))
 	r := w.request("GET", "/api/health", "")
+	r.URL.Scheme, r.URL.Host = "", ""
 	r.Host = "127.0.0.1:" + strconv.Itoa(w.s.Port)
 	rec := recorder{header: http.Header{}}
 	h.ServeHTTP(&rec, r.WithContext(context.Background()))

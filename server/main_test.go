@@ -70,7 +70,8 @@ func aiflowRun(args []string) int {
 		if err != nil {
 			return say(nil, err)
 		}
-		out, err := r.Resume(ctx, runner.ResumeOptions{RequestID: id, RunID: words[1], Mode: runs.Mode(flags["--mode"])})
+		_, force := flags["--force"]
+		out, err := r.Resume(ctx, runner.ResumeOptions{RequestID: id, RunID: words[1], Mode: runs.Mode(flags["--mode"]), Force: force})
 		return say(&out, err)
 	case len(words) == 1:
 		_, fresh := flags["--fresh"]

@@ -62,6 +62,7 @@ func (s *Server) Handler() http.Handler {
 	for _, method := range []string{"GET", "PUT", "DELETE"} {
 		mux.Handle(method+" /api/project-lock", record)
 	}
+	mux.HandleFunc("GET "+runPath+"/logs", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, fault.New(fault.NotFound)) })
 	mux.Handle("POST /api/project-lock/events", lockapi.Events(s.journal, s.fail))
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) { s.noRoute(mux, w, r) })
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -43,6 +43,8 @@ type Server struct {
 	edits sync.Mutex // one edit of a file at a time
 	tidy  sync.Mutex // one survey that puts things right at a time
 
+	ready chan struct{} // closed when changes are noticed
+
 	mu       sync.Mutex
 	catalogs map[string]*messages.Catalog
 	seen     *snapshot
@@ -63,6 +65,7 @@ func New(o Options) *Server {
 		hub:     newHub(p.Now()),
 		lock:    locks.OpenProject(locks.ProjectOptions{Dir: dir, Clock: p.Env.Clock, Disk: p.Env.Disk, Rand: p.Env.Rand}),
 		journal: locks.OpenProjectJournal(path.Join(dir, "autosave"), p.Now),
+		ready:   make(chan struct{}),
 		page:    newPage(o.Assets), catalogs: map[string]*messages.Catalog{},
 	}
 }

@@ -75,6 +75,7 @@ func (w *watcher) begin(ctx context.Context) {
 	w.runs = stampFile(w.s.Project.Path(w.s.Project.RunsDir()))
 	w.s.folder.take()
 	w.readLocks(ctx, false)
+	close(w.s.ready)
 	w.putRight(ctx)
 }
 
@@ -140,7 +141,7 @@ func (w *watcher) lockFolder(ctx context.Context) {
 		w.folder, w.hot = now, 2
 	}
 	if w.hot > 0 || w.round%slowly == 0 && len(w.locks) > 0 {
-		w.hot--
+		w.hot = max(0, w.hot-1)
 		w.readLocks(ctx, true)
 	}
 }

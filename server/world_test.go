@@ -90,15 +90,17 @@ func (w *world) serve(change ...func(*Options, *http.Server)) {
 	}
 	w.ts = &httptest.Server{Listener: l, Config: h}
 	w.ts.Start()
+	ts := w.ts
 	w.http = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	var watching sync.WaitGroup
-	watching.Go(func() { w.s.Watch(ctx) })
+	s := w.s
+	watching.Go(func() { s.Watch(ctx) })
 	w.t.Cleanup(func() {
 		cancel()
 		watching.Wait()
-		w.s.tidy.Lock() // nothing writes any more
+		s.tidy.Lock() // nothing writes any more
 		w.http.CloseIdleConnections()
-		w.ts.Close()
+		ts.Close()
 	})
 }
 
@@ -298,9 +300,10 @@ func validate(t testing.TB, r *http.Request, res *http.Response, body []byte) {
 
 // stream reads events.
 type stream2 struct {
-	t   testing.TB
-	in  chan streamEvent
-	end func()
+	t    testing.TB
+	in   chan streamEvent
+	end  func()
+	seen []string
 }
 
 type streamEvent struct{ id, kind, data string }
@@ -377,7 +380,7 @@ func (s *stream2) next() streamEvent {
 		}
 		return e
 	case <-time.After(30 * time.Second):
-		s.t.Fatal("no event")
+		s.t.Fatalf("no event after %q", s.seen)
 	}
 	return streamEvent{}
 }
@@ -386,9 +389,11 @@ func (s *stream2) next() streamEvent {
 func (s *stream2) until(kind string, pass func(data string) bool) streamEvent {
 	s.t.Helper()
 	for {
-		if e := s.next(); e.kind == kind && pass(e.data) {
+		e := s.next()
+		if e.kind == kind && pass(e.data) {
 			return e
 		}
+		s.seen = append(s.seen, e.kind+" "+e.data)
 	}
 }
 

@@ -1,0 +1,397 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	devtools "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"aiflow/server/ui"
+)
+
+// The page of aiflow in a real browser, with real runs behind it.
+
+const maxBundle = 150_000 // bytes, compressed
+
+func TestPageIsSmall(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for _, name := range []string{"index.html", "page.js", "page.css", "icon.svg"} {
+		data, err := fs.ReadFile(ui.Assets(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := z.Write(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil || b.Len() > maxBundle {
+		t.Errorf("%d bytes, at most %d are wanted (%v)", b.Len(), maxBundle, err)
+	}
+}
+
+type tab struct {
+	t   *testing.T
+	w   *world
+	ctx context.Context
+}
+
+func openBrowser(t *testing.T) context.Context {
+	t.Helper()
+	bin := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if at, err := exec.LookPath(name); err == nil {
+			bin = at
+			break
+		}
+	}
+	switch {
+	case bin != "":
+	case os.Getenv("CI") == "true":
+		t.Fatal("chromium is missing")
+	default:
+		t.Skip("chromium is missing")
+	}
+	flags := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(bin), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("lang", "en"),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, flags...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("the browser does not start: %v", err)
+	}
+	return ctx
+}
+
+// watched notes what a page must never have: a script of strangers that ran,
+// a breach of the policy, an error that nobody caught.
+const watched = `window.odd = [];
+addEventListener('securitypolicyviolation', (e) => odd.push('policy: ' + e.violatedDirective + ' ' + e.blockedURI));
+addEventListener('error', (e) => odd.push('error: ' + e.message));
+addEventListener('unhandledrejection', (e) => odd.push('rejection: ' + e.reason));`
+
+func (w *world) tab(browser context.Context, at string) *tab {
+	t := w.t.(*testing.T)
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	tab := &tab{t, w, ctx}
+	if _, err := chromedp.Call(ctx, devtools.AddScriptToEvaluateOnNewDocument, devtools.AddScriptToEvaluateOnNewDocumentParams{Source: watched}); err != nil {
+		t.Fatal(err)
+	}
+	tab.size(1280, 900)
+	tab.open(at)
+	return tab
+}
+
+func (p *tab) open(at string) {
+	p.t.Helper()
+	sep := "?"
+	if strings.Contains(at, "?") {
+		sep = "&"
+	}
+	if err := chromedp.Do(p.ctx, chromedp.Navigate(p.w.ts.URL+at+sep+"token="+token)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *tab) size(width, height int64) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, chromedp.EmulateViewport(width, height)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// do gives the JSON of js.
+func (p *tab) do(js string) string {
+	p.t.Helper()
+	text, err := chromedp.Run(p.ctx, chromedp.Evaluate[string]("(async () => JSON.stringify(await ("+js+") ?? null))()", chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("%s: %v", js, err)
+	}
+	return text
+}
+
+// until waits in the page: a tab in the background paints nothing that could
+// be waited for.
+func (p *tab) until(js string) {
+	p.t.Helper()
+	seen := p.do(`(async () => { for (const end = Date.now() + 30000; Date.now() < end;) {
+		if (` + js + `) return ''; await new Promise((r) => setTimeout(r, 20)); }
+		return document.title + ' ' + location.pathname + '\n' + document.body.innerText.slice(0, 3000); })()`)
+	if seen != `""` {
+		p.t.Fatalf("never: %s\n%s", js, strings.ReplaceAll(seen, `\n`, "\n"))
+	}
+}
+
+func quoted(s string) string {
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+func (p *tab) sees(text string) {
+	p.t.Helper()
+	p.until("document.body.innerText.includes(" + quoted(text) + ")")
+}
+
+// press presses the button or link that says text, as soon as it is there.
+func (p *tab) press(text string) {
+	p.t.Helper()
+	find := "[...document.querySelectorAll('button, a, summary')].find((e) => e.textContent.trim() === " + quoted(text) + " && e.checkVisibility())"
+	p.until(find)
+	p.do("void " + find + ".click()")
+}
+
+func (p *tab) keys(keys string) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, chromedp.KeyEvent(keys)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// write puts text at the end of the editor, as a person who types does.
+func (p *tab) write(text string) {
+	p.t.Helper()
+	p.do(`void (() => { const a = document.querySelector('textarea.text'); a.focus(); a.setSelectionRange(a.value.length, a.value.length);
+		document.execCommand('insertText', false, ` + quoted(text) + `); })()`)
+}
+
+func (p *tab) saveState(want string) {
+	p.t.Helper()
+	p.until("document.querySelector('.editor')?.dataset.state === " + quoted(want))
+}
+
+// shot keeps a picture for a person to look at.
+func (p *tab) shot(name string) {
+	p.t.Helper()
+	dir := os.Getenv("PAGE_SHOTS")
+	if dir == "" {
+		return
+	}
+	for _, look := range []struct {
+		kind, theme   string
+		width, height int64
+	}{{"", "light", 1280, 900}, {"-dark", "dark", 1280, 900}, {"-phone", "light", 390, 844}} {
+		p.size(look.width, look.height)
+		p.do("void (document.documentElement.dataset.theme = " + quoted(look.theme) + ")")
+		data, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name+look.kind+".png"), data, 0o644)
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if wide := p.do("document.documentElement.scrollWidth > innerWidth + 1"); wide == "true" {
+			p.t.Errorf("%s%s is wider than its window", name, look.kind)
+		}
+	}
+	p.size(1280, 900)
+	p.do("void (document.documentElement.dataset.theme = 'auto')")
+}
+
+func (p *tab) clean() {
+	p.t.Helper()
+	if odd := p.do("odd"); odd != "[]" {
+		p.t.Errorf("in the page: %s", odd)
+	}
+	if p.do("typeof window.pwned") != `"undefined"` {
+		p.t.Error("a script of strangers ran")
+	}
+	if out := p.do("performance.getEntriesByType('resource').map((e) => e.name).filter((n) => !n.startsWith(location.origin + '/'))"); out != "[]" {
+		p.t.Errorf("asked others for %s", out)
+	}
+}
+
+const hostile = `<img src=x onerror=window.pwned=1><script>window.pwned=1</script>`
+
+func walkFiles() map[string]string {
+	step := "steps:\n  - title: 'Write <b>out</b>'\n    run: |\n" +
+		"      printf '\\033[31mred\\033[0m \\033]0;title\\007" + hostile + "\\n'\n" +
+		"      echo '" + hostile + "' > 'out <b>.html'\n" +
+		"      echo go > \"$AIFLOW_ROOT/gate\"\n" +
+		"      test -f fix.txt || { echo 'fix.txt is missing' >&2; exit 3; }\n"
+	return map[string]string{
+		".gitignore": "runs/\n.aiflow/\ngate\n",
+		"requests/RQ-1.md": request("title: '"+hostile+" first'\npriority: P0\nstatus: ready\nlabels: [ui, <b>x</b>]\nupdated_at: 2026-01-02\n"+step,
+			"# Head\n\n"+hostile+"\n\n[bad](javascript:window.pwned=1) and [good](https://example.invalid/)\n\n![i](https://example.invalid/x.png)\n\n- [x] done\n- [ ] open\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```sh\nmake test\n```\n"),
+		"requests/RQ-2.md": request("title: The second one\npriority: P1\nstatus: ready\ndepends_on: [RQ-1]\nsteps:\n  - title: Nothing\n    run: 'true'\n", "Text\n"),
+		"requests/RQ-3.md": request("title: Broken\nstatus: nonsense\n", ""),
+		"requests/RQ-4.md": request("title: 下書きの長いタイトルで、表示がどうなるかを見るためのもの\npriority: P2\nstatus: draft\nlabels: [docs]\ndepends_on: [RQ-2]\n", "本文\n"),
+	}
+}
+
+func TestPageWalk(t *testing.T) {
+	browser := openBrowser(t)
+	w := newWorld(t, walkFiles())
+	w.gate()
+	one, two := w.tab(browser, "/"), w.tab(browser, "/")
+
+	// The list: what is next, and why the others are not.
+	one.until("document.querySelectorAll('.rq').length === 4")
+	one.until("document.querySelector('.rq.next .id')?.textContent === 'RQ-1'")
+	one.sees(hostile + " first")
+	one.sees("RQ-2 waits for RQ-1")
+	one.sees("requests/RQ-3.md:3")
+	one.shot("list")
+	two.until("document.querySelectorAll('.rq').length === 4")
+
+	// Open by keyboard, edit, save by itself.
+	one.keys("j")
+	one.until("document.activeElement.className === 'title'")
+	one.keys("\r")
+	one.until("location.pathname === '/requests/RQ-1' && document.querySelector('.md h2')?.textContent === 'Head'")
+	one.until("document.querySelector('.md .deadlink')?.textContent === 'bad'")
+	one.shot("request")
+	one.keys("e")
+	one.until("document.activeElement.tagName === 'TEXTAREA'")
+	one.write("\nwritten in tab one\n")
+	one.saveState("saved")
+	one.sees("Saved ")
+	if text := w.read("requests/RQ-1.md"); !strings.Contains(text, "\nwritten in tab one\n") {
+		t.Errorf("not saved: %s", text)
+	}
+	one.shot("editor")
+
+	// A second tab may not write meanwhile, and says why; then it may.
+	two.open("/requests/RQ-1/edit")
+	two.until("document.querySelector('textarea.text')?.value.includes('written in tab one')")
+	two.write("from tab two\n")
+	two.saveState("readonly")
+	two.sees("another tab, browser or command is editing")
+	two.until("document.querySelector('textarea.text').readOnly")
+	two.shot("readonly")
+	one.press("Done editing")
+	two.press("Try again")
+	two.saveState("saved")
+	if text := w.read("requests/RQ-1.md"); !strings.Contains(text, "written in tab one\nfrom tab two\n") {
+		t.Errorf("not saved: %s", text)
+	}
+
+	// The file changes below an editor that has unsaved text: a conflict.
+	two.write("mine\n")
+	w.write("requests/RQ-1.md", strings.Replace(w.read("requests/RQ-1.md"), "from tab two", "from vim", 1))
+	two.saveState("conflict")
+	two.shot("conflict")
+	two.press("Keep mine")
+	two.saveState("saved")
+	if text := w.read("requests/RQ-1.md"); !strings.Contains(text, "from tab two\nmine\n") {
+		t.Errorf("not saved: %s", text)
+	}
+	two.press("History")
+	two.until("[...document.querySelectorAll('.history pre')].some((e) => e.textContent.includes('from vim'))")
+	two.press("Done editing")
+
+	// Run, and watch; a second start leads to the run that is in the way.
+	one.press("Run")
+	one.until("/^.requests.RQ-1.runs.RUN-/.test(location.pathname)")
+	one.until("document.querySelector('.log-text')?.textContent.includes('red " + hostile + "')")
+	one.until("document.querySelector('.log-text .c-red')?.textContent === 'red'")
+	one.sees("Locks held")
+	one.shot("run")
+	two.until("document.body.innerText.includes('Watch the run')")
+	two.keys("r")
+	two.until("location.pathname.startsWith('/requests/RQ-1/runs/')")
+	two.sees("This is the run that is in the way.")
+	w.openGate()
+
+	// It needs a person: the reason stands first. Fix, resume, done.
+	one.until("document.querySelector('.reason .code-name')?.textContent === 'STEP_COMMAND_FAILED'")
+	one.shot("needs-input")
+	w.write(".aiflow/worktrees/RQ-1/fix.txt", "fixed\n")
+	one.do("void document.querySelector('.resume input').click()")
+	one.press("Resume")
+	one.until("document.querySelector('.progress progress')")
+	w.openGate()
+	one.sees("Merge the branch to finish the request")
+	one.shot("done")
+	one.press("Diff")
+	one.until("[...document.querySelectorAll('.file-name')].map((e) => e.textContent).join() === 'fix.txt,out <b>.html'")
+	one.until("[...document.querySelectorAll('.tx.new')].some((e) => e.textContent.includes(" + quoted(hostile) + "))")
+	one.shot("diff")
+	one.press("Report")
+	one.until("document.querySelector('.tab-body .md')")
+	one.shot("report")
+	one.press("Timeline")
+	one.until("document.querySelector('svg.timeline .bar')")
+	one.shot("timeline")
+	one.press("Logs")
+	one.until("document.querySelector('.log-fold')")
+	one.clean()
+
+	// The merge makes the next request next, by itself.
+	two.press("Requests")
+	two.until("document.querySelector('.rq .plain .chip')")
+	branch := one.do("document.querySelector('.branch code').textContent")
+	w.git("merge", "-q", "--no-edit", strings.Trim(branch, `"`))
+	two.until("document.querySelector('.rq.next .id')?.textContent === 'RQ-2'")
+	two.shot("list-after")
+
+	// Graph, auto-run, doctor.
+	two.keys("2")
+	two.until("document.querySelectorAll('.node').length === 4")
+	two.shot("graph")
+	two.keys("3")
+	two.press("Start")
+	two.until("document.querySelector('.card.reason')")
+	two.until("document.querySelector('.counter.good b')?.textContent === '1'")
+	two.shot("autorun")
+	two.keys("4")
+	two.until("document.querySelectorAll('.checks li').length > 5")
+	two.shot("doctor")
+	two.press("日本語")
+	two.until("document.documentElement.lang === 'ja'")
+	two.sees("簡易診断")
+	two.shot("doctor-ja")
+	two.keys("1")
+	two.sees("次を実行")
+	two.shot("list-ja")
+	two.keys("n")
+	two.until("document.querySelector('dialog[open] input')")
+	two.do("void (document.querySelector('dialog input').value = '新しいリクエスト')")
+	two.shot("new-ja")
+	two.press("作成")
+	two.until("/^.requests.RQ-/.test(location.pathname) && document.querySelector('h1')?.textContent === '新しいリクエスト'")
+	two.shot("request-ja")
+	two.clean()
+	w.idle()
+}
+
+// Ten thousand rows: few are drawn, wherever one looks.
+func TestPageManyRows(t *testing.T) {
+	browser := openBrowser(t)
+	files := map[string]string{}
+	for i := range 2_000 {
+		files[fmt.Sprintf("requests/RQ-%05d.md", i)] = request(fmt.Sprintf("title: Number %d\npriority: P%d\nstatus: ready\n", i, i%4), "")
+	}
+	w := newWorld(t, files)
+	p := w.tab(browser, "/")
+	p.until("document.querySelectorAll('.rq').length > 10")
+	p.do("void scrollTo(0, 1000 * 62)")
+	p.until("[...document.querySelectorAll('.rq')].some((e) => e.ariaPosInSet === '1001')")
+	if n := p.do("document.querySelectorAll('.rq').length"); len(n) > 2 {
+		t.Errorf("%s rows are drawn", n)
+	}
+	p.do("void scrollTo(0, 0)")
+	p.keys("/")
+	p.keys("number 1999")
+	p.until("document.querySelectorAll('.rq').length === 1 && location.search === '?q=number+1999'")
+	p.clean()
+}
