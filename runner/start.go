@@ -196,8 +196,8 @@ func (j *job) begin(ctx context.Context) error {
 // markRunning sets the request's status in the checkout and remembers how the
 // file looks then, so that its earlier bytes can come back.
 func (j *job) markRunning() error {
-	if j.stage.HasCommit(runs.RecordStep) {
-		return nil // only tidying up is left
+	if j.inPlace() && j.stage.HasCommit(runs.RecordStep) {
+		return nil // the branch that is checked out has it as done
 	}
 	p := j.Project
 	if err := j.dir.SaveRequest(j.text); err != nil {
