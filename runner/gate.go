@@ -2,7 +2,6 @@ package runner
 
 import (
 	"path"
-	"strconv"
 	"strings"
 
 	"aiflow/gitops"
@@ -113,9 +112,9 @@ func (j *job) stepGates(s *runs.Step, p *runs.PlanStep) []runs.Gate {
 		code fault.Code
 		note string
 	}{
-		{"size", fault.StepTooLarge, sizeNote(s, j.linesAllowed(p), j.filesAllowed(p))},
-		{"paths", fault.ForbiddenPathTouched, ""},
-		{"forbidden commands", fault.GHDependencyDetected, ""},
+		{j.Words.Text("work.gate_size", nil), fault.StepTooLarge, j.sizeNote(s, p)},
+		{j.Words.Text("work.gate_paths", nil), fault.ForbiddenPathTouched, ""},
+		{j.Words.Text("work.gate_commands", nil), fault.GHDependencyDetected, ""},
 	} {
 		row := runs.Gate{Name: s.StepID + " " + g.name, Status: runs.TestPass, Note: g.note}
 		switch {
@@ -129,8 +128,8 @@ func (j *job) stepGates(s *runs.Step, p *runs.PlanStep) []runs.Gate {
 	return rows
 }
 
-func sizeNote(s *runs.Step, maxLines, maxFiles int) string {
+func (j *job) sizeNote(s *runs.Step, p *runs.PlanStep) string {
 	d := s.DiffStat
-	return strconv.Itoa(d.LinesAdded+d.LinesDeleted) + "/" + strconv.Itoa(maxLines) + " lines, " +
-		strconv.Itoa(d.FilesChanged) + "/" + strconv.Itoa(maxFiles) + " files"
+	return j.Words.Text("work.gate_size_note", fault.New("", "lines", d.LinesAdded+d.LinesDeleted, "max_lines", j.linesAllowed(p),
+		"files", d.FilesChanged, "max_files", j.filesAllowed(p)).Facts)
 }

@@ -31,12 +31,12 @@ func (j *job) publishGates() []runs.Gate {
 	var rows []runs.Gate
 	switch {
 	case j.stage.HasEvent(runs.EventPushed):
-		rows = append(rows, runs.Gate{Name: "push", Status: runs.TestPass, Note: "origin " + j.stage.Git.WorkBranch})
+		rows = append(rows, runs.Gate{Name: j.Words.Text("work.gate_push", nil), Status: runs.TestPass, Note: "origin " + j.stage.Git.WorkBranch})
 	case j.stage.ReasonCode() == string(fault.GitPushFailed):
-		rows = append(rows, runs.Gate{Name: "push", Status: runs.TestFail, Note: j.stage.Error.Message})
+		rows = append(rows, runs.Gate{Name: j.Words.Text("work.gate_push", nil), Status: runs.TestFail, Note: j.stage.Error.Message})
 	}
 	if why := j.stage.Artifacts.CompareProblem; why != "" {
-		rows = append(rows, runs.Gate{Name: "compare URL", Status: "WARN", Note: why})
+		rows = append(rows, runs.Gate{Name: j.Words.Text("work.gate_compare", nil), Status: "WARN", Note: why})
 	}
 	return rows
 }
