@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -26,7 +27,14 @@ func TestMain(m *testing.M) {
 	if os.Getenv(playRun) != "" && len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test.") {
 		os.Exit(aiflowRun(os.Args[1:]))
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if f := flag.Lookup("test.run"); status == 0 && (f == nil || f.Value.String() == "") && len(covered) > 0 {
+		if missing := uncovered(); len(missing) > 0 {
+			fmt.Println("no test saw an answer of", missing)
+			status = 1
+		}
+	}
+	os.Exit(status)
 }
 
 func testEnv(dir string, environ []string) project.Env {

@@ -58,7 +58,7 @@ function inlineNode(n: Inline): Child {
     case 'br':
       return h('br');
     case 'image': // shown as a link: looking at a request asks nobody for anything
-      return outward(n.href, ['🖼 ' + (n.alt || n.href)]);
+      return outward(n.href, ['[' + (n.alt || n.href) + ']']);
     case 'link':
       return outward(n.href, n.kids.map(inlineNode));
     default:

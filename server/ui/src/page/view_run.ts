@@ -180,7 +180,7 @@ export class RunView implements View {
     const held = [r.stage.locks.request_lock, r.stage.locks.queue_lock].filter((l) => l?.held && r.locked !== null);
     if (held.length === 0) return null;
     const at = r.locked;
-    return h('p', { class: 'muted' }, t('run.locks'), ': ', held.map((l) => [h('code', null, l?.path), ' ']), at ? `pid ${at.pid} @ ${at.hostname || at.host}` : '');
+    return h('p', { class: 'muted' }, t('run.locks'), ': ', held.map((l) => [h('code', { title: l?.path }, l?.path.split('/').pop()), ' ']), at ? `pid ${at.pid} @ ${at.hostname || at.host}` : '');
   }
 
   private paintReason(r: RunDetail): void {
@@ -203,7 +203,8 @@ export class RunView implements View {
   private evidence(r: RunDetail): Child {
     const e = r.errors?.evidence;
     const logs = (e?.log_paths ?? []).map((p) => r.logs.find((l) => l.path === p)).filter((l) => l !== undefined);
-    const related = r.errors?.related_paths ?? [];
+    const related = (r.errors?.related_paths ?? []).filter((p) => !r.logs.some((l) => l.path === p));
+    const hint = r.errors?.suggested_next?.hint ?? '';
     return [
       e?.stderr_snippet || e?.command
         ? h('details', null, h('summary', null, t('run.evidence')), e.command ? h('p', null, h('code', null, e.command), e.exit_code != null ? ` → ${e.exit_code}` : '') : null, h('pre', { tabindex: 0 }, e.stderr_snippet ?? ''))
@@ -212,7 +213,7 @@ export class RunView implements View {
         ? h('p', null, logs.map((l) => [button(`${t('run.log_of')}: ${l.name}`, () => this.showLog(l.name), { class: 'btn small', 'data-key': 'log:' + l.name }), ' ']))
         : null,
       related.length > 0 ? h('p', null, t('run.related'), ': ', related.map((p) => [h('code', null, p), ' '])) : null,
-      r.errors?.suggested_next?.hint ? h('p', null, withCode(r.errors.suggested_next.hint)) : null,
+      hint && !(r.stage.error?.actions ?? []).includes(hint) ? h('p', null, withCode(hint)) : null,
     ];
   }
 
