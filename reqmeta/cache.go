@@ -87,7 +87,7 @@ type place struct {
 // sources are the files that decide what is read out of a request: a build of
 // uncommitted changes does not believe the cache of its own commit.
 //
-//go:embed cache.go cache_disk.go cache_read.go cache_write.go dates.go entries.go fence.go heading.go ids.go load.go loader.go parse.go problems.go scan.go stat_fast.go stat_plain.go typo.go types.go values.go wanted.go yaml.go
+//go:embed cache.go cache_disk.go cache_read.go cache_write.go dates.go entries.go fence.go heading.go ids.go load.go loader.go order.go parse.go problems.go scan.go stat_fast.go stat_plain.go typo.go types.go values.go wanted.go yaml.go
 var sources embed.FS
 
 // sumOf goes on with a sum. Its table is made at the first call, not at the start.

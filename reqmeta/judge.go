@@ -44,8 +44,6 @@ func (j *judge) isUnique(i int) bool {
 	return len(j.f.dups) == 0 || j.f.dups[j.f.Requests[i].ID] == nil
 }
 
-func (j *judge) isSound(i int) bool { return j.links.kind[i] != unsound }
-
 func (j *judge) isReady(i int) bool { return j.links.kind[i] == soundReady }
 
 func (j *judge) isDone(i int) bool { return j.links.kind[i] == soundDone }

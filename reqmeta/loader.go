@@ -1,8 +1,6 @@
 package reqmeta
 
 import (
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,7 +42,7 @@ func (l *loader) load() error {
 	li := lister{prefix: l.f.prefix(), emit: l.emit}
 	err := li.run(l.fd, l.dir)
 	l.release()
-	slices.SortFunc(l.f.Requests, func(a, b *Request) int { return strings.Compare(a.Path, b.Path) })
+	sortByPath(l.f.Requests)
 	close(l.batches)
 	l.work()
 	l.wg.Wait()

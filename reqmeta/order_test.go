@@ -1,0 +1,30 @@
+package reqmeta
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestSortByPath(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for round := range 300 {
+		var list []*Request
+		var want []string
+		for range round % 40 {
+			name := []byte("requests/RQ-"[:rnd.IntN(13)])
+			for range rnd.IntN(14) {
+				name = append(name, "\x01ab\xff"[rnd.IntN(4)])
+			}
+			list = append(list, &Request{Path: string(name)})
+			want = append(want, string(name))
+		}
+		slices.Sort(want)
+		sortByPath(list)
+		for i, r := range list {
+			if r.Path != want[i] {
+				t.Fatalf("%d: %q, want %q", i, r.Path, want[i])
+			}
+		}
+	}
+}
