@@ -11,7 +11,6 @@ import (
 // fix repairs what cannot lose anything, each part under the lock that a run
 // would hold, so that a live run is left alone and of two doctors one repairs.
 func (x *examiner) fix(ctx context.Context) {
-	x.fixLocks(ctx)
 	x.fixRuns(ctx)
 	x.fixTemps()
 	x.fixWorktrees(ctx)

@@ -85,6 +85,9 @@ func (x *examiner) examine(ctx context.Context) {
 	x.checkConfig(err)
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	if x.Mode == Full && err == nil {
+		x.fixLocks(ctx) // D39 section 5.2: full reclaims them, asked or not
+	}
 	if !x.Fix { // repairs come before any look
 		x.side(ctx, &wg, x.withoutGit())
 	}

@@ -415,6 +415,27 @@ func TestSweep(t *testing.T) {
 	release(t, living)
 }
 
+func TestSweepExpiredTakesOnlyWhatIsOver(t *testing.T) {
+	w := newWorld(t)
+	for pid, id := range map[int]string{1: "RQ-alive", 2: "RQ-dead"} {
+		if _, err := w.process(pid).AcquireRequest(t.Context(), id, Ask{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.kill(2)
+	if removed, err := w.process(3).SweepExpired(t.Context()); err != nil || len(removed) != 0 {
+		t.Errorf("before the time is over: %+v, %v", removed, err)
+	}
+	w.clock.pass(DefaultTTL + time.Second)
+	removed, err := w.process(3).SweepExpired(t.Context())
+	if err != nil || len(removed) != 1 || removed[0].RequestID != "RQ-dead" {
+		t.Errorf("afterwards: %+v, %v", removed, err)
+	}
+	if got := strings.Join(w.names(), " "); got != "request.RQ-alive.lock.json" {
+		t.Errorf("left %s", got)
+	}
+}
+
 func TestListIsSortedAndSurvivesOneBadFile(t *testing.T) {
 	w := newWorld(t)
 	m := w.process(1)

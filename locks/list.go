@@ -212,6 +212,17 @@ func (m *Manager) Look(k Key) (Entry, bool, error) {
 // writers left behind, and returns the records that it removed. Each is judged
 // again under the guard.
 func (m *Manager) Sweep(ctx context.Context) ([]Entry, error) {
+	return m.sweep(ctx, func(Entry) bool { return true })
+}
+
+// SweepExpired is the light form for the start of a run (D39 section 5.2): only
+// records whose time is over, and whose holder is not there.
+func (m *Manager) SweepExpired(ctx context.Context) ([]Entry, error) {
+	now := m.clock.Now()
+	return m.sweep(ctx, func(e Entry) bool { return e.ExpiresAt.Before(now) && !e.ExpiresAt.IsZero() })
+}
+
+func (m *Manager) sweep(ctx context.Context, wanted func(Entry) bool) ([]Entry, error) {
 	names, err := m.files.list()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.LockUnreadable, "path", m.dir)
@@ -222,7 +233,7 @@ func (m *Manager) Sweep(ctx context.Context) ([]Entry, error) {
 		if !ok {
 			continue
 		}
-		if e, found, err := m.look(k, false); err != nil || !found || e.certain() {
+		if e, found, err := m.look(k, false); err != nil || !found || e.certain() || !wanted(e) {
 			continue
 		}
 		e, gone, err := m.sweepOne(ctx, k)

@@ -21,6 +21,7 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, id str
 	if err != nil {
 		return Outcome{}, err
 	}
+	r.sweepLocks(ctx)
 	repo, err := r.openRepo(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -43,6 +44,14 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, id str
 		}
 	}
 	return j.fresh(ctx, last)
+}
+
+// sweepLocks clears away locks whose time is over and whose holder is gone. It
+// never stops a run.
+func (r *Runner) sweepLocks(ctx context.Context) {
+	if m, err := r.Project.Locks(); err == nil {
+		_, _ = m.SweepExpired(ctx)
+	}
 }
 
 // fresh begins a new run. Nothing is recorded before the base is known.
