@@ -1,5 +1,5 @@
 // Command aiflow-lock shows the locks of a project, runs a command under one,
-// and releases what was left behind.
+// releases what was left behind, and counts what editors' lock went through.
 //
 // It does not decide who may have a lock; package locks does.
 package main
@@ -22,7 +22,7 @@ func app(s *door.Shell) *cli.App {
 	return &cli.App{
 		Name: "aiflow-lock", Usage: "lock.usage",
 		UsageText: "aiflow-lock list\naiflow-lock exec --request RQ-1 -- make check\naiflow-lock release --request RQ-1",
-		Commands:  []*cli.Command{list(s), execute(s), release(s), inside(s)},
+		Commands:  []*cli.Command{list(s), execute(s), release(s), events(s), inside(s)},
 	}
 }
 
@@ -71,6 +71,15 @@ func release(s *door.Shell) *cli.Command {
 			}
 			return releaseLock(s, key, force)
 		},
+	}
+}
+
+func events(s *door.Shell) *cli.Command {
+	var since string
+	return &cli.Command{
+		Name: "events", Usage: "projectlock.events_usage", UsageText: "aiflow-lock events\naiflow-lock events --since 24h --json",
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "since", Usage: "projectlock.events_since", Destination: &since}},
+		Action: func(*cli.Context) error { return showEvents(s, since) },
 	}
 }
 

@@ -1,4 +1,4 @@
-// Command aiflow-request makes, lists, shows, changes, checks and draws
+// Command aiflow-request makes, lists, shows, edits, changes, checks and draws
 // requests.
 //
 // It does not run any, and it changes no file but the one it is asked to.
@@ -22,7 +22,7 @@ func app(s *door.Shell) *cli.App {
 		Usage:     "request.usage",
 		UsageText: "aiflow-request new --title \"Say hello\"\naiflow-request list --runnable\naiflow-request set RQ-20251214-001 status=ready priority=P1",
 		Commands: []*cli.Command{
-			listCommand(s), showCommand(s), newCommand(s), setCommand(s), checkCommand(s), graphCommand(s),
+			listCommand(s), showCommand(s), newCommand(s), editCommand(s), setCommand(s), checkCommand(s), graphCommand(s),
 		},
 	}
 }
@@ -62,6 +62,15 @@ func newCommand(s *door.Shell) *cli.Command {
 			&cli.StringFlag{Name: "edit", Usage: "request.new_edit", Value: editAuto, Destination: &o.edit},
 		},
 		Action: func(*cli.Context) error { return create(s, o) },
+	}
+}
+
+func editCommand(s *door.Shell) *cli.Command {
+	var readOnly bool
+	return &cli.Command{
+		Name: "edit", Usage: "request.edit_usage", ArgsUsage: "ID", UsageText: "aiflow-request edit RQ-20251214-001\nEDITOR='code --wait' aiflow-request edit RQ-20251214-001",
+		Flags:  []cli.Flag{&cli.BoolFlag{Name: "read-only", Usage: "request.edit_read_only_usage", Destination: &readOnly}},
+		Action: func(c *cli.Context) error { return editRequest(s, c.Args().First(), readOnly) }, BashComplete: ids(s),
 	}
 }
 

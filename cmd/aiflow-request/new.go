@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -119,10 +117,7 @@ func exists(folder *reqmeta.Folder, id string) bool {
 
 // edit opens the editor that the environment names.
 func edit(s *door.Shell, path, how string) error {
-	editor := s.Getenv("VISUAL")
-	if editor == "" {
-		editor = s.Getenv("EDITOR")
-	}
+	editor := editorOf(s)
 	switch {
 	case how == editNo, how == editAuto && (s.JSON || editor == "" || !s.Terminal() || !term.IsTerminal(s.Stdin)):
 		return nil
@@ -132,12 +127,7 @@ func edit(s *door.Shell, path, how string) error {
 	if err := s.Flush(); err != nil {
 		return err
 	}
-	cmd := exec.Command("sh", "-c", editor+` "$@"`, editor, path)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Stdin, os.Stderr, s.Stderr
-	if s.Terminal() {
-		cmd.Stdout = s.Stdout
-	}
-	if err := cmd.Run(); err != nil {
+	if _, err := attend(editorCommand(s, editor, path)); err != nil {
 		return fault.New(fault.CLINotAvailable, "command", editor, "cause", fmt.Sprintf("%s: %v", editor, err))
 	}
 	return nil

@@ -76,9 +76,8 @@ func known(key string) string {
 // begins meanwhile. A running one is left alone. Where no lock can be written,
 // no run can begin either.
 func (v *view) claim(id string) (release func(), err error) {
-	if h := v.survey.Facts.Holder(id); h != nil {
-		return nil, fault.New(fault.RunInProgress, "request_id", id, "run_id", h.RunID, "pid", h.PID,
-			"host", h.Hostname, "since", h.Since.Format(time.RFC3339), "until", h.Until.Format(time.RFC3339))
+	if err := v.refuseRunning(id); err != nil {
+		return nil, err
 	}
 	if _, err := os.Stat(v.p.Path(v.p.Config.Paths.LocksDir)); err != nil {
 		return func() {}, nil // nothing has ever run here
@@ -95,6 +94,16 @@ func (v *view) claim(id string) (release func(), err error) {
 		return func() {}, nil
 	}
 	return nil, err
+}
+
+// refuseRunning leaves a request alone that runs now.
+func (v *view) refuseRunning(id string) error {
+	h := v.survey.Facts.Holder(id)
+	if h == nil {
+		return nil
+	}
+	return fault.New(fault.RunInProgress, "request_id", id, "run_id", h.RunID, "pid", h.PID,
+		"host", h.Hostname, "since", h.Since.Format(time.RFC3339), "until", h.Until.Format(time.RFC3339))
 }
 
 // refuseRing looks at what the request would be: new dependencies must not

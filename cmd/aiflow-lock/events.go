@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/locks"
+)
+
+// showEvents counts what the project lock, under which requests are edited,
+// went through.
+func showEvents(s *door.Shell, since string) error {
+	age, err := sinceAge(since)
+	if err != nil {
+		return err
+	}
+	p, err := desk.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	var from time.Time
+	if age > 0 {
+		from = p.Now().Add(-age)
+	}
+	dir := filepath.Join(p.Path(p.Config.Paths.AiflowDir), "project", "autosave")
+	c, err := locks.OpenProjectJournal(dir, p.Now).CountSince(from)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(c)
+	}
+	printCounts(s, c)
+	if c.BadLines > 0 {
+		s.Warn("projectlock.events_bad", fault.Facts{"count": strconv.Itoa(c.BadLines), "path": dir})
+	}
+	return nil
+}
+
+// sinceAge reads 24h, 90m, 7d; "" is 0.
+func sinceAge(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	hours, days := strings.CutSuffix(text, "d")
+	if days {
+		hours += "h"
+	}
+	d, err := time.ParseDuration(hours)
+	if days {
+		d *= 24
+	}
+	if err != nil || d <= 0 {
+		return 0, door.Usage("bad_value", "name", "--since", "value", text, "allowed", "24h, 90m, 7d")
+	}
+	return d, nil
+}
+
+// printCounts prints a line for each thing that happened.
+func printCounts(s *door.Shell, c locks.ProjectCounts) {
+	if c.Lines == 0 {
+		s.Printf("%s\n", s.Text("projectlock.events_none"))
+		return
+	}
+	s.Printf("%s - %s\n", moment(c.Since.Time), moment(c.Until.Time))
+	rows := countRows(s, c)
+	wide := 0
+	for _, r := range rows {
+		wide = max(wide, term.Width(r[0]))
+	}
+	for _, r := range rows {
+		s.Printf("%s  %s\n", term.Pad(r[0], wide), r[1])
+	}
+}
+
+func countRows(s *door.Shell, c locks.ProjectCounts) [][2]string {
+	attempts := map[string]int{}
+	for operation, by := range c.Attempts {
+		for strategy, n := range by {
+			attempts[strings.TrimSpace(operation+" "+string(strategy))] = n
+		}
+	}
+	rows := [][2]string{
+		{s.Text("projectlock.events_attempts"), tally(attempts)},
+		{s.Text("projectlock.events_acquired"), tally(c.Acquired)},
+		{s.Text("projectlock.events_renewed"), strconv.Itoa(c.Renewed)},
+	}
+	for _, n := range slices.SortedFunc(maps.Keys(c.Recoveries), byNumber) {
+		rows = append(rows, [2]string{s.Text("projectlock.events_recovered", "count", n), strconv.Itoa(c.Recoveries[n])})
+	}
+	return append(
+		rows,
+		[2]string{s.Text("projectlock.events_readonly"), tally(c.ReadonlyByCode)},
+		[2]string{s.Text("projectlock.events_release_failed"), strconv.Itoa(c.ReleaseFailed)},
+		[2]string{s.Text("projectlock.events_released"), strconv.Itoa(c.Released)},
+		[2]string{s.Text("projectlock.events_hold"), holdText(s, c)},
+	)
+}
+
+func byNumber(a, b string) int {
+	x, _ := strconv.Atoi(a)
+	y, _ := strconv.Atoi(b)
+	return cmp.Compare(x, y)
+}
+
+// tally is "3 (acquire file-lock 2, renew file-lock 1)".
+func tally[K ~string](counts map[K]int) string {
+	total := 0
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		total += counts[k]
+		if k != "" {
+			parts = append(parts, string(k)+" "+strconv.Itoa(counts[k]))
+		}
+	}
+	if len(parts) == 0 {
+		return strconv.Itoa(total)
+	}
+	return strconv.Itoa(total) + " (" + strings.Join(parts, ", ") + ")"
+}
+
+func holdText(s *door.Shell, c locks.ProjectCounts) string {
+	if c.Released == 0 {
+		return "-"
+	}
+	seconds := func(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
+	h := c.Hold
+	return s.Text("projectlock.events_hold_times", "total", seconds(h.Total), "min", seconds(h.Min),
+		"median", seconds(h.Median), "p95", seconds(h.P95), "max", seconds(h.Max))
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+
+	"aiflow/internal/fault"
+	"aiflow/reqmeta"
+)
+
+// save replaces the request file. Whatever goes wrong, the copy stays and is
+// named.
+func (e *editing) save(after []byte) error {
+	was, now := reqmeta.Parse(e.r.Path, e.before), reqmeta.Parse(e.r.Path, after)
+	kept := e.shown(e.copy)
+	if now.Meta.Status == reqmeta.Running && was.Meta.Status != reqmeta.Running {
+		return e.unsaved("request.running_by_hand", "path", kept)
+	}
+	if now.Meta.UpdatedAt.Text == was.Meta.UpdatedAt.Text {
+		after = reqmeta.Renewed(e.r.Path, after, e.p.Now())
+	}
+	err := e.swap(after)
+	if err == nil {
+		return nil
+	}
+	if key := unsavedKey(err); key != "" {
+		return e.unsaved(key, "path", kept)
+	}
+	e.Tell(e.Text("projectlock.saved", "path", kept))
+	return err
+}
+
+// swap keeps runs out while it writes.
+func (e *editing) swap(after []byte) error {
+	if err := e.lease.Renew(context.Background()); err != nil { // looks at the record, too
+		return err
+	}
+	release, err := e.claim(e.r.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return reqmeta.Swap(e.p.Env.Disk, e.p.Dir, e.r.Path, e.before, after, e.p.Suffix(), e.lease.Check)
+}
+
+func unsavedKey(err error) string {
+	switch fault.CodeOf(err) {
+	case fault.LockLost:
+		return "request.edit_lost"
+	case fault.Conflict:
+		return "request.edit_conflict"
+	case fault.RunInProgress:
+		return "request.edit_running"
+	case fault.RequestNotFound:
+		return "request.edit_gone"
+	}
+	return ""
+}
+
+// edited is a request after an edit, as scripts see it.
+type edited struct {
+	Changed bool `json:"changed"`
+	item
+}
+
+// tellEdited says what became of the request and what is wrong with it now. A
+// file with mistakes is saved like any other.
+func (e *editing) tellEdited(changed bool) error {
+	key := "request.edit_same"
+	if changed {
+		key = "request.edit_saved"
+		if err := e.look(); err != nil {
+			return err
+		}
+	}
+	r, err := e.survey.Folder.Get(e.r.Path)
+	if err != nil {
+		return err
+	}
+	c := checker{Shell: e.Shell, folder: e.survey.Folder, named: true}
+	c.request(r, r.Path)
+	if e.JSON {
+		it := e.item(r)
+		it.Problems = append([]reqmeta.Problem{}, c.report.Problems...)
+		return e.PrintJSON(edited{changed, it})
+	}
+	e.Printf("%s\n", e.Text(key, "id", r.ID))
+	e.printProblems(c.report.Problems)
+	return nil
+}
