@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,9 +43,10 @@ func TestPageIsSmall(t *testing.T) {
 }
 
 type tab struct {
-	t   *testing.T
-	w   *world
-	ctx context.Context
+	t     *testing.T
+	w     *world
+	ctx   context.Context
+	close context.CancelFunc
 }
 
 func openBrowser(t *testing.T) context.Context {
@@ -90,7 +92,7 @@ func (w *world) tab(browser context.Context, at string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	tab := &tab{t, w, ctx}
+	tab := &tab{t, w, ctx, cancel}
 	if _, err := chromedp.Call(ctx, devtools.AddScriptToEvaluateOnNewDocument, devtools.AddScriptToEvaluateOnNewDocumentParams{Source: watched}); err != nil {
 		t.Fatal(err)
 	}
@@ -376,20 +378,78 @@ func TestPageWalk(t *testing.T) {
 func TestPageManyRows(t *testing.T) {
 	browser := openBrowser(t)
 	files := map[string]string{}
-	for i := range 2_000 {
+	for i := range 10_000 {
 		files[fmt.Sprintf("requests/RQ-%05d.md", i)] = request(fmt.Sprintf("title: Number %d\npriority: P%d\nstatus: ready\n", i, i%4), "")
 	}
 	w := newWorld(t, files)
 	p := w.tab(browser, "/")
 	p.until("document.querySelectorAll('.rq').length > 10")
-	p.do("void scrollTo(0, 1000 * 62)")
-	p.until("[...document.querySelectorAll('.rq')].some((e) => e.ariaPosInSet === '1001')")
+	p.do("void scrollTo(0, 5000 * 62)")
+	p.until("[...document.querySelectorAll('.rq')].some((e) => e.ariaPosInSet === '5001')")
 	if n := p.do("document.querySelectorAll('.rq').length"); len(n) > 2 {
 		t.Errorf("%s rows are drawn", n)
 	}
 	p.do("void scrollTo(0, 0)")
 	p.key("/")
-	p.do("void document.execCommand('insertText', false, 'number 1999')")
-	p.until("document.querySelectorAll('.rq').length === 1 && location.search === '?q=number+1999'")
+	p.do("void document.execCommand('insertText', false, 'number 9999')")
+	p.until("document.querySelectorAll('.rq').length === 1 && location.search === '?q=number+9999'")
 	p.clean()
+}
+
+// One stream for all tabs: the next tab reads it when the first one goes, and
+// the page comes back by itself when the server does.
+func TestPageComesBack(t *testing.T) {
+	browser := openBrowser(t)
+	w := newWorld(t, map[string]string{"requests/RQ-1.md": request("title: First\nstatus: ready\n", "")})
+	one, two := w.tab(browser, "/"), w.tab(browser, "/")
+	shows := func(title string) string {
+		return "[...document.querySelectorAll('.rq .title')].some((e) => e.textContent === " + quoted(title) + ")"
+	}
+	one.until(shows("First"))
+	two.until(shows("First"))
+	w.write("requests/RQ-2.md", request("title: Second\nstatus: ready\n", ""))
+	one.until(shows("Second"))
+	two.until(shows("Second"))
+	w.s.mu.Lock()
+	if w.s.open != 1 {
+		t.Errorf("%d streams for one browser", w.s.open)
+	}
+	w.s.mu.Unlock()
+	one.close()
+	w.write("requests/RQ-3.md", request("title: Third\nstatus: ready\n", ""))
+	two.until(shows("Third"))
+
+	if err := w.ts.Listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.ts.CloseClientConnections()
+	two.sees("No connection since")
+	two.shot("lost")
+	w.write("requests/RQ-4.md", request("title: Fourth\nstatus: ready\n", ""))
+	w.again()
+	two.press("Try now")
+	two.until(shows("Fourth"))
+	two.until("!document.body.innerText.includes('No connection since')")
+	two.clean()
+}
+
+// again serves the same project at the same address, as after a restart.
+func (w *world) again() {
+	w.t.Helper()
+	l, err := net.Listen("tcp", w.ts.Listener.Addr().String())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := New(w.s.Options)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = s.Serve(ctx, l)
+	}()
+	w.t.Cleanup(func() {
+		cancel()
+		<-served
+		s.tidy.Lock()
+	})
 }

@@ -72,6 +72,10 @@ export class Autosave {
     return this.state.s === 'readonly' || this.state.s === 'conflict';
   }
 
+  get isConflict(): boolean {
+    return this.state.s === 'conflict';
+  }
+
   get etag(): string {
     return this.saved.etag;
   }

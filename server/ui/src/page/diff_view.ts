@@ -1,7 +1,7 @@
 import { call, runPath, type Diff } from './api.js';
 import { layout, foldReason, type FileDiff, type Row, type Side } from './diff.js';
 import { fill, h, type Child } from './dom.js';
-import { t } from './i18n.js';
+import { t, word } from './i18n.js';
 import { visible } from './logtext.js';
 import { button, chip, withCode } from './parts.js';
 
@@ -64,9 +64,9 @@ export class DiffView {
         'summary',
         null,
         h('span', { class: 'file-name' }, visible(f.path)),
-        f.old_path && f.old_path !== f.path ? h('small', null, t('diff.renamed', { old: visible(f.old_path) })) : null,
+        f.old_path && f.old_path !== f.path ? h('small', null, t('diff.was', { old: visible(f.old_path) })) : null,
         numbers(f),
-        chip(f.status, 'quiet'),
+        chip(word('diff', f.status), 'quiet', f.status),
         why ? chip(t(why === 'large' ? 'diff.large' : 'diff.generated'), 'warn') : null,
       ),
       body,

@@ -209,8 +209,8 @@ export class Editor {
   /** Becoming the writer again starts from the file as it now is. */
   private async retry(): Promise<void> {
     const now = await call<Detail>('GET', requestPath(this.id));
-    await this.auto.retry();
-    if (!this.auto.isReadonly) this.changed(now.data, now.etag);
+    this.changed(now.data, now.etag);
+    if (!this.auto.isConflict) await this.auto.retry();
     this.area.focus();
   }
 

@@ -34,6 +34,7 @@ const fence = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$/;
 const rule = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const bullet = /^( {0,3})([-*+]|\d{1,9}[.)])(?:([ \t]+)(.*)|)$/;
 const quote = /^ {0,3}> ?(.*)$/;
+const comment = /^ {0,3}<!--/;
 
 function blocks(lines: readonly string[], depth: number): Block[] {
   const out: Block[] = [];
@@ -45,6 +46,8 @@ function blocks(lines: readonly string[], depth: number): Block[] {
     const quoted = quote.exec(line);
     if (line.trim() === '') {
       i++;
+    } else if (comment.test(line) && afterComment(lines, i) > 0) {
+      i = afterComment(lines, i);
     } else if (open) {
       i = code(lines, i, open, out);
     } else if (head) {
@@ -77,6 +80,15 @@ function blocks(lines: readonly string[], depth: number): Block[] {
   return out;
 }
 
+/** The line after a comment that ends at the end of a line; -1 when there is none. */
+function afterComment(lines: readonly string[], at: number): number {
+  for (let i = at; i < lines.length; i++) {
+    const end = (lines[i] ?? '').indexOf('-->');
+    if (end >= 0) return (lines[i] ?? '').slice(end + 3).trim() === '' ? i + 1 : -1;
+  }
+  return -1;
+}
+
 function code(lines: readonly string[], at: number, open: RegExpExecArray, out: Block[]): number {
   const mark = open[1] ?? '```';
   const end = new RegExp(`^ {0,3}${mark[0] === '~' ? '~' : '`'}{${mark.length},}[ \\t]*$`);
@@ -88,7 +100,7 @@ function code(lines: readonly string[], at: number, open: RegExpExecArray, out: 
 }
 
 function startsBlock(line: string): boolean {
-  return line.trim() === '' || fence.test(line) || heading.test(line) || rule.test(line) || quote.test(line) || /^ {0,3}(?:[-*+]|1[.)])[ \t]+\S/.test(line);
+  return line.trim() === '' || comment.test(line) || fence.test(line) || heading.test(line) || rule.test(line) || quote.test(line) || /^ {0,3}(?:[-*+]|1[.)])[ \t]+\S/.test(line);
 }
 
 function paragraph(lines: readonly string[], at: number, depth: number, out: Block[]): number {
@@ -246,6 +258,7 @@ class Reader {
     else if (c === '`') this.code();
     else if (c === '\n') this.newline();
     else if (c === '<') this.angle();
+    else if (c === '&') this.entity();
     else if ((c === '[' || (c === '!' && this.text[this.i + 1] === '[')) && this.link(c === '!')) return;
     else if (c === '*' || c === '_' || c === '~') this.mark(c);
     else if (c === 'h' && this.address()) return;
@@ -304,8 +317,26 @@ class Reader {
     this.i++;
   }
 
-  /** <https://…>; everything else in angle brackets is text. */
+  /** As text, so that it can be nothing else. */
+  private entity(): void {
+    const m = /^&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(lt|gt|amp|quot|apos|nbsp));/i.exec(this.text.slice(this.i, this.i + 12));
+    const code = m?.[1] !== undefined ? Number(m[1]) : m?.[2] !== undefined ? parseInt(m[2], 16) : undefined;
+    const named = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", nbsp: '\u00a0' }[(m?.[3] ?? '').toLowerCase()];
+    const text = named ?? (code !== undefined && code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : undefined);
+    this.plain += text ?? '&';
+    this.i += text === undefined ? 1 : (m?.[0].length ?? 1);
+  }
+
+  /** <https://…>; comments are not shown, everything else in angle brackets is text. */
   private angle(): void {
+    if (this.text.startsWith('<!--', this.i)) {
+      const end = this.text.indexOf('-->', this.i + 4);
+      if (end > 0) {
+        this.plain = this.plain.replace(/ $/, '');
+        this.i = end + 3;
+        return;
+      }
+    }
     const m = /^<((?:https?:\/\/|mailto:)[^\s<>]{1,2000})>/.exec(this.text.slice(this.i, this.i + 2020));
     if (!m) {
       this.plain += '<';

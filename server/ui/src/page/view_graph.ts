@@ -117,14 +117,20 @@ export class GraphView implements View {
 
   private card(c: Placed, at: { x: number; y: number }, isFocus: boolean): Child {
     const n = c.node;
-    const state = n.derived === 'DONE' || n.derived === 'ARCHIVED' || n.status === '' ? n.derived : `${word('status', n.status)} · ${n.derived}`;
+    const what = t(`legend.${tone(n)}`);
+    const state = ['RUNNABLE', 'DONE', 'ARCHIVED'].includes(n.derived) || n.status === '' ? what : `${word('status', n.status)} · ${n.derived}`;
     const a = s(
       'a',
       { href: requestAt(n.id), class: `node ${tone(n)}${isFocus ? ' focus' : ''}`, transform: `translate(${at.x} ${at.y})` },
       s('rect', { width: card.w, height: card.h, rx: 8 }),
-      s('text', { x: 10, y: 17, class: 'n-id' }, cut(n.id, 27), n.priority ? ` ${n.priority}` : ''),
-      s('text', { x: 10, y: 34, class: 'n-title' }, cut(n.title, 25)),
-      s('text', { x: 10, y: 50, class: 'n-state' }, cut(state, 30)),
+      // A picture of its own cuts off what is too long.
+      s(
+        'svg',
+        { width: card.w - 8, height: card.h },
+        s('text', { x: 10, y: 17, class: 'n-id' }, cut(n.id, 21), n.priority ? ` ${n.priority}` : ''),
+        s('text', { x: 10, y: 34, class: 'n-title' }, cut(n.title, 22)),
+        s('text', { x: 10, y: 50, class: 'n-state' }, cut(state, 28)),
+      ),
       s('title', null, `${n.id}\n${n.title}\n${state}`),
     );
     a.addEventListener('click', (e) => {
@@ -147,7 +153,9 @@ function edge(e: GraphEdge, at: Map<string, { x: number; y: number }>): Child {
   return s('path', { d: `M${x1} ${y1}C${x1 - bend} ${y1} ${x2 + bend} ${y2} ${x2 + 2} ${y2}`, class: `edge ${e.state.toLowerCase()}`, 'marker-end': 'url(#arrow)' });
 }
 
-export function tone(n: GraphNode): string {
+type Tone = 'runnable' | 'waiting' | 'running' | 'ask' | 'bad' | 'done' | 'other';
+
+export function tone(n: GraphNode): Tone {
   switch (n.derived) {
     case 'RUNNABLE':
       return 'runnable';

@@ -26,6 +26,8 @@ export class RequestView implements View {
   private readonly runList = h('section', { class: 'card' });
   private readonly reload = coalesced(() => this.load(), 60);
   private gone = false;
+  /** Grows with each answer to a change of ours; what was asked for before it is older than what is shown. */
+  private ours = 0;
 
   constructor(
     private readonly go: Go,
@@ -63,8 +65,13 @@ export class RequestView implements View {
   }
 
   private async load(): Promise<void> {
+    const before = this.ours;
     try {
       const [one, runs] = await Promise.all([call<Detail>('GET', requestPath(this.id)), get<{ items: RunItem[] }>(`${requestPath(this.id)}/runs`)]);
+      if (before !== this.ours) {
+        this.reload();
+        return;
+      }
       this.runs = runs.items;
       this.take(one.data, one.etag);
       this.editor?.changed(one.data, one.etag);
@@ -86,6 +93,12 @@ export class RequestView implements View {
     this.etag = etag;
     document.title = `${d.title} · aiflow`;
     this.paint(d);
+  }
+
+  private own(d: Detail, etag: string): void {
+    this.ours++;
+    this.take(d, etag);
+    this.reload();
   }
 
   private paint(d: Detail): void {
@@ -161,7 +174,7 @@ export class RequestView implements View {
   private paintMain(d: Detail): void {
     if (this.edit) {
       if (!this.editor) {
-        this.editor = new Editor(this.id, d, this.etag, this.drafts, (now, etag) => this.take(now, etag));
+        this.editor = new Editor(this.id, d, this.etag, this.drafts, (now, etag) => this.own(now, etag));
         fill(this.main, this.editor.el);
         this.editor.focus();
       }
@@ -229,7 +242,7 @@ export class RequestView implements View {
   private async setStatus(status: string, said: string): Promise<void> {
     try {
       const a = await call<Detail>('PATCH', `${requestPath(this.id)}/meta`, { status });
-      this.take(a.data, a.etag);
+      this.own(a.data, a.etag);
       this.editor?.changed(a.data, a.etag);
       toast(said, 'good');
     } catch (e) {
@@ -274,7 +287,7 @@ export class RequestView implements View {
       try {
         const a = await call<Detail>('PATCH', `${requestPath(this.id)}/meta`, changed, { 'If-Match': etag });
         fill(this.metaForm);
-        this.take(a.data, a.etag);
+        this.own(a.data, a.etag);
         this.editor?.changed(a.data, a.etag);
         toast(t('meta.saved'), 'good');
       } catch (e) {

@@ -194,7 +194,7 @@ export class RunView implements View {
       if (waits) return h('section', { class: 'card reason ask' }, h('h2', null, t('run.interrupted')), h('p', null, t('run.interrupted_hint')), this.resumeButtons(r));
       if (r.awaits_merge) {
         const merge = `git merge ${s.git.work_branch}`;
-        return h('section', { class: 'card reason good' }, h('h2', null, word('state', 'DONE')), h('p', null, t('run.merge_hint')), h('p', { class: 'row wrap' }, h('code', null, merge), copyButton(merge)));
+        return h('section', { class: 'card reason good' }, h('h2', null, t('run.merge_hint')), h('p', { class: 'row wrap' }, h('code', null, merge), copyButton(merge)));
       }
       return null;
     });

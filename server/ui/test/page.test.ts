@@ -1,0 +1,400 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Autosave, Conflict, type AutosaveParts, type HeldLock, type SaveState } from '../src/page/autosave.js';
+import { difference, foldReason, layout } from '../src/page/diff.js';
+import { isSafeHref } from '../src/page/dom.js';
+import { Drafts, MAX_VERSIONS } from '../src/page/drafts.js';
+import { duration, size } from '../src/page/format.js';
+import { around, draw, withMissing, type GraphNode } from '../src/page/graph.js';
+import { fillPlaces, pickLang } from '../src/page/i18n.js';
+import { heldStill, matchesFilter } from '../src/page/list_state.js';
+import { coalesced } from '../src/page/live.js';
+import { colours, LogLines } from '../src/page/logtext.js';
+import { inline, parse, type Block, type Inline } from '../src/page/markdown.js';
+import { address, noFilter, readAddress } from '../src/page/router.js';
+import { placeOf } from '../src/page/run_logs.js';
+import { en, ja } from '../src/page/texts.js';
+import { axisOf, runLanes } from '../src/page/timeline.js';
+import { scrollFor, visibleRange } from '../src/page/window.js';
+import type { Item } from '../src/page/api.js';
+
+// A short form of the tree, to compare with.
+const flat = (n: Inline): string => {
+  switch (n.t) {
+    case 'text':
+      return n.text;
+    case 'code':
+      return `{code ${n.text}}`;
+    case 'br':
+      return '{br}';
+    case 'image':
+      return `{image ${n.alt}>${n.href}}`;
+    case 'link':
+      return `{link ${n.kids.map(flat).join('')}>${n.href}}`;
+    default:
+      return `{${n.t} ${n.kids.map(flat).join('')}}`;
+  }
+};
+const line = (text: string) => inline(text).map(flat).join('');
+const shape = (b: Block): string => {
+  switch (b.t) {
+    case 'heading':
+      return `h${b.level}(${b.kids.map(flat).join('')})`;
+    case 'para':
+      return `p(${b.kids.map(flat).join('')})`;
+    case 'code':
+      return `code[${b.lang}](${b.text})`;
+    case 'quote':
+      return `q(${b.blocks.map(shape).join(' ')})`;
+    case 'rule':
+      return 'hr';
+    case 'list':
+      return `${b.start === undefined ? 'ul' : 'ol' + b.start}(${b.items.map((i) => (i.checked === undefined ? '' : i.checked ? '[x]' : '[ ]') + i.blocks.map(shape).join(' ')).join('; ')})`;
+    case 'table':
+      return `table[${b.align.join(',')}](${[b.head, ...b.rows].map((r) => r.map((c) => c.map(flat).join('')).join('|')).join(' / ')})`;
+  }
+};
+const doc = (text: string) => parse(text).map(shape).join(' ');
+
+test('markdown: blocks', () => {
+  for (const [text, want] of [
+    ['# A #\n\ntext\nmore', 'h1(A) p(text\nmore)'],
+    ['A\n===\nB\n---\n', 'h1(A) h2(B)'],
+    ['- a\n- b\n  - c\n', 'ul(p(a); p(b) ul(p(c)))'],
+    ['1. a\n2. b', 'ol1(p(a); p(b))'],
+    ['3) a', 'ol3(p(a))'],
+    ['- [x] a\n- [ ] b', 'ul([x]p(a); [ ]p(b))'],
+    ['> a\n> - b\n\nc', 'q(p(a) ul(p(b))) p(c)'],
+    ['```go\n<b>\n# no\n```\nx', 'code[go](<b>\n# no) p(x)'],
+    ['~~~\nopen', 'code[](open)'],
+    ['    code\n\n    more', 'code[](code\n\nmore)'],
+    ['a\n***\nb', 'p(a) hr p(b)'],
+    ['| a | b \\| c |\n|:--|--:|\n| `1` | 2 |\n| 3 |', 'table[left,right](a|b | c / {code 1}|2 / 3|)'],
+    ['<!-- note\nmore -->\ntext <!-- x -->', 'p(text)'],
+    ['<script>alert(1)</script>', 'p(<script>alert(1)</script>)'],
+    ['#nospace', 'p(#nospace)'],
+    ['a\r\nb', 'p(a\nb)'],
+    ['', ''],
+  ] as const) assert.equal(doc(text), want, JSON.stringify(text));
+});
+
+test('markdown: inline', () => {
+  for (const [text, want] of [
+    ['a *b* **c** ***d*** ~~e~~', 'a {em b} {strong c} {em {strong d}} {del e}'],
+    ['**bold *both* end**', '{strong bold {em both} end}'],
+    ['snake_case_name and 2 * 3 * 4', 'snake_case_name and 2 * 3 * 4'],
+    ['`a *b*` ``c ` d``', '{code a *b*} {code c ` d}'],
+    ['[a *b*](http://x/(y)) [c](<d e> "t")', '{link a {em b}>http://x/(y)} {link c>d e}'],
+    ['![alt](http://x/i.png)', '{image alt>http://x/i.png}'],
+    ['https://example.invalid/a. <https://x/>', '{link https://example.invalid/a>https://example.invalid/a}. {link https://x/>https://x/}'],
+    ['\\*no\\* [open ](', '*no* [open ]('],
+    ['&lt;b&gt; &amp; &#x41; &bogus;', '<b> & A &bogus;'],
+    ['a  \nb\\\nc', 'a{br}b{br}c'],
+    ['*open **still', '*open **still'],
+  ] as const) assert.equal(line(text), want, JSON.stringify(text));
+});
+
+test('markdown: hostile sizes end soon', () => {
+  const n = 50_000;
+  const started = Date.now();
+  for (const text of ['*'.repeat(n), '*a '.repeat(n), '['.repeat(n), '`a'.repeat(n), '![](('.repeat(n), '>'.repeat(n), '- '.repeat(n), '_*~'.repeat(n), '<'.repeat(n), '|'.repeat(n) + '\n' + '|-'.repeat(n), '&#'.repeat(n), '<!--'.repeat(2_000)]) parse(text);
+  assert.ok(Date.now() - started < 15_000, `${Date.now() - started} ms`);
+});
+
+test('links of strangers', () => {
+  for (const good of ['https://a/', 'HTTP://a', 'mailto:a@b', '/requests/a:b', '#x', 'a/b:c', '?q=a:b']) assert.ok(isSafeHref(good), good);
+  for (const bad of ['javascript:alert(1)', ' java\tscript:x', 'JavaScript:x', 'data:text/html,x', 'vbscript:x', '//evil.invalid', '\\\\evil', '/\\evil', '\u0000javascript:x']) assert.ok(!isSafeHref(bad), bad);
+});
+
+test('windowing draws what is seen, and a little more', () => {
+  const sight = { top: 0, view: 600, row: 60, count: 10_000, margin: 5 };
+  assert.deepEqual(visibleRange(sight), { from: 0, to: 15 });
+  assert.deepEqual(visibleRange({ ...sight, top: 6_000 }), { from: 95, to: 115 });
+  assert.deepEqual(visibleRange({ ...sight, top: 599_990 }), { from: 9_994, to: 10_000 });
+  assert.deepEqual(visibleRange({ ...sight, top: -5_000 }), { from: 0, to: 0 });
+  assert.deepEqual(visibleRange({ ...sight, count: 0 }), { from: 0, to: 0 });
+  assert.equal(scrollFor(sight, 3, 0), undefined);
+  assert.equal(scrollFor(sight, 10, 0), 60);
+  assert.equal(scrollFor({ ...sight, top: 600 }, 5, 50), 250);
+});
+
+test('every address is read back as it was written', () => {
+  for (const r of [
+    { view: 'requests', filter: noFilter },
+    { view: 'requests', filter: { text: 'a b&c', status: ['ready', 'done'], priority: ['P0'], label: 'x,y' } },
+    { view: 'request', id: 'RQ-1', edit: true },
+    { view: 'request', id: 'a b/ü', edit: false },
+    { view: 'run', id: 'RQ-1', run: 'RUN-1', tab: 'steps' },
+    { view: 'run', id: 'RQ-1', run: 'RUN-1', tab: 'diff' },
+    { view: 'graph', focus: 'RQ-1', hops: 3 },
+    { view: 'graph', focus: '', hops: 1 },
+    { view: 'autorun' },
+    { view: 'doctor' },
+  ] as const) {
+    const [path = '', search = ''] = address(r).split('?');
+    assert.deepEqual(readAddress(path, search), r);
+  }
+  for (const odd of ['/nope', '/requests/a/b', '/requests/a/runs/b/nope', '/autorun/x', '/requests/a/runs/b/diff/x']) assert.equal(readAddress(odd, '').view, 'missing', odd);
+  assert.equal(readAddress('/requests/%zz', '').view, 'request');
+});
+
+test('both languages say the same things', () => {
+  const places = (s: string) => [...s.matchAll(/\{(\w+)\}/g)].map((m) => m[1]).sort();
+  assert.deepEqual(Object.keys(ja).sort(), Object.keys(en).sort());
+  for (const [key, text] of Object.entries(en)) assert.deepEqual(places(ja[key as keyof typeof en]), places(text), key);
+  assert.equal(fillPlaces('{a} {b}', { a: '{b}' }), '{b} {b}');
+  assert.equal(pickLang(null, ['fr', 'ja-JP', 'en']), 'ja');
+  assert.equal(pickLang('en', ['ja']), 'en');
+  assert.equal(pickLang('xx', []), 'en');
+});
+
+test('diff: old stands beside new', () => {
+  const lines = (text: string) => text.split('\n').map((l) => ({ op: l[0] ?? ' ', text: l.slice(1) }));
+  const rows = layout({ old_start: 5, old_lines: 4, new_start: 7, new_lines: 4, lines: lines(' a\n-let x = 1\n-gone\n+let x = 2\n b\n+new') });
+  assert.deepEqual(
+    rows.map((r) => [r.kind, r.old?.n, r.new?.n, r.old?.mark, r.new?.mark]),
+    [
+      ['same', 5, 7, undefined, undefined],
+      ['change', 6, 8, [8, 9], [8, 9]],
+      ['del', 7, undefined, undefined, undefined],
+      ['same', 8, 9, undefined, undefined],
+      ['add', undefined, 10, undefined, undefined],
+    ],
+  );
+  assert.deepEqual(difference('abc', 'xyz'), [undefined, undefined]);
+  const file = (path: string, n: number) => ({ path, status: 'modified', additions: n, deletions: 0, hunks: [{ old_start: 1, old_lines: 0, new_start: 1, new_lines: n, lines: Array.from({ length: n }, () => ({ op: '+', text: '' })) }] });
+  assert.equal(foldReason(file('a.go', 400)), undefined);
+  assert.equal(foldReason(file('a.go', 401)), 'large');
+  assert.equal(foldReason(file('x/package-lock.json', 1)), 'generated');
+});
+
+test('log: lines, colours, and nothing else that a stranger sends', () => {
+  const text = (spans: readonly { text: string; cls: string }[]) => spans.map((s) => (s.cls ? `<${s.cls}>` : '') + s.text).join('');
+  assert.equal(text(colours('\x1b[1;31mbad\x1b[0m ok\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\x07').spans), '<c-red c-bold>bad ok' + 'link');
+  assert.equal(text(colours('a\u202eb\u200bc').spans), 'a\\u202eb\\u200bc');
+  assert.equal(text(colours('\x1b[38;5;31mx\x1b[2Jy').spans), 'xy');
+  const log = new LogLines();
+  const bytes = new TextEncoder().encode('one\n10%\r50%\r100%\nä');
+  assert.deepEqual([...log.add(bytes.subarray(0, bytes.length - 1))].map(text), ['one', '100%']);
+  assert.equal(text(log.open()), '');
+  log.add(bytes.subarray(bytes.length - 1));
+  assert.equal(text(log.open()), 'ä');
+  const long = log.add(new TextEncoder().encode('x'.repeat(10_000) + '\n'))[0] ?? [];
+  assert.equal(long.at(-1)?.cls, 'cut');
+});
+
+test('logs belong to steps', () => {
+  const steps = [{ step_id: 'S01' }, { step_id: 'S02' }];
+  assert.deepEqual(placeOf('step-2.log', steps), { step: 'S02', attempt: 1, kind: 'step' });
+  assert.deepEqual(placeOf('tests/unit.S01.attempt3.log', steps), { step: 'S01', attempt: 3, kind: 'unit' });
+  assert.equal(placeOf('runner.log', steps), undefined);
+});
+
+const node = (id: string): GraphNode => ({ id, title: id, status: 'ready', priority: 'P1', derived: 'RUNNABLE' });
+
+test('graph: rings end, implied arrows go, missing ones are shown', () => {
+  const e = (from: string, to: string) => ({ from, to, state: 'waiting' });
+  const chain = draw(['a', 'b', 'c', 'x'].map(node), [e('b', 'a'), e('c', 'b'), e('c', 'a')]);
+  assert.equal(chain.implied, 1);
+  assert.deepEqual(chain.placed.map((p) => `${p.node.id}${p.col}${p.row}`), ['a00', 'b10', 'c20', 'x01']);
+  const ring = draw(['a', 'b'].map(node), [e('a', 'b'), e('b', 'a')]);
+  assert.equal(ring.edges.length, 2);
+  assert.deepEqual(withMissing([node('a')], [e('a', 'gone')]).map((n) => n.derived), ['RUNNABLE', 'MISSING']);
+  const edges = [e('b', 'a'), e('c', 'b'), e('d', 'c')];
+  assert.deepEqual([...around(edges, 'b', 1)].sort(), ['a', 'b', 'c']);
+  assert.deepEqual([...around(edges, 'b', 2)].sort(), ['a', 'b', 'c', 'd']);
+});
+
+test('timeline: attempts, and the time that a person took', () => {
+  const at = (s: number) => new Date(s * 1000).toISOString();
+  const steps = [{ step_id: 'S01', title: 'one', status: 'DONE', started_at: at(0), ended_at: at(90) }];
+  const lanes = runLanes(
+    [
+      { at: at(0), event: 'STEP_START', step_id: 'S01' },
+      { at: at(10), event: 'RETRY', step_id: 'S01' },
+      { at: at(20), event: 'NEEDS_INPUT', step_id: 'S01', reason_code: 'X' },
+      { at: at(80), event: 'RESUMED', step_id: 'S01' },
+      { at: at(90), event: 'STEP_DONE', step_id: 'S01' },
+    ],
+    steps,
+    undefined,
+  );
+  const short = lanes.map((l) => l.id + ':' + l.bars.map((b) => `${b.from / 1000}-${b.to / 1000}${b.kind}`).join(','));
+  assert.deepEqual(short, ['S01:0-10bad,10-20bad,80-90good', 'wait:20-80wait']);
+  const axis = axisOf(lanes);
+  assert.deepEqual([axis.from, axis.to, axis.ticks.length], [0, 90_000, 7]);
+  assert.deepEqual([duration(500), duration(65_000), duration(7_260_000), size(2_048)], ['0.5s', '1m 05s', '2h 01m', '2.0 kB']);
+});
+
+test('the list stands still while somebody points at it', () => {
+  const item = (path: string, title = path): Item => ({ id: path, path, title, meta: { labels: ['l'], status: 'ready' }, derived: { queue_eligible: false, rank: null, why: null, blocked_by: [], locked: null, latest_run: null }, problems: [] });
+  const held = heldStill([item('a'), item('b')], [item('b', 'new'), item('a')]);
+  assert.deepEqual(held.items.map((i) => i.title), ['a', 'new']);
+  assert.equal(held.changed, 2);
+  assert.equal(heldStill([item('a')], [item('a')]).changed, 0);
+  assert.equal(heldStill([item('a'), item('b')], [item('a')]).changed, 1);
+  assert.ok(matchesFilter(item('Some-Thing'), { ...noFilter, text: 'thing some' }));
+  assert.ok(!matchesFilter(item('a'), { ...noFilter, status: ['done'] }));
+});
+
+test('coalesced: never twice at once, once more when asked meanwhile', async () => {
+  let runs = 0;
+  let let_go: () => void = () => undefined;
+  const ask = coalesced(() => new Promise((r) => ((let_go = r), runs++)), 0);
+  const turn = () => new Promise((r) => setTimeout(r, 5));
+  ask();
+  ask();
+  await turn();
+  assert.equal(runs, 1);
+  ask();
+  ask();
+  let_go();
+  await turn();
+  assert.equal(runs, 2);
+});
+
+test('drafts: twenty versions, and room is made for what is not saved', () => {
+  const map = new Map<string, string>();
+  let room = 100_000;
+  const drafts = new Drafts({ getItem: (k) => map.get(k) ?? null, removeItem: (k) => void map.delete(k), setItem: (k, v) => {
+    const used = [...map].reduce((sum, [key, text]) => sum + (key === k ? 0 : text.length), 0);
+    if (used + v.length > room) throw new Error('quota');
+    map.set(k, v);
+  } }, 'p');
+  for (let i = 0; i < 25; i++) drafts.keep('a', 'v' + i, i);
+  assert.equal(drafts.history('a').length, MAX_VERSIONS);
+  assert.equal(drafts.history('a')[0]?.text, 'v24');
+  drafts.keep('a', 'v24', 99);
+  assert.equal(drafts.history('a')[0]?.at, 24);
+  room = 700;
+  assert.ok(drafts.put('a', { text: 'x'.repeat(600), etag: 'e', at: 1 }));
+  assert.deepEqual(drafts.history('a'), []);
+  assert.ok(!drafts.put('a', { text: 'x'.repeat(900), etag: 'e', at: 1 }));
+  map.set('aiflow.draft.p.b', '{"text":5}');
+  assert.equal(drafts.get('b'), undefined);
+});
+
+// The editor's conscience, in a world where time is told.
+class Desk {
+  readonly states: string[] = [];
+  readonly kept: string[] = [];
+  readonly versions: string[] = [];
+  file = { text: 'start', etag: '1' };
+  refuse: unknown;
+  held = new AbortController();
+  private timers: { at: number; run: () => void }[] = [];
+  private clock = 0;
+  readonly auto: Autosave;
+
+  constructor() {
+    const parts: AutosaveParts = {
+      acquire: async (): Promise<HeldLock> => {
+        if (this.refuse) throw this.refuse;
+        this.held = new AbortController();
+        return { signal: this.held.signal, assertWritable: () => this.held.signal.throwIfAborted() };
+      },
+      release: async () => void this.states.push('released'),
+      save: async (text, etag) => {
+        if (etag !== this.file.etag) throw new Conflict('changed');
+        this.file = { text, etag: String(Number(etag) + 1) };
+        return this.file;
+      },
+      keepDraft: (text) => void this.kept.push(text),
+      dropDraft: () => void this.kept.push('-'),
+      keepVersion: (text) => void this.versions.push(text),
+      show: (s: SaveState) => void this.states.push(s.s),
+      now: () => this.clock,
+      later: (run, ms) => {
+        const timer = { at: this.clock + ms, run };
+        this.timers.push(timer);
+        return timer;
+      },
+      cancel: (timer) => void (this.timers = this.timers.filter((x) => x !== timer)),
+      explain: (e) => ({ code: 'c', reason: String(e) }),
+    };
+    this.auto = new Autosave(parts, this.file);
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.clock += ms;
+    const due = this.timers.filter((x) => x.at <= this.clock);
+    this.timers = this.timers.filter((x) => x.at > this.clock);
+    for (const x of due) x.run();
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+  }
+
+  heard(): string {
+    return this.states.splice(0).join(' ');
+  }
+}
+
+test('autosave: a draft after a moment, the file after two seconds', async () => {
+  const d = new Desk();
+  d.auto.input('a');
+  await d.pass(0);
+  assert.equal(d.heard(), 'locking typing');
+  await d.pass(500);
+  assert.deepEqual(d.kept.splice(0), ['a']);
+  await d.pass(1_000);
+  d.auto.input('ab');
+  await d.pass(1_999);
+  assert.equal(d.file.text, 'start');
+  await d.pass(1);
+  assert.equal(d.file.text, 'ab');
+  assert.equal(d.heard(), 'typing saving saved');
+  assert.deepEqual(d.versions, ['start', 'ab']);
+  await d.pass(5 * 60_000);
+  assert.equal(d.heard(), 'released');
+});
+
+test('autosave: no lock, no writing; then it tries again', async () => {
+  const d = new Desk();
+  d.refuse = 'busy';
+  d.auto.input('mine');
+  await d.pass(0);
+  await d.pass(10_000);
+  assert.equal(d.file.text, 'start');
+  assert.equal(d.heard(), 'locking readonly');
+  assert.ok(d.kept.includes('mine'));
+  d.refuse = undefined;
+  await d.auto.retry();
+  assert.equal(d.file.text, 'mine');
+});
+
+test('autosave: a lock that is lost stops writing at once', async () => {
+  const d = new Desk();
+  d.auto.input('a');
+  await d.pass(0);
+  d.held.abort(new Error('stale'));
+  await d.pass(10_000);
+  assert.equal(d.file.text, 'start');
+  assert.equal(d.heard(), 'locking typing readonly');
+  assert.equal(d.kept.at(-1), 'a');
+});
+
+test('autosave: what others wrote is never overwritten unseen', async () => {
+  const d = new Desk();
+  d.auto.input('mine');
+  await d.pass(0);
+  d.file = { text: 'theirs', etag: '9' };
+  await d.pass(2_000);
+  assert.equal(d.file.text, 'theirs');
+  assert.equal(d.heard(), 'locking typing saving conflict');
+  await d.auto.keepOurs(d.file);
+  assert.equal(d.file.text, 'mine');
+  assert.ok(d.versions.includes('theirs'));
+  d.auto.input('more');
+  assert.equal(d.auto.changedElsewhere({ text: 'theirs again', etag: '99' }), false);
+  assert.ok(d.auto.isReadonly);
+  d.auto.takeTheirs({ text: 'theirs again', etag: '99' });
+  assert.ok(d.versions.includes('more') && !d.auto.isDirty);
+  assert.equal(d.auto.changedElsewhere({ text: 'newer', etag: '100' }), true);
+});
+
+test('autosave: closing saves, and gives the lock back', async () => {
+  const d = new Desk();
+  d.auto.input('last');
+  await d.auto.close();
+  assert.equal(d.file.text, 'last');
+  assert.ok(d.heard().endsWith('released'));
+});
