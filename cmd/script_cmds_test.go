@@ -32,6 +32,7 @@ type command = func(ts *testscript.TestScript, neg bool, args []string)
 //	lines FILE N            FILE has N lines
 //	status N CMD…           CMD ends with exit status N
 //	setenv NAME FILE        the variable NAME is FILE's first line
+//	http STATUS METHOD PATH [BODY]   a call of the server that .aiflow/cache/serve.json names, with its token; ! is without
 func commands() map[string]command {
 	return map[string]command{
 		"json":     cmdJSON,
@@ -44,6 +45,7 @@ func commands() map[string]command {
 		"lines":    cmdLines,
 		"status":   cmdStatus,
 		"setenv":   cmdSetenv,
+		"http":     cmdHTTP,
 	}
 }
 
