@@ -7,7 +7,7 @@ import { Drafts, MAX_VERSIONS } from '../src/page/drafts.js';
 import { duration, size } from '../src/page/format.js';
 import { around, draw, withMissing, type GraphNode } from '../src/page/graph.js';
 import { fillPlaces, pickLang } from '../src/page/i18n.js';
-import { heldStill, matchesFilter } from '../src/page/list_state.js';
+import { heldStill, inOrder, matchesFilter, needsPerson } from '../src/page/list_state.js';
 import { coalesced } from '../src/page/live.js';
 import { colours, LogLines } from '../src/page/logtext.js';
 import { inline, parse, type Block, type Inline } from '../src/page/markdown.js';
@@ -397,4 +397,15 @@ test('autosave: closing saves, and gives the lock back', async () => {
   await d.auto.close();
   assert.equal(d.file.text, 'last');
   assert.ok(d.heard().endsWith('released'));
+});
+
+test('the list: what runs, what can run, what waits, what is over', () => {
+  const item = (id: string, status: string, rank: number | null, locked = false, state?: string): Item =>
+    ({
+      id, path: id, title: id, meta: { status }, problems: [],
+      derived: { queue_eligible: rank !== null, rank, why: null, blocked_by: [], locked: locked ? { run_id: 'r' } : null, latest_run: state ? { state, interrupted: false, awaits_merge: false } : null },
+    }) as unknown as Item;
+  const items = [item('old', 'done', null), item('gone', 'archived', null), item('b', 'ready', 2), item('w', 'draft', null), item('a', 'ready', 1), item('r', 'running', null, true)];
+  assert.deepEqual(inOrder(items).map((i) => i.id), ['r', 'a', 'b', 'w', 'old', 'gone']);
+  assert.deepEqual([item('x', 'blocked', null, false, 'NEEDS_INPUT'), item('y', 'running', null, true, 'NEEDS_INPUT'), item('z', 'done', null, false, 'FAILED'), item('q', 'ready', 1)].map(needsPerson), [true, false, false, false]);
 });

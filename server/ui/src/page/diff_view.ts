@@ -52,6 +52,11 @@ export class DiffView {
         : null,
       made,
     );
+    const asked = folds.find((f) => '#' + f.id === location.hash);
+    if (asked) {
+      asked.open = true;
+      asked.scrollIntoView({ block: 'start' });
+    }
   }
 
   private file(f: FileDiff, n: number): HTMLDetailsElement {

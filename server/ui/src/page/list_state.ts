@@ -34,3 +34,26 @@ export function labelsOf(items: readonly Item[]): string[] {
 }
 
 export const isBroken = (i: Item): boolean => i.problems.some((p) => p.level === 'error');
+
+/**
+ * What runs, then what can run by rank, then what waits, and what is closed at the end. Inside each the server's order
+ * stays, which is that of the next ones.
+ */
+export function inOrder(items: readonly Item[]): Item[] {
+  const group = (i: Item) => {
+    if (i.derived.locked) return 0;
+    if (i.derived.rank !== null) return 1;
+    return i.meta.status === 'archived' ? 4 : i.meta.status === 'done' ? 3 : 2;
+  };
+  return items
+    .map((i, n) => ({ i, n, g: group(i) }))
+    .sort((a, b) => a.g - b.g || (a.i.derived.rank ?? 0) - (b.i.derived.rank ?? 0) || a.n - b.n)
+    .map((x) => x.i);
+}
+
+/** What stands still until a person does something: a question, a failure, an end that nobody works on, a branch to merge. */
+export function needsPerson(i: Item): boolean {
+  const run = i.derived.latest_run;
+  if (!run || i.derived.locked || i.meta.status === 'done' || i.meta.status === 'archived') return false;
+  return run.interrupted || run.awaits_merge || run.state === 'NEEDS_INPUT' || run.state === 'FAILED';
+}

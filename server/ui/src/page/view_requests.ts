@@ -2,7 +2,7 @@ import { runNext, runRequest, stopQueue, stopRun, type Go } from './actions.js';
 import { call, get, type Item, type List, type Session } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
 import { t, word } from './i18n.js';
-import { heldStill, isBroken, labelsOf, matchesFilter } from './list_state.js';
+import { heldStill, inOrder, isBroken, labelsOf, matchesFilter, needsPerson } from './list_state.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { button, chip, choice, link, priorityChip, showError, statusChip, stateTone, withCode, withLinks, type View } from './parts.js';
 import { address, noFilter, requestAt, runAt, type Filter } from './router.js';
@@ -113,7 +113,7 @@ export class RequestsView implements View {
     if (data.queue.locked) this.session = await get<Session>('/autorun').catch(() => undefined);
     const same = etag !== '' && etag === this.etag;
     this.etag = etag;
-    this.list = data;
+    this.list = same && this.list ? this.list : { ...data, items: inOrder(data.items) };
     if (!same) this.ids = new Set(data.items.map((i) => i.id));
     this.take();
   }
@@ -229,7 +229,17 @@ export class RequestsView implements View {
 
   private paintTop(list: List): void {
     const broken = list.items.filter(isBroken);
-    fillIf(this.top, JSON.stringify(broken.map((b) => [b.path, b.problems])), () =>
+    const waiting = list.items.filter(needsPerson);
+    const key = JSON.stringify([broken.map((b) => [b.path, b.problems]), waiting.map((i) => [i.id, i.title, i.derived.latest_run])]);
+    fillIf(this.top, key, () => [
+      waiting.length === 0
+        ? null
+        : h(
+            'details',
+            { class: 'card ask', open: waiting.length <= 5 },
+            h('summary', null, h('strong', null, t('list.needs', { n: waiting.length }))),
+            h('ul', { class: 'plain-list' }, waiting.slice(0, 50).map((i) => h('li', { class: 'row wrap' }, this.outcome(i), link(runAt(i.id, i.derived.latest_run?.run_id ?? ''), i.title), h('span', { class: 'code-name' }, i.derived.latest_run?.reason_code)))),
+          ),
       broken.length === 0
         ? null
         : h(
@@ -246,7 +256,7 @@ export class RequestsView implements View {
               ),
             ),
           ),
-    );
+    ]);
   }
 
   private paintSoon(): void {
@@ -337,7 +347,7 @@ export class RequestsView implements View {
   private outcome(i: Item): Child {
     const run = i.derived.latest_run;
     if (!run) return null;
-    const label = run.interrupted ? t('run.interrupted') : word('state', run.state);
+    const label = run.interrupted ? t('run.interrupted') : run.awaits_merge ? t('list.merge') : word('state', run.state);
     return link(runAt(i.id, run.run_id), chip(label, run.interrupted ? 'ask' : stateTone(run.state), run.reason_code ?? run.state), { class: 'plain', 'data-key': 'latest' });
   }
 

@@ -41,6 +41,7 @@ export class RunView implements View {
   private readonly diff: DiffView;
   private readonly force = h('input', { type: 'checkbox' });
   private timer = 0;
+  private asked = '';
   private isGone = false;
 
   constructor(
@@ -105,9 +106,26 @@ export class RunView implements View {
     const run = await get<RunDetail>(runPath(this.id, this.runID));
     for (const l of run.logs) this.sizes.set(l.name, Math.max(l.size, this.sizes.get(l.name) ?? 0));
     for (const [name, v] of this.views) v.grown(this.sizes.get(name) ?? 0);
+    const first = this.run === undefined;
     this.run = run;
+    if (first) this.toPlace();
     document.title = `${this.title()} · aiflow`;
     this.paint();
+  }
+
+  /** A step or a log in the address is opened and shown. */
+  private toPlace(): void {
+    const mark = safeDecode(location.hash.slice(1));
+    const log = mark.startsWith('log=') ? mark.slice(4) : '';
+    const step = log !== '' ? placeOf(log, this.run?.stage.steps ?? [])?.step : mark;
+    if (log !== '') this.wished.set(log, true);
+    if (!step || !/^S\d+$/.test(step)) return;
+    this.asked = step;
+    requestAnimationFrame(() => document.getElementById(step)?.scrollIntoView({ block: 'start' }));
+  }
+
+  private mark(what: string): void {
+    history.replaceState(null, '', `${location.pathname}${location.search}#${encodeURIComponent(what).replaceAll('%2F', '/').replace('%3D', '=')}`);
   }
 
   private async loadStage(): Promise<void> {
@@ -317,9 +335,10 @@ export class RunView implements View {
     if (!box) {
       const head = h('button', { type: 'button', class: 'step-head' });
       const [facts, logs] = [h('div'), h('div')];
-      const made: StepBox = { el: h('section', { class: 'step', id: step.step_id }, h('h2', null, head), h('div', { class: 'step-body' }, facts, logs)), head, facts, logs, open: undefined };
+      const made: StepBox = { el: h('section', { class: 'step', id: step.step_id }, h('h2', null, head), h('div', { class: 'step-body' }, facts, logs)), head, facts, logs, open: step.step_id === this.asked ? true : undefined };
       head.addEventListener('click', () => {
         made.open = !made.el.classList.contains('open');
+        this.mark(step.step_id);
         if (this.run) this.paintSteps(this.run);
       });
       this.boxes.set(step.step_id, made);
@@ -395,6 +414,7 @@ export class RunView implements View {
       el = h('div', { class: 'log-fold', 'data-log': log.name }, head);
       head.addEventListener('click', () => {
         this.wished.set(log.name, !this.views.has(log.name));
+        this.mark('log=' + log.name);
         this.paintMain();
       });
       into.append(el);
@@ -422,3 +442,11 @@ export class RunView implements View {
   }
 }
 
+
+function safeDecode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
