@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -452,4 +453,70 @@ func (w *world) again() {
 		<-served
 		s.tidy.Lock()
 	})
+}
+
+// While something runs: the banner, the badge, a log that is followed only by
+// who stands at its end, a stop, and text that outlives its tab.
+func TestPageWhileRunning(t *testing.T) {
+	browser := openBrowser(t)
+	loop := "i=0; while [ $i -lt %d ]; do echo %s $i; i=$((i+1)); done; "
+	gate := "echo go > \"$AIFLOW_ROOT/gate\"; "
+	last := "echo go > \"$AIFLOW_ROOT/gate2\"" // nobody opens it
+	w := newWorld(t, map[string]string{
+		".gitignore": "runs/\n.aiflow/\ngate*\n",
+		"requests/RQ-1.md": request("title: Talks\npriority: P0\nstatus: ready\nsteps:\n  - title: Talk\n    run: "+
+			quoted(fmt.Sprintf(loop, 400, "line")+gate+fmt.Sprintf(loop, 100, "more")+last)+"\n  - title: Later\n    run: 'true'\n", "Text\n"),
+		"requests/RQ-2.md": request("title: Waits\npriority: P1\nstatus: draft\ndepends_on: [RQ-1]\n", ""),
+	})
+	w.gate()
+	if err := syscall.Mkfifo(w.path("gate2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := w.tab(browser, "/")
+	atEnd := "document.querySelector('.log-end').getBoundingClientRect().bottom <= innerHeight + 60"
+	p.press("Run next")
+	p.until("document.querySelector('.log-text')?.textContent.includes('line 399')")
+	p.until(atEnd)
+	p.do("void scrollTo(0, 0)")
+	p.until("scrollY === 0 && !(" + atEnd + ")")
+	w.openGate()
+	p.until("document.querySelector('.jump')?.textContent === '100 new lines ↓'")
+	if y := p.do("scrollY"); y != "0" {
+		t.Errorf("the page moved by itself to %s", y)
+	}
+	p.press("100 new lines ↓")
+	p.until(atEnd + " && document.querySelector('.log-text').textContent.includes('more 99')")
+	p.shot("log")
+
+	p.open("/")
+	p.sees("The queue is running")
+	p.sees("LOCKED")
+	p.shot("running")
+	p.open("/autorun")
+	p.until("document.querySelector('h1')?.textContent === 'Auto-run'")
+	p.open("/requests/RQ-2/edit")
+	p.until("document.activeElement.tagName === 'TEXTAREA'")
+	p.write("never saved")
+	p.until("Object.entries(localStorage).some(([k, v]) => k.startsWith('aiflow.draft.') && v.includes('never saved'))")
+	p.do("void document.querySelector('.editor').remove()")
+	saved := "(await (await fetch('/api/requests/RQ-2')).json()).body_markdown"
+	lost := w.tab(browser, "/doctor") // the first tab is gone with its text
+	p.close()
+	if text := lost.do(saved); strings.Contains(text, "never saved") {
+		t.Skip("the machine was so slow that it was saved")
+	}
+	lost.open("/requests/RQ-2/edit")
+	lost.sees("There is unsaved text")
+	lost.shot("recover")
+	lost.press("Recover it")
+	lost.until("document.querySelector('textarea.text').value.includes('never saved')")
+
+	lost.open("/")
+	lost.press("Open the run")
+	lost.press("Stop")
+	lost.until("document.querySelector('.chip.ask')?.textContent === 'INTERRUPTED'")
+	lost.sees("Nothing is lost: Resume goes on")
+	lost.shot("interrupted")
+	lost.clean()
+	w.idle()
 }
