@@ -516,6 +516,7 @@ func TestPageWhileRunning(t *testing.T) {
 	lost.press("Stop")
 	lost.until("document.querySelector('.chip.ask')?.textContent === 'INTERRUPTED'")
 	lost.sees("Nothing is lost: Resume goes on")
+	lost.until("document.querySelector('.step .chip')?.textContent === 'INTERRUPTED'")
 	lost.shot("interrupted")
 	lost.clean()
 	w.idle()

@@ -120,7 +120,7 @@ export class RequestView implements View {
         h('span', { class: 'muted path' }, d.path),
       ),
       (d.meta.depends_on ?? []).length > 0
-        ? h('p', { class: 'depends' }, t('meta.depends_on'), ': ', (d.meta.depends_on ?? []).map((id, n) => [n > 0 ? ', ' : '', requestLink(id), d.derived.blocked_by.includes(id) ? ' ⏳' : ' ✓']))
+        ? h('p', { class: 'depends' }, t('meta.depends_on'), ': ', (d.meta.depends_on ?? []).map((id, n) => [n > 0 ? ', ' : '', requestLink(id), d.derived.blocked_by.includes(id) ? ` (${t('legend.waiting')})` : ' ✓']))
         : null,
       this.buttons(d, can, locked !== null),
     ]);

@@ -306,7 +306,7 @@ export class RequestsView implements View {
       this.body.append(row);
     }
     const isNext = item.derived.rank === 1;
-    row.className = 'rq' + (isNext ? ' next' : '') + (isBroken(item) ? ' broken' : '');
+    row.className = 'rq' + (isNext ? ' next' : '') + (item.derived.locked ? ' running' : '') + (isBroken(item) ? ' broken' : '');
     row.setAttribute('aria-posinset', String(n + 1));
     row.setAttribute('aria-setsize', String(at.count));
     row.style.transform = `translateY(${n * at.row}px)`;

@@ -7,7 +7,7 @@ import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { LogView, type Following } from './log_view.js';
 import { renderMarkdown } from './markdown_view.js';
-import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLink, stateTone, withCode, type View } from './parts.js';
+import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLink, stateTone, toast, withCode, type View } from './parts.js';
 import { requestAt, runAt, type RunTab } from './router.js';
 import { placeOf } from './run_logs.js';
 import { runLanes } from './timeline.js';
@@ -107,10 +107,19 @@ export class RunView implements View {
     for (const l of run.logs) this.sizes.set(l.name, Math.max(l.size, this.sizes.get(l.name) ?? 0));
     for (const [name, v] of this.views) v.grown(this.sizes.get(name) ?? 0);
     const first = this.run === undefined;
+    if (this.isLive() && run.locked === null) this.tellEnd(run);
     this.run = run;
     if (first) this.toPlace();
     document.title = `${this.title()} · aiflow`;
     this.paint();
+  }
+
+  /** Who reads a log far below hears of the end without being moved. */
+  private tellEnd(r: RunDetail): void {
+    if (window.scrollY < 200) return;
+    const state = r.interrupted ? t('run.interrupted') : word('state', r.stage.state);
+    const top = button('↑', () => window.scrollTo(0, 0), { class: 'btn small', 'aria-label': t('run.to_top') });
+    toast([h('strong', null, state), ' ', r.stage.error?.title ?? '', ' ', top], r.interrupted ? 'warn' : stateTone(r.stage.state));
   }
 
   /** A step or a log in the address is opened and shown. */
@@ -352,15 +361,16 @@ export class RunView implements View {
     const box = this.box(step);
     const current = step.step_id === r.stage.current_step_id && r.stage.state !== 'DONE';
     const open = box.open ?? (['RUNNING', 'NEEDS_INPUT', 'FAILED'].includes(step.status) || (current && step.status !== 'DONE'));
-    box.el.className = `step ${stateTone(step.status)}${open ? ' open' : ''}`;
+    box.el.className = `step ${step.status === 'RUNNING' && r.interrupted ? 'ask' : stateTone(step.status)}${open ? ' open' : ''}`;
     box.head.setAttribute('aria-expanded', String(open));
     const running = step.status === 'RUNNING' && r.locked !== null;
-    fillIf(box.head, JSON.stringify([step.title, step.status, step.attempt, step.started_at, step.ended_at, running]), () => [
+    const stopped = step.status === 'RUNNING' && r.interrupted;
+    fillIf(box.head, JSON.stringify([step.title, step.status, step.attempt, step.started_at, step.ended_at, running, stopped]), () => [
       h('span', { class: 'step-id' }, step.step_id),
       h('span', { class: 'step-title' }, step.title),
       step.attempt > 1 ? h('span', { class: 'muted' }, t('run.attempt', { n: step.attempt })) : null,
       elapsed(step.started_at, step.ended_at ?? (running ? null : step.started_at && r.stage.updated_at)),
-      chip(word('step', step.status), stateTone(step.status), step.status),
+      stopped ? chip(t('run.interrupted'), 'ask') : chip(word('step', step.status), stateTone(step.status), step.status),
     ]);
     if (!open) {
       this.paintStepLogs(box, []);
