@@ -107,7 +107,7 @@ func (c *Catalog) Fault(err error) Rendered {
 // sentence is the cause.
 func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 	e, ok := c.entries()[string(code)]
-	if key := facts["cause_key"]; key != "" && c.Has(key) {
+	if key := c.causeKey(code, facts); key != "" {
 		facts = with(facts, "cause", c.Text(key, facts))
 	}
 	if !ok {
@@ -122,6 +122,17 @@ func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 		}
 	}
 	return r
+}
+
+// causeKey is the sentence that says more than the code does: the one that the
+// fact cause_key names, or the one for this code and the fact reason.
+func (c *Catalog) causeKey(code fault.Code, facts fault.Facts) string {
+	for _, key := range []string{facts["cause_key"], "why." + strings.ToLower(string(code)+"_"+facts["reason"])} {
+		if key != "" && c.Has(key) {
+			return key
+		}
+	}
+	return ""
 }
 
 func with(facts fault.Facts, name, value string) fault.Facts {

@@ -39,6 +39,15 @@ func (p *Project) Survey(ctx context.Context) (*Survey, error) {
 	return s, err
 }
 
+// HasRequests is REQUESTS_DIR_NOT_FOUND where there is no folder of requests:
+// what takes a lock asks first, so that nothing is made in a stranger's folder.
+func (p *Project) HasRequests() error {
+	if dir := p.Path(p.RequestsDir()); !isDir(dir) {
+		return fault.New(fault.RequestsDirNotFound, "path", dir)
+	}
+	return nil
+}
+
 // Look is Survey for those who must not change anything: what is half done is
 // shown as it is.
 func (p *Project) Look(ctx context.Context) (*Survey, error) {

@@ -84,6 +84,9 @@ func (r *Runner) runNext(ctx context.Context, o Options) (Outcome, error) {
 
 // LockQueue takes the lock that a session of runs holds.
 func (r *Runner) LockQueue(ctx context.Context, o Options) (*locks.Lease, error) {
+	if err := r.Project.HasRequests(); err != nil {
+		return nil, err
+	}
 	m, err := r.Project.Locks()
 	if err != nil {
 		return nil, err

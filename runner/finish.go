@@ -98,7 +98,7 @@ func (j *job) commitStatus(ctx context.Context, msg gitops.CommitMessage) (strin
 // ownToCommit reports whether the record may hold the request's file. In place
 // an untracked one stays untracked: git would take it away with the branch.
 func (j *job) ownToCommit(ctx context.Context, data []byte) (bool, error) {
-	if !j.asTaken(data) {
+	if !j.asTaken(data) || j.changedOnBase(ctx, data) {
 		return false, nil
 	}
 	if !j.inPlace() {
@@ -112,6 +112,18 @@ func (j *job) ownToCommit(ctx context.Context, data []byte) (bool, error) {
 // merge; such a request becomes done when the merge is seen.
 func (j *job) asTaken(data []byte) bool {
 	return bytes.Equal(data, j.text) || project.Fingerprint(data) == j.stage.Artifacts.RequestRunning
+}
+
+// changedOnBase reports whether the file was committed otherwise since the run
+// began (a `blocked` that slipped into a commit, an edit): two changes of one
+// line would be a conflict for whoever merges.
+func (j *job) changedOnBase(ctx context.Context, data []byte) bool {
+	at, ok, err := j.repo.BranchTip(ctx, j.stage.Git.BaseBranch)
+	if err != nil || !ok {
+		at = "HEAD"
+	}
+	now, ok, err := j.repo.ReadFile(ctx, at, j.req.Path)
+	return err == nil && ok && !bytes.Equal(now, data)
 }
 
 // complete records the end.

@@ -162,8 +162,13 @@ func limits(s *Stage, i int, a Ask, b Bounds) error {
 		return nil
 	}
 	code := stopReason(s)
-	if code == fault.StepTooLarge || sameTwice(s) {
+	switch {
+	case code == fault.StepTooLarge:
 		return refusal(s, fault.ReplanRequired, string(code))
+	case sameTwice(s):
+		e := refusal(s, fault.ReplanRequired, string(code))
+		e.Facts["cause_key"] = "why.replan_required_again"
+		return e
 	}
 	if i < len(s.Steps) && retries(s, s.Steps[i].StepID) >= b.StepRetries && point(s, i, a).Reset {
 		e := refusal(s, fault.RetryLimitExceeded, string(code))
@@ -252,7 +257,8 @@ func planCanMend(code fault.Code) bool {
 		fault.GitPushFailed:
 		return false
 	}
-	return code != "" && code.Info().Category != fault.Environment
+	category := code.Info().Category
+	return code != "" && category != fault.Environment && category != fault.Input
 }
 
 // point is D34's section 6 for a run that may go on at step i.
