@@ -21,6 +21,7 @@ export class RequestsView implements View {
   private session: Session | undefined;
   private ids = new Set<string>();
   private readonly rows = new Map<string, HTMLElement>();
+  private readonly drawn = new WeakMap<HTMLElement, Item>();
   private readonly banner = h('div');
   private readonly top = h('div');
   private readonly count = h('p', { class: 'count', 'aria-live': 'polite' });
@@ -305,6 +306,10 @@ export class RequestsView implements View {
       this.rows.set(item.path, row);
       this.body.append(row);
     }
+    const place = `${n}/${at.count}/${at.row}`;
+    if (this.drawn.get(row) === item && row.dataset['place'] === place) return;
+    this.drawn.set(row, item);
+    row.dataset['place'] = place;
     const isNext = item.derived.rank === 1;
     row.className = 'rq' + (isNext ? ' next' : '') + (item.derived.locked ? ' running' : '') + (isBroken(item) ? ' broken' : '');
     row.setAttribute('aria-posinset', String(n + 1));
