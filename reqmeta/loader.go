@@ -239,13 +239,20 @@ func (m *matcher) take(e *file) bool {
 	if m.status.ask(m.fd, name) != nil || m.status.st.Mode&unix.S_IFMT != unix.S_IFREG || !m.same(have.stamp, stampOf(&m.status.st)) {
 		return false
 	}
-	kept := Request{ID: e.r.ID, Path: e.r.Path}
+	id := e.r.ID
 	if !m.dec.decode(e.r, have.head, m.x, name) {
-		*e.r = kept
+		e.r.forget(id)
 		return false
 	}
 	e.r.hash, e.stamp = foldHash(e.r.ID), have.stamp
 	return true
+}
+
+// forget takes back what a broken entry of the cache said. The path stays as it
+// is: the list is being sorted by it at the same time.
+func (r *Request) forget(id string) {
+	r.ID, r.Meta, r.Problems = id, Meta{}, nil
+	r.heading, r.source, r.hash = "", "", 0
 }
 
 // stampAt is the stamp of an open file; zero unless it is a plain one.
