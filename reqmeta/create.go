@@ -197,13 +197,30 @@ func (n NewRequest) render(template []byte, from, id string, now time.Time) ([]b
 		return nil, err
 	}
 	if n.Body == "" {
-		return data, nil
+		return n.headed(data, template), nil
 	}
 	head := data[:len(data)-len(Body(data))]
 	if len(head) == 0 || head[len(head)-1] != '\n' {
 		head = append(bytes.Clone(head), '\n')
 	}
 	return append(bytes.Clone(head), "\n"+strings.TrimLeft(n.Body, "\n")...), nil
+}
+
+// headed puts the title into the heading, where the template's own title stands.
+func (n NewRequest) headed(data, template []byte) []byte {
+	placeholder := Parse(TemplateName, template).Meta.Title
+	body := Body(data)
+	if placeholder == "" {
+		return data
+	}
+	at := len(data) - len(body)
+	for line := range bytes.Lines(body) {
+		if text := bytes.TrimRight(line, "\r\n"); string(text) == "# "+placeholder {
+			return slices.Concat(data[:at], []byte("# "+n.Title), data[at+len(text):])
+		}
+		at += len(line)
+	}
+	return data
 }
 
 func (n NewRequest) values(template []byte, id string, now time.Time) map[string]string {

@@ -22,7 +22,11 @@ func TestSlug(t *testing.T) {
 	for title, want := range map[string]string{
 		"Fix: login & logout": "fix-login-logout",
 		"ログインを直す":             "",
-		"AI連携を直す (v2)":        "ai-v2",
+		"AI連携を直す (v2)":        "",
+		"「引用」 1.0 の quotes":   "",
+		"README と docs を直す":   "readme-docs",
+		"Déjà vu page":        "d-j-vu-page",
+		"1.0":                 "1-0",
 		"../../etc/passwd":    "etc-passwd",
 		"":                    "",
 		"A very long title that goes on and on and on for ever": "a-very-long-title-that-goes-on-and-on",
@@ -50,9 +54,12 @@ func TestCreate(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	wantHead := "---\nid: RQ-20251214-008-fix-login-now\ntitle: 'Fix: \"login\" # now'\npriority: P0\nstatus: draft\nlabels: [ui, a b]\n" +
-		"depends_on: [RQ-20251214-001, '0089']\nestimate: M\ncreated_at: 2025-12-14\nupdated_at: 2025-12-14\n---\n\n## Request\n"
+		"depends_on: [RQ-20251214-001, '0089']\nestimate: M\ncreated_at: 2025-12-14\nupdated_at: 2025-12-14\n# Take "
 	if got := get(t, root, r.Path); !strings.HasPrefix(got, wantHead) {
 		t.Errorf("%s", got)
+	}
+	if got := get(t, root, r.Path); !strings.Contains(got, "\n---\n# Fix: \"login\" # now\n\n## Request\n") {
+		t.Errorf("heading: %s", got)
 	}
 	f := load(t, root)
 	if got := NextID(f, newDay, "ログイン"); got != "RQ-20251214-009" {
@@ -68,6 +75,34 @@ func TestBuiltInTemplatesAreValid(t *testing.T) {
 		r := Parse("requests/RQ-00000000-000.md", Template(lang))
 		if len(r.Problems) != 0 || strings.Count(string(Template(lang)), "- [ ] AC-0") != 3 {
 			t.Errorf("%s: %v", lang, kinds(r))
+		}
+	}
+}
+
+// Who takes the hash signs away from the template's example has steps.
+func TestTemplateExampleIsUncommented(t *testing.T) {
+	for _, lang := range []string{"ja", "en"} {
+		text := string(Template(lang))
+		from := strings.Index(text, "# steps:")
+		to := from + strings.Index(text[from:], "---\n")
+		lines := strings.ReplaceAll("\n"+text[from:to], "\n# ", "\n")
+		r := Parse("requests/RQ-00000000-000.md", []byte(text[:from]+lines[1:]+text[to:]))
+		if len(r.Problems) != 0 || len(r.Meta.Steps) != 1 || r.Meta.Steps[0].Run == "" || r.Meta.Steps[0].Test == "" {
+			t.Errorf("%s: %v %+v", lang, kinds(r), r.Meta.Steps)
+		}
+	}
+}
+
+func TestHeadingOfTemplate(t *testing.T) {
+	for body, want := range map[string]string{
+		"Intro\n# Ours\nx\n# Ours\n": "Intro\n# New\nx\n# Ours\n",
+		"\n# Other\n":                "\n# Other\n",
+		"# Ours\r\nx":                "# New\r\nx",
+		"# Ours":                     "# New",
+	} {
+		template := []byte("---\ntitle: Ours\n---\n" + body)
+		if got := string(NewRequest{Title: "New"}.headed(template, template)); got != "---\ntitle: Ours\n---\n"+want {
+			t.Errorf("%q: %q", body, got)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func TestExclusions(t *testing.T) {
 		"locked":  "REQUEST_LOCKED locked is being run right now[ (RUN-1)][ by process 7][ on box][ since 2026-01-02T03:04:05Z]; wait for it or stop it",
 		"merge":   "LATEST_RUN_DONE merge is finished[ (RUN-3)], but its branch aiflow/merge/1 is not merged; merge it, mark the request as done, or delete the branch to reject the result",
 		"merged":  "runnable",
-		"draft":   "NOT_READY draft is still a draft; set its status to ready when it may run",
+		"draft":   "NOT_READY draft is still a draft; when it may run: `aiflow request set draft status=ready`",
 		"runs":    "NOT_READY runs has the status running; if nothing runs any more, resume it or set it to ready",
 		"RQ-2":    "NOT_READY RQ-2 is blocked[: UNIT_TEST_FAILED]; deal with the cause, then resume it or set it to ready",
 		"blocked": "NOT_READY blocked is blocked[: ]; deal with the cause, then resume it or set it to ready",

@@ -4,16 +4,21 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 )
 
 const maxSlug = 40
 
 // slug makes the ASCII words of a title part of a file name; "" when there are
-// none.
+// none. What is left of a title in another writing is used only when it still
+// says something: two words of two letters, not a lone "1-0".
 func slug(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
 		return r > 'z' || !isAlnum(byte(r))
 	})
+	if !isASCII(title) && !telling(words) {
+		return ""
+	}
 	s := ""
 	for _, w := range words {
 		next := strings.TrimPrefix(s+"-"+w, "-")
@@ -26,6 +31,20 @@ func slug(title string) string {
 		s = next
 	}
 	return s
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
+}
+
+func telling(words []string) bool {
+	n := 0
+	for _, w := range words {
+		if len(strings.Trim(w, "0123456789")) >= 2 {
+			n++
+		}
+	}
+	return n >= 2
 }
 
 // NextID is the id that a new request of that day and title would get:

@@ -74,8 +74,8 @@ func list(s *door.Shell, f filter) error {
 // printTable aligns every column but the last. The third says what a script
 // finds as a reason code elsewhere.
 func (v *view) printTable(chosen []*reqmeta.Request) {
-	rows := [][4]string{{"ID", "P", "STATUS", "STATE"}}
-	titles := []string{"TITLE"}
+	rows := [][4]string{{v.Text("request.list_id"), v.Text("request.list_priority"), v.Text("request.list_status"), v.Text("request.list_state")}}
+	titles := []string{v.Text("request.list_title")}
 	for _, r := range chosen {
 		rows = append(rows, [4]string{
 			term.Escape(r.ID), term.Escape(cmp.Or(r.Meta.Priority, "-")), term.Escape(cmp.Or(r.Meta.Status, "-")), v.state(r),

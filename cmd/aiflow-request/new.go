@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -51,13 +52,13 @@ func create(s *door.Shell, o newOptions) error {
 	}
 	r, err := reqmeta.Create(p.Env.Disk, p.Dir, p.RequestsDir(), reqmeta.NewRequest{
 		Title: strings.TrimSpace(o.title), Priority: o.priority, Status: o.status, Estimate: o.estimate,
-		Labels: trimmed(o.labels), DependsOn: trimmed(o.dependsOn), Lang: s.Lang(),
+		Labels: trimmed(o.labels), DependsOn: wholeIDs(p, trimmed(o.dependsOn)), Lang: s.Lang(),
 	}, p.Now())
 	if err != nil {
 		return readable(err)
 	}
 	warnMissing(s, p, r)
-	if err := printNew(s, r); err != nil {
+	if err := printNew(s, p, r); err != nil {
 		return err
 	}
 	return edit(s, p.Path(r.Path), o.edit)
@@ -73,16 +74,68 @@ func trimmed(list cli.StringSlice) []string {
 	return all
 }
 
-// printNew prints path and id, one after the other on a line.
-func printNew(s *door.Shell, r *reqmeta.Request) error {
+// printNew prints path and id, one after the other on a line, and what comes
+// next. The path is as seen from where the command was typed.
+func printNew(s *door.Shell, p *project.Project, r *reqmeta.Request) error {
 	if s.JSON {
 		return s.PrintJSON(struct {
 			ID   string `json:"id"`
 			Path string `json:"path"`
 		}{r.ID, r.Path})
 	}
-	s.Printf("%s %s\n", term.Escape(r.Path), term.Escape(r.ID))
+	path := seenFrom(p.Env.Dir, p.Dir, r.Path)
+	s.Printf("%s %s\n", term.Escape(path), term.Escape(r.ID))
+	key := "request.new_next_draft"
+	if r.Meta.Status == reqmeta.Ready {
+		key = "request.new_next_ready"
+	}
+	s.Tell(s.Text(key, "path", path, "id", r.ID))
 	return nil
+}
+
+// seenFrom is the way from the folder here to a file of the project; absolute
+// where here is outside of it, as a linked worktree is.
+func seenFrom(here, root, rel string) string {
+	file := filepath.Join(root, filepath.FromSlash(rel))
+	if real, err := filepath.EvalSymlinks(here); err == nil {
+		here = real
+	}
+	from := root
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		from = real
+	}
+	if inside, err := filepath.Rel(from, here); err != nil || !filepath.IsLocal(inside) {
+		return file
+	}
+	way, err := filepath.Rel(here, filepath.Join(from, filepath.FromSlash(rel)))
+	if err != nil {
+		return file
+	}
+	return filepath.ToSlash(way)
+}
+
+// wholeIDs writes out the ids that were given by their beginning. What names
+// nothing stays as it is, for a request to come.
+func wholeIDs(p *project.Project, ids []string) []string {
+	if len(ids) == 0 {
+		return ids
+	}
+	folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+	if err != nil {
+		return ids
+	}
+	return wholeIn(folder, ids)
+}
+
+func wholeIn(folder *reqmeta.Folder, ids []string) []string {
+	whole := make([]string, len(ids))
+	for i, id := range ids {
+		whole[i] = id
+		if r, err := folder.Get(id); err == nil && !exists(folder, id) {
+			whole[i] = r.ID
+		}
+	}
+	return whole
 }
 
 // warnMissing tells of dependencies that do not exist (yet).

@@ -31,6 +31,9 @@ func set(s *door.Shell, name string, pairs []string) error {
 	if values["status"] == reqmeta.Running {
 		return fault.New(fault.UsageError, "id", r.ID, "cause_key", "request.running_by_hand")
 	}
+	if list, asked := values["depends_on"]; asked {
+		values["depends_on"] = strings.Join(wholeIn(v.survey.Folder, listed(list)), ",")
+	}
 	if err := v.refuseRing(r, values); err != nil {
 		return readable(err)
 	}
@@ -184,4 +187,15 @@ func valueOf(m reqmeta.Meta, key string) string {
 		return m.UpdatedAt.Text
 	}
 	return m.Unknown[key]
+}
+
+// listed are the values of a list as they are written on the command line.
+func listed(list string) []string {
+	var all []string
+	for id := range strings.SplitSeq(list, ",") {
+		if id = strings.TrimSpace(id); id != "" {
+			all = append(all, id)
+		}
+	}
+	return all
 }

@@ -210,12 +210,21 @@ func (in *initializer) bin() error {
 	return in.write(rel, []byte(text))
 }
 
-func (in *initializer) print() error {
-	next := []string{in.shell.Text("cli.init_next_write"), in.shell.Text("cli.init_next_make")}
+// next is what a person types now, in this order.
+func (in *initializer) next() []string {
+	keys := []string{"commit", "hooks", "write", "make"}
 	if !in.root.Git {
-		next = append([]string{in.shell.Text("cli.init_next_git")}, next...)
+		keys = append([]string{"git"}, keys...)
 	}
-	r := initResult{OK: true, Root: in.root.Dir, Git: in.root.Git, Files: in.files, Next: next}
+	list := make([]string, len(keys))
+	for i, key := range keys {
+		list[i] = in.shell.Text("cli.init_next_"+key, "dir", in.cfg.Paths.RequestsDir)
+	}
+	return list
+}
+
+func (in *initializer) print() error {
+	r := initResult{OK: true, Root: in.root.Dir, Git: in.root.Git, Files: in.files, Next: in.next()}
 	if in.shell.JSON {
 		return in.shell.PrintJSON(r)
 	}
