@@ -2,6 +2,8 @@
 #
 #   make run-next             the main job, on a demo that is made on first use
 #   make next REPO=../mine    which request of that repository is next
+#   make show                 the latest run, or ARGS=RUN; also: make diff
+#   make resume               go on with the run that stopped
 #   make test                 vet, format, staticcheck, tests with -race
 #
 # ARGS passes more: make next ARGS="--json".
@@ -27,7 +29,7 @@ endif
 AIFLOW = cd '$(subst ','\'',$(TARGET))' && AIFLOW_CALLED_FROM='$(subst ','\'',$(CURDIR))' '$(subst ','\'',$(CURDIR))/bin/aiflow'
 
 .DEFAULT_GOAL := build
-.PHONY: build test vet format staticcheck race bench next run-next list auto doctor ui demo clean
+.PHONY: build test vet format staticcheck race bench next run-next list show diff resume auto doctor ui demo clean
 
 build: $(BUILT)
 
@@ -62,6 +64,15 @@ run-next: $(BUILT) $(NEEDED)
 
 list: $(BUILT) $(NEEDED)
 	@$(AIFLOW) request list $(ARGS)
+
+show: $(BUILT) $(NEEDED)
+	@$(AIFLOW) run show $(ARGS)
+
+diff: $(BUILT) $(NEEDED)
+	@$(AIFLOW) run diff $(ARGS)
+
+resume: $(BUILT) $(NEEDED)
+	@$(AIFLOW) run resume $(ARGS)
 
 auto: $(BUILT) $(NEEDED)
 	@$(AIFLOW) run auto $(ARGS)
