@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -11,6 +12,7 @@ import (
 //
 //	{name}     the fact called name; a missing one shows as "?"
 //	{name?}    the fact, or nothing
+//	{name|x}   the fact, or x
 //	[… {x} …]  only when every fact directly inside is there; may be nested
 //	{{…}}      stays as it is, braces too
 //
@@ -86,8 +88,8 @@ func (f filler) place(b *strings.Builder, s string, g *group) int {
 		b.WriteByte('{')
 		return 1
 	}
-	name, optional := strings.CutSuffix(s[1:end], "?")
-	value := f.facts[name]
+	name, other, optional := cutPlace(s[1:end])
+	value := cmp.Or(f.facts[name], other)
 	g.places = true
 	switch {
 	case value != "":
@@ -99,12 +101,22 @@ func (f filler) place(b *strings.Builder, s string, g *group) int {
 	return end + 1
 }
 
+// cutPlace takes the inside of a place apart: the fact, what stands for a
+// missing one, and whether it may be missing.
+func cutPlace(s string) (name, other string, optional bool) {
+	if name, other, optional = strings.Cut(s, "|"); optional {
+		return name, other, true
+	}
+	name, optional = strings.CutSuffix(s, "?")
+	return name, "", optional
+}
+
 func isPlace(s string) bool {
-	s = strings.TrimSuffix(s, "?")
-	if s == "" {
+	name, _, _ := cutPlace(s)
+	if name == "" {
 		return false
 	}
-	for _, r := range s {
+	for _, r := range name {
 		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' {
 			return false
 		}

@@ -110,6 +110,7 @@ func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 	if key := c.causeKey(code, facts); key != "" {
 		facts = with(facts, "cause", c.Text(key, facts))
 	}
+	facts = c.lastReason(facts)
 	if !ok {
 		facts = with(facts, "code", string(code))
 		code = fault.UnknownError
@@ -122,6 +123,21 @@ func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 		}
 	}
 	return r
+}
+
+// lastReason names the code in the fact reason by its title, too. A cause that
+// is only that error as programs write it says no more.
+func (c *Catalog) lastReason(facts fault.Facts) fault.Facts {
+	reason := facts["reason"]
+	of, ok := c.entries()[reason]
+	if !ok {
+		return facts
+	}
+	facts = with(facts, "reason_title", of.Title)
+	if strings.HasPrefix(facts["cause"], reason) {
+		delete(facts, "cause")
+	}
+	return facts
 }
 
 // causeKey is the sentence that says more than the code does: the one that the

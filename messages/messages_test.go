@@ -19,6 +19,8 @@ func TestFill(t *testing.T) {
 		{"{x} and {y}", "1 and 2"},
 		{"{none}", "?"},
 		{"a{none?}b{x?}c", "ab1c"},
+		{"a {none|<ID>} {x|<ID>}", "a <ID> 1"},
+		{"{none|--next}[ {none|b}]", "--next b"},
 		{"a[ ({x})]b", "a (1)b"},
 		{"a[ ({none})]b", "ab"},
 		{"a[ {x} {none}]b", "ab"},
@@ -63,6 +65,14 @@ func TestFaultInWords(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
+	}
+	often := fault.New(fault.RetryLimitExceeded, "name", "qa", "allowed", 2, "reason", fault.ProcessCrashed, "cause", `PROCESS_CRASHED command="sh"`)
+	if got := Open("en").Fault(often).Message; got != "The limit of tries (2) for qa is used up. Last reason: PROCESS_CRASHED, The command crashed." {
+		t.Errorf("got %q", got)
+	}
+	often = fault.New(fault.RetryLimitExceeded, "name", "qa", "allowed", 2, "reason", fault.JSONSchemaInvalid, "key", "diff", "cause", "x")
+	if got := ja.Fault(often).Message; got != "qaのやり直しが上限（2回）に達しました。最後の理由：JSON_SCHEMA_INVALID「AIの回答に必要な項目がありません」（diff）：x。" {
+		t.Errorf("got %q", got)
 	}
 	held := fault.Wrap(errors.New("x"), fault.RunInProgress, "run_id", "RUN-1", "pid", 7, "host", "h", "since", "10:00")
 	if got := Open("fr").Fault(held).Message; got != "A request runs only once at a time. Run: RUN-1. Process: 7 on h. Since 10:00." {

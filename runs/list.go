@@ -102,6 +102,11 @@ type Summary struct {
 	StartedAt  time.Time  `json:"started_at"`
 	EndedAt    *time.Time `json:"finished_at"`
 	ReplacedBy string     `json:"replaced_by,omitempty"`
+
+	// What the record does not say itself; whoever lists runs fills it in.
+	Interrupted  bool `json:"interrupted"` // not ended, and nobody works for it
+	Merged       bool `json:"merged"`
+	BranchExists bool `json:"branch_exists"`
 }
 
 // Summary of a record.

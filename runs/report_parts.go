@@ -293,6 +293,9 @@ func (w *reporter) safety() {
 	if w.s.Git.WorkBranch != "" {
 		w.item("report.safety.drop", fault.Facts{"branch": w.s.Git.WorkBranch})
 		w.item("report.safety.revert", nil)
+		if n := len(w.s.Git.Commits); n > 0 {
+			w.item("report.safety.revert_range", fault.Facts{"base": w.s.Git.BaseCommit, "commit": w.s.Git.Commits[n-1].Hash})
+		}
 	}
 }
 

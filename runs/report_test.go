@@ -189,6 +189,7 @@ func TestReportOfAFinishedRun(t *testing.T) {
 		"| S03 unit | PASS | go test ./..., 1.2 s |\n",
 		"- report.next.merge `git merge aiflow/RQ-1/x`\n",
 		"- report.safety.drop branch=aiflow/RQ-1/x\n",
+		"- report.safety.revert\n- report.safety.revert_range base=",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)

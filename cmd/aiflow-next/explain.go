@@ -35,6 +35,8 @@ type latestRun struct {
 	State      string      `json:"state"`
 	ReasonCode *fault.Code `json:"reason_code"`
 	WorkBranch string      `json:"work_branch"`
+
+	Interrupted bool `json:"interrupted"` // not ended, and nobody works for it
 }
 
 // link is one request that the explained one waits for, near or far. Every
@@ -136,6 +138,7 @@ func (x *explainer) latest(id string) *latestRun {
 	if st.Error != nil {
 		run.ReasonCode = &st.Error.ReasonCode
 	}
+	run.Interrupted = !st.State.Ended() && x.survey.Facts.Holder(id) == nil
 	return run
 }
 
@@ -200,7 +203,11 @@ func (q *question) printExplained(x explanation) {
 		if r.ReasonCode != nil {
 			code = string(*r.ReasonCode)
 		}
-		q.line("  %s", q.Text("next.explain_run", "run_id", r.RunID, "state", r.State, "reason", code))
+		state := r.State
+		if r.Interrupted {
+			state, code = string(fault.Interrupted), r.State
+		}
+		q.line("  %s", q.Text("next.explain_run", "run_id", r.RunID, "state", state, "reason", code))
 	}
 	q.printChain(x.Dependencies)
 	if len(x.NeededBy) > 0 {

@@ -30,9 +30,9 @@ func headline(id, priority, title string) string {
 
 func (q *question) printNext(r reqmeta.Result) {
 	if r.Next == nil {
-		q.line("%s", q.nothing(r))
-	} else {
-		q.line("%s", headline(r.Next.RequestID, r.Next.Priority, r.Next.Title))
+		q.Printf("%s\n", q.nothing(r))
+	} else { // whole, however long: what is next is what was asked
+		q.Printf("%s\n", headline(r.Next.RequestID, r.Next.Priority, r.Next.Title))
 	}
 	if h := r.Queue.Holder; h != nil {
 		q.line("%s", q.Text("next.queue_locked", "run_id", h.RunID, "pid", h.PID, "host", cmp.Or(h.Hostname, h.Host)))
@@ -52,7 +52,11 @@ func (q *question) printReasons(r reqmeta.Result) {
 		return
 	}
 	q.Printf("\n")
-	q.line("%s", q.Text("next.others", "count", n))
+	if r.Next == nil {
+		q.line("%s", q.Text("next.others_all"))
+	} else {
+		q.line("%s", q.Text("next.others", "count", n))
+	}
 	for _, e := range list[:q.most(len(list))] {
 		e.Describe(q.Catalog().Text)
 		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(e.ReasonCode)), e.Detail)

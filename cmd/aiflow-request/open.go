@@ -86,6 +86,8 @@ type latestRun struct {
 	ReasonCode *fault.Code `json:"reason_code"`
 	StartedAt  time.Time   `json:"started_at"`
 	FinishedAt *time.Time  `json:"finished_at"`
+
+	Interrupted bool `json:"interrupted"` // not ended, and nobody works for it
 }
 
 func (v *view) item(r *reqmeta.Request) item {
@@ -126,7 +128,7 @@ func (v *view) latest(id string) *latestRun {
 	case st.Error != nil:
 		run.ReasonCode = &st.Error.ReasonCode
 	case !st.State.Ended() && v.survey.Facts.Holder(id) == nil:
-		run.ReasonCode = &interrupted
+		run.ReasonCode, run.Interrupted = &interrupted, true
 	}
 	return run
 }

@@ -58,7 +58,9 @@ func (v *view) printDetail(r *reqmeta.Request, d detail) {
 	v.fact("request.show_updated", d.Meta.UpdatedAt.Text)
 	if run := d.Derived.LatestRun; run != nil {
 		text := run.RunID + " " + run.State
-		if run.ReasonCode != nil {
+		if run.Interrupted {
+			text = run.RunID + " " + string(*run.ReasonCode) + " (" + run.State + ")"
+		} else if run.ReasonCode != nil {
 			text += " " + string(*run.ReasonCode)
 		}
 		v.fact("request.show_run", text)

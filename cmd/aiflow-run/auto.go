@@ -8,6 +8,7 @@ import (
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
 	"aiflow/internal/term"
+	"aiflow/project"
 	"aiflow/runner"
 	"aiflow/runs"
 )
@@ -56,12 +57,12 @@ func auto(s *door.Shell, o autoOptions) error {
 		}
 		return door.Reported(session.Err())
 	}
-	printSession(s, session)
-	if err := session.Err(); err != nil {
-		_ = s.Flush()
+	err = session.Err()
+	if err := printSession(s, p, session, err != nil && s.OnePlace()); err != nil {
 		return err
 	}
-	return nil
+	_ = s.Flush()
+	return err
 }
 
 // clockTime is the next time that a clock shows HH:MM; "" is never.
@@ -101,14 +102,15 @@ func status(s *door.Shell) error {
 	if s.JSON {
 		return s.PrintJSON(session)
 	}
-	printSession(s, session)
-	return nil
+	return printSession(s, p, session, false)
 }
 
-func printSession(s *door.Shell, v runner.Session) {
+// printSession shows what a session did and, last, what it left for a person.
+// told: the reason why it stopped is told by the door.
+func printSession(s *door.Shell, p *project.Project, v runner.Session, told bool) error {
 	if v.State == runner.Idle {
 		s.Printf("%s\n", s.Text("work.session_none"))
-		return
+		return nil
 	}
 	for _, r := range v.Results {
 		printResult(s, r)
@@ -122,12 +124,38 @@ func printSession(s *door.Shell, v runner.Session) {
 	c := v.Counters
 	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
 		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
-	if v.StopReason != nil {
+	if v.StopReason != nil && !told {
 		s.Printf("%s: %s\n", v.StopReason.ReasonCode, v.StopReason.Message)
 		for _, a := range v.StopReason.Actions {
 			s.Printf("  %s: %s\n", s.Text("cli.hint"), a)
 		}
 	}
+	return printLeft(s, p, v.Results)
+}
+
+// printLeft tells for each run what is left to do: its branch to be merged,
+// the run to be resumed. What was done meanwhile is left out.
+func printLeft(s *door.Shell, p *project.Project, results []runner.Result) error {
+	var stages []*runs.Stage
+	for _, r := range results {
+		if st, err := p.Run(r.RequestID, r.RunID).LoadStage(); err == nil {
+			stages = append(stages, st)
+		}
+	}
+	standing, err := p.Standing(s.Context(), stages)
+	if err != nil {
+		return err
+	}
+	for _, st := range stages {
+		switch sum := summary(standing, st); {
+		case sum.ReplacedBy != "":
+		case sum.State == runs.Done && !sum.Merged && sum.BranchExists:
+			s.Printf("%s\n", s.Text("work.session_merge", "id", st.RequestID, "command", gitAt(s, p)+" merge "+st.Git.WorkBranch))
+		case sum.State == runs.NeedsInput || sum.State == runs.Failed:
+			s.Printf("%s\n", s.Text("work.session_resume", "id", st.RequestID, "run_id", st.RunID))
+		}
+	}
+	return nil
 }
 
 func printResult(s *door.Shell, r runner.Result) {

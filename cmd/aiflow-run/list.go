@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"sort"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runs"
@@ -27,7 +29,7 @@ func list(s *door.Shell, request string) error {
 	if err != nil {
 		return err
 	}
-	all, err := summaries(p)
+	all, err := summaries(s.Context(), p)
 	if err != nil {
 		return err
 	}
@@ -45,19 +47,23 @@ func list(s *door.Shell, request string) error {
 	if len(items) == 0 {
 		s.Printf("%s\n", s.Text("work.no_runs"))
 	}
+	width := 0
 	for _, r := range items {
-		s.Printf("%s\n", strings.TrimRight(runLine(s, r), " "))
+		width = max(width, term.Width(stateText(s, r)))
+	}
+	for _, r := range items {
+		s.Printf("%s\n", runLine(s, r, width))
 	}
 	return nil
 }
 
-// summaries reads the outline of every run, newest first.
-func summaries(p *project.Project) ([]runs.Summary, error) {
+// recorded reads every run, newest first.
+func recorded(p *project.Project) ([]*runs.Stage, error) {
 	requests, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
 	if err != nil {
 		return nil, err
 	}
-	var all []runs.Summary
+	var all []*runs.Stage
 	for id := range requests {
 		ids, err := runs.ListRuns(p.Dir, p.RunsDir(), id)
 		if err != nil {
@@ -65,7 +71,7 @@ func summaries(p *project.Project) ([]runs.Summary, error) {
 		}
 		for _, runID := range ids {
 			if st, err := p.Run(id, runID).LoadStage(); err == nil {
-				all = append(all, st.Summary())
+				all = append(all, st)
 			}
 		}
 	}
@@ -78,15 +84,58 @@ func summaries(p *project.Project) ([]runs.Summary, error) {
 	return all, nil
 }
 
-func runLine(s *door.Shell, r runs.Summary) string {
-	line := r.RunID + "  " + pad(stateText(s, r), 12) + "  " + pad(took(r), 8) + "  " + r.RequestID
-	if r.ReasonCode != "" {
+// summaries is the outline of every run and how it stands, newest first.
+func summaries(ctx context.Context, p *project.Project) ([]runs.Summary, error) {
+	stages, err := recorded(p)
+	if err != nil {
+		return nil, err
+	}
+	standing, err := p.Standing(ctx, stages)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]runs.Summary, len(stages))
+	for i, st := range stages {
+		all[i] = summary(standing, st)
+	}
+	return all, nil
+}
+
+func summary(of *project.Standing, st *runs.Stage) runs.Summary {
+	r := st.Summary()
+	r.Interrupted, r.Merged, r.BranchExists = of.Interrupted(st), of.Merged(st), of.BranchExists(st)
+	return r
+}
+
+func runLine(s *door.Shell, r runs.Summary, width int) string {
+	line := r.RunID + "  " + pad(stateText(s, r), width) + "  " + pad(took(r), 8) + "  " + r.RequestID
+	switch {
+	case r.ReasonCode != "":
 		line += "  " + string(r.ReasonCode)
+	case r.State == runs.Done && r.BranchExists && !r.Merged:
+		line += "  " + r.WorkBranch
 	}
 	return line
 }
 
-func stateText(s *door.Shell, r runs.Summary) string { return string(r.State) }
+// stateText is the state as a person should take it: a run that nobody works
+// for any more is interrupted, and of a finished one it counts what became of
+// its branch.
+func stateText(s *door.Shell, r runs.Summary) string {
+	switch {
+	case r.ReplacedBy != "":
+		return s.Text("work.state_replaced", "state", r.State, "run_id", r.ReplacedBy)
+	case r.Interrupted:
+		return string(fault.Interrupted)
+	case r.Merged:
+		return s.Text("work.state_merged", "state", r.State)
+	case r.State == runs.Done && r.BranchExists:
+		return s.Text("work.state_unmerged", "state", r.State)
+	case r.State == runs.Done:
+		return s.Text("work.state_no_branch", "state", r.State)
+	}
+	return string(r.State)
+}
 
 func took(r runs.Summary) string {
 	if r.EndedAt == nil {

@@ -37,7 +37,7 @@ func locate(p *project.Project, arg string) (requestID, runID string, err error)
 }
 
 func newest(p *project.Project) (requestID, runID string, err error) {
-	all, err := summaries(p)
+	all, err := recorded(p)
 	if err != nil {
 		return "", "", err
 	}
@@ -52,7 +52,7 @@ func pickStopped(p *project.Project, arg string) (*runs.Stage, *runs.Dir, error)
 	if arg != "" {
 		return pick(p, arg)
 	}
-	all, err := summaries(p)
+	all, err := recorded(p)
 	if err != nil {
 		return nil, nil, err
 	}

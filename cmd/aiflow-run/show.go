@@ -5,7 +5,9 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
 	"aiflow/internal/term"
+	"aiflow/project"
 	"aiflow/runs"
 )
 
@@ -26,6 +28,10 @@ type shown struct {
 	Report    shownReport  `json:"report"`
 	Errors    *runs.Errors `json:"errors"`
 	Logs      []shownLog   `json:"logs"`
+
+	Interrupted  bool `json:"interrupted"`
+	Merged       bool `json:"merged"`
+	BranchExists bool `json:"branch_exists"`
 }
 
 type shownReport struct {
@@ -46,10 +52,17 @@ func showRun(s *door.Shell, arg string) error {
 	if err != nil {
 		return err
 	}
-	if s.JSON {
-		return s.PrintJSON(detail(p.Dir, st, dir))
+	standing, err := p.Standing(s.Context(), []*runs.Stage{st})
+	if err != nil {
+		return err
 	}
-	printRun(s, st, dir)
+	sum := summary(standing, st)
+	if s.JSON {
+		v := detail(p.Dir, st, dir)
+		v.Interrupted, v.Merged, v.BranchExists = sum.Interrupted, sum.Merged, sum.BranchExists
+		return s.PrintJSON(v)
+	}
+	printRun(s, p, st, sum, dir)
 	return nil
 }
 
@@ -65,19 +78,31 @@ func detail(root string, st *runs.Stage, dir *runs.Dir) shown {
 	return v
 }
 
-func printRun(s *door.Shell, st *runs.Stage, dir *runs.Dir) {
-	s.Printf("%s  %s  %s\n", st.RunID, s.Paint(stateStyle(st.State), string(st.State)), term.Escape(st.Title))
+func printRun(s *door.Shell, p *project.Project, st *runs.Stage, sum runs.Summary, dir *runs.Dir) {
+	s.Printf("%s  %s  %s\n", st.RunID, s.Paint(stateStyle(st.State), stateText(s, sum)), term.Escape(st.Title))
+	if sum.Interrupted {
+		s.Printf("%s\n", s.Text("work.show_interrupted", "step_id", st.CurrentStepID, "state", st.State))
+		s.Printf("  %s: %s\n", s.Text("cli.hint"), s.Text("work.show_go_on", "id", st.RequestID))
+	}
 	printError(s, st.Error)
 	for i := range st.Steps {
 		step := &st.Steps[i]
-		s.Printf("  %s  %s  %s\n", step.StepID, pad(string(step.Status), 11), term.Escape(step.Title))
+		s.Printf("  %s  %s  %s\n", step.StepID, pad(stepText(step, sum), 11), term.Escape(step.Title))
 	}
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
 	s.Printf("  %s\n", s.Text("work.report", "path", dir.RelPath("report.md")))
-	if st.State == runs.Done && !st.HasEvent(runs.EventMerged) {
-		s.Printf("  %s\n", s.Text("work.merge", "command", "git merge "+st.Git.WorkBranch))
+	if st.State == runs.Done && !sum.Merged && sum.BranchExists {
+		s.Printf("  %s\n", s.Text("work.merge", "command", gitAt(s, p)+" merge "+st.Git.WorkBranch))
 	}
+}
+
+// stepText: in a run that nobody works for no step is at work.
+func stepText(step *runs.Step, sum runs.Summary) string {
+	if sum.Interrupted && step.Status != runs.StepPending && !step.Status.Settled() {
+		return string(fault.Interrupted)
+	}
+	return string(step.Status)
 }
 
 func stateStyle(st runs.State) term.Style {

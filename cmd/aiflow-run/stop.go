@@ -50,8 +50,18 @@ func stop(s *door.Shell, o stopOptions, arg string) error {
 	if s.JSON {
 		return s.PrintJSON(h)
 	}
-	s.Printf("%s\n", s.Text(stopKey(o, h), "id", h.RequestID, "run_id", h.RunID))
+	key := stopKey(o, h)
+	if v, err := r.LoadSession(); key == "work.stop_after_this" && err == nil && !goesOn(v) {
+		key = "work.stop_plain"
+	}
+	s.Printf("%s\n", s.Text(key, "id", h.RequestID, "run_id", h.RunID))
 	return nil
+}
+
+// goesOn: the record is one of a session that is at work, not of an earlier
+// one; a single run that holds the queue has none.
+func goesOn(v runner.Session) bool {
+	return v.State != runner.Idle && v.State != runner.Stopped && v.State != runner.Completed
 }
 
 func stopKey(o stopOptions, h runner.Halted) string {

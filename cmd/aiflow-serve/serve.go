@@ -121,7 +121,9 @@ func announce(s *door.Shell, host string, port int, at string) error {
 		}
 		return s.Flush()
 	}
-	s.Printf("AIFLOW_DEV_STARTED host=%s port=%d\n", term.Escape(host), port)
+	if !s.Terminal() {
+		s.Printf("AIFLOW_DEV_STARTED host=%s port=%d\n", term.Escape(host), port)
+	}
 	s.Printf("%s\n", at)
 	return s.Flush()
 }

@@ -145,7 +145,7 @@ func (s *Shell) run(app *cli.App) error {
 	switch {
 	case w.version:
 		return s.PrintVersion()
-	case w.help:
+	case w.help && !(w.topic && w.err != nil):
 		return s.printHelp(s.out, w.node)
 	case w.err != nil:
 		return w.err

@@ -289,9 +289,12 @@ Examples:
 	}
 	for _, line := range []string{"show --help", "help show", "--help show"} {
 		got := world{}.run(strings.Fields(line)...)
-		if !strings.HasPrefix(got.out, "aiflow-x show - show one\n\nUsage:\n  aiflow-x show [--FLAG...] ID\n") || !strings.Contains(got.out, "--name VALUE  hint\n") {
+		if !strings.HasPrefix(got.out, "aiflow-x show - show one\n\nUsage:\n  aiflow-x show [--FLAG...] ID\n") || !strings.Contains(got.out, "--name VALUE  hint\n") || strings.Contains(got.out, "--plan") {
 			t.Errorf("%s: %s", line, got.out)
 		}
+	}
+	if got := (world{}).run("group", "help", "bogus"); got.status != 2 || !strings.Contains(got.errout, "has no command bogus") {
+		t.Errorf("help bogus: %d %s", got.status, got.errout)
 	}
 	if got := (world{}).run("show", "--help", "--lang", "ja"); !strings.Contains(got.out, "使い方:") || !strings.Contains(got.out, "対処") {
 		t.Errorf("not Japanese: %s", got.out)

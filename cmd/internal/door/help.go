@@ -86,14 +86,30 @@ func (s *Shell) commandRows(n *node) []row {
 
 func (s *Shell) flagRows(n *node) []row {
 	var rows []row
-	for ; n != nil; n = n.parent {
-		for _, f := range n.flags {
-			if v, ok := f.(cli.VisibleFlag); !ok || v.IsVisible() {
-				rows = append(rows, s.flagRow(f))
+	for _, f := range n.visible() {
+		rows = append(rows, s.flagRow(f))
+	}
+	return rows
+}
+
+// visible are the flags that a command is told with: its own, and those of a
+// parent that does nothing itself and so has them for its commands.
+func (n *node) visible() []cli.Flag {
+	var all []cli.Flag
+	seen := map[string]bool{}
+	for at := n; at != nil; at = at.parent {
+		if at != n && at.action != nil {
+			continue
+		}
+		for _, f := range at.flags {
+			name := f.Names()[0]
+			if v, ok := f.(cli.VisibleFlag); (!ok || v.IsVisible()) && !seen[name] {
+				seen[name] = true
+				all = append(all, f)
 			}
 		}
 	}
-	return rows
+	return all
 }
 
 // flagRow shows "--plan N  text": the value's name stands in backquotes in the

@@ -78,6 +78,10 @@ func (s *Shell) PaintErr(style term.Style, text string) string {
 // Terminal reports whether standard output is a terminal.
 func (s *Shell) Terminal() bool { return s.tty[0] }
 
+// OnePlace reports whether a person sees standard output and standard error in
+// one terminal, where the same must not be said on both.
+func (s *Shell) OnePlace() bool { return s.tty[0] && s.tty[1] }
+
 // Progress is a line on standard error that lives while work goes on, or plain
 // lines where that is no terminal. Whoever uses it calls Tick once a second.
 func (s *Shell) Progress() *term.Progress {

@@ -70,6 +70,7 @@ type walked struct {
 	err  error // the first mistake; the common flags are complete all the same
 
 	json, noColor, help, version bool
+	topic                        bool // help as a word: what follows must be known
 	lang, config                 string
 
 	seen map[string]bool // names of flags in set
@@ -110,7 +111,7 @@ func (w *walked) word(word string) {
 	case c != nil:
 		w.node = n.child(c)
 	case word == "help":
-		w.help = true
+		w.help, w.topic = true, true
 	case n.action != nil && n.args != "":
 		w.args = append(w.args, word)
 	default:
