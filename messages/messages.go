@@ -110,7 +110,7 @@ func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 	if key := c.causeKey(code, facts); key != "" {
 		facts = with(facts, "cause", c.Text(key, facts))
 	}
-	facts = c.lastReason(facts)
+	facts = forPeople(c.lastReason(facts))
 	if !ok {
 		facts = with(facts, "code", string(code))
 		code = fault.UnknownError
@@ -123,6 +123,14 @@ func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 		}
 	}
 	return r
+}
+
+// forPeople names a machine as people call it; scripts get its address.
+func forPeople(facts fault.Facts) fault.Facts {
+	if facts["hostname"] == "" || facts["host"] == "" {
+		return facts
+	}
+	return with(facts, "host", facts["hostname"])
 }
 
 // lastReason names the code in the fact reason by its title, too. A cause that

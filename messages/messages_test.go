@@ -78,6 +78,10 @@ func TestFaultInWords(t *testing.T) {
 	if got := Open("fr").Fault(held).Message; got != "A request runs only once at a time. Run: RUN-1. Process: 7 on h. Since 10:00." {
 		t.Errorf("got %q", got)
 	}
+	held.Facts["hostname"] = "desk"
+	if got := Open("en").Fault(held).Message; got != "A request runs only once at a time. Run: RUN-1. Process: 7 on desk. Since 10:00." {
+		t.Errorf("got %q", got)
+	}
 }
 
 func TestErrorsThatAreNotFaults(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -43,7 +42,7 @@ func (s *Shell) status(err error, code fault.Code) int {
 func (s *Shell) Body(err error) ErrorBody {
 	code, facts := s.fault(err)
 	facts = s.withCause(facts)
-	r := s.catalog.Code(code, forPeople(facts))
+	r := s.catalog.Code(code, facts)
 	message := strings.TrimSuffix(r.Title+": "+r.Message, ": ")
 	if cause := facts["cause"]; code == fault.UsageError && cause != "" {
 		message = term.Escape(cause)
@@ -62,16 +61,6 @@ func (s *Shell) fault(err error) (fault.Code, fault.Facts) {
 		return fault.Interrupted, nil
 	}
 	return fault.InternalError, fault.Facts{"cause": err.Error()}
-}
-
-// forPeople names a machine as people call it; scripts get its address.
-func forPeople(facts fault.Facts) fault.Facts {
-	if facts["hostname"] == "" || facts["host"] == "" {
-		return facts
-	}
-	all := maps.Clone(facts)
-	all["host"] = facts["hostname"]
-	return all
 }
 
 // withCause puts the sentence that the fact cause_key names into the fact
