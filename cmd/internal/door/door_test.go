@@ -296,7 +296,7 @@ Examples:
 	if got := (world{}).run("group", "help", "bogus"); got.status != 2 || !strings.Contains(got.errout, "has no command bogus") {
 		t.Errorf("help bogus: %d %s", got.status, got.errout)
 	}
-	if got := (world{}).run("show", "--help", "--lang", "ja"); !strings.Contains(got.out, "使い方:") || !strings.Contains(got.out, "対処") {
+	if got := (world{}).run("show", "--help", "--lang", "ja"); !strings.Contains(got.out, "使い方：") || !strings.Contains(got.out, "対処") {
 		t.Errorf("not Japanese: %s", got.out)
 	}
 }
