@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/reqmeta"
 )
 
 // originLine is one value of the configuration and where it comes from.
@@ -76,37 +78,71 @@ type callLine struct {
 	Model    string `json:"model,omitempty"`
 	Command  string `json:"command"`
 	Path     string `json:"path,omitempty"`    // where it was found
-	Version  string `json:"version,omitempty"` // full: what --version printed first
+	Version  string `json:"version,omitempty"` // full, presets: what --version printed first
 	Stderr   string `json:"stderr,omitempty"`
 	Problem  string `json:"problem,omitempty"` // missing, version
 	fallback bool
+	preset   bool
 }
 
 // checkRoles looks at the router and for the commands that it names.
 func (x *examiner) checkRoles(ctx context.Context) {
+	if r, warnings, ok := x.loadRouter(); ok {
+		x.tellRouter(r, warnings)
+		x.checkCommands(ctx, calls(r))
+	}
+}
+
+func (x *examiner) loadRouter() (config.Router, []config.Warning, bool) {
 	r, warnings, err := config.LoadRouter(x.p.Dir, x.p.Config)
 	if err != nil {
 		x.fails("router", err)
-		return
 	}
+	return r, warnings, err == nil
+}
+
+func (x *examiner) tellRouter(r config.Router, warnings []config.Warning) {
 	seen := Evidence{"routing": r.Routing}
+	var stuck []string
+	if len(r.Calls(config.RoleImplementer)) == 0 {
+		stuck = x.stepless()
+	}
+	if len(stuck) > 0 {
+		seen["requests"] = first(stuck, maxEvidence)
+	}
 	switch {
 	case len(warnings) > 0:
 		seen["warnings"] = warningLines(warnings)
 		x.warn("router", "odd", seen, "count", len(warnings), "names", some(warningNames(warnings)))
+	case len(stuck) > 0:
+		x.warn("router", "stepless", seen, "count", len(stuck), "names", some(stuck))
 	case len(r.Routing) == 0:
 		x.pass("router", "none", seen)
 	default:
 		x.pass("router", "ok", seen, "count", len(r.Routing))
 	}
-	x.checkCommands(ctx, calls(r))
+}
+
+// stepless are the ready requests that only an implementer could work on.
+func (x *examiner) stepless() []string {
+	s, err := x.look()
+	if err != nil {
+		return nil // requests_dir says so
+	}
+	var ids []string
+	for _, r := range s.Folder.Requests {
+		if r.Valid() && r.Meta.Status == reqmeta.Ready && len(r.Meta.Steps) == 0 {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
 }
 
 func calls(r config.Router) []callLine {
 	var lines []callLine
 	for _, role := range []string{config.RolePlanner, config.RoleImplementer, config.RoleQA} {
 		for i, c := range r.Calls(role) {
-			lines = append(lines, callLine{Role: role, Provider: c.Provider, Model: c.Model, Command: c.Command.Bin, fallback: i > 0})
+			lines = append(lines, callLine{Role: role, Provider: c.Provider, Model: c.Model, Command: c.Command.Bin, fallback: i > 0, preset: c.Command.Preset})
 		}
 	}
 	return lines
@@ -124,8 +160,8 @@ func (x *examiner) checkCommands(ctx context.Context, lines []callLine) {
 			l.Problem = "missing"
 			continue
 		}
-		if !x.full() {
-			continue
+		if !x.full() || !l.preset {
+			continue // a command of the project's own may do anything, whatever its arguments
 		}
 		if _, ok := asked[l.Path]; !ok {
 			asked[l.Path] = x.askVersion(ctx, l.Path)
@@ -186,16 +222,23 @@ func (x *examiner) find(bin string) string {
 }
 
 const (
-	versionTime = 10 * time.Second
+	versionTime = 5 * time.Second
 	maxVersion  = 4096
 )
 
-// askVersion really starts a command, the cheapest thing that shows that it
-// runs at all.
+// askVersion really starts a preset's command, the cheapest thing that shows
+// that it runs at all. It does so in an empty folder, because nobody knows what
+// stands in PATH under that name. It gets no mark: git, started beside it
+// without one, would be taken for a stray of the command's.
 func (x *examiner) askVersion(ctx context.Context, path string) callLine {
+	dir, err := os.MkdirTemp("", "aiflow-doctor-")
+	if err != nil {
+		return callLine{} // not the command's fault
+	}
+	defer os.RemoveAll(dir)
 	out, errs := &bounded{}, &bounded{}
 	exit, err := proc.Run(ctx, proc.Command{
-		Argv: []string{path, "--version"}, Dir: x.p.Dir, Env: x.Env.Environ,
+		Argv: []string{path, "--version"}, Dir: dir, Env: elsewhere(x.Env.Environ, dir),
 		Stdout: out, Stderr: errs, Timeout: versionTime, Grace: time.Second,
 	})
 	l := callLine{Version: firstLine(out.String()), Stderr: firstLine(errs.String())}
@@ -206,6 +249,18 @@ func (x *examiner) askVersion(ctx context.Context, path string) callLine {
 		l.Problem = "version"
 	}
 	return l
+}
+
+// elsewhere is the environment without what leads back to the checkout.
+func elsewhere(environ []string, dir string) []string {
+	env := []string{"PWD=" + dir}
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if name != "PWD" && name != "OLDPWD" && !strings.HasPrefix(name, "GIT_") {
+			env = append(env, entry)
+		}
+	}
+	return env
 }
 
 // bounded keeps the first bytes of what is written.

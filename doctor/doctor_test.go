@@ -85,28 +85,6 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// Quick starts nothing but git; full really starts the commands of roles.
-func TestQuickStartsNoCommandOfARole(t *testing.T) {
-	r := newRepo(t)
-	trace := filepath.Join(filepath.Dir(r.dir), "started")
-	agent := filepath.Join(filepath.Dir(r.dir), "agent")
-	if err := os.WriteFile(agent, []byte("#!/bin/sh\necho \"$@\" >>'"+trace+"'\necho agent 7\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	r.put(".aiflow/router.v1.json", `{"version":"1.0","routing":{"implementer":{"primary":"x"}},"commands":{"x":{"bin":"`+agent+`","args":["{{prompt}}"]}}}`)
-	r.want(r.look(Quick, nil), "role_commands", Pass, "ok")
-	if _, err := os.Stat(trace); err == nil {
-		t.Error("quick started it")
-	}
-	c := r.want(r.look(Full, nil), "role_commands", Pass, "ok")
-	if lines := c.Evidence["commands"].([]callLine); len(lines) != 1 || lines[0].Version != "agent 7" || lines[0].Path != agent {
-		t.Errorf("%+v", lines)
-	}
-	if data, _ := os.ReadFile(trace); string(data) != "--version\n" {
-		t.Errorf("started with %q", data)
-	}
-}
-
 func (r *repo) gate() error {
 	r.t.Helper()
 	p, err := project.Open(r.project())

@@ -36,7 +36,9 @@ func (x *examiner) gate(ctx context.Context) {
 	if needsClean(x.p.Config) && !x.onWorkBranch(ctx) {
 		x.checkClean(ctx)
 	}
-	x.checkRoles(ctx)
+	if r, _, ok := x.loadRouter(); ok {
+		x.checkCommands(ctx, calls(r))
+	}
 	x.checkDisk(ctx)
 	if !canMake(x.p.Path(x.p.RunsDir())) {
 		x.fails("runs", fault.New(fault.RunsDirCreateFailed, "path", x.p.RunsDir()))

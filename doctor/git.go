@@ -140,13 +140,15 @@ func Dirty(ctx context.Context, p *project.Project) ([]gitops.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dirty(ctx, p, repo)
+	changes, _, err := dirty(ctx, p, repo)
+	return changes, err
 }
 
-func dirty(ctx context.Context, p *project.Project, repo *gitops.Repo) ([]gitops.Change, error) {
+// dirty also names the request files that do not count.
+func dirty(ctx context.Context, p *project.Project, repo *gitops.Repo) (left []gitops.Change, ours []string, err error) {
 	changes, err := repo.Dirty(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var asked []string
 	for _, c := range changes {
@@ -156,24 +158,28 @@ func dirty(ctx context.Context, p *project.Project, repo *gitops.Repo) ([]gitops
 	}
 	owned, err := p.OwnedOnly(ctx, asked)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var left []gitops.Change
 	for _, c := range changes {
-		if !owned[c.Path] {
+		if owned[c.Path] {
+			ours = append(ours, c.Path)
+		} else {
 			left = append(left, c)
 		}
 	}
-	return left, nil
+	return left, ours, nil
 }
 
 func (x *examiner) checkClean(ctx context.Context) {
-	changes, err := dirty(ctx, x.p, x.repo)
-	if err != nil {
+	changes, ours, err := dirty(ctx, x.p, x.repo)
+	switch {
+	case err != nil:
 		x.fails("worktree_clean", err)
 		return
-	}
-	if len(changes) == 0 {
+	case len(changes) == 0 && len(ours) > 0:
+		x.pass("worktree_clean", "status", Evidence{"status_only": first(ours, 50), "count": len(ours)}, "count", len(ours))
+		return
+	case len(changes) == 0:
 		x.pass("worktree_clean", "ok", nil)
 		return
 	}

@@ -55,9 +55,10 @@ type Check struct {
 	Status   Status         `json:"status"`
 	Severity fault.Severity `json:"severity"`
 	Message  string         `json:"message"`
-	Hint     string         `json:"hint"`
+	Hint     string         `json:"hint"` // the first of Hints
 	Evidence Evidence       `json:"evidence"`
 
+	Hints []string    `json:"-"` // up to three; D32 has room for one
 	Kind  string      `json:"-"`
 	Facts fault.Facts `json:"-"`
 	Err   error       `json:"-"`
@@ -100,15 +101,21 @@ func (c *Check) describe(w Words) {
 	if c.Err != nil {
 		message, actions := w.Fault(c.Err)
 		c.Message = message
-		if len(actions) > 0 {
-			c.Hint = actions[0]
-		}
+		c.advise(actions...)
 		return
 	}
 	key := "doctor." + c.ID + "_" + c.Kind
 	c.Message = w.Text(key, c.Facts)
 	if c.Status != Pass && w.Has(key+"_hint") {
-		c.Hint = w.Text(key+"_hint", c.Facts)
+		c.advise(w.Text(key+"_hint", c.Facts))
+	}
+}
+
+const maxHints = 3
+
+func (c *Check) advise(hints ...string) {
+	if c.Hints = first(hints, maxHints); len(c.Hints) > 0 {
+		c.Hint = c.Hints[0]
 	}
 }
 

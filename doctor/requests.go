@@ -16,9 +16,9 @@ import (
 )
 
 // checkFiles looks at requests, locks and runs, which know of each other.
-func (x *examiner) checkFiles(ctx context.Context) {
+func (x *examiner) checkFiles(context.Context) {
 	x.checkLocks()
-	x.checkRunsDir(ctx)
+	x.checkRunsDir()
 }
 
 func (x *examiner) checkRequests(s *project.Survey) {
@@ -146,8 +146,8 @@ func (x *examiner) checkDependencies(f *reqmeta.Folder) {
 }
 
 // checkRunsDir looks whether runs can be recorded, and at those that are.
-func (x *examiner) checkRunsDir(ctx context.Context) {
-	s, err := x.p.Look(ctx)
+func (x *examiner) checkRunsDir() {
+	s, err := x.look()
 	switch {
 	case fault.Has(err, fault.RequestsDirNotFound):
 		x.fails("requests_dir", err)

@@ -36,6 +36,7 @@ type examiner struct {
 	p    *project.Project
 	git  gitcmd.Git
 	repo *gitops.Repo // nil: no repository that git can use
+	look func() (*project.Survey, error)
 
 	version string // of git; "" when there is none
 	seen    Evidence
@@ -82,6 +83,7 @@ func (x *examiner) examine(ctx context.Context) {
 		}
 		return
 	}
+	x.look = sync.OnceValues(func() (*project.Survey, error) { return p.Look(ctx) })
 	x.checkConfig(err)
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -104,8 +104,8 @@ func show(s *door.Shell, r *doctor.Report) {
 	}
 	for _, c := range r.Checks {
 		s.Printf("%s  %s  %s\n", s.Paint(colour(c.Status), string(c.Status)), term.Pad(c.Name, wide), term.Escape(c.Message))
-		if c.Hint != "" {
-			s.Printf("%s  %s  → %s\n", "    ", term.Pad("", wide), term.Escape(c.Hint))
+		for _, hint := range c.Hints {
+			s.Printf("%s  %s  → %s\n", "    ", term.Pad("", wide), term.Escape(hint))
 		}
 	}
 	s.Printf("%s  %s\n", s.Paint(colour(r.Summary.Status), string(r.Summary.Status)),

@@ -18,6 +18,7 @@ import (
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/runs"
 )
 
 // enter is what a hook starts. Only pre-commit may end with a failure.
@@ -174,6 +175,7 @@ func judge(s *door.Shell, w here) error {
 		RequestsDir: p.RequestsDir,
 		StateDirs:   []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/worktrees", p.AiflowDir + "/project"},
 		Live:        func(id string) bool { return live(s, w, id) },
+		Stopped:     func(id string) gate.Stop { return stopped(w, id) },
 		Place:       gate.Place{GitDir: w.gitDir, Index: w.index(s)},
 	})
 	if err != nil {
@@ -195,6 +197,15 @@ func live(s *door.Shell, w here, id string) bool {
 	}
 	e, ok, err := m.LookRequest(id)
 	return err == nil && ok && e.Live
+}
+
+// stopped asks for the request's latest run; what cannot be read did not stop.
+func stopped(w here, id string) gate.Stop {
+	st, err := runs.Latest(w.main, w.config.Paths.RunsDir, id)
+	if err != nil || st == nil || st.State != runs.NeedsInput && st.State != runs.Failed {
+		return gate.Stop{}
+	}
+	return gate.Stop{RunID: st.RunID, State: string(st.State)}
 }
 
 // verdict tells what was found and refuses the commit when there is an error.

@@ -10,6 +10,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -26,8 +27,12 @@ type Options struct {
 	RequestsDir string
 	StateDirs   []string             // never committed: runs, locks, cache
 	Live        func(id string) bool // whether a run holds this request; nil: never
+	Stopped     func(id string) Stop // how the request's latest run stopped; nil: never did
 	Place       Place                // zero: always ask git
 }
+
+// Stop is a run that stands still and waits for a person. Zero: none does.
+type Stop struct{ RunID, State string }
 
 // Finding is one thing that is wrong with the commit, or odd about it. Its
 // sentence is the message Key.
@@ -108,6 +113,7 @@ func (j *judgement) file(f *pair) {
 	for _, p := range f.new.Problems {
 		j.problem(p)
 	}
+	j.blocked(f)
 	was := f.old != nil && f.old.Meta.Status == reqmeta.Running
 	if f.new.Meta.Status != reqmeta.Running || was {
 		return
@@ -118,6 +124,30 @@ func (j *judgement) file(f *pair) {
 		return
 	}
 	j.add(reqmeta.LevelError, fault.InvalidRequest, "hook.check_running", f.path, line, "id", f.new.ID)
+}
+
+// blocked warns of a status that is a run's news for this checkout, staged by
+// "git add -A" or "commit -a" and nothing else with it.
+func (j *judgement) blocked(f *pair) {
+	if j.o.Stopped == nil || f.old == nil || f.old.Meta.Status == reqmeta.Blocked || f.new.Meta.Status != reqmeta.Blocked ||
+		!bytes.Equal(unowned(f.before), unowned(f.data)) {
+		return
+	}
+	if s := j.o.Stopped(f.new.ID); s.RunID != "" {
+		j.add(reqmeta.LevelWarning, fault.InvalidRequest, "hook.check_blocked", f.path, lineOf(f.data, "status", ""),
+			"id", f.new.ID, "run_id", s.RunID, "state", s.State)
+	}
+}
+
+// unowned is a request file without the lines that tools write.
+func unowned(data []byte) []byte {
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	for _, key := range []string{"status", "updated_at"} {
+		if n := lineOf(data, key, ""); n > 0 {
+			lines[n-1] = nil
+		}
+	}
+	return bytes.Join(lines, nil)
 }
 
 func (j *judgement) problem(p reqmeta.Problem) {

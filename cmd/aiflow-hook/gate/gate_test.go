@@ -16,6 +16,7 @@ type repo struct {
 	dir  string
 	env  []string
 	live string
+	stop Stop // of RQ-1
 }
 
 func newRepo(t testing.TB) *repo {
@@ -66,6 +67,12 @@ func (r *repo) options() Options {
 	return Options{
 		Git: gitcmd.Git{Dir: r.dir, Env: r.env}, RequestsDir: "requests", StateDirs: []string{"runs", ".aiflow/locks"},
 		Live: func(id string) bool { return id == r.live },
+		Stopped: func(id string) Stop {
+			if id != "RQ-1" {
+				return Stop{}
+			}
+			return r.stop
+		},
 	}
 }
 
@@ -166,6 +173,25 @@ func TestJudge(t *testing.T) {
 			r.put("requests/RQ-1.md", requestText("RQ-1", "running"))
 			r.git("commit", "-q", "-a", "-m", "x")
 			r.put("requests/RQ-1.md", requestText("RQ-1", "running")+"more\n")
+			r.git("add", ".")
+		}, ""},
+		{"blocked by a run", func(r *repo) {
+			r.stop = Stop{"RUN-1", "NEEDS_INPUT"}
+			r.put("requests/RQ-1.md", strings.Replace(requestText("RQ-1", "blocked"), "---\nbody", "updated_at: 2026-01-02\n---\nbody", 1))
+			r.put("requests/RQ-2.md", requestText("RQ-2", "blocked", "RQ-1"))
+			r.git("add", ".")
+		}, "warning hook.check_blocked requests/RQ-1.md:5"},
+		{"blocked by hand", func(r *repo) { r.put("requests/RQ-1.md", requestText("RQ-1", "blocked")); r.git("add", ".") }, ""},
+		{"blocked by a run, and more", func(r *repo) {
+			r.stop = Stop{"RUN-1", "FAILED"}
+			r.put("requests/RQ-1.md", requestText("RQ-1", "blocked")+"more\n")
+			r.git("add", ".")
+		}, ""},
+		{"was blocked before", func(r *repo) {
+			r.stop = Stop{"RUN-1", "FAILED"}
+			r.put("requests/RQ-1.md", requestText("RQ-1", "blocked"))
+			r.git("commit", "-q", "-a", "-m", "x")
+			r.put("requests/RQ-1.md", strings.Replace(requestText("RQ-1", "blocked"), "---\nbody", "updated_at: 2026-01-02\n---\nbody", 1))
 			r.git("add", ".")
 		}, ""},
 		{"runs and locks", func(r *repo) {

@@ -82,6 +82,7 @@ func (o Options) isRequest(p string) bool {
 type pair struct {
 	path     string
 	old, new *reqmeta.Request
+	before   []byte // of old
 	data     []byte // of new
 }
 
@@ -102,8 +103,8 @@ func (o Options) pairs(ctx context.Context, changes []change) ([]pair, error) {
 	}
 	var all []pair
 	for _, c := range wanted {
-		f := pair{path: c.path, data: blobs[c.newID]}
-		f.old, f.new = request(c.path, c.oldMode, blobs[c.oldID]), request(c.path, c.newMode, f.data)
+		f := pair{path: c.path, before: blobs[c.oldID], data: blobs[c.newID]}
+		f.old, f.new = request(c.path, c.oldMode, f.before), request(c.path, c.newMode, f.data)
 		all = append(all, f)
 	}
 	return all, nil
