@@ -2,7 +2,7 @@
 #
 #   make run-next             the main job, on a demo that is made on first use
 #   make next REPO=../mine    which request of that repository is next
-#   make show                 the latest run, or ARGS=RUN; also: make diff
+#   make show                 the latest run, or ARGS=RUN; also: make diff, make logs
 #   make resume               go on with the run that stopped
 #   make test                 vet, format, staticcheck, tests with -race
 #
@@ -29,7 +29,7 @@ endif
 AIFLOW = cd '$(subst ','\'',$(TARGET))' && AIFLOW_CALLED_FROM='$(subst ','\'',$(CURDIR))' '$(subst ','\'',$(CURDIR))/bin/aiflow'
 
 .DEFAULT_GOAL := build
-.PHONY: build test vet format staticcheck race bench next run-next list show diff resume auto doctor ui demo clean
+.PHONY: build test vet format staticcheck race bench next run-next list show diff logs resume auto doctor ui demo clean
 
 build: $(BUILT)
 
@@ -70,6 +70,9 @@ show: $(BUILT) $(NEEDED)
 
 diff: $(BUILT) $(NEEDED)
 	@$(AIFLOW) run diff $(ARGS)
+
+logs: $(BUILT) $(NEEDED)
+	@$(AIFLOW) run logs $(ARGS)
 
 resume: $(BUILT) $(NEEDED)
 	@$(AIFLOW) run resume $(ARGS)

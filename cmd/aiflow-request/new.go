@@ -85,6 +85,9 @@ func printNew(s *door.Shell, p *project.Project, r *reqmeta.Request) error {
 	}
 	path := seenFrom(p.Env.Dir, p.Dir, r.Path)
 	s.Printf("%s %s\n", term.Escape(path), term.Escape(r.ID))
+	if filepath.IsAbs(path) {
+		s.Tell(s.Text("request.new_main", "path", p.Dir))
+	}
 	key := "request.new_next_draft"
 	if r.Meta.Status == reqmeta.Ready {
 		key = "request.new_next_ready"
