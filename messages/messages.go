@@ -20,7 +20,7 @@ type Catalog struct {
 	override string
 
 	mu    sync.Mutex
-	areas map[string]map[string]string
+	areas map[string]string
 	codes map[string]entry
 	fault error
 }
@@ -40,7 +40,7 @@ func Open(lang string) *Catalog { return OpenWith(lang, "") }
 // OpenWith also lets a project replace texts of reason codes: the file
 // messages.v1.<lang>.json in dir, when there is one.
 func OpenWith(lang, dir string) *Catalog {
-	return &Catalog{lang: language(lang), override: dir, areas: map[string]map[string]string{}}
+	return &Catalog{lang: language(lang), override: dir, areas: map[string]string{}}
 }
 
 func language(lang string) string {
@@ -81,9 +81,9 @@ func (c *Catalog) lookup(key string) (string, bool) {
 		texts = readArea(c.lang, area)
 		c.areas[area] = texts
 	}
-	s, ok := texts[strings.TrimPrefix(key, area+".")]
+	s, ok := sentence(texts, strings.TrimPrefix(key, area+"."))
 	if !ok {
-		s, ok = texts[key]
+		s, ok = sentence(texts, key)
 	}
 	return s, ok
 }

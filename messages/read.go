@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"aiflow/internal/fault"
 )
@@ -23,13 +24,30 @@ type entry struct {
 	Actions []string `json:"actions"`
 }
 
-func readArea(lang, area string) map[string]string {
-	texts := map[string]string{}
+func readArea(lang, area string) string {
 	data, err := shipped.ReadFile("text/" + lang + "/" + area + ".json")
-	if err == nil {
-		_ = json.Unmarshal(data, &texts)
+	if err != nil {
+		return ""
 	}
-	return texts
+	return string(data)
+}
+
+// sentence finds one text of an area without decoding the rest: a command says
+// a handful of them and must start at once. Our files have a key on each line,
+// indented by two blanks (a test holds them to it).
+func sentence(area, name string) (string, bool) {
+	_, rest, ok := strings.Cut(area, "\n  \""+name+"\": \"")
+	if !ok {
+		return "", false
+	}
+	end := strings.IndexAny(rest, "\"\\\n")
+	if end >= 0 && rest[end] == '"' {
+		return rest[:end], true
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	var text string
+	err := json.Unmarshal([]byte("\""+strings.TrimSuffix(line, ",")), &text)
+	return text, err == nil
 }
 
 func (c *Catalog) entries() map[string]entry {

@@ -228,3 +228,30 @@ func keyOf(n ast.Node) (string, token.Pos) {
 	}
 	return "", 0
 }
+
+func TestSentenceFindsWhatJSONSays(t *testing.T) {
+	for _, lang := range []string{"en", "ja"} {
+		files, err := shipped.ReadDir("text/" + lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			area := strings.TrimSuffix(f.Name(), ".json")
+			if area == "codes" {
+				continue
+			}
+			all := map[string]string{}
+			if err := json.Unmarshal([]byte(readArea(lang, area)), &all); err != nil {
+				t.Fatalf("%s/%s: %v", lang, area, err)
+			}
+			for name, want := range all {
+				if got, ok := sentence(readArea(lang, area), name); !ok || got != want {
+					t.Errorf("%s/%s: %s = %q, %v; want %q (a key on each line, indented by two blanks?)", lang, area, name, got, ok, want)
+				}
+			}
+			if _, ok := sentence(readArea(lang, area), "no such key"); ok {
+				t.Errorf("%s/%s: a key that is not there was found", lang, area)
+			}
+		}
+	}
+}

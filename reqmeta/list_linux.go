@@ -18,7 +18,7 @@ const (
 // run lists the folder with getdents64: names and types in one go, without a
 // stat for each name.
 func (l *lister) run(fd int, _ string) error {
-	buf := make([]byte, 64<<10)
+	buf := make([]byte, 16<<10)
 	p := []byte(l.prefix)
 	for {
 		n, err := unix.Getdents(fd, buf)

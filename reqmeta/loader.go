@@ -38,7 +38,7 @@ func (l *loader) load() error {
 	l.place = l.c.open(l.f.Root, l.fd, l.f.prefix(), false)
 	l.index = l.c.index(l.place, l.dir)
 	l.place.close()
-	l.batches = make(chan batch, 1<<11)
+	l.batches = make(chan batch, 1<<6)
 	li := lister{prefix: l.f.prefix(), emit: l.emit}
 	err := li.run(l.fd, l.dir)
 	l.release()
