@@ -123,7 +123,7 @@ func (j *job) changedOnBase(ctx context.Context, data []byte) bool {
 		at = "HEAD"
 	}
 	now, ok, err := j.repo.ReadFile(ctx, at, j.req.Path)
-	return err == nil && ok && !bytes.Equal(now, data)
+	return err == nil && ok && !bytes.Equal(now, data) && !bytes.Equal(now, j.text)
 }
 
 // complete records the end.

@@ -86,6 +86,9 @@ func (j *job) clearWorkspace(ctx context.Context) error {
 	return j.ws.ResetToHead(ctx)
 }
 
+// namedDirty is how many uncommitted files are named before they are counted.
+const namedDirty = 3
+
 // checkCheckout looks for changes in the user's checkout that nobody
 // committed: a refusal in place and with git.require_clean_worktree, else a
 // warning.
@@ -100,8 +103,8 @@ func (j *job) checkCheckout(ctx context.Context) error {
 	case strict:
 		return fault.New(fault.WorktreeDirty, "path", dirty[0], "count", len(dirty), "request_id", j.req.ID)
 	}
-	facts := fault.Facts{"path": dirty[0]}
-	if len(dirty) > 1 {
+	facts := fault.Facts{"path": strings.Join(dirty[:min(len(dirty), namedDirty)], ", ")}
+	if len(dirty) > namedDirty {
 		facts["count"] = strconv.Itoa(len(dirty))
 	}
 	j.tell(Event{Kind: Warned, Count: len(dirty), What: j.Words.Text("work.note_dirty", facts)})
