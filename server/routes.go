@@ -34,6 +34,9 @@ func (s *Server) routes() map[string]answer {
 		"POST " + runPath + "/stop":          s.stop,
 		"GET /api/queue/next":                s.queueNext,
 		"POST /api/queue/run-next":           s.runNext,
+		"GET /api/taskqueue":                 s.taskQueue,
+		"POST /api/taskqueue":                s.addTask,
+		"POST /api/taskqueue/{task}/cancel":  s.cancelTask,
 		"GET /api/autorun":                   s.autorun,
 		"POST /api/autorun/start":            s.startAutorun,
 		"POST /api/autorun/stop":             s.stopAutorun,
@@ -91,13 +94,15 @@ func (s *Server) noRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Requ
 }
 
 func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
+	_, queue := s.queuePlace()
 	return s.give(w, r, struct {
 		OK      bool   `json:"ok"`
 		Name    string `json:"name"`
 		Version string `json:"version"`
 		Project string `json:"project"`
 		Lang    string `json:"lang"`
-	}{true, "aiflow", s.Version, s.projectName(), s.language(r)})
+		Queue   bool   `json:"taskqueue"`
+	}{true, "aiflow", s.Version, s.projectName(), s.language(r), queue})
 }
 
 func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {

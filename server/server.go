@@ -26,8 +26,12 @@ type Options struct {
 	RunBin  string // aiflow-run
 	HookBin string // aiflow-hook, for doctor
 	Version string
-	Assets  fs.FS             // the built page; nil is the embedded one
-	Log     func(line string) // told what went wrong inside; nil is nobody
+
+	QueueBin      string // aiflow-queue
+	QueueEndpoint string // DynamoDB of the queue; "" leaves it to the environment
+
+	Assets fs.FS             // the built page; nil is the embedded one
+	Log    func(line string) // told what went wrong inside; nil is nobody
 }
 
 // Server answers for one project.
@@ -36,6 +40,7 @@ type Server struct {
 	folder  *folderCache
 	latest  *latestCache
 	hub     *hub
+	queue   queueState
 	lock    *locks.Project
 	journal *locks.ProjectJournal
 	page    *page
