@@ -21,6 +21,7 @@ type options struct {
 	host                   string
 	port                   int
 	open, noAuth, newToken bool
+	queueEndpoint          string
 }
 
 func app(s *door.Shell) *cli.App {
@@ -34,6 +35,7 @@ func app(s *door.Shell) *cli.App {
 			&cli.StringFlag{Name: "host", Usage: "serve.flag_host", Destination: &o.host},
 			&cli.BoolFlag{Name: "open", Usage: "serve.flag_open", Destination: &o.open},
 			&cli.BoolFlag{Name: "no-auth", Usage: "serve.flag_no_auth", Destination: &o.noAuth},
+			&cli.StringFlag{Name: "queue-endpoint", Usage: "serve.flag_queue_endpoint", Destination: &o.queueEndpoint},
 			&cli.BoolFlag{Name: "new-token", Usage: "serve.flag_new_token", Destination: &o.newToken},
 		},
 		Action: func(*cli.Context) error { return serve(s, o) },

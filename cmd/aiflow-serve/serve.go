@@ -21,6 +21,9 @@ import (
 )
 
 func serve(s *door.Shell, o options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	p, err := desk.Open(s, o.keys())
 	if err != nil {
 		return err
@@ -47,7 +50,20 @@ func serve(s *door.Shell, o options) error {
 	return server.New(server.Options{
 		Project: p, Lang: s.Lang(), Host: host, Port: port, Token: token, Version: s.Version,
 		RunBin: beside("aiflow-run"), HookBin: beside("aiflow-hook"), Log: s.Tell,
+		QueueBin: beside("aiflow-queue"), QueueEndpoint: o.queueEndpoint,
 	}).Serve(ctx, l)
+}
+
+// check refuses an endpoint that is no address of a server.
+func (o options) check() error {
+	if o.queueEndpoint == "" {
+		return nil
+	}
+	u, err := url.Parse(o.queueEndpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return door.Usage("bad_value", "name", "--queue-endpoint", "value", o.queueEndpoint, "allowed", "http://HOST:PORT")
+	}
+	return nil
 }
 
 // keys are the flags as configuration.
