@@ -12,6 +12,8 @@ import { coalesced } from '../src/page/live.js';
 import { colours, LogLines } from '../src/page/logtext.js';
 import { inline, parse, type Block, type Inline } from '../src/page/markdown.js';
 import { address, noFilter, readAddress } from '../src/page/router.js';
+import { Poller } from '../src/page/poller.js';
+import { ageOf, canCancel, firstLine, idsOf, isOrphan, namespacesOf, queuePath, runnerState, taskStatuses, type Runner, type Task } from '../src/page/queue_state.js';
 import { placeOf } from '../src/page/run_logs.js';
 import { en, ja } from '../src/page/texts.js';
 import { axisOf, runLanes } from '../src/page/timeline.js';
@@ -408,4 +410,69 @@ test('the list: what runs, what can run, what waits, what is over', () => {
   const items = [item('old', 'done', null), item('gone', 'archived', null), item('b', 'ready', 2), item('w', 'draft', null), item('a', 'ready', 1), item('r', 'running', null, true)];
   assert.deepEqual(inOrder(items).map((i) => i.id), ['r', 'a', 'b', 'w', 'old', 'gone']);
   assert.deepEqual([item('x', 'blocked', null, false, 'NEEDS_INPUT'), item('y', 'running', null, true, 'NEEDS_INPUT'), item('z', 'done', null, false, 'FAILED'), item('q', 'ready', 1)].map(needsPerson), [true, false, false, false]);
+});
+
+const task = (o: Partial<Task>): Task => ({
+  namespace: 'n', task_id: 'T', task_group_id: '', session_id: '', status: 'QUEUED', prompt: '', prompt_cut: false,
+  created_at: '', updated_at: '', error_message: '', claimed_by: '', request_id: '', output: '', ...o,
+});
+const runner = (o: Partial<Runner>): Runner => ({ runner_id: 'r', last_heartbeat: '', started_at: '', status: 'running', project_root: '', is_alive: true, ...o });
+
+test('queue: what can be cancelled, who is alive, what is said', () => {
+  assert.deepEqual([...taskStatuses, 'AWAITING_RESPONSE'].map((status) => canCancel(task({ status }))), [true, true, false, false, false, false]);
+  assert.deepEqual([runner({}), runner({ is_alive: false }), runner({ status: 'STOPPED' })].map(runnerState), ['alive', 'dead', 'stopped']);
+  const mine = task({ status: 'RUNNING', claimed_by: 'r' });
+  assert.equal(isOrphan(mine, [runner({})]), false);
+  assert.equal(isOrphan(mine, [runner({ is_alive: false })]), true);
+  assert.equal(isOrphan(mine, []), true);
+  assert.equal(isOrphan(task({ status: 'QUEUED' }), []), false);
+  assert.equal(firstLine('\n## A heading\ntext'), 'A heading');
+  assert.equal(ageOf('2026-01-01T00:00:00.000Z', Date.parse('2026-01-01T00:00:05.900Z')), 5000);
+  assert.equal(ageOf('2026-01-01T00:00:09.000Z', Date.parse('2026-01-01T00:00:05.000Z')), 0);
+  assert.equal(ageOf('soon', 0), undefined);
+  assert.deepEqual(idsOf(' RQ-1, RQ-2、RQ-1\n'), ['RQ-1', 'RQ-2']);
+  assert.equal(queuePath('', ''), '/taskqueue');
+  assert.equal(queuePath('a-b', 'ERROR'), '/taskqueue?namespace=a-b&status=ERROR');
+  const space = { queued_count: 0, running_count: 0, runner_count: 0, active_runner_count: 0 };
+  assert.deepEqual(namespacesOf({ namespace: 'b', namespaces: [{ namespace: 'c', ...space }, { namespace: 'a', ...space }], counts: {}, total: 0, left_off: 0, groups: [], runners: [] }), ['a', 'b', 'c']);
+  assert.deepEqual(readAddress('/queue', ''), { view: 'queue' });
+  assert.deepEqual(readAddress('/queue/x', ''), { view: 'missing' });
+});
+
+test('queue: looks every two seconds, only while visible, never twice at a time', async () => {
+  let visible = true;
+  let changed = () => {};
+  let done = () => {};
+  let looks = 0;
+  let watched = true;
+  const timers = new Map<number, () => void>();
+  let last = 0;
+  const p = new Poller(() => new Promise<void>((resolve) => { looks++; done = resolve; }), 2000, {
+    isVisible: () => visible,
+    onVisibility: (f) => { changed = f; return () => { watched = false; }; },
+    later: (run, ms) => { assert.equal(ms, 2000); timers.set(++last, run); return last; },
+    cancel: (id) => void timers.delete(id),
+  });
+  const settle = async () => { done(); await new Promise((r) => setImmediate(r)); };
+  const fire = () => { const [id, run] = [...timers][0] ?? []; if (id !== undefined) timers.delete(id); run?.(); };
+  assert.equal(looks, 1);
+  changed(); // while it looks
+  assert.equal(looks, 1);
+  await settle();
+  assert.equal(timers.size, 1);
+  fire();
+  assert.equal(looks, 2);
+  visible = false;
+  changed();
+  await settle();
+  assert.equal(timers.size, 0, 'hidden: no timer');
+  visible = true;
+  changed();
+  assert.equal(looks, 3, 'visible again: looks at once');
+  await settle();
+  p.close();
+  assert.equal(timers.size, 0);
+  assert.equal(watched, false);
+  changed();
+  assert.equal(looks, 3);
 });

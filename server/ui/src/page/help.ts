@@ -13,7 +13,7 @@ export const keyList: readonly (readonly [string, TextKey])[] = [
   ['e', 'help.edit'],
   ['Ctrl+S  ⌘S', 'help.save'],
   ['End', 'help.end'],
-  ['1  2  3  4', 'help.go'],
+  ['1  2  3  4  5', 'help.go'],
   ['?', 'help.this'],
 ];
 

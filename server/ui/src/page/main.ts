@@ -10,16 +10,18 @@ import { readAddress, type Route } from './router.js';
 import { AutorunView } from './view_autorun.js';
 import { DoctorView } from './view_doctor.js';
 import { GraphView } from './view_graph.js';
+import { QueueView } from './view_queue.js';
 import { RequestView } from './view_request.js';
 import { RequestsView } from './view_requests.js';
 import { RunView } from './view_run.js';
 
-const places = [
+const always = [
   ['/', 'nav.requests'],
   ['/graph', 'nav.graph'],
   ['/autorun', 'nav.autorun'],
   ['/doctor', 'nav.doctor'],
 ] as const;
+const withQueue = [...always, ['/queue', 'nav.queue']] as const;
 
 /** What this browser remembers; without storage nothing is. */
 const memory = {
@@ -42,6 +44,7 @@ const memory = {
 class App {
   private view: View | undefined;
   private project = '';
+  private hasQueue = false;
   private readonly live = new Live();
   private readonly header = h('header', { class: 'top' });
   private readonly bar = h('div', { class: 'connection', role: 'status' });
@@ -66,7 +69,9 @@ class App {
 
   private async begin(): Promise<void> {
     try {
-      this.project = (await get<{ project: string }>('/health')).project;
+      const { project, taskqueue } = await get<{ project: string; taskqueue: boolean }>('/health');
+      this.project = project;
+      this.hasQueue = taskqueue;
     } catch {
       // The view says what is wrong.
     }
@@ -122,6 +127,8 @@ class App {
         return new AutorunView(this.go);
       case 'doctor':
         return new DoctorView();
+      case 'queue':
+        return new QueueView();
       case 'missing':
         return { el: h('div', { class: 'view' }, h('p', null, t('common.missing')), link('/', t('common.home'), { class: 'btn' })), title: () => '404' };
     }
@@ -130,12 +137,17 @@ class App {
   private paintHeader(): void {
     const path = location.pathname;
     const isAt = (to: string) => (to === '/' ? path === '/' || path.startsWith('/requests') : path.startsWith(to));
-    fillIf(this.header, JSON.stringify([path, currentLang(), this.project]), () => [
+    fillIf(this.header, JSON.stringify([path, currentLang(), this.project, this.hasQueue]), () => [
       link('/', [h('strong', null, 'aiflow'), h('span', { class: 'project' }, this.project)], { class: 'brand' }),
-      h('nav', { 'aria-label': t('nav.main') }, places.map(([to, key]) => link(to, t(key), { 'aria-current': isAt(to) ? 'page' : null, 'data-key': 'nav' + to }))),
+      h('nav', { 'aria-label': t('nav.main') }, this.shown().map(([to, key]) => link(to, t(key), { 'aria-current': isAt(to) ? 'page' : null, 'data-key': 'nav' + to }))),
       h('span', { class: 'grow' }),
       h('div', { class: 'tools' }, this.themeChoice(), button(t('set.lang'), () => this.switchLanguage(), { class: 'btn bare', 'data-key': 'lang' }), button('?', showHelp, { class: 'btn bare', 'aria-label': t('nav.help'), 'data-key': 'help' })),
     ]);
+  }
+
+  /** The queue has a place only when one is configured. */
+  private shown() {
+    return this.hasQueue ? withQueue : always;
   }
 
   private themeChoice(): HTMLElement {
@@ -200,7 +212,7 @@ class App {
       return;
     }
     const n = Number(e.key);
-    const place = Number.isInteger(n) ? places[n - 1] : undefined;
+    const place = Number.isInteger(n) ? this.shown()[n - 1] : undefined;
     const own = this.view?.keys?.[e.key];
     if (own) own();
     else if (e.key === '?') showHelp();

@@ -8,6 +8,7 @@ export type Route =
   | { readonly view: 'graph'; readonly focus: string; readonly hops: number }
   | { readonly view: 'autorun' }
   | { readonly view: 'doctor' }
+  | { readonly view: 'queue' }
   | { readonly view: 'missing' };
 
 export interface Filter {
@@ -39,6 +40,7 @@ export function readAddress(path: string, search: string): Route {
       return { view: 'graph', focus: q.get('focus') ?? '', hops: Math.min(9, Math.max(1, Number(q.get('hops')) || 1)) };
     case 'autorun':
     case 'doctor':
+    case 'queue':
       return parts.length === 1 ? { view: first } : { view: 'missing' };
     default:
       return { view: 'missing' };
@@ -61,6 +63,7 @@ export function address(r: Route): string {
     }
     case 'autorun':
     case 'doctor':
+    case 'queue':
       return '/' + r.view;
     case 'missing':
       return '/';
