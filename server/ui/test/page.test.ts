@@ -13,7 +13,7 @@ import { colours, LogLines } from '../src/page/logtext.js';
 import { inline, parse, type Block, type Inline } from '../src/page/markdown.js';
 import { address, noFilter, readAddress } from '../src/page/router.js';
 import { Poller } from '../src/page/poller.js';
-import { ageOf, canCancel, firstLine, idsOf, isOrphan, namespacesOf, queuePath, runnerState, taskStatuses, type Runner, type Task } from '../src/page/queue_state.js';
+import { canCancel, firstLine, idsOf, isOrphan, namespacesOf, queuePath, runnerState, taskStatuses, type Runner, type Task } from '../src/page/queue_state.js';
 import { placeOf } from '../src/page/run_logs.js';
 import { en, ja } from '../src/page/texts.js';
 import { axisOf, runLanes } from '../src/page/timeline.js';
@@ -427,9 +427,6 @@ test('queue: what can be cancelled, who is alive, what is said', () => {
   assert.equal(isOrphan(mine, []), true);
   assert.equal(isOrphan(task({ status: 'QUEUED' }), []), false);
   assert.equal(firstLine('\n## A heading\ntext'), 'A heading');
-  assert.equal(ageOf('2026-01-01T00:00:00.000Z', Date.parse('2026-01-01T00:00:05.900Z')), 5000);
-  assert.equal(ageOf('2026-01-01T00:00:09.000Z', Date.parse('2026-01-01T00:00:05.000Z')), 0);
-  assert.equal(ageOf('soon', 0), undefined);
   assert.deepEqual(idsOf(' RQ-1, RQ-2、RQ-1\n'), ['RQ-1', 'RQ-2']);
   assert.equal(queuePath('', ''), '/taskqueue');
   assert.equal(queuePath('a-b', 'ERROR'), '/taskqueue?namespace=a-b&status=ERROR');

@@ -71,12 +71,6 @@ export const isOrphan = (task: Task, runners: readonly Runner[]): boolean =>
 /** What a prompt is about: its first line without a heading's marks. */
 export const firstLine = (text: string): string => (text.trim().split('\n')[0] ?? '').replace(/^[# ]+/, '').slice(0, 200);
 
-/** How long ago, in whole seconds; undefined for what is no time. */
-export function ageOf(at: string, now: number): number | undefined {
-  const t = Date.parse(at);
-  return Number.isNaN(t) ? undefined : Math.max(0, Math.floor((now - t) / 1000) * 1000);
-}
-
 export const idsOf = (text: string): string[] => [...new Set(text.split(/[\s,、]+/).filter((id) => id !== ''))];
 
 export function queuePath(namespace: string, status: string): string {

@@ -1,10 +1,10 @@
 import { call, get } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
-import { duration, moment } from './format.js';
+import { moment } from './format.js';
 import { t, word } from './i18n.js';
 import { button, chip, choice, confirmed, elapsed, errorCard, errorOf, field, requestLink, toast, type View } from './parts.js';
 import { Poller } from './poller.js';
-import { ageOf, canCancel, firstLine, idsOf, isOrphan, namespacesOf, queuePath, runnerState, taskStatuses, taskTone, type Runner, type Task, type TaskQueue } from './queue_state.js';
+import { canCancel, firstLine, idsOf, isOrphan, namespacesOf, queuePath, runnerState, taskStatuses, taskTone, type Runner, type Task, type TaskQueue } from './queue_state.js';
 
 const every = 2_000;
 
@@ -15,6 +15,7 @@ export class QueueView implements View {
   private status = '';
   private turn = 0;
   private readonly head = h('div');
+  private readonly counts = h('div', { class: 'row wrap facts' });
   private readonly problem = h('div');
   private readonly tasks = h('div');
   private readonly runners = h('section', { class: 'card' });
@@ -24,7 +25,7 @@ export class QueueView implements View {
   private readonly poller: Poller;
 
   constructor() {
-    fill(this.el, h('h1', null, t('nav.queue')), this.problem, this.head, this.tasks, this.runners, this.adder());
+    fill(this.el, h('h1', null, t('nav.queue')), this.problem, this.head, this.counts, this.tasks, this.runners, this.adder());
     this.runners.hidden = true;
     this.poller = new Poller(() => this.load(), every);
   }
@@ -52,7 +53,8 @@ export class QueueView implements View {
 
   private paint(q: TaskQueue): void {
     const names = namespacesOf(q);
-    fillIf(this.head, JSON.stringify([names, q.namespace, this.status, q.counts]), () => this.chooser(q, names));
+    fillIf(this.head, JSON.stringify([names, q.namespace, this.status]), () => this.chooser(q, names));
+    fillIf(this.counts, JSON.stringify(q.counts), () => Object.entries(q.counts).map(([s, n]) => chip(`${word('task', s)} ${n}`, taskTone(s), s)));
     const orphans = q.groups.flatMap((g) => g.tasks.filter((task) => isOrphan(task, q.runners)).map((task) => task.task_id));
     fillIf(this.tasks, JSON.stringify([q.groups, q.left_off, q.namespace, orphans]), () => [
       q.groups.length === 0 ? h('p', { class: 'muted' }, t('queue.none')) : null,
@@ -73,10 +75,7 @@ export class QueueView implements View {
     const status = choice([['', t('queue.any_status')], ...taskStatuses.map((s) => [s, word('task', s)] as const)], this.status);
     status.dataset['key'] = 'status';
     status.addEventListener('change', () => this.choose(this.namespace, status.value));
-    return [
-      h('div', { class: 'row wrap end-line' }, field(t('queue.namespace'), space), field(t('list.status'), status)),
-      h('div', { class: 'row wrap facts' }, Object.entries(q.counts).map(([s, n]) => chip(`${word('task', s)} ${n}`, taskTone(s), s))),
-    ];
+    return h('div', { class: 'row wrap end-line' }, field(t('queue.namespace'), space), field(t('list.status'), status));
   }
 
   private choose(namespace: string, status: string): void {
@@ -155,13 +154,12 @@ export class QueueView implements View {
 
 function runnerLine(r: Runner): Child {
   const state = runnerState(r);
-  const age = ageOf(r.last_heartbeat, Date.now());
   return h(
     'li',
     { class: 'row wrap' },
     chip(t(`queue.runner_${state}`), state === 'alive' ? 'good' : state === 'dead' ? 'bad' : 'quiet'),
     h('strong', null, r.runner_id),
-    age === undefined ? null : h('span', { class: 'muted' }, t('queue.heartbeat', { age: duration(age) })),
+    state === 'stopped' ? null : h('span', { class: 'muted' }, t('queue.heartbeat'), ' ', elapsed(r.last_heartbeat, null)),
     h('code', null, r.project_root),
   );
 }
