@@ -134,6 +134,7 @@ var guardFile = ".lock.guard";
 var guardName = "project/.lock.guard";
 var guardPatience = 2e3;
 var guardPoll = 10;
+var readsOfAMovingFile = 20;
 function opfsStore(options = {}) {
   const now = options.now ?? Date.now;
   const directory = async () => (await (options.storage ?? navigator.storage).getDirectory()).getDirectoryHandle(folder, { create: true });
@@ -168,15 +169,17 @@ function mayReplace(found, record, previous) {
   return found.text === previous.text;
 }
 async function readFile(dir, now) {
-  try {
-    const f = await (await dir.getFileHandle(file)).getFile();
-    const text = await f.text();
-    const r = readRecord(text);
-    const etag = r.kind === "record" ? etagOf(r.leaseId) : `"unreadable-${f.lastModified}-${f.size}"`;
-    return { text, etag, ageMs: now - f.lastModified };
-  } catch (e) {
-    if (nameOf(e) === "NotFoundError") return void 0;
-    throw e;
+  for (let again = readsOfAMovingFile; ; again--) {
+    try {
+      const f = await (await dir.getFileHandle(file)).getFile();
+      const text = await f.text();
+      const r = readRecord(text);
+      const etag = r.kind === "record" ? etagOf(r.leaseId) : `"unreadable-${f.lastModified}-${f.size}"`;
+      return { text, etag, ageMs: now - f.lastModified };
+    } catch (e) {
+      if (nameOf(e) === "NotFoundError") return void 0;
+      if (nameOf(e) !== "NotReadableError" || again <= 1) throw e;
+    }
   }
 }
 async function writeFile(dir, text) {

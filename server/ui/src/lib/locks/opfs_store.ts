@@ -7,6 +7,7 @@ const guardFile = '.lock.guard';
 const guardName = 'project/.lock.guard';
 const guardPatience = 2_000;
 const guardPoll = 10;
+const readsOfAMovingFile = 20;
 
 export interface OpfsStoreOptions {
   readonly storage?: StorageManager;
@@ -59,15 +60,18 @@ export function mayReplace(found: StoredLock | undefined, record: ProjectLockRec
 }
 
 async function readFile(dir: FileSystemDirectoryHandle, now: number): Promise<StoredLock | undefined> {
-  try {
-    const f = await (await dir.getFileHandle(file)).getFile();
-    const text = await f.text();
-    const r = readRecord(text);
-    const etag = r.kind === 'record' ? etagOf(r.leaseId) : `"unreadable-${f.lastModified}-${f.size}"`;
-    return { text, etag, ageMs: now - f.lastModified };
-  } catch (e) {
-    if (nameOf(e) === 'NotFoundError') return undefined;
-    throw e;
+  for (let again = readsOfAMovingFile; ; again--) {
+    try {
+      const f = await (await dir.getFileHandle(file)).getFile();
+      const text = await f.text();
+      const r = readRecord(text);
+      const etag = r.kind === 'record' ? etagOf(r.leaseId) : `"unreadable-${f.lastModified}-${f.size}"`;
+      return { text, etag, ageMs: now - f.lastModified };
+    } catch (e) {
+      if (nameOf(e) === 'NotFoundError') return undefined;
+      // The file was replaced between opening and reading it: what was opened is no longer there.
+      if (nameOf(e) !== 'NotReadableError' || again <= 1) throw e;
+    }
   }
 }
 
