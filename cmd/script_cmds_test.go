@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"aiflow/internal/proc"
 )
 
 type command = func(ts *testscript.TestScript, neg bool, args []string)
@@ -165,18 +167,9 @@ func cmdKill9(ts *testscript.TestScript, _ bool, args []string) {
 	until(ts, "process "+strconv.Itoa(pid)+" to end", func() bool { return gone(pid) })
 }
 
-// gone counts a zombie as gone: the script's own shell reaps it later.
-func gone(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
-		return true
-	}
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	_, after, _ := bytes.Cut(stat, []byte(") "))
-	return bytes.HasPrefix(after, []byte("Z"))
-}
+// gone: nothing of it is left but what its parent has to reap. A zombie whose
+// threads still end is not gone yet, nor are its files and locks.
+func gone(pid int) bool { return proc.Alive(pid, 0) == proc.Dead }
 
 // until asks again and again, for at most half a minute.
 func until(ts *testscript.TestScript, what string, ok func() bool) {
