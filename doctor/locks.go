@@ -30,7 +30,7 @@ func (x *examiner) checkLocks() {
 		kinds[kind] = append(kinds[kind], filepath.Base(e.Path))
 	}
 	seen := Evidence{"locks": first(locks.Items(x.p.Dir, entries), maxEvidence), "count": len(entries)}
-	for _, kind := range []string{"unreadable", "future", "overdue", "stale"} {
+	for _, kind := range []string{"unreadable", "future", "overdue", "orphaned", "stale"} {
 		if names := kinds[kind]; len(names) > 0 {
 			x.warn("locks", kind, seen, "count", len(names), "names", some(names))
 			return
@@ -44,6 +44,9 @@ func (x *examiner) checkLocks() {
 }
 
 func lockKind(e locks.Entry) string {
+	if e.Orphaned {
+		return "orphaned"
+	}
 	switch e.Verdict {
 	case locks.Dead, locks.Expired:
 		return "stale"

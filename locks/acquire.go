@@ -59,7 +59,7 @@ func (m *Manager) Acquire(ctx context.Context, k Key, a Ask) (*Lease, error) {
 		if refused == nil {
 			return l, err
 		}
-		if refused.orphaned && orphans < orphanTries {
+		if refused.Orphaned && orphans < orphanTries {
 			orphans++
 			if err := sleep(ctx, orphanPause); err != nil {
 				return nil, err
@@ -227,7 +227,7 @@ const (
 )
 
 func endOrphans(e Entry) {
-	if e.orphaned {
+	if e.Orphaned {
 		proc.EndCommand(e.Command, e.CommandStart, e.CommandGroup)
 	}
 }

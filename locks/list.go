@@ -24,13 +24,16 @@ type Entry struct {
 	Path    string
 	Problem error // LOCK_UNREADABLE
 
-	flaw     flaw
-	orphaned bool // holder dead, its command alive
+	// Orphaned: the holder has ended, the command that it ran has not. Who
+	// takes or releases the lock ends it.
+	Orphaned bool
+
+	flaw flaw
 }
 
 // certain verdicts need no look at a file's age.
 func (e Entry) certain() bool {
-	return e.Verdict == Mine || e.Verdict == Held && !e.orphaned || e.Verdict == Overdue ||
+	return e.Verdict == Mine || e.Verdict == Held && !e.Orphaned || e.Verdict == Overdue ||
 		e.Verdict == Newer || e.flaw.irregular()
 }
 
@@ -98,7 +101,7 @@ func (m *Manager) entryWith(k Key, data []byte, mtime time.Time, f flaw, probe b
 		age:    func() (time.Duration, bool) { return m.age(k, mtime, probe) },
 		shared: m.files.shared,
 	})
-	e.Verdict, e.Live, e.orphaned = j.verdict, j.live, j.orphaned
+	e.Verdict, e.Live, e.Orphaned = j.verdict, j.live, j.orphaned
 	return e
 }
 
@@ -282,10 +285,24 @@ func (m *Manager) sweepTemps(ctx context.Context, names []string) error {
 	return nil
 }
 
-// Break removes a lock by hand: a dead one always, a live one only by force,
-// which its holder notices at its next check. A lock that is not there is
-// success (false).
+// Break removes a lock by hand: a dead one always, with what its command left
+// running; a live one only by force, which its holder notices at its next
+// check. A lock that is not there is success (false).
 func (m *Manager) Break(ctx context.Context, k Key, force bool) (Entry, bool, error) {
+	for left := orphanTries; ; left-- {
+		e, gone, err := m.tryBreak(ctx, k, force, left > 0)
+		if err == nil || !e.Orphaned || left == 0 {
+			return e, gone, err
+		}
+		if err := sleep(ctx, orphanPause); err != nil {
+			return e, false, err
+		}
+	}
+}
+
+// tryBreak makes one attempt; patient leaves a lock whose command has been ended
+// but may not have gone yet.
+func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Entry, bool, error) {
 	e, found, err := m.Look(k)
 	if err != nil || !found {
 		return e, false, err
@@ -296,6 +313,7 @@ func (m *Manager) Break(ctx context.Context, k Key, force bool) (Entry, bool, er
 	}
 	defer unlock()
 	e, found, err = m.look(k, true)
+	endOrphans(e)
 	switch {
 	case err != nil:
 		return e, false, fault.Wrap(err, fault.LockUnreadable, "path", m.path(k))
@@ -303,7 +321,7 @@ func (m *Manager) Break(ctx context.Context, k Key, force bool) (Entry, bool, er
 		return e, false, nil
 	case e.flaw == flawDirectory:
 		return e, false, e.Problem // nobody's to remove, not even by force
-	case e.Live && !force:
+	case e.Live && (!force || e.Orphaned && patient):
 		return e, false, e.fault(fault.LockNotYours)
 	}
 	if err := m.disk.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {

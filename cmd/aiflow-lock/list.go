@@ -50,7 +50,7 @@ func printEntry(s *door.Shell, p *project.Project, e locks.Entry) {
 	facts := factsOf(s, p, e)
 	s.Printf("%s  %s\n", term.Pad(title(e), 24), s.Paint(colour(e), string(e.Verdict)))
 	s.Printf("  %s\n", s.Catalog().Text(holderKey(e), facts))
-	s.Printf("  %s\n", s.Catalog().Text("lock.means_"+string(e.Verdict), facts))
+	s.Printf("  %s\n", s.Catalog().Text(meansKey(e), facts))
 	if hint := hintKey(e); hint != "" {
 		s.Printf("  -> %s\n", s.Catalog().Text(hint, facts))
 	}
@@ -58,6 +58,13 @@ func printEntry(s *door.Shell, p *project.Project, e locks.Entry) {
 
 func title(e locks.Entry) string {
 	return term.Escape(e.LockType + " " + e.RequestID + e.Name)
+}
+
+func meansKey(e locks.Entry) string {
+	if e.Orphaned {
+		return "lock.means_orphaned"
+	}
+	return "lock.means_" + string(e.Verdict)
 }
 
 func holderKey(e locks.Entry) string {
@@ -68,7 +75,7 @@ func holderKey(e locks.Entry) string {
 }
 
 func colour(e locks.Entry) term.Style {
-	if e.Live && (e.Verdict == locks.Held || e.Verdict == locks.Mine) {
+	if e.Live && !e.Orphaned && (e.Verdict == locks.Held || e.Verdict == locks.Mine) {
 		return term.Green
 	}
 	return term.Yellow
@@ -76,6 +83,9 @@ func colour(e locks.Entry) term.Style {
 
 // hintKey is what to type next.
 func hintKey(e locks.Entry) string {
+	if e.Orphaned {
+		return "lock.hint_orphaned"
+	}
 	switch e.Verdict {
 	case locks.Held, locks.Mine:
 		if e.LockType == locks.TypeRequest && e.RunID == "" {
@@ -101,6 +111,9 @@ func factsOf(s *door.Shell, p *project.Project, e locks.Entry) fault.Facts {
 	}
 	if e.PID != 0 {
 		f["pid"] = strconv.Itoa(e.PID)
+	}
+	if e.Command != 0 {
+		f["command"] = strconv.Itoa(e.Command)
 	}
 	set("run_id", e.RunID)
 	set("hostname", e.Hostname)
