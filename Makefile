@@ -9,14 +9,23 @@
 # ARGS passes more: make next ARGS="--json".
 
 VERSION := 0.1.0
-COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 TAGS    := urfave_cli_no_docs
-LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 GO     ?= go
 BUILT  := bin/.built
-SOURCE := $(shell find cmd internal messages reqmeta locks runs gitops hooks queue project runner doctor server \
+HOUSE  := cmd internal messages reqmeta locks runs gitops hooks queue project runner doctor server
+SOURCE := $(shell find $(HOUSE) \
 	-name node_modules -prune -o -name testdata -prune -o -type f ! -name '*_test.go' ! -name '.*' -print 2>/dev/null | grep -v '[ :]')
+
+# Names the build to the byte: a program of changed sources is not the commit's
+# and does not trust its cache (docs/decisions/0003).
+COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+ifneq ($(COMMIT),)
+ifneq ($(shell git --no-optional-locks status --porcelain -- go.mod go.sum $(HOUSE) 2>/dev/null | head -n 1),)
+COMMIT := $(COMMIT)-dirty.$(firstword $(shell cat go.mod go.sum $(SOURCE) | cksum))
+endif
+endif
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # The repository to work on; without REPO a demo under .demo/.
 DEMO := .demo/repo

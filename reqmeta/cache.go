@@ -1,10 +1,8 @@
 package reqmeta
 
 import (
-	"embed"
 	"hash/crc32"
 	"path"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,7 +15,7 @@ import (
 // Cache keeps nothing.
 type Cache struct {
 	Dir    string           // folder of the cache, relative to the root, with slashes; the first part must exist
-	Build  string           // names the program that reads the files; "" keeps nothing
+	Build  string           // names the program that reads the files, to the byte of its sources; "" keeps nothing
 	Now    func() time.Time // a cache from the future is not believed; nil: not asked
 	Suffix func() string    // tells the temporary files of writers apart
 
@@ -30,7 +28,7 @@ const (
 	// cacheFile is the name of the cache in its folder.
 	cacheFile = "requests.idx"
 	// cacheLeast is how many files a folder has at least to be worth a cache.
-	cacheLeast = 8 * batchSize
+	cacheLeast = batchSize
 	// settling is how long a file must have been left alone when it was read.
 	// No local file system keeps coarser times than a second.
 	settling = 1200 * time.Millisecond
@@ -84,25 +82,10 @@ type place struct {
 	build    string
 }
 
-// sources are the files that decide what is read out of a request: a build of
-// uncommitted changes does not believe the cache of its own commit.
-//
-//go:embed cache.go cache_disk.go cache_read.go cache_write.go dates.go entries.go fence.go heading.go ids.go load.go loader.go order.go parse.go problems.go scan.go stat_fast.go stat_plain.go typo.go types.go values.go wanted.go yaml.go
-var sources embed.FS
-
-// sumOf goes on with a sum. Its table is made at the first call, not at the start.
+// sumOf goes on with a sum. The tables of CRC-32C would take as long to make as
+// a hundred files to read.
 func sumOf(sum uint32, data []byte) uint32 {
-	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), data)
-}
-
-func sourceSum() uint32 {
-	sum := uint32(0)
-	entries, _ := sources.ReadDir(".")
-	for _, e := range entries {
-		data, _ := sources.ReadFile(e.Name())
-		sum = sumOf(sum, data)
-	}
-	return sum
+	return crc32.Update(sum, crc32.IEEETable, data)
 }
 
 // open opens the cache folder, following no link; nil when there is none that
@@ -123,9 +106,6 @@ func (c Cache) open(root string, dirfd int, prefix string, create bool) *place {
 	}
 	return &place{fd: fd, dev: uint64(dir.Dev), ino: uint64(dir.Ino), prefix: prefix, build: c.Build}
 }
-
-// tag names who wrote a cache.
-func (p *place) tag() string { return p.build + " " + strconv.FormatUint(uint64(sourceSum()), 16) }
 
 func (p *place) close() {
 	if p != nil {

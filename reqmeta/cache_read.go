@@ -13,7 +13,7 @@ import (
 // that the records point to. Everything behind the sum is summed.
 const (
 	cacheMagic  = "aiflowRQ"
-	cacheFormat = 1
+	cacheFormat = 2
 	headSize    = 64
 	recordSize  = 56
 	sumFrom     = 16
@@ -55,7 +55,7 @@ func parseIndex(data []byte, p *place) *index {
 	n, tag, prefix := uint64(le.Uint32(data[52:])), uint64(le.Uint32(data[56:])), uint64(le.Uint32(data[60:]))
 	first := headSize + tag + prefix
 	last := first + n*recordSize
-	if last > uint64(len(data)) || string(data[headSize:headSize+tag]) != p.tag() || string(data[headSize+tag:first]) != p.prefix ||
+	if last > uint64(len(data)) || string(data[headSize:headSize+tag]) != p.build || string(data[headSize+tag:first]) != p.prefix ||
 		sumOf(0, data[sumFrom:]) != le.Uint32(data[12:]) {
 		return nil
 	}

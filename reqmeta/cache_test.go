@@ -361,7 +361,7 @@ func (d *cacheDesk) tree(prefix string) string {
 
 func TestCacheIsNotWritten(t *testing.T) {
 	for name, try := range map[string]func(d *cacheDesk){
-		"fewer than needed": func(d *cacheDesk) { d.c.least = 0 },
+		"fewer than needed": func(d *cacheDesk) { d.c.least = 0; d.shrink(cacheLeast - 1) },
 		"no build":          func(d *cacheDesk) { d.c.Build = "" },
 		"no .aiflow":        func(d *cacheDesk) { d.must(os.Remove(filepath.Join(d.root, ".aiflow"))) },
 		"files too fresh":   func(d *cacheDesk) { d.c.clock = nil },

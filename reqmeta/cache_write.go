@@ -139,7 +139,7 @@ func (e *encoder) pairs(m map[string]string) {
 
 // bytes is the whole file; nil when it is too large for its own numbers.
 func (e *encoder) bytes(p *place) []byte {
-	tag := p.tag()
+	tag := p.build
 	size := headSize + len(tag) + len(p.prefix) + len(e.records) + len(e.blob)
 	if size > maxCache || len(e.blob) > math.MaxUint32 {
 		return nil

@@ -28,6 +28,10 @@ type loader struct {
 	missed  []*file // not in the cache as they are now
 }
 
+// manyStats is how many files the cache must have before asking for their
+// status takes longer than starting a second thread.
+const manyStats = 8 * batchSize
+
 // batch is some files in the order of the listing.
 type batch struct {
 	first int
@@ -79,7 +83,7 @@ func (l *loader) release() {
 		} else if l.index == nil && l.caches() {
 			l.birth = l.now()
 		}
-		if len(l.f.Requests) >= batchSize {
+		if n := len(l.f.Requests); n >= manyStats || l.index == nil && n >= batchSize {
 			l.wg.Go(l.work)
 		}
 	}
