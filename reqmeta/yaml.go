@@ -2,20 +2,12 @@ package reqmeta
 
 import (
 	"errors"
-	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/adrg/frontmatter"
 	"gopkg.in/yaml.v3"
 )
-
-// fence never stands in a head that passed checkText, so that the library
-// cannot see another end of the head than our own rule.
-const fence = "\x00"
-
-var headFormat = frontmatter.NewFormat(fence, fence, yaml.Unmarshal)
 
 // readYAML reads a head that the scanner gave up on. line is the file line of
 // its first line.
@@ -41,18 +33,18 @@ func readYAML(head string, line int) ([]entry, *Problem) {
 	return entriesOf(root, head, line), p
 }
 
+// unmarshal reads a head as a tree. A last line without an end gets one: the
+// library tells the place of a mistake otherwise.
 func unmarshal(head string) (doc yaml.Node, err error) {
 	defer func() {
 		if e := recover(); e != nil {
 			err = errYAMLPanic
 		}
 	}()
-	end := fence + "\n"
 	if head != "" && head[len(head)-1] != '\n' {
-		end = "\n" + end
+		head += "\n"
 	}
-	text := io.MultiReader(strings.NewReader(fence+"\n"), strings.NewReader(head), strings.NewReader(end))
-	_, err = frontmatter.MustParse(text, &doc, headFormat)
+	err = parseHead(head, &doc)
 	return doc, err
 }
 

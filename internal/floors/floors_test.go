@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -126,19 +127,35 @@ func heavy(deps []string) []string {
 	return found
 }
 
+func deps(t *testing.T, dir, tags string) []string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-tags", tags, "./"+dir)
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	return strings.Fields(string(out))
+}
+
 func TestLightBinariesStayLight(t *testing.T) {
 	for _, dir := range []string{"cmd/aiflow-next", "cmd/aiflow-hook", "cmd/aiflow-lock", "cmd/aiflow"} {
-		if _, err := os.Stat(filepath.Join("../..", dir)); err != nil {
-			continue
-		}
-		cmd := exec.Command("go", "list", "-deps", "-tags", "urfave_cli_no_docs", "./"+dir)
-		cmd.Dir = "../.."
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%s: %v", dir, err)
-		}
-		if found := heavy(strings.Fields(string(out))); found != nil {
+		if found := heavy(deps(t, dir, "urfave_cli_no_docs")); found != nil {
 			t.Errorf("%s links %v", dir, found)
+		}
+	}
+}
+
+// The lean build leaves out what only costs at the start (decision 0004); the
+// other one shows that this is what would come along.
+func TestLeanBinaries(t *testing.T) {
+	formats := []string{"github.com/adrg/frontmatter", "github.com/BurntSushi/toml", "gopkg.in/yaml.v2"}
+	for _, dir := range []string{"cmd/aiflow-next", "cmd/aiflow-hook"} {
+		lean, full := deps(t, dir, "urfave_cli_no_docs,lean"), deps(t, dir, "urfave_cli_no_docs")
+		for _, f := range formats {
+			if slices.Contains(lean, f) || !slices.Contains(full, f) {
+				t.Errorf("%s: %s in the lean build: %t, in the other: %t", dir, f, slices.Contains(lean, f), slices.Contains(full, f))
+			}
 		}
 	}
 }

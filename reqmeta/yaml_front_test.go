@@ -1,0 +1,62 @@
+//go:build !lean
+
+package reqmeta
+
+import (
+	"reflect"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"aiflow/reqmeta/reqgen"
+)
+
+// readsAlike fails when the lean build would read head in another way.
+func readsAlike(t *testing.T, head string) {
+	t.Helper()
+	if checkText(head, 2) != nil {
+		return // neither build hands it on
+	}
+	ours, err := unmarshal(head)
+	lean, leanErr := unmarshalLean(head)
+	if !reflect.DeepEqual(ours, lean) || (err == nil) != (leanErr == nil) || err != nil && err.Error() != leanErr.Error() {
+		t.Errorf("%q:\nfrontmatter %+v, %v\nlean        %+v, %v", head, ours, err, lean, leanErr)
+	}
+}
+
+func unmarshalLean(head string) (doc yaml.Node, err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			err = errYAMLPanic
+		}
+	}()
+	if head != "" && head[len(head)-1] != '\n' {
+		head += "\n"
+	}
+	err = yaml.Unmarshal([]byte(head), &doc)
+	return doc, err
+}
+
+func TestLeanReadsAlike(t *testing.T) {
+	for _, tc := range scannerHeads {
+		readsAlike(t, tc.head)
+	}
+	for n := range 200 {
+		_, data := reqgen.File(7, n)
+		if d, p := cut(data); p == nil {
+			readsAlike(t, string(data[d.start:d.end]))
+		}
+	}
+}
+
+func FuzzLeanReadsAlike(f *testing.F) {
+	for _, tc := range scannerHeads {
+		f.Add(tc.head)
+		f.Add(tc.head + "\n")
+	}
+	f.Add("a: |\n  x\n\n\n")
+	f.Add("a: |+\n  x\n\n")
+	f.Add("a: \"x\n\n  y\"")
+	f.Add("\ufeffa: 1")
+	f.Fuzz(readsAlike)
+}
