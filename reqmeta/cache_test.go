@@ -404,6 +404,24 @@ func (d *cacheDesk) shrink(n int) {
 	}
 }
 
+// The loader gives its work out in batches, to one goroutine or two: folders on
+// both sides of each limit are read, kept and read from the cache, among them
+// one with more batches than wait at a time.
+func TestCacheOfEverySize(t *testing.T) {
+	for _, n := range []int{cacheLeast, cacheLeast + 1, 2 * batchSize, manyStats - 1, manyStats, manyStats + 1, maxListed * batchSize, (maxListed+3)*batchSize + 1} {
+		d := newCacheDesk(t)
+		d.c.least = 0
+		d.shrink(n)
+		for i := kept; i < n; i++ {
+			d.write(fileName(i), text(i, 0))
+		}
+		d.fill()
+		if diff := d.differs(d.load()); diff != "" {
+			t.Errorf("%d files: %s", n, diff)
+		}
+	}
+}
+
 func TestCacheFolderIsHiddenFromGit(t *testing.T) {
 	d := newCacheDesk(t)
 	d.fill()

@@ -23,10 +23,14 @@ type loader struct {
 	held    []batch // listed and not given out yet: is the folder large enough?
 	all     []batch
 	batches chan batch
+	helped  bool // by a second goroutine
 	wg      sync.WaitGroup
 	mu      sync.Mutex
 	missed  []*file // not in the cache as they are now
 }
+
+// maxListed is how many batches can be listed before somebody looks at one.
+const maxListed = 64
 
 // manyStats is how many files the cache must have before asking for their
 // status takes longer than starting a second thread.
@@ -42,7 +46,7 @@ func (l *loader) load() error {
 	l.place = l.c.open(l.f.Root, l.fd, l.f.prefix(), false)
 	l.index = l.c.index(l.place, l.dir)
 	l.place.close()
-	l.batches = make(chan batch, 1<<6)
+	l.batches = make(chan batch, maxListed)
 	li := lister{prefix: l.f.prefix(), emit: l.emit}
 	err := li.run(l.fd, l.dir)
 	l.release()
@@ -83,14 +87,22 @@ func (l *loader) release() {
 		} else if l.index == nil && l.caches() {
 			l.birth = l.now()
 		}
-		if n := len(l.f.Requests); n >= manyStats || l.index == nil && n >= batchSize {
-			l.wg.Go(l.work)
-		}
 	}
+	l.getHelp()
 	for _, b := range l.held {
 		l.batches <- b
 	}
 	l.held = l.held[:0]
+}
+
+// getHelp starts the second goroutine once there is enough for two. That is
+// before the channel is full.
+func (l *loader) getHelp() {
+	n := len(l.f.Requests)
+	if !l.helped && (n >= manyStats || l.index == nil && n >= batchSize) {
+		l.helped = true
+		l.wg.Go(l.work)
+	}
 }
 
 // now is what the clock of the cache's file system says; zero when nothing can
