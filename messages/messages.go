@@ -107,10 +107,7 @@ func (c *Catalog) Fault(err error) Rendered {
 // sentence is the cause.
 func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 	e, ok := c.entries()[string(code)]
-	if key := c.causeKey(code, facts); key != "" {
-		facts = with(facts, "cause", c.Text(key, facts))
-	}
-	facts = forPeople(c.lastReason(facts))
+	facts = forPeople(c.lastReason(c.WithCause(code, facts)))
 	if !ok {
 		facts = with(facts, "code", string(code))
 		code = fault.UnknownError
@@ -144,6 +141,15 @@ func (c *Catalog) lastReason(facts fault.Facts) fault.Facts {
 	facts = with(facts, "reason_title", of.Title)
 	if strings.HasPrefix(facts["cause"], reason) {
 		delete(facts, "cause")
+	}
+	return facts
+}
+
+// WithCause gives facts with the sentence that says more than the code does as
+// their cause, where there is one.
+func (c *Catalog) WithCause(code fault.Code, facts fault.Facts) fault.Facts {
+	if key := c.causeKey(code, facts); key != "" {
+		return with(facts, "cause", c.Text(key, facts))
 	}
 	return facts
 }

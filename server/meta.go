@@ -79,9 +79,14 @@ func readMeta(r *http.Request) (map[string]string, edit, error) {
 	case len(values) == 0:
 		return nil, e, fault.New(fault.InvalidRequest, "key", "body", "allowed", strings.Join(metaKeys(), ", "))
 	case values["status"] == reqmeta.Running:
-		return nil, e, fault.New(fault.InvalidRequest, "key", "status", "cause_key", "request.running_by_hand")
+		return nil, e, runningByHand()
 	}
 	return values, e, nil
+}
+
+// runningByHand refuses the status that only a run may set.
+func runningByHand() error {
+	return fault.New(fault.InvalidRequest, "key", "status", "cause_key", "request.running_by_hand")
 }
 
 func metaValue(raw json.RawMessage) (string, bool) {

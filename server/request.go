@@ -163,7 +163,7 @@ func (s *Server) newFile(req *reqmeta.Request, old []byte, n newText) ([]byte, e
 		case now.ID != req.ID:
 			return nil, fault.New(fault.InvalidRequest, "key", "id")
 		case now.Meta.Status == reqmeta.Running && was.Meta.Status != reqmeta.Running:
-			return nil, fault.New(fault.InvalidRequest, "key", "status", "cause_key", "request.running_by_hand")
+			return nil, runningByHand()
 		}
 		return s.sized(data)
 	}

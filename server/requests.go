@@ -220,7 +220,7 @@ func (s *Server) createRequest(w http.ResponseWriter, r *http.Request) error {
 	case n.Template != "" && n.Template != reqmeta.TemplateName:
 		return fault.New(fault.InvalidRequest, "key", "template", "allowed", reqmeta.TemplateName)
 	case n.Status == reqmeta.Running:
-		return fault.New(fault.InvalidRequest, "key", "status", "cause_key", "request.running_by_hand")
+		return runningByHand()
 	}
 	p := s.Project
 	made, err := reqmeta.Create(p.Env.Disk, p.Dir, p.RequestsDir(), reqmeta.NewRequest{

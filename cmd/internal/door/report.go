@@ -41,7 +41,7 @@ func (s *Shell) status(err error, code fault.Code) int {
 // Body is err as the JSON form shows it, in the language of the shell.
 func (s *Shell) Body(err error) ErrorBody {
 	code, facts := s.fault(err)
-	facts = s.withCause(facts)
+	facts = s.catalog.WithCause(code, facts)
 	r := s.catalog.Code(code, facts)
 	message := strings.TrimSuffix(r.Title+": "+r.Message, ": ")
 	if cause := facts["cause"]; code == fault.UsageError && cause != "" {
@@ -61,20 +61,6 @@ func (s *Shell) fault(err error) (fault.Code, fault.Facts) {
 		return fault.Interrupted, nil
 	}
 	return fault.InternalError, fault.Facts{"cause": err.Error()}
-}
-
-// withCause puts the sentence that the fact cause_key names into the fact
-// cause. Without such a sentence the cause stays as it is.
-func (s *Shell) withCause(facts fault.Facts) fault.Facts {
-	key := facts["cause_key"]
-	if key == "" {
-		return facts
-	}
-	all := shown(facts)
-	if s.catalog.Has(key) {
-		all["cause"] = s.catalog.Text(key, facts)
-	}
-	return all
 }
 
 func shown(facts fault.Facts) fault.Facts {
