@@ -37,9 +37,18 @@ type Disk interface {
 // OS is the real disk.
 type OS struct{}
 
-// Create opens path with O_CREATE|O_EXCL and without following a link.
+// Create opens path with O_CREATE|O_EXCL and without following a link. It does
+// not try to poll the file, as os.OpenFile does with five calls of the system.
 func (OS) Create(path string, perm fs.FileMode) (File, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, perm)
+	for {
+		fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(perm.Perm()))
+		switch {
+		case err == nil:
+			return os.NewFile(uintptr(fd), path), nil
+		case err != unix.EINTR:
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
 }
 
 // Rename is rename(2), without the look at the target that os.Rename takes
