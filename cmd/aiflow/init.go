@@ -16,13 +16,8 @@ import (
 	"aiflow/internal/prompts"
 	"aiflow/internal/term"
 	"aiflow/project"
+	"aiflow/reqmeta"
 )
-
-//go:embed files/template.ja.md
-var templateJA []byte
-
-//go:embed files/template.en.md
-var templateEN []byte
 
 //go:embed files/aiflow.mk
 var makefile []byte
@@ -122,11 +117,7 @@ func (in *initializer) mkdir(rel string) error {
 }
 
 func (in *initializer) template() error {
-	text := templateEN
-	if in.shell.Lang() == "ja" {
-		text = templateJA
-	}
-	return in.shipped(in.cfg.Paths.RequestsDir+"/_template.md", text)
+	return in.shipped(in.cfg.Paths.RequestsDir+"/"+reqmeta.TemplateName, reqmeta.Template(in.shell.Lang()))
 }
 
 func (in *initializer) make() error { return in.shipped(".aiflow/aiflow.mk", makefile) }
