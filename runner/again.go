@@ -72,10 +72,8 @@ func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Out
 	if err := j.gate(ctx); err != nil {
 		return Outcome{}, err
 	}
-	if !o.Force {
-		if err := j.samePlan(at); err != nil {
-			return Outcome{}, err
-		}
+	if err := j.keepsPlan(at, o.Force); err != nil {
+		return Outcome{}, err
 	}
 	j.tell(Event{Kind: Chosen, Title: j.req.Title()})
 	if at.NewRun {

@@ -11,7 +11,13 @@ var (
 	criterionLine = regexp.MustCompile(`^\s*[-*] \[[ xX]\]\s*(?:\*\*)?(AC-[0-9]+)?(?:\*\*)?[::\s]*(.*)$`)
 	acHeading     = regexp.MustCompile(`(?i)^#{1,6}\s.*(受け入れ(条件|基準)|acceptance criteria)`)
 	anyHeading    = regexp.MustCompile(`^#{1,6}\s`)
+
+	regressionWord = regexp.MustCompile(`(?i)\bregressions?\b|回帰|リグレッション`)
 )
+
+// regression is the type of a criterion that says that what is there goes on
+// working. AC-03 is one by convention (D46).
+const regression = "regression"
 
 // Criteria reads the acceptance criteria of a request: the checkbox items below
 // its heading for them (D46).
@@ -35,8 +41,8 @@ func criterion(n int, id, text string) runs.Criterion {
 		id = "AC-" + twoDigits(n)
 	}
 	c := runs.Criterion{ID: id, Text: strings.TrimSpace(text), Type: "functional"}
-	if id == "AC-03" {
-		c.Type = "regression"
+	if id == "AC-03" || regressionWord.MatchString(text) {
+		c.Type = regression
 	}
 	return c
 }

@@ -27,6 +27,9 @@ func (j *job) makePlan(ctx context.Context) error {
 	if err := runs.Err(plan.Check()); err != nil {
 		return err
 	}
+	if err := planProves(plan, j.Project.Config); err != nil {
+		return err
+	}
 	now = j.Project.Now()
 	if err := j.dir.SavePlan(plan); err != nil {
 		return err
@@ -64,6 +67,7 @@ func planOf(s *runs.Stage, r *reqmeta.Request, text []byte, cfg config.Config) *
 		},
 		Context: runs.Context{
 			Summary: r.Title(), Constraints: []string{}, AcceptanceCriteria: Criteria(reqmeta.Body(text)),
+			TestInstructions: Instructions(reqmeta.Body(text)),
 		},
 		Gates: runs.Gates{
 			RequireCleanWorktree: cfg.Git.RequireCleanWorktree, RequireWorkBranch: cfg.Git.EnforceWorkBranch,
@@ -78,6 +82,7 @@ func planOf(s *runs.Stage, r *reqmeta.Request, text []byte, cfg config.Config) *
 	for i, step := range steps {
 		p.Steps = append(p.Steps, planStep(i+1, step, r, cfg))
 	}
+	p.Gates.RequireE2EForRegressionAC = wantsE2E(p.Context)
 	return p
 }
 

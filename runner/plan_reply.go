@@ -62,6 +62,7 @@ func (j *job) translate(a contract.Answer) *runs.Plan {
 	}
 	p.Context.Constraints = append(p.Context.Constraints, spec.Constraints...)
 	p.Context.AcceptanceCriteria = mergeCriteria(p.Context.AcceptanceCriteria, a)
+	p.Gates.RequireE2EForRegressionAC = wantsE2E(p.Context)
 	p.Assumptions = a.Artifacts.Notes
 	for _, r := range a.Risks {
 		p.Risks = append(p.Risks, trimColon(r.Priority, r.Description))

@@ -62,10 +62,19 @@ func (j *job) take(last *runs.Stage) error {
 	if len(last.Steps) > 0 {
 		j.plan, err = j.dir.LoadPlan()
 	}
+	if planLost(err) {
+		j.plan, err = nil, nil // whether the run can do without is runs.Resume's to say
+	}
 	if err == nil {
 		_, err = j.routes()
 	}
 	return err
+}
+
+// planLost: planning.json is gone, or torn.
+func planLost(err error) bool {
+	f, ok := fault.As(err)
+	return ok && (f.Code == fault.RunNotFound || f.Code == fault.StageUnreadable && f.Facts["reason"] == "torn")
 }
 
 // bytesBefore is what the request file goes back to when the run is over: as
@@ -102,7 +111,19 @@ func (j *job) samePlan(at runs.Point) error {
 	if same {
 		return nil
 	}
-	return fault.New(fault.ReplanRequired, "request_id", j.req.ID, "run_id", j.stage.RunID, "reason", "request_changed", "id", j.stage.CurrentStepID)
+	return fault.New(fault.ReplanRequired, "request_id", j.req.ID, "run_id", j.stage.RunID, "reason", "request_changed", "id", j.stage.CurrentStepID, "force", "--force")
+}
+
+// keepsPlan is samePlan for a person who may insist: then the run goes on with
+// its old steps, and says so in its history, its report and to whoever looks.
+func (j *job) keepsPlan(at runs.Point, force bool) error {
+	err := j.samePlan(at)
+	if err == nil || !force {
+		return err
+	}
+	j.stage.AddEvent(j.Project.Now(), runs.EventOldSteps, at.StepID, fault.ReplanRequired)
+	j.tell(Event{Kind: Warned, StepID: at.StepID, What: j.Words.Text("report.summary.old_steps", nil)})
+	return nil
 }
 
 // noteOwnLocks names the run in our locks and the locks in the run.

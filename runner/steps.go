@@ -84,6 +84,9 @@ func (j *job) judge(ctx context.Context, i int) error {
 	if err := j.test(ctx, i, changes); err != nil {
 		return err
 	}
+	if err := j.proved(i); err != nil {
+		return err
+	}
 	return j.review(ctx, i, changes)
 }
 

@@ -46,6 +46,9 @@ func (w *reporter) summary() {
 			"files": strconv.Itoa(files), "added": strconv.Itoa(added), "deleted": strconv.Itoa(deleted),
 		})
 	}
+	if w.s.HasEvent(EventOldSteps) {
+		w.item("report.summary.old_steps", nil)
+	}
 	for _, f := range w.f.Findings {
 		if !f.Fail {
 			w.item("report.warning", with(f.Facts, "kind", f.Kind))
@@ -356,7 +359,7 @@ func (w *reporter) history() {
 func (w *reporter) worthTelling(i int) bool {
 	e := w.s.History[i]
 	switch e.Event {
-	case EventNeedsInput, EventFailed, EventRetry, EventResumed, EventReplanned, EventInterrupted,
+	case EventNeedsInput, EventFailed, EventRetry, EventResumed, EventReplanned, EventOldSteps, EventInterrupted,
 		EventStopRequested, EventLockRecovered, EventStageRecovered:
 		return true
 	case EventStepStart:

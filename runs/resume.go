@@ -89,7 +89,7 @@ func Resume(s *Stage, p *Plan, a Ask, b Bounds) (Point, error) {
 	}
 	if planned := p != nil && len(p.Steps) > 0 && s.follows(p); !planned {
 		if s.begun() {
-			return Point{}, refusal(s, fault.ReplanRequired, "plan_lost")
+			return Point{}, fault.New(fault.ReplanRequired, "request_id", s.RequestID, "run_id", s.RunID, "reason", "plan_lost", "id", s.CurrentStepID)
 		}
 		return Point{Mode: a.Mode, State: Planning}, nil
 	}
@@ -202,8 +202,9 @@ func isStop(e Event) bool {
 	return (e.Event == EventNeedsInput || e.Event == EventFailed) && !atTheGate(fault.Code(e.ReasonCode))
 }
 
+// refusal is a limit that force can go beyond; the fact says how.
 func refusal(s *Stage, code fault.Code, reason string) *fault.Error {
-	return fault.New(code, "request_id", s.RequestID, "run_id", s.RunID, "reason", reason, "id", s.CurrentStepID)
+	return fault.New(code, "request_id", s.RequestID, "run_id", s.RunID, "reason", reason, "id", s.CurrentStepID, "force", "--force")
 }
 
 // stops are the last stops of the run, newest first, up to the last start of a

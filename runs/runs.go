@@ -80,6 +80,7 @@ const (
 	EventRetry           = "RETRY"
 	EventResumed         = "RESUMED"
 	EventReplanned       = "REPLANNED"
+	EventOldSteps        = "OLD_STEPS_KEPT" // the request has other ones by now
 	EventNeedsInput      = "NEEDS_INPUT"
 	EventFailed          = "FAILED"
 	EventDone            = "DONE"
