@@ -13,7 +13,7 @@ import (
 // TestFullDisk runs on a small disk with so many KiB left: what git and the
 // logs write fails too. With room again the run goes on.
 func TestFullDisk(t *testing.T) {
-	l := newLab(t, crashRequest, crashRequestText)
+	l := threeSteps(t)
 	done := 0
 	for _, left := range []int{0, 8, 24, 64, 120, 160, 200, 240} {
 		t.Run(fmt.Sprintf("%d KiB", left), func(t *testing.T) {

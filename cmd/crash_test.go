@@ -59,9 +59,9 @@ type lab struct {
 	status   int // of an undisturbed run
 }
 
-func newLab(t *testing.T, request, text string) *lab {
+func newLab(t *testing.T, home, request, text string) *lab {
 	t.Helper()
-	l := labWith(t, request, text, `{"version": "1.0"}`)
+	l := labIn(t, home, request, text, `{"version": "1.0"}`)
 	// Work in hand: nothing of it may be touched.
 	l.write(t, "template/mine.txt", "changed, not staged\n")
 	l.write(t, "template/staged.txt", "staged\n")
@@ -77,10 +77,24 @@ func (l *lab) ready(t *testing.T) {
 	l.undisturbed(t)
 }
 
-// labWith makes the repository, clean, with a configuration.
-func labWith(t *testing.T, request, text, config string) *lab {
+// threeSteps and failing are the labs that most tests use, made once.
+func threeSteps(t *testing.T) *lab { return sharedLab(t, crashRequest, crashRequestText) }
+func failing(t *testing.T) *lab    { return sharedLab(t, failingRequest, failingText) }
+
+func sharedLab(t *testing.T, request, text string) *lab {
 	t.Helper()
-	l := &lab{bin: crashBin(t), home: t.TempDir(), request: request}
+	if shared[request] == nil {
+		shared[request] = newLab(t, filepath.Join(crashBin(t), "labs", request), request, text)
+	}
+	return shared[request]
+}
+
+var shared = map[string]*lab{}
+
+// labIn makes the repository, clean, with a configuration.
+func labIn(t *testing.T, home, request, text, config string) *lab {
+	t.Helper()
+	l := &lab{bin: crashBin(t), home: home, request: request}
 	l.template = filepath.Join(l.home, "template")
 	l.write(t, "home/gitconfig", "[user]\n\tname = Crash\n\temail = crash@example.invalid\n[init]\n\tdefaultBranch = main\n")
 	for name, text := range map[string]string{
@@ -379,7 +393,7 @@ type story struct{ point, action string }
 // TestKilledAnywhere kills a run at each of its points and runs the request
 // again.
 func TestKilledAnywhere(t *testing.T) {
-	l := newLab(t, crashRequest, crashRequestText)
+	l := threeSteps(t)
 	if l.status != 0 {
 		t.Fatalf("the undisturbed run ended with %d", l.status)
 	}
@@ -438,7 +452,7 @@ func kinds(points []string) []string {
 // TestDiskFailsAnywhere makes the disk full or broken at each point, for a
 // moment or from then on, and runs the request again on a disk that is well.
 func TestDiskFailsAnywhere(t *testing.T) {
-	l := newLab(t, crashRequest, crashRequestText)
+	l := threeSteps(t)
 	var stories []story
 	n := 0
 	for _, point := range l.chosen(t) {
@@ -525,8 +539,8 @@ func (w *world) again() ran {
 // TestEveryPointIsInTheSources compares the places that the sources name with
 // those that the crash tests pass: a new one must be exercised.
 func TestEveryPointIsInTheSources(t *testing.T) {
-	l := newLab(t, crashRequest, crashRequestText)
-	f := newLab(t, "RQ-20260101-003-fails", failingText)
+	l := threeSteps(t)
+	f := failing(t)
 	passed := append(kinds(l.points), kinds(f.points)...)
 	passed = append(passed, resumePoints(t, l)...)
 	for _, name := range pointsInSources(t) {
@@ -577,7 +591,7 @@ func resumePoints(t *testing.T, l *lab) []string {
 // TestKilledWhileGoingOn kills a second run, which goes on with a killed one,
 // at each of its points; the third ends it.
 func TestKilledWhileGoingOn(t *testing.T) {
-	l := newLab(t, crashRequest, crashRequestText)
+	l := threeSteps(t)
 	for _, kind := range resumePoints(t, l) {
 		if testing.Short() && !strings.HasPrefix(kind, "at.") {
 			continue
@@ -598,6 +612,8 @@ func TestKilledWhileGoingOn(t *testing.T) {
 	}
 }
 
+const failingRequest = "RQ-20260101-003-fails"
+
 // failingText is a request whose second step fails; its run stops there.
 const failingText = `---
 id: RQ-20260101-003-fails
@@ -616,7 +632,7 @@ steps:
 // TestKilledWhileStopping kills a run that fails at each of its points. The
 // next run stops for the same reason, with the half done work kept.
 func TestKilledWhileStopping(t *testing.T) {
-	l := newLab(t, "RQ-20260101-003-fails", failingText)
+	l := failing(t)
 	if l.status != 8 {
 		t.Fatalf("the undisturbed run ended with %d", l.status)
 	}
@@ -651,7 +667,7 @@ func TestKilledWhileStopping(t *testing.T) {
 // TestKilledInPlace kills a run that works in the checkout itself. In the end
 // the checkout stands where it stood.
 func TestKilledInPlace(t *testing.T) {
-	l := labWith(t, crashRequest, crashRequestText, `{"version": "1.0", "git": {"workspace": "in_place"}}`)
+	l := labIn(t, t.TempDir(), crashRequest, crashRequestText, `{"version": "1.0", "git": {"workspace": "in_place"}}`)
 	l.ready(t)
 	if l.status != 0 {
 		t.Fatalf("the undisturbed run ended with %d", l.status)

@@ -24,14 +24,18 @@ func readFile(t *testing.T, path string) string {
 	return string(data)
 }
 
-// stage.json.prev is the last record that was synced, other than stage.json.
+// stage.json.prev is the last record that was synced: with links at once, else
+// as soon as stage.json may be torn.
 func TestSaveKeepsTheRecordBefore(t *testing.T) {
 	for _, noLinks := range []bool{false, true} {
 		d := newDirOn(t, &faulty{noLinks: noLinks}, t.TempDir())
 		s := stageAt(t, 1)
-		save := func(prev int) {
+		save := func(prev, copied int) {
 			t.Helper()
 			must(t, d.SaveStage(s))
+			if noLinks {
+				prev = copied
+			}
 			data, err := os.ReadFile(stagePath(d) + ".prev")
 			if prev == 0 && missing(err) {
 				return
@@ -41,13 +45,13 @@ func TestSaveKeepsTheRecordBefore(t *testing.T) {
 				t.Errorf("no links %v, seq %d: prev %+v %v", noLinks, s.Seq, got, err)
 			}
 		}
-		save(0)
-		save(1) // progress only
-		save(1) // progress only
+		save(1, 0)
+		save(1, 1) // progress only
+		save(1, 1) // progress only
 		s.Git.Commits = append(s.Git.Commits, Commit{StepID: "S01"})
-		save(1) // 2 and 3 may be torn, 1 is not
+		save(4, 1) // 2 and 3 may be torn, 1 is not
 		s.Git.Commits = append(s.Git.Commits, Commit{StepID: "S02"})
-		save(4)
+		save(5, 4)
 		got, err := d.LoadStage()
 		if err != nil || got.Seq != 5 || got.FellBack {
 			t.Errorf("%+v %v", got, err)
@@ -88,6 +92,7 @@ func TestSaveDatesTheRecord(t *testing.T) {
 func TestSyncs(t *testing.T) {
 	disk := &faulty{}
 	d, s := newDirOn(t, disk, t.TempDir()), stageAt(t, 1)
+	disk.syncs = 0
 	save := func(want int, what string) {
 		t.Helper()
 		must(t, d.SaveStage(s))
@@ -108,7 +113,7 @@ func TestSyncs(t *testing.T) {
 	save(3, "nothing")
 	must(t, s.Fail(at(22), ErrorFor(fault.DoctorFailed, nil, nil)))
 	save(4, "end")
-	if files := strings.Count(strings.Join(disk.ops, " "), "create write sync close rename syncdir"); files != 4 {
+	if files := strings.Count(strings.Join(disk.ops, " "), "create write sync close rename link rename syncdir"); files != 4 {
 		t.Errorf("%d whole synced writes in %v", files, disk.ops)
 	}
 }

@@ -3,6 +3,7 @@ package runs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -69,20 +70,33 @@ func (d *Dir) replaceStage(s *Stage) error {
 	}
 	now := markOf(s)
 	durable := now != d.synced
-	if !s.FellBack {
-		if err := d.keepPrev(); err != nil {
-			return err
-		}
-	}
-	o := atomicfile.Options{Perm: 0o644, TempSuffix: d.suffix(), Volatile: !durable}
-	if err := atomicfile.Write(d.disk, d.file(stageFile), data, o); err != nil {
+	if s.FellBack {
+		d.current = stageVolatile
+	} else if err := d.keepPrev(durable); err != nil {
 		return err
 	}
-	d.synced, d.current = now, stageVolatile
-	if durable {
-		d.current = stageSynced
+	if d.current, err = d.putStage(data, durable); err == nil {
+		d.synced = now
 	}
-	return nil
+	return err
+}
+
+// putStage writes stage.json. A synced one gets its second name at once, so that
+// one sync of the directory makes both names safe; but the record that another
+// process left stays beside our first one.
+func (d *Dir) putStage(data []byte, durable bool) (onDisk, error) {
+	o := atomicfile.Options{Perm: 0o644, TempSuffix: d.suffix(), Volatile: !durable}
+	if err := atomicfile.Write(noDirSync{d.disk}, d.file(stageFile), data, o); err != nil {
+		return d.current, err
+	}
+	if !durable {
+		return stageVolatile, nil
+	}
+	is := stageSynced
+	if d.current != stageUnknown && d.linkPrev() == nil {
+		is = stageKept
+	}
+	return is, d.disk.SyncDir(d.Path)
 }
 
 // onDisk is what we know about the stage.json that is there.
@@ -90,37 +104,58 @@ type onDisk int
 
 const (
 	stageUnknown  onDisk = iota // another process wrote it
-	stageVolatile               // written, not synced
+	stageVolatile               // absent, torn or not synced: stage.json.prev is the last one that was
 	stageSynced
+	stageKept // synced, and stage.json.prev is the same
 )
 
 // keepPrev gives the present stage.json a second name if it is one that a power
 // cut cannot tear. It is a link to a whole file, so it is whole itself; where
-// links cannot be made it is a copy.
-func (d *Dir) keepPrev() error {
+// links cannot be made it is a copy. Its name is made safe here unless the save
+// to come does it: a torn stage.json must not be left beside an older one.
+func (d *Dir) keepPrev(durable bool) error {
 	switch d.current {
-	case stageVolatile:
+	case stageVolatile, stageKept:
 		return nil
 	case stageUnknown:
 		if err := syncFile(d.file(stageFile)); err != nil {
 			return err
 		}
 	}
-	tmp := d.file("." + prevFile + atomicfile.TempMark + d.suffix())
-	if l, ok := d.disk.(Linker); ok {
-		err := l.Link(d.file(stageFile), tmp)
-		if missing(err) {
-			return nil
-		}
-		if err == nil {
-			return d.moveTo(tmp, d.file(prevFile))
-		}
-	}
-	old, err := read(d.file(stageFile), maxRecord)
+	err := d.linkPrev()
 	if missing(err) {
+		d.current = stageVolatile
 		return nil
 	}
 	if err != nil {
+		err = d.copyPrev()
+	}
+	if err != nil || durable {
+		return err
+	}
+	return d.disk.SyncDir(d.Path)
+}
+
+var errNoLinks = errors.New("this disk makes no links")
+
+func (d *Dir) linkPrev() error {
+	l, ok := d.disk.(Linker)
+	if !ok {
+		return errNoLinks
+	}
+	tmp := d.file("." + prevFile + atomicfile.TempMark + d.suffix())
+	if err := l.Link(d.file(stageFile), tmp); err != nil {
+		return err
+	}
+	return d.moveTo(tmp, d.file(prevFile))
+}
+
+func (d *Dir) copyPrev() error {
+	old, err := read(d.file(stageFile), maxRecord)
+	if err != nil {
+		if missing(err) {
+			return nil
+		}
 		return err
 	}
 	return d.write(noDirSync{d.disk}, prevFile, old)

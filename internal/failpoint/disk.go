@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"aiflow/internal/atomicfile"
+	"aiflow/internal/atomicfile/powercut"
 )
 
 const (
@@ -27,7 +28,12 @@ type linking interface {
 }
 
 // Disk passes a point before each operation of inner.
-func Disk(p *Points, inner linking) atomicfile.Disk { return disk{p, inner} }
+func Disk(p *Points, inner linking) atomicfile.Disk {
+	if p.record != "" {
+		inner = powercut.Record(inner, powercut.File(p.record))
+	}
+	return disk{p, inner}
+}
 
 type disk struct {
 	p     *Points

@@ -12,4 +12,5 @@
 //	AIFLOW_FAILPOINT=plan.write=enospc      the write fails half done, once
 //	AIFLOW_FAILPOINT=plan.write=eio,always  from there on every operation fails
 //	AIFLOW_FAILPOINT_LIST=FILE              append each point that is passed
+//	AIFLOW_FAILPOINT_RECORD=FILE            append what is done to files (powercut.Read)
 package failpoint

@@ -18,6 +18,7 @@ type Points struct {
 	action string // "kill", "enospc", "eio"
 	always bool
 	list   string
+	record string
 
 	mu    sync.Mutex
 	count map[string]int
@@ -25,15 +26,15 @@ type Points struct {
 	kill  func()
 }
 
-// FromEnv reads AIFLOW_FAILPOINT and AIFLOW_FAILPOINT_LIST; nil when neither is
-// set. A value that it cannot read is a panic: a test that tests nothing would
-// be worse.
+// FromEnv reads AIFLOW_FAILPOINT, AIFLOW_FAILPOINT_LIST and
+// AIFLOW_FAILPOINT_RECORD; nil when none is set. A value that it cannot read is
+// a panic: a test that tests nothing would be worse.
 func FromEnv(environ []string) *Points {
-	spec, list := lookup(environ, "AIFLOW_FAILPOINT"), lookup(environ, "AIFLOW_FAILPOINT_LIST")
-	if spec == "" && list == "" {
+	spec, list, record := lookup(environ, "AIFLOW_FAILPOINT"), lookup(environ, "AIFLOW_FAILPOINT_LIST"), lookup(environ, "AIFLOW_FAILPOINT_RECORD")
+	if spec == "" && list == "" && record == "" {
 		return nil
 	}
-	p := &Points{list: list, count: map[string]int{}, kill: die}
+	p := &Points{list: list, record: record, count: map[string]int{}, kill: die}
 	if spec != "" {
 		p.parse(spec)
 	}
