@@ -18,14 +18,19 @@ import (
 
 var (
 	quotedRE  = regexp.MustCompile("`(aiflow[ -][^`]*)`")
+	codeRE    = regexp.MustCompile("`[^`]*`")
+	bareRE    = regexp.MustCompile(`(?:^|[^-./\w])(aiflow [a-z][^,;:()。、：；（）「」]*)`)
+	proseRE   = regexp.MustCompile(`^aiflow (is|project|from|changes)\b`)
 	exampleRE = regexp.MustCompile(`<[^>]*>|"[^"]*"`)
 )
 
-// Every command that a hint tells people to type is one that the programs
-// take: known, with known flags and as many arguments as it needs.
+// Every command that a hint or another text tells people to type is one that
+// the programs take: known, with known flags and as many arguments as it needs.
 func TestHintsCanBeTyped(t *testing.T) {
-	lines := hints()
-	if len(lines) < 40 {
+	lines := append(hints(), spoken(t)...)
+	slices.Sort(lines)
+	lines = slices.Compact(lines)
+	if len(lines) < 70 {
 		t.Fatalf("only %d commands in the hints: %q", len(lines), lines)
 	}
 	for _, line := range lines {
@@ -36,22 +41,27 @@ func TestHintsCanBeTyped(t *testing.T) {
 			}
 		})
 	}
-	for _, line := range []string{"aiflow run --fresh", "aiflow run", "aiflow run resume --mod x", "aiflow request edit", "aiflow nothing"} {
+	for _, line := range []string{"aiflow lock release", "aiflow lock release --queues", "aiflow hook status says why", "aiflow run --fresh", "aiflow run", "aiflow run resume --mod x", "aiflow request edit", "aiflow nothing"} {
 		if out, refused := typed(t, line); !refused {
 			t.Errorf("%s is not refused: %s", line, out)
 		}
 	}
 }
 
+// known is what may be known about the run and what stands in its way.
+func known() fault.Facts {
+	return fault.New("", "run_id", "RUN-20260101-000000-abcdef", "request_id", "RQ-1", "id", "RQ-1", "command", "x", "path", "p",
+		"flag", "--name n", "force", "--force", "branch", "b", "all", "3", "name", "husky", "count", "1", "dir", "requests").Facts
+}
+
 // hints are the commands in the actions of all codes, with and without what
-// may be known about the run.
+// may be known.
 func hints() []string {
-	known := fault.New("", "run_id", "RUN-20260101-000000-abcdef", "request_id", "RQ-1", "id", "RQ-1", "command", "x", "path", "p").Facts
 	var lines []string
 	for _, lang := range []string{"ja", "en"} {
 		c := messages.Open(lang)
 		for _, code := range fault.Codes() {
-			for _, facts := range []fault.Facts{nil, known} {
+			for _, facts := range []fault.Facts{nil, known()} {
 				for _, action := range c.Code(code, facts).Actions {
 					for _, m := range quotedRE.FindAllStringSubmatch(action, -1) {
 						lines = append(lines, m[1])
@@ -60,8 +70,60 @@ func hints() []string {
 			}
 		}
 	}
-	slices.Sort(lines)
-	return slices.Compact(lines)
+	return lines
+}
+
+// spoken are the commands in all other texts: in backticks, or from the name of
+// a program to the end or the next mark.
+func spoken(t *testing.T) []string {
+	t.Helper()
+	var lines []string
+	for _, lang := range []string{"ja", "en"} {
+		c := messages.Open(lang)
+		for _, key := range texts(t, lang) {
+			text := c.Text(key, known())
+			if key == "cli.usage" || strings.HasSuffix(key, ".usage") {
+				continue // the name of a program, not a command
+			}
+			for _, m := range quotedRE.FindAllStringSubmatch(text, -1) {
+				lines = append(lines, m[1])
+			}
+			for _, m := range bareRE.FindAllStringSubmatch(codeRE.ReplaceAllString(text, ""), -1) {
+				if !proseRE.MatchString(m[1]) {
+					lines = append(lines, strings.TrimSpace(m[1]))
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// texts are the keys of all sentences but those of the reason codes.
+func texts(t *testing.T, lang string) []string {
+	t.Helper()
+	files, err := filepath.Glob("../messages/text/" + lang + "/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no texts: %v", err)
+	}
+	var keys []string
+	for _, file := range files {
+		area := strings.TrimSuffix(filepath.Base(file), ".json")
+		if area == "codes" {
+			continue
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]string{}
+		if err := json.Unmarshal(data, &all); err != nil {
+			t.Fatal(err)
+		}
+		for key := range all {
+			keys = append(keys, area+"."+key)
+		}
+	}
+	return keys
 }
 
 // typed runs a command where there is no project and reports whether its

@@ -31,10 +31,10 @@ func (w *Workspace) KeepAttempt(ctx context.Context, ref string, m CommitMessage
 	}
 	commit, err = w.commitTree(ctx, tree, head, m)
 	if err != nil {
-		return "", failed(err, fault.GitCommandFailed, "name", ref)
+		return "", failedIn(w.path, err, fault.GitCommandFailed, "name", ref)
 	}
 	if _, err = w.git.Do(ctx, "update-ref", "-m", "aiflow: kept", ref, commit, ""); err != nil {
-		return "", failed(err, fault.GitCommandFailed, "name", ref)
+		return "", failedIn(w.path, err, fault.GitCommandFailed, "name", ref)
 	}
 	return commit, nil
 }

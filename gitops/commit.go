@@ -45,7 +45,7 @@ func (w *Workspace) CommitFile(ctx context.Context, relPath string, data []byte,
 		return hash, err
 	}
 	if _, err := w.git.Do(ctx, "--literal-pathspecs", "add", "--", full); err != nil {
-		return "", failed(err, fault.GitCommitFailed, "path", relPath)
+		return "", failedIn(w.path, err, fault.GitCommitFailed, "path", relPath)
 	}
 	return w.commit(ctx, before, m, o, "--only", "--", full)
 }
@@ -77,7 +77,7 @@ func (w *Workspace) refused(err error, stdout string) error {
 			return failed(errors.Join(ErrNothingToCommit, err), fault.GitCommitFailed, "branch", w.branch, "reason", "nothing_to_commit")
 		}
 	}
-	return failed(err, fault.GitCommitFailed, "branch", w.branch, "reason", "refused")
+	return failedIn(w.path, err, fault.GitCommitFailed, "branch", w.branch, "reason", "refused")
 }
 
 // write replaces one file inside the workspace. Links that lead elsewhere are
@@ -89,13 +89,13 @@ func (w *Workspace) write(relPath string, data []byte) error {
 		return refuse(fault.GitCommitFailed, "not_inside", "path", relPath)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return failed(err, fault.GitCommitFailed, "path", relPath)
+		return failedIn(w.path, err, fault.GitCommitFailed, "path", relPath)
 	}
 	if resolved(dir) != filepath.Join(resolved(w.path), strings.TrimPrefix(dir, w.path)) || isLink(p) {
 		return refuse(fault.GitCommitFailed, "not_inside", "path", relPath)
 	}
 	if err := atomicfile.Write(atomicfile.OS{}, p, data, atomicfile.Options{TempSuffix: rand.Text()}); err != nil {
-		return failed(err, fault.GitCommitFailed, "path", relPath)
+		return failedIn(w.path, err, fault.GitCommitFailed, "path", relPath)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 
 	gogit "github.com/go-git/go-git/v5"
@@ -145,7 +146,7 @@ func (r *Repo) CreateBranch(ctx context.Context, name, commit string) error {
 	if reason == "exists" {
 		err = errors.Join(ErrBranchExists, err)
 	}
-	return failed(err, fault.BranchCreateFailed, "branch", name, "commit", commit, "reason", reason)
+	return failedIn(filepath.Join(r.commonDir, "refs", "heads"), err, fault.BranchCreateFailed, "branch", name, "commit", commit, "reason", reason)
 }
 
 // branchTrouble names what stands in the way of a new branch. name_taken is a

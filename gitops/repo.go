@@ -109,12 +109,20 @@ func relative(prefix, path string) string {
 // failed makes a fault of an error that git or the disk gave. What says that
 // git is missing or the caller gave up stays as it is.
 func failed(err error, code fault.Code, pairs ...any) error {
+	return failedIn("", err, code, pairs...)
+}
+
+// failedIn is failed for work in dir, whose disk may be the cause.
+func failedIn(dir string, err error, code fault.Code, pairs ...any) error {
 	if _, ok := fault.As(err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	facts := []any{"cause", gitcmd.Stderr(err), "output", gitcmd.Stderr(err)}
 	if f, ok := errors.AsType[*gitcmd.Failure](err); ok {
 		facts = append(facts, "exit_status", f.ExitStatus, "command", commandLine(f.Args))
+	}
+	if trouble, path := diskTrouble(err, dirAmong(dir, pairs)); trouble != "" {
+		return fault.Wrap(err, trouble, append(facts, "path", path)...)
 	}
 	return because(fault.Wrap(err, code, append(facts, pairs...)...))
 }

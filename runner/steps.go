@@ -35,6 +35,7 @@ func (j *job) step(ctx context.Context, i int) error {
 	if err := j.implement(ctx, i); err != nil {
 		return err
 	}
+	j.stage.Steps[i].Implemented = true
 	return j.judgeStep(ctx, i)
 }
 

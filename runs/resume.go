@@ -300,6 +300,8 @@ func resumesAtTests(s *Stage) bool {
 	case fault.UnitTestFailed, fault.E2ETestFailed, fault.StaticCheckFailed, fault.QARejected, fault.TestTimeout,
 		fault.TestCommandNotFound, fault.E2ERequired, fault.GitCommitFailed, fault.StepTooLarge:
 		return true
+	case fault.DiskFull, fault.PathNotWritable:
+		return s.Current() != nil && s.Current().Implemented
 	}
 	return false
 }

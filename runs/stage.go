@@ -79,10 +79,13 @@ type Step struct {
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`
 	Attempt   int        `json:"attempt"`
-	Summary   string     `json:"summary"`
-	Logs      []string   `json:"logs"`
-	PatchPath *string    `json:"patch_path"`
-	DiffStat  DiffStat   `json:"diff_stat"`
+	// Implemented: its command or implementer has ended well; what is left is to
+	// check, test and commit.
+	Implemented bool     `json:"implemented,omitempty"`
+	Summary     string   `json:"summary"`
+	Logs        []string `json:"logs"`
+	PatchPath   *string  `json:"patch_path"`
+	DiffStat    DiffStat `json:"diff_stat"`
 	// Tree is the workspace's content when its tests began, AttemptTree that of
 	// the last attempt that was kept (git tree ids).
 	Tree        string       `json:"tree,omitempty"`

@@ -33,7 +33,7 @@ func (s *Stage) Begin(now time.Time, stepID string) (*Step, error) {
 		return nil, err
 	}
 	p.Attempt++
-	p.Test, p.QA, p.Notes = StepTests{}, nil, nil
+	p.Test, p.QA, p.Notes, p.Implemented = StepTests{}, nil, nil, false
 	p.DiffStat = DiffStat{}
 	p.fillIn()
 	if p.Attempt > 1 {

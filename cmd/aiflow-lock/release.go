@@ -2,6 +2,7 @@ package main
 
 import (
 	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
 	"aiflow/locks"
 )
 
@@ -16,7 +17,7 @@ func releaseLock(s *door.Shell, key locks.Key, force bool) error {
 		if !s.JSON && e.Path != "" {
 			printEntry(s, p, e)
 		}
-		return err
+		return named(err, e)
 	}
 	if s.JSON {
 		return s.PrintJSON(released(p.Dir, e, gone))
@@ -27,6 +28,15 @@ func releaseLock(s *door.Shell, key locks.Key, force bool) error {
 	}
 	s.Printf("%s\n", s.Catalog().Text("lock.released", factsOf(s, p, e)))
 	return nil
+}
+
+// named puts into the fault how the lock in question is named on our command
+// line, for what it tells people to type.
+func named(err error, e locks.Entry) error {
+	if f, ok := fault.As(err); ok && e.Path != "" {
+		f.Facts["flag"] = flagOf(e)
+	}
+	return err
 }
 
 type releasedBody struct {
