@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"strings"
 
 	"aiflow/doctor"
 	"aiflow/internal/fault"
@@ -46,6 +47,10 @@ func (s *Server) examine(w http.ResponseWriter, r *http.Request, mode doctor.Mod
 			return d.Message, d.Actions
 		},
 	})
+	for i := range report.Checks {
+		c := &report.Checks[i]
+		c.Hint = strings.Join(c.Hints, "\n") // D32 has one text for all that can be done
+	}
 	v, err := tree(report)
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		os.Exit(aiflowRun(os.Args[1:]))
 	}
 	status := m.Run()
+	_ = os.RemoveAll(runDir)
 	if f := flag.Lookup("test.run"); status == 0 && (f == nil || f.Value.String() == "") && len(covered) > 0 {
 		if missing := uncovered(); len(missing) > 0 {
 			fmt.Println("no test saw an answer of", missing)

@@ -9,6 +9,8 @@ import { around, draw, withMissing, type GraphNode } from '../src/page/graph.js'
 import { fillPlaces, pickLang } from '../src/page/i18n.js';
 import { heldStill, inOrder, matchesFilter, needsPerson } from '../src/page/list_state.js';
 import { coalesced } from '../src/page/live.js';
+import { firstAt, LogFinder, type Hit } from '../src/page/log_find.js';
+import { LogStore, textOf } from '../src/page/log_store.js';
 import { colours, LogLines } from '../src/page/logtext.js';
 import { inline, parse, type Block, type Inline } from '../src/page/markdown.js';
 import { address, noFilter, readAddress } from '../src/page/router.js';
@@ -183,6 +185,73 @@ test('log: lines, colours, and nothing else that a stranger sends', () => {
   assert.equal(text(log.open()), 'ä');
   const long = log.add(new TextEncoder().encode('x'.repeat(10_000) + '\n'))[0] ?? [];
   assert.equal(long.at(-1)?.cls, 'cut');
+});
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+test('logs: a line without an end stays short, whatever is written to it', () => {
+  const log = new LogLines();
+  for (let i = 0; i < 1_000; i++) log.add(bytesOf('x'.repeat(10_000)));
+  assert.ok(JSON.stringify(log).length < 40_000, 'ten million characters are kept');
+  assert.equal(textOf(log.open()), 'x'.repeat(4_000) + ' … +9996000');
+  const [line] = log.add(bytesOf('y\n'));
+  assert.equal(textOf(line ?? []), 'x'.repeat(4_000) + ' … +9996001');
+  // A progress bar that turns for ever is what it says in the end.
+  for (let i = 0; i < 1_000; i++) log.add(bytesOf(`${'#'.repeat(100)}${i}\r`));
+  assert.ok(JSON.stringify(log).length < 40_000);
+  assert.equal(textOf(log.add(bytesOf('ready\n'))[0] ?? []), 'ready');
+  log.add(bytesOf('z'.repeat(50_000) + '\r'));
+  assert.equal(textOf(log.add(bytesOf('\n'))[0] ?? []), 'z'.repeat(4_000) + ' … +46000');
+});
+
+test('logs: pieces in front and behind make the whole', () => {
+  const lines = Array.from({ length: 3_000 }, (_, i) => `line ${i} ä`);
+  const file = bytesOf(lines.join('\n') + '\nopen');
+  for (const from of [0, 1, 17, 20_000]) {
+    const store = new LogStore(from);
+    for (let at = from; at < file.length; at += 7_001) store.append(file.subarray(at, at + 7_001));
+    while (store.from > 0) {
+      const [before, until] = [Math.max(0, store.from - 5_003), store.from];
+      store.prepend(file.subarray(before, until), before);
+    }
+    assert.equal(store.lines.map(textOf).join('\n'), lines.join('\n'), `from ${from}`);
+    assert.equal(store.text(store.lines.length), 'open');
+    assert.equal(store.at, file.length);
+  }
+});
+
+test('logs: the search grows at both ends', () => {
+  const store = new LogStore(10);
+  store.append(bytesOf('cut\none error\ntwo\nthree Error, ERROR\nerr'));
+  const found = new LogFinder();
+  const places = (hits: readonly Hit[]) => hits.map((h) => `${h.line}:${h.at}`).join(' ');
+  found.find('error', store);
+  assert.equal(places(found.hits), '0:4 2:6 2:13');
+  assert.deepEqual(found.step(1, 1), { line: 2, at: 6, length: 5 });
+  store.append(bytesOf('or\nno'));
+  found.grown(store);
+  store.append(bytesOf('ne\nerror'));
+  found.grown(store);
+  found.grown(store);
+  assert.equal(places(found.hits), '0:4 2:6 2:13 3:0 5:0');
+  store.prepend(bytesOf('error at first\n'), 0);
+  found.prepended(store, 1);
+  assert.equal(places(found.hits), '0:0 1:4 3:6 3:13 4:0 6:0');
+  assert.equal(found.hits[found.current]?.line, 3, 'the one that is looked at stays');
+  for (const want of [3, 4, 6, 0, 1]) assert.equal(found.step(1, 0)?.line, want);
+  assert.equal(found.step(-1, 0)?.line, 0);
+  assert.equal(found.step(-1, 0)?.line, 6, 'round the end');
+  found.find('.*[', store);
+  assert.equal(found.hits.length, 0, 'words, not a pattern');
+  assert.equal(found.step(1, 0), undefined);
+  found.find('', store);
+  assert.equal(found.isOn, false);
+  const many = new LogStore(0);
+  many.append(bytesOf('a\n'.repeat(30_000)));
+  found.find('A', many);
+  assert.equal(found.hits.length, 20_000);
+  assert.equal(found.isFull, true);
+  assert.equal(firstAt(found.hits, 15_000), 15_000);
 });
 
 test('logs belong to steps', () => {

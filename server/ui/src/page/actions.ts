@@ -1,6 +1,7 @@
 import { ApiError, call, requestPath, runPath, type Begun } from './api.js';
+import { h } from './dom.js';
 import { t } from './i18n.js';
-import { confirmed, toast } from './parts.js';
+import { chosen, confirmed, toast, withCode } from './parts.js';
 import { requestAt, runAt } from './router.js';
 
 export type Go = (to: string) => void;
@@ -41,7 +42,16 @@ export const runNext = (go: Go): Promise<void> => begin(go, '/queue/run-next', {
 export async function resumeRun(go: Go, id: string, run: string, mode: string, step: string, force: boolean): Promise<void> {
   if (mode === 'replan' && !(await confirmed(t('run.replan_warn'), t('run.replan')))) return;
   if (mode === 'retry_step' && !(await confirmed(t('run.retry_warn', { step }), t('run.retry')))) return;
-  await begin(go, `${runPath(id, run)}/resume`, { mode, force, ...(mode === 'retry_step' && step !== '' ? { target_step_id: step } : {}) });
+  const resume = (body: Readonly<Record<string, unknown>>) => begin(go, `${runPath(id, run)}/resume`, body);
+  const wish = { mode, ...(mode === 'retry_step' && step !== '' ? { target_step_id: step } : {}) };
+  try {
+    await resume({ ...wish, force });
+  } catch (e) {
+    if (!(e instanceof ApiError) || e.code !== 'REPLAN_REQUIRED' || force) throw e;
+    const way = await chosen([h('p', null, withCode(e.message)), h('p', null, t('run.replan_warn'))], [['replan', t('run.replan')], ['same', t('run.all_the_same')]]);
+    if (way === 'replan') await resume({ mode: 'replan' });
+    if (way === 'same') await resume({ ...wish, force: true });
+  }
 }
 
 export async function stopRun(id: string, run: string): Promise<void> {

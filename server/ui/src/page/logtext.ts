@@ -8,32 +8,53 @@ const longest = 4_000;
 
 export class LogLines {
   private rest = '';
+  /** Characters of the line without an end that are not kept. */
+  private over = 0;
   private readonly decoder = new TextDecoder();
   private style = noStyle;
 
   /** Whole lines of a piece of the file; what is not yet whole waits. */
   add(bytes: Uint8Array): Span[][] {
-    const text = this.rest + this.decoder.decode(bytes, { stream: true });
-    const lines = text.split('\n');
-    this.rest = lines.pop() ?? '';
-    if (this.rest.length > longest * 64) this.rest = lastTurn(this.rest);
-    return lines.map((l) => this.line(l));
+    const parts = this.decoder.decode(bytes, { stream: true }).split('\n');
+    const lines: Span[][] = [];
+    for (const [n, part] of parts.entries()) {
+      this.grow(part);
+      if (n === parts.length - 1) break;
+      lines.push(this.line(this.rest, this.over));
+      this.rest = '';
+      this.over = 0;
+    }
+    return lines;
+  }
+
+  /** A line may be as long as the file; what is not shown of it is only counted. */
+  private grow(part: string): void {
+    this.rest += part;
+    if (this.rest.length <= longest * 8) return;
+    const turn = this.rest.endsWith('\r') ? '\r' : '';
+    const whole = this.rest.slice(0, this.rest.length - turn.length);
+    const turned = lastTurn(whole);
+    if (turned.length < whole.length) this.over = 0;
+    const kept = turned.slice(0, longest);
+    this.over += turned.length - kept.length;
+    this.rest = kept + turn;
   }
 
   /** The line that has no end yet. */
   open(): Span[] {
     const before = this.style;
-    const spans = this.rest === '' ? [] : this.line(this.rest);
+    const spans = this.rest === '' ? [] : this.line(this.rest, this.over);
     this.style = before;
     return spans;
   }
 
-  private line(raw: string): Span[] {
-    const turned = lastTurn(raw.endsWith('\r') ? raw.slice(0, -1) : raw);
-    const cut = turned.length > longest;
-    const { spans, style } = colours(cut ? turned.slice(0, longest) : turned, this.style);
+  private line(raw: string, over: number): Span[] {
+    const whole = raw.endsWith('\r') ? raw.slice(0, -1) : raw;
+    const turned = lastTurn(whole);
+    const left = Math.max(0, turned.length - longest) + (turned.length < whole.length ? 0 : over);
+    const { spans, style } = colours(turned.slice(0, longest), this.style);
     this.style = style;
-    if (cut) spans.push({ text: ` … +${turned.length - longest}`, cls: 'cut' });
+    if (left > 0) spans.push({ text: ` … +${left}`, cls: 'cut' });
     return spans;
   }
 }

@@ -5,6 +5,7 @@ import { clock } from './format.js';
 import { showHelp } from './help.js';
 import { currentLang, pickLang, setLang, t } from './i18n.js';
 import { Live, type Connection } from './live.js';
+import { memory } from './memory.js';
 import { button, choice, link, tickElapsed, toast, toastPlace, type View } from './parts.js';
 import { readAddress, type Route } from './router.js';
 import { AutorunView } from './view_autorun.js';
@@ -22,24 +23,6 @@ const always = [
   ['/doctor', 'nav.doctor'],
 ] as const;
 const withQueue = [...always, ['/queue', 'nav.queue']] as const;
-
-/** What this browser remembers; without storage nothing is. */
-const memory = {
-  get(key: string): string | null {
-    try {
-      return localStorage.getItem('aiflow.' + key);
-    } catch {
-      return null;
-    }
-  },
-  set(key: string, value: string): void {
-    try {
-      localStorage.setItem('aiflow.' + key, value);
-    } catch {
-      // It holds until the page is loaded again.
-    }
-  },
-};
 
 class App {
   private view: View | undefined;

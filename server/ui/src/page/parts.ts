@@ -60,6 +60,9 @@ export function stateTone(state: string): Tone {
   }
 }
 
+/** What a run that is over came to; one whose process ended before it did was interrupted. */
+export const endedAs = (state: string): string => (['DONE', 'NEEDS_INPUT', 'FAILED'].includes(state) ? word('state', state) : t('run.interrupted'));
+
 export const stateChip = (state: string): HTMLElement => chip(word('state', state), stateTone(state), state);
 export const statusChip = (status: string): HTMLElement => chip(word('status', status), statusTone(status), status);
 
@@ -142,15 +145,19 @@ export function showError(e: unknown): void {
 }
 
 /** Asks before something that cannot simply be undone. */
-export function confirmed(text: string, yes: string): Promise<boolean> {
+export const confirmed = async (text: string, yes: string): Promise<boolean> => (await chosen(text, [['yes', yes]])) === 'yes';
+
+/** One of several ways, the first one being what is advised; undefined is none of them. */
+export function chosen<T extends string>(text: Child, ways: readonly (readonly [T, string])[]): Promise<T | undefined> {
   return new Promise((answer) => {
-    let said = false;
-    const d = h('dialog', { class: 'dialog' });
-    const end = (v: boolean) => {
-      said = v;
+    let said: T | undefined;
+    const d = h('dialog', { class: 'dialog', 'aria-labelledby': 'asked' });
+    const end = (way?: T) => {
+      said = way;
       d.close();
     };
-    fill(d, h('p', null, text), h('div', { class: 'row end' }, button(t('common.cancel'), () => end(false)), button(yes, () => end(true), { class: 'btn primary' })));
+    const buttons = ways.map(([way, label], n) => button(label, () => end(way), { class: n === 0 ? 'btn primary' : 'btn' }));
+    fill(d, h('div', { id: 'asked' }, text), h('div', { class: 'row wrap end' }, button(t('common.cancel'), () => end()), buttons.reverse()));
     showDialog(d, () => answer(said));
   });
 }

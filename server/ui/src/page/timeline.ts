@@ -104,6 +104,8 @@ export interface ResultLike {
   readonly run_id: string;
   readonly title: string;
   readonly state: string;
+  /** The state in words. */
+  readonly outcome: string;
   readonly started_at: string;
   readonly ended_at: string;
 }
@@ -113,7 +115,7 @@ export function nightLanes(results: readonly ResultLike[], current: { id: string
   const lanes: Lane[] = results.map((r) => ({
     label: r.title || r.request_id,
     id: r.request_id + '/' + r.run_id,
-    bars: [{ from: Date.parse(r.started_at), to: Date.parse(r.ended_at), kind: kind(r.state), label: r.state }],
+    bars: [{ from: Date.parse(r.started_at), to: Date.parse(r.ended_at), kind: kind(r.state), label: r.outcome }],
   }));
   if (current) lanes.push({ label: current.id, id: current.id, bars: [{ from: current.from, to: current.now, kind: 'now', label: '' }] });
   return lanes;

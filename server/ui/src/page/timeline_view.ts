@@ -16,7 +16,7 @@ export function timelinePicture(lanes: readonly Lane[], href: (lane: Lane) => st
   const long = day(axis.from) !== day(axis.to);
   const picture = s(
     'svg',
-    { viewBox: `0 0 ${width} ${height}`, class: 'timeline', role: 'img', 'aria-label': t('time.label') },
+    { viewBox: `0 0 ${width} ${height}`, class: 'timeline', role: lanes.some((l) => href(l) !== undefined) ? 'group' : 'img', 'aria-label': t('time.label') },
     axis.ticks.map((at) => [
       s('line', { x1: x(at), x2: x(at), y1: 0, y2: height - 24, class: 'tick' }),
       s('text', { x: x(at), y: height - 8, class: 'tick-text', 'text-anchor': 'middle' }, axis.to - axis.from < 180_000 ? clock(at) : long ? `${day(at).slice(5)} ${clock(at).slice(0, 5)}` : clock(at).slice(0, 5)),

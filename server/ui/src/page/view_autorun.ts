@@ -4,7 +4,7 @@ import { fill, fillIf, h, type Child } from './dom.js';
 import { moment } from './format.js';
 import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { actionsList, button, chip, elapsed, field, link, requestLink, showError, stateTone, withCode, type View } from './parts.js';
+import { actionsList, button, chip, elapsed, endedAs, field, link, requestLink, showError, stateTone, withCode, type View } from './parts.js';
 import { runAt } from './router.js';
 import { nightLanes } from './timeline.js';
 import { timelinePicture } from './timeline_view.js';
@@ -98,7 +98,8 @@ export class AutorunView implements View {
     const r = s.stop_reason;
     if (!r) return null;
     const last = s.last_result;
-    const bad = s.state !== 'COMPLETED' && r.reason_code !== 'STOP_REQUESTED';
+    const needs = s.counters.needs_input + s.counters.failed > 0;
+    const bad = needs || (s.state !== 'COMPLETED' && r.reason_code !== 'STOP_REQUESTED');
     return h(
       'section',
       { class: `card reason ${bad ? 'ask' : 'good'}` },
@@ -106,7 +107,7 @@ export class AutorunView implements View {
       h('p', null, withCode(r.message)),
       h('p', { class: 'code-name' }, r.reason_code),
       actionsList(r.actions),
-      last && last.state !== 'DONE' ? h('p', null, link(runAt(last.request_id, last.run_id), `${last.request_id} · ${word('state', last.state)}`, { class: 'btn' })) : null,
+      last && last.state !== 'DONE' ? h('p', null, link(runAt(last.request_id, last.run_id), `${last.request_id} · ${endedAs(last.state)}`, { class: 'btn' })) : null,
     );
   }
 
@@ -123,13 +124,14 @@ export class AutorunView implements View {
       this.picture.hidden = true;
       return;
     }
+    if (this.picture.contains(document.activeElement)) return; // nobody loses the place
     this.picture.hidden = false;
     const results = s.results ?? [];
     const start = Date.parse(s.started_at);
     const now = this.isActive() ? Date.now() : undefined;
     const before = results.at(-1);
     const current = s.current_request_id && now !== undefined ? { id: s.current_request_id, from: before ? Date.parse(before.ended_at) : start, now } : undefined;
-    const lanes = nightLanes(results, current);
+    const lanes = nightLanes(results.map((r) => ({ ...r, outcome: endedAs(r.state) })), current);
     const href = (lane: { id: string }) => {
       const [id, run] = lane.id.split('/');
       const which = run ?? s.current_run_id;

@@ -67,7 +67,7 @@ export class DoctorView implements View {
             'li',
             { class: `check ${tone(c.status)}` },
             chip(c.status, tone(c.status)),
-            h('div', null, h('strong', null, c.name || c.id), ' ', h('span', { class: 'code-name' }, c.id), h('p', null, withCode(c.message)), c.hint && c.status !== 'PASS' ? h('p', { class: 'hint' }, '→ ', withCode(c.hint)) : null, evidence(c.evidence)),
+            h('div', null, h('strong', null, c.name || c.id), ' ', h('span', { class: 'code-name' }, c.id), h('p', null, withCode(c.message)), c.hint && c.status !== 'PASS' ? hints(c.hint) : null, evidence(c.evidence)),
           ),
         ),
       ),
@@ -103,6 +103,11 @@ export class DoctorView implements View {
 
 function tone(status: string): Tone {
   return status === 'FAIL' ? 'bad' : status === 'WARN' ? 'ask' : status === 'PASS' ? 'good' : 'quiet';
+}
+
+/** Every way out is a line of its own. */
+function hints(text: string): Child {
+  return h('ul', { class: 'hints plain-list' }, text.split('\n').map((one) => h('li', { class: 'hint' }, '→ ', withCode(one))));
 }
 
 function evidence(v: unknown): Child {

@@ -5,7 +5,7 @@ import { fill, fillIf, h, type Child } from './dom.js';
 import { duration, moment, size } from './format.js';
 import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { LogView, type Following } from './log_view.js';
+import { Following, LogView } from './log_view.js';
 import { renderMarkdown } from './markdown_view.js';
 import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLink, stateTone, toast, withCode, type View } from './parts.js';
 import { requestAt, runAt, type RunTab } from './router.js';
@@ -35,7 +35,7 @@ export class RunView implements View {
   private readonly views = new Map<string, LogView>();
   private readonly wished = new Map<string, boolean>();
   private readonly sizes = new Map<string, number>();
-  private readonly following: Following = { on: true };
+  private readonly following = new Following();
   private readonly reload = coalesced(() => this.load(), 30);
   private readonly restage = coalesced(() => this.loadStage(), 20);
   private readonly diff: DiffView;
@@ -60,12 +60,21 @@ export class RunView implements View {
 
   readonly keys = {
     End: () => {
-      this.following.on = true;
       const open = [...this.views.values()].at(-1);
       if (open) open.toEnd();
       else window.scrollTo(0, document.body.scrollHeight);
     },
+    f: () => this.log()?.follow(),
+    '/': () => this.log()?.find(),
+    n: () => this.log()?.step(1),
+    N: () => this.log()?.step(-1),
   };
+
+  /** The log that a key is meant for: the last one that is seen, else the last one. */
+  private log(): LogView | undefined {
+    const all = [...this.views.values()];
+    return all.findLast((v) => isSeen(v.el)) ?? all.at(-1);
+  }
 
   /** The other tabs of the same run. */
   show(tab: RunTab): void {
@@ -276,6 +285,7 @@ export class RunView implements View {
   private paintMain(): void {
     const run = this.run;
     if (!run) return;
+    for (const v of this.views.values()) v.setLive(this.isLive());
     if (this.tab !== 'steps' && this.tab !== 'logs') this.dropViews();
     if (this.main.dataset['tab'] !== this.tab) {
       this.dropViews();
@@ -434,6 +444,7 @@ export class RunView implements View {
     if (open && !view) {
       const made = new LogView(this.id, this.runID, log.name, Math.max(log.size, this.sizes.get(log.name) ?? 0), this.following);
       this.views.set(log.name, made);
+      made.setLive(this.isLive());
       el.append(made.el);
     } else if (!open && view) {
       view.close();
@@ -452,6 +463,10 @@ export class RunView implements View {
   }
 }
 
+function isSeen(el: Element): boolean {
+  const r = el.getBoundingClientRect();
+  return r.bottom > 0 && r.top < window.innerHeight;
+}
 
 function safeDecode(text: string): string {
   try {

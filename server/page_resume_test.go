@@ -1,0 +1,279 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The buttons of a run that needs a person, and the auto-run, each pressed in
+// a browser with the real aiflow-run behind the server.
+
+var runDir string // where it was built to; TestMain empties it
+
+var builtRun = sync.OnceValues(func() (bin string, err error) {
+	if runDir, err = os.MkdirTemp("", "aiflow-run-"); err != nil {
+		return "", err
+	}
+	bin = filepath.Join(runDir, "aiflow-run")
+	out, err := exec.Command("go", "build", "-o", bin, "aiflow/cmd/aiflow-run").CombinedOutput()
+	if err != nil {
+		return string(out), err
+	}
+	return bin, nil
+})
+
+func realRun(t *testing.T) func(*Options, *http.Server) {
+	t.Helper()
+	bin, err := builtRun()
+	if err != nil {
+		t.Fatalf("%v: %s", err, bin)
+	}
+	return func(o *Options, _ *http.Server) { o.RunBin = bin }
+}
+
+func steps(title, priority string, commands ...string) string {
+	meta := "title: " + title + "\npriority: " + priority + "\nstatus: ready\nsteps:\n"
+	for _, c := range commands {
+		meta += "  - title: Do it\n    run: " + quoted(c) + "\n"
+	}
+	return request(meta, "Text\n")
+}
+
+// answerDialog presses the button of the open dialog that says text.
+func (p *tab) answerDialog(text string) {
+	p.t.Helper()
+	p.until("document.querySelector('dialog[open]')")
+	p.do("void [...document.querySelectorAll('dialog[open] button')].find((e) => e.textContent === " + quoted(text) + ").click()")
+	p.until("!document.querySelector('dialog')")
+}
+
+const (
+	needsInput = "document.querySelector('.facts .chip')?.textContent === 'needs input' && document.querySelector('.resume')"
+	isDone     = "document.querySelector('.facts .chip')?.textContent === 'done'"
+)
+
+func (p *tab) logSays(name, text string) {
+	p.t.Helper()
+	p.until("document.querySelector('[data-log=" + quoted(name) + "] .log-text')?.textContent === " + quoted(text))
+}
+
+// Retry puts the step's workspace back and does it again in the same run; the
+// attempts stand together with their logs.
+func TestPageRetryThisStep(t *testing.T) {
+	browser := openBrowser(t)
+	w := newWorld(t, map[string]string{
+		".gitignore":       "runs/\n.aiflow/\nok\n",
+		"requests/RQ-1.md": steps("Tries", "P0", "echo one > one.txt", `echo try >> tries.txt; echo $(wc -l < tries.txt) tries; test -f "$AIFLOW_ROOT/ok"`),
+	}, realRun(t))
+	p := w.tab(browser, "/requests/RQ-1")
+	p.press("Run")
+	p.until(needsInput)
+	run := p.do("location.pathname")
+
+	// It says what it will do, and a no changes nothing.
+	p.do("void document.querySelector('[data-key=retry]').focus()")
+	p.press("Retry this step")
+	p.until("document.querySelector('dialog[open]')?.textContent.includes('start of S02')")
+	p.shot("retry")
+	p.answerDialog("Cancel")
+	if got := p.do("document.activeElement.textContent"); got != `"Retry this step"` {
+		t.Errorf("the focus is on %s", got)
+	}
+	if got := p.do("document.querySelectorAll('[data-log]').length"); got != "1" {
+		t.Errorf("%s logs after a no", got)
+	}
+
+	p.press("Retry this step")
+	p.answerDialog("Retry this step")
+	p.until("document.querySelector('#S02 .step-title')?.nextSibling.textContent === 'attempt 2'")
+	p.until(needsInput)
+	p.logSays("step-2.log", "1 tries\n1 tries\n") // never 2: the workspace was put back
+	p.shot("retried")
+
+	// The same step, the same reason: a new plan is advised, and the person decides.
+	w.write("ok", "")
+	p.press("Retry this step")
+	p.answerDialog("Retry this step")
+	p.until("document.querySelector('dialog[open]')?.textContent.includes('A new plan is needed')")
+	p.shot("replan-advised")
+	p.answerDialog("Try all the same")
+	p.until(isDone)
+	p.sees("Merge the branch to finish the request")
+	if at := p.do("location.pathname"); at != run {
+		t.Errorf("%s, not the same run %s", at, run)
+	}
+	p.do("void document.querySelector('#S02 .step-head').click()")
+	p.logSays("step-2.log", "1 tries\n1 tries\n1 tries\n")
+	p.press("Report")
+	p.until("document.querySelector('.tab-body .md')")
+	p.clean()
+	w.idle()
+}
+
+// Replan warns, and then a new run takes the place of the old one, which stays
+// and says so.
+func TestPageReplan(t *testing.T) {
+	browser := openBrowser(t)
+	w := newWorld(t, map[string]string{"requests/RQ-1.md": steps("Needs a base", "P0", "echo here > here.txt", "test -f base.txt")}, realRun(t))
+	p := w.tab(browser, "/requests/RQ-1")
+	p.press("Run")
+	p.until(needsInput)
+	old := strings.Trim(p.do("location.pathname"), `"`)
+	oldRun := old[strings.LastIndex(old, "/")+1:]
+	w.write("base.txt", "base\n")
+	w.git("add", "base.txt")
+	w.git("commit", "-q", "-m", "base")
+
+	p.press("Replan")
+	p.until("document.querySelector('dialog[open]')?.textContent.includes('its commits are not in the new one')")
+	p.shot("replan")
+	p.answerDialog("Cancel")
+	p.sees("Retry this step")
+	if got := w.call(200, "GET", "/api/requests/RQ-1/runs", "").at("items.1"); got != nil {
+		t.Errorf("a run after a no: %v", got)
+	}
+
+	p.press("Replan")
+	p.answerDialog("Replan")
+	p.until("location.pathname !== " + quoted(old) + " && location.pathname.startsWith('/requests/RQ-1/runs/RUN-')")
+	p.until(isDone)
+	p.until("document.querySelector('[data-key=of]')?.textContent === " + quoted(oldRun))
+	p.shot("replanned")
+	p.do("void document.querySelector('[data-key=of]').click()")
+	p.until("location.pathname === " + quoted(old) + " && document.querySelector('[data-key=by]')")
+	p.sees("Replaced by")
+	p.shot("replaced")
+	for _, gone := range []string{"resume", "retry", "replan"} {
+		if got := p.do("document.querySelector('[data-key=" + gone + "]')"); got != "null" {
+			t.Errorf("a replaced run offers %s", gone)
+		}
+	}
+	p.do("void document.querySelector('[data-key=by]').click()")
+	p.until(isDone)
+	p.clean()
+	w.idle()
+}
+
+func (w *world) waitFile(name string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
+	defer cancel()
+	if err := poll(ctx, 10*time.Millisecond, func() (bool, error) {
+		_, err := os.Stat(w.path(name))
+		return err == nil, nil
+	}); err != nil {
+		w.t.Fatalf("%s: %v", name, err)
+	}
+}
+
+func (p *tab) counters(want string) {
+	p.t.Helper()
+	p.until("[...document.querySelectorAll('.counter')].map((e) => e.querySelector('b').textContent + ' ' + e.querySelector('span').textContent).join() === " + quoted(want))
+}
+
+func (p *tab) stopReason(code string) {
+	p.t.Helper()
+	p.until("document.querySelector('.reason .code-name')?.textContent === " + quoted(code))
+}
+
+func (p *tab) session(state string) {
+	p.t.Helper()
+	p.until("document.querySelector('.autorun .chip')?.title === " + quoted(state))
+}
+
+// An auto-run from the page: what it does now, what it has done, both ways to
+// stop it, its limit, and what it stopped at.
+func TestPageAutorun(t *testing.T) {
+	browser := openBrowser(t)
+	wait := func(gate string) string {
+		return `touch "$AIFLOW_ROOT/` + gate + `.at"; echo go > "$AIFLOW_ROOT/` + gate + `"`
+	}
+	w := newWorld(t, map[string]string{
+		".gitignore":       "runs/\n.aiflow/\ngate*\n",
+		"requests/RQ-1.md": steps("First", "P0", "echo 1 > 1.txt"),
+		"requests/RQ-2.md": steps("Waits", "P0", wait("gate2"), "echo 2 > 2.txt"),
+		"requests/RQ-3.md": steps("Third", "P1", "echo 3 > 3.txt"),
+		"requests/RQ-4.md": steps("Hangs", "P1", wait("gate4"), "echo 4 > 4.txt"),
+		"requests/RQ-5.md": steps("Fails", "P3", "echo broken >&2; exit 3"),
+	}, realRun(t))
+	for _, name := range []string{"gate2", "gate4"} {
+		if err := syscall.Mkfifo(w.path(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := w.tab(browser, "/autorun")
+	p.sees("No auto-run yet.")
+	p.shot("autorun-none")
+	p.press("Start")
+	p.session("RUNNING")
+	p.counters("1 Runs,1 Done,0 Needs input,0 Failed,0 Skipped")
+	p.until("document.querySelector('.card.now a')?.textContent === 'RQ-2'")
+	p.shot("autorun-running")
+
+	// Another start meets the one that is under way.
+	other := w.tab(browser, "/")
+	other.sees("The queue is running")
+	other.press("Run next")
+	other.until("location.pathname.startsWith('/requests/RQ-2/runs/')")
+	other.sees("The queue is busy: this is what it does.")
+	other.close()
+
+	// Stop after this run: it says so, and lets the run end.
+	p.press("Stop after this run")
+	p.session("STOPPING")
+	if got := p.do("document.querySelector('[data-key=stop]')"); got != "null" {
+		t.Error("a stop that was asked for is offered again")
+	}
+	p.shot("autorun-stopping")
+	if _, err := os.ReadFile(w.path("gate2")); err != nil {
+		t.Fatal(err)
+	}
+	p.session("STOPPED")
+	p.stopReason("STOP_REQUESTED")
+	p.counters("2 Runs,2 Done,0 Needs input,0 Failed,0 Skipped")
+	p.until("document.querySelectorAll('svg.timeline .bar').length === 2")
+	p.shot("autorun-stopped")
+	w.idle()
+
+	// One run at most.
+	p.until("document.querySelector('[data-key=start]')")
+	p.do("void (document.querySelector('.autorun input').value = '1')")
+	p.press("Start")
+	p.stopReason("MAX_RUNS_REACHED")
+	p.counters("1 Runs,1 Done,0 Needs input,0 Failed,0 Skipped")
+	w.idle()
+
+	// Stop now ends the run in hand; it can be resumed.
+	p.do("void (document.querySelector('.autorun input').value = '')")
+	p.press("Start")
+	p.until("document.querySelector('.card.now a')?.textContent === 'RQ-4'")
+	w.waitFile("gate4.at")
+	p.press("Stop now")
+	p.stopReason("INTERRUPTED")
+	p.sees("RQ-4 · INTERRUPTED")
+	p.shot("autorun-now")
+	w.idle()
+
+	// The interrupted one is taken up; it stops at what needs a person and leads there.
+	if err := os.Remove(w.path("gate4.at")); err != nil {
+		t.Fatal(err)
+	}
+	p.press("Start")
+	w.waitFile("gate4.at")
+	w.read("gate4")
+	p.session("COMPLETED")
+	p.counters("2 Runs,1 Done,1 Needs input,0 Failed,0 Skipped")
+	p.shot("autorun-needs")
+	p.press("RQ-5 · needs input")
+	p.until(needsInput)
+	p.clean()
+	w.idle()
+}
