@@ -15,6 +15,7 @@ const (
 	LostReplaced  = "replaced"  // another claim holds it
 	LostEnded     = "ended"     // it was ended by somebody else
 	LostMissing   = "missing"   // it is not in the table any more
+	LostSilent    = "silent"    // there was no sign of the store for too long
 )
 
 const held = "#status = :running AND attempt_token = :token AND fence = :fence"

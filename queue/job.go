@@ -64,9 +64,31 @@ func (w *Worker) work(ctx context.Context, t Task) error {
 	ended := end()
 	if err := g.state(); err != nil && !errors.Is(err, ErrStopped) {
 		w.tell(Event{Kind: EventLost, Task: t, Err: err})
+		if ended == nil && LostReason(err) == LostSilent {
+			w.givenUp = &t
+			w.endGivenUp(ctx)
+		}
 		return ended
 	}
 	return errors.Join(ended, w.finish(ctx, t, o, g.state() != nil))
+}
+
+// endGivenUp ends the task that was given up for lack of signs, unless somebody
+// else ended it meanwhile: nobody works on it, and its runner lives again. What
+// gets no answer is tried at the next poll.
+func (w *Worker) endGivenUp(ctx context.Context) {
+	t := w.givenUp
+	if t == nil {
+		return
+	}
+	err := w.lastly(ctx, func(ctx context.Context) error {
+		return w.Board.Fail(ctx, *t, "runner "+w.RunnerID+" gave this task up: for too long it had no sign of the queue")
+	})
+	if err == nil || LostReason(err) != "" {
+		w.givenUp = nil
+		return
+	}
+	w.trouble(err)
 }
 
 // do runs the task and ends its context when the worker must stop at once.
@@ -91,10 +113,10 @@ func (w *Worker) do(ctx, jobCtx context.Context, g *grip, t Task) outcome {
 // while trust lasts; nor does a worker that must stop at once, whose task is
 // still its own.
 func (w *Worker) guard(ctx context.Context, g *grip, t Task) error {
-	if err := g.state(); err != nil && !errors.Is(err, ErrStopped) {
+	if err := w.trust(g, t); err != nil {
 		return err
 	}
-	if err := w.trust(g, t); err != nil {
+	if err := g.state(); err != nil && !errors.Is(err, ErrStopped) {
 		return err
 	}
 	now := w.Clock.Boot()
@@ -113,11 +135,15 @@ func (w *Worker) guard(ctx context.Context, g *grip, t Task) error {
 	return w.trust(g, t)
 }
 
+// trust says what the clock says, also when the task was lost otherwise before.
 func (w *Worker) trust(g *grip, t Task) error {
-	if age := g.age(w.Clock.Boot()); age >= w.Times.Trust {
-		return g.lose(fault.New(fault.LockLost, "id", t.TaskID, "reason", "silent", "since", age.Round(time.Second)))
+	age := g.age(w.Clock.Boot())
+	if age < w.Times.Trust {
+		return nil
 	}
-	return nil
+	err := fault.New(fault.LockLost, "id", t.TaskID, "reason", LostSilent, "since", age.Round(time.Second))
+	_ = g.lose(err)
+	return err
 }
 
 // keep beats in the background while a task is in hand. The function it gives

@@ -97,6 +97,7 @@ type Worker struct {
 	nextSweep time.Duration
 	looked    bool
 	inHand    string
+	givenUp   *Task
 }
 
 // Times are the worker's intervals beside Poll.
@@ -189,6 +190,7 @@ func (w *Worker) poll(ctx context.Context) (worked bool, err error) {
 		w.trouble(err)
 		return false, nil
 	}
+	w.endGivenUp(ctx)
 	if on, err := w.duty(ctx); on && !w.Once {
 		w.trouble(err)
 		return false, nil

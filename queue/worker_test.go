@@ -412,9 +412,56 @@ func TestPausedRunnerWritesNothing(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		close(x.stop)
 		<-x.done
-		equal(t, without(b.log(), "Beat", "Check", "Claim", "Look", "Sweep"), []string{"0s Register", "10.5s StopRunner"})
+		equal(t, without(b.log(), "Beat", "Check", "Claim", "Look", "Sweep"), []string{"0s Register", "5.5s Fail(" + gaveUp + ") a", "10.5s StopRunner"})
 		if b.state["a"] != Errored {
 			t.Errorf("a is %s", b.state["a"])
+		}
+	})
+}
+
+const gaveUp = "runner me gave this task up: for too long it had no sign of the queue"
+
+// A task that its runner gave up is nobody's: the runner lives again, so no
+// other would end it. It ends as soon as the queue answers.
+func TestGivenUpTaskEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newFakeBoard("a")
+		x := start(b, takes(time.Hour))
+		time.Sleep(5*time.Second + time.Millisecond)
+		b.set(func(b *fakeBoard) { b.down = true })
+		time.Sleep(150 * time.Second)
+		b.set(func(b *fakeBoard) { b.down = false })
+		time.Sleep(2 * time.Second)
+		if b.state["a"] != Errored {
+			t.Errorf("a is %s", b.state["a"])
+		}
+		close(x.stop)
+		<-x.done
+	})
+}
+
+// A task that was cancelled may be put back, but not after a pause.
+func TestPauseOutdoesACancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newFakeBoard("a")
+		var first, second error
+		ask := make(chan struct{})
+		x := start(b, func(ctx context.Context, job Job) (Result, error) {
+			<-ctx.Done()
+			first = job.Guard(ctx)
+			<-ask
+			second = job.Guard(ctx)
+			return Result{}, nil
+		})
+		time.Sleep(5*time.Second + 500*time.Millisecond)
+		b.set(func(b *fakeBoard) { b.state["a"] = Cancelled })
+		time.Sleep(time.Second)
+		x.clock.jump(130 * time.Second)
+		close(ask)
+		close(x.stop)
+		<-x.done
+		if LostReason(first) != LostCancelled || LostReason(second) != LostSilent {
+			t.Errorf("the guard says %v, then %v", first, second)
 		}
 	})
 }

@@ -96,10 +96,10 @@ func (j *job) gate(ctx context.Context) error {
 	if err := j.stage.Fail(j.Project.Now(), j.stage.ErrorOf(cause, j.Words.Fault)); err != nil {
 		return cause
 	}
-	if err := j.dir.SaveStage(j.stage); err != nil {
+	if err := j.save(); err != nil {
 		return err
 	}
-	if err := j.dir.SaveErrors(runs.NewErrors(j.stage, at, evidenceOf(cause))); err != nil {
+	if err := j.saveErrors(runs.NewErrors(j.stage, at, evidenceOf(cause))); err != nil {
 		return err
 	}
 	return cause

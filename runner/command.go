@@ -57,6 +57,9 @@ func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin 
 	if err != nil {
 		return result{}, err
 	}
+	if err := j.held(); err != nil {
+		return result{}, err
+	}
 	file, err := j.dir.OpenLog(c.log, c.stepID, c.attempt)
 	if err != nil {
 		return result{}, fault.Wrap(err, fault.StageWriteFailed, "path", j.dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt)))
@@ -123,7 +126,7 @@ func (j *job) commandError(ctx context.Context, argv []string, err error) error 
 // this one die. A record that cannot be written does not stop the command.
 func (j *job) noteAgent(pid int, start uint64) {
 	j.stage.Agent = &runs.Agent{PID: pid, PIDStart: start, BootID: j.lease.Record().BootID}
-	_ = j.dir.SaveStage(j.stage)
+	_ = j.save()
 }
 
 // mark is in the environment of everything that this run starts and of

@@ -27,7 +27,7 @@ func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outc
 		out.Err = nil
 	case fault.Has(err, fault.LockLost):
 		// Somebody else may own the run now: nothing shared is written.
-	case ctx.Err() != nil || errors.Is(err, context.Canceled):
+	case fault.Has(err, fault.Interrupted) || ctx.Err() != nil || errors.Is(err, context.Canceled):
 		out.Err = j.interrupted(err)
 	case j.stage.State == runs.Done:
 		out.Stage = j.asRecorded()
@@ -49,6 +49,9 @@ func (j *job) asRecorded() *runs.Stage {
 // interrupted leaves the run in the state it is in: it is found and resumed by
 // the next command for its request.
 func (j *job) interrupted(cause error) error {
+	if err := j.leaving(); err != nil {
+		return err
+	}
 	if f, ok := fault.As(cause); !ok || f.Code != fault.Interrupted {
 		cause = fault.Wrap(cause, fault.Interrupted)
 	}
@@ -62,7 +65,7 @@ func (j *job) interrupted(cause error) error {
 		err = j.Project.RestoreRequest(j.req, j.stage)
 	}
 	if err == nil {
-		err = j.saveReport()
+		err = j.renderReport()
 	}
 	if err != nil {
 		j.tell(Event{Kind: Warned, What: j.inWords(err)})
@@ -90,8 +93,8 @@ func (j *job) stop(ctx context.Context, cause error) error {
 	for _, write := range []func() error{
 		j.save,
 		j.saveReport,
-		func() error { return j.dir.SaveErrors(runs.NewErrors(j.stage, at, evidence)) },
-		func() error { return j.Project.RestoreRequest(j.req, j.stage) },
+		func() error { return j.saveErrors(runs.NewErrors(j.stage, at, evidence)) },
+		j.restore,
 	} {
 		if err := write(); err != nil {
 			return errors.Join(cause, err)
@@ -145,6 +148,9 @@ func (j *job) keepAttempt(ctx context.Context, step *runs.Step) error {
 	if err != nil || changes.Empty() || changes.Tree == step.AttemptTree {
 		return err
 	}
+	if err := j.held(); err != nil {
+		return err
+	}
 	step.AttemptTree = changes.Tree
 	n := j.dir.NextAttempt(step.StepID)
 	patch, err := j.ws.Patch(ctx)
@@ -157,6 +163,9 @@ func (j *job) keepAttempt(ctx context.Context, step *runs.Step) error {
 	}
 	j.stage.Artifacts.Patches = appendOnce(j.stage.Artifacts.Patches, name)
 	ref := attemptRef(j.stage.RunID, step.StepID, n)
+	if err := j.held(); err != nil {
+		return err
+	}
 	if _, err := j.ws.KeepAttempt(ctx, ref, j.attemptMessage(step, n)); err != nil {
 		return err
 	}
@@ -174,7 +183,6 @@ func (j *job) attemptMessage(step *runs.Step, n int) gitops.CommitMessage {
 	return m
 }
 
-// saveReport writes report.md as the run stands.
-func (j *job) saveReport() error {
+func (j *job) renderReport() error {
 	return j.dir.RenderReport(j.stage, j.plan, j.reportFacts(), j.Words.Text)
 }

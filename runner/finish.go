@@ -43,7 +43,7 @@ func (j *job) finish(ctx context.Context) error {
 func (j *job) putAway(ctx context.Context) error {
 	j.recorded = true
 	j.at("completed")
-	err := j.Project.RestoreRequest(j.req, j.stage)
+	err := j.restore()
 	j.at("restored")
 	return errors.Join(err, j.tidy(ctx))
 }
@@ -77,7 +77,7 @@ func (j *job) commitStatus(ctx context.Context, msg gitops.CommitMessage) (strin
 	path := j.req.Path
 	data, err := os.ReadFile(filepath.Join(j.workspacePath(), filepath.FromSlash(path)))
 	if errors.Is(err, fs.ErrNotExist) || reqmeta.Parse(path, data).Meta.Status == reqmeta.Done {
-		return j.ws.Commit(ctx, msg, j.commitOptions())
+		return j.commit(ctx, msg)
 	}
 	if err != nil {
 		return "", err
@@ -86,10 +86,13 @@ func (j *job) commitStatus(ctx context.Context, msg gitops.CommitMessage) (strin
 		if err != nil {
 			return "", err
 		}
-		return j.ws.Commit(ctx, msg, j.commitOptions())
+		return j.commit(ctx, msg)
 	}
 	done, err := reqmeta.SetValues(j.req.Path, data, map[string]string{"status": reqmeta.Done}, j.Project.Now())
 	if err != nil {
+		return "", err
+	}
+	if err := j.held(); err != nil {
 		return "", err
 	}
 	return j.ws.CommitFile(ctx, path, done, msg, j.commitOptions())
@@ -129,6 +132,9 @@ func (j *job) changedOnBase(ctx context.Context, data []byte) bool {
 // complete records the end.
 func (j *job) complete() error {
 	now := j.Project.Now()
+	if err := j.held(); err != nil {
+		return err
+	}
 	if err := j.dir.RemoveErrors(); err != nil {
 		return fault.Wrap(err, fault.StageWriteFailed, "path", j.dir.Rel)
 	}
@@ -144,12 +150,15 @@ func (j *job) complete() error {
 
 // tidy removes the workspace: everything in it is committed.
 func (j *job) tidy(ctx context.Context) error {
+	if err := j.held(); err != nil {
+		return err
+	}
 	defer j.at("tidied")
 	defer j.dropTemporary()
 	if j.inPlace() {
 		return j.leaveBranch(ctx)
 	}
-	err := j.repo.RemoveWorktree(ctx, j.workspacePath(), false)
+	err := j.removeWorkspace(ctx, false)
 	if !fault.Has(err, fault.WorktreeDirty) {
 		return err
 	}
@@ -170,7 +179,7 @@ func (j *job) tidyLeftovers(ctx context.Context) error {
 	if err := j.save(); err != nil {
 		return err
 	}
-	return j.repo.RemoveWorktree(ctx, j.workspacePath(), true)
+	return j.removeWorkspace(ctx, true)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -48,6 +48,9 @@ func (j *job) takeWork(ctx context.Context, i int, r reply) error {
 // applyPatch applies a patch whole or not at all, and keeps what git said
 // about it.
 func (j *job) applyPatch(ctx context.Context, s *runs.Step, r reply, patch []byte) error {
+	if err := j.held(); err != nil {
+		return err
+	}
 	err := j.ws.ApplyPatch(ctx, patch)
 	said := "ok"
 	if f, ok := fault.As(err); ok {
@@ -83,7 +86,13 @@ func (j *job) rejoin(ctx context.Context, s *runs.Step) error {
 		return nil
 	}
 	ref := j.freeAgentRef(ctx, s)
+	if err := j.held(); err != nil {
+		return err
+	}
 	if err := j.ws.KeepCommit(ctx, ref, at); err != nil {
+		return err
+	}
+	if err := j.held(); err != nil {
 		return err
 	}
 	if err := j.ws.Rejoin(ctx, start); err != nil {

@@ -27,7 +27,7 @@ func (j *job) checkOutInPlace(ctx context.Context) error {
 	if err := j.checkCheckout(ctx); err != nil {
 		return err
 	}
-	if err := j.Project.RestoreRequest(j.req, j.stage); err != nil {
+	if err := j.restore(); err != nil {
 		return err
 	}
 	j.stage.Git.ReturnTo = j.returnTo(ws.Branch())
@@ -74,12 +74,18 @@ func (j *job) leaveBranch(ctx context.Context) error {
 	if err != nil || ws.Branch() != j.stage.Git.WorkBranch {
 		return err // the user is elsewhere already
 	}
+	if err := j.held(); err != nil {
+		return err
+	}
 	return ws.Switch(ctx, to)
 }
 
 // clearWorkspace returns the workspace to the step's start. What it holds is
 // kept already. In the user's checkout only the work itself is taken back.
 func (j *job) clearWorkspace(ctx context.Context) error {
+	if err := j.held(); err != nil {
+		return err
+	}
 	if j.inPlace() {
 		return j.ws.TakeBack(ctx, "HEAD")
 	}

@@ -30,6 +30,9 @@ func (j *job) makePlan(ctx context.Context) error {
 	if err := planProves(plan, j.Project.Config); err != nil {
 		return err
 	}
+	if err := j.held(); err != nil {
+		return err
+	}
 	now = j.Project.Now()
 	if err := j.dir.SavePlan(plan); err != nil {
 		return err

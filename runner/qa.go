@@ -70,6 +70,9 @@ func (j *job) takeAway(ctx context.Context, role string, s *runs.Step, tree stri
 		return err
 	}
 	j.tell(Event{Kind: Warned, StepID: s.StepID, What: j.Words.Text("work.note_only_reads", fault.Facts{"name": role})})
+	if err := j.held(); err != nil {
+		return err
+	}
 	if err := j.ws.TakeBack(ctx, tree); err != nil {
 		return err
 	}

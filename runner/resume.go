@@ -185,6 +185,9 @@ func (j *job) reopen(ctx context.Context) error {
 		return j.checkOut(ctx)
 	}
 	j.ws = ws
+	if err := j.held(); err != nil {
+		return err
+	}
 	_, err = ws.ClearStaleLocks(ctx)
 	return err
 }
@@ -333,6 +336,9 @@ func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
 		return
 	}
 	old := &job{Runner: j.Runner, repo: j.repo, ws: ws, req: j.req, stage: last, dir: j.Project.Run(last.RequestID, last.RunID), lease: j.lease}
+	if j.held() != nil {
+		return // the next write says it
+	}
 	old.endStrays()
 	_, _ = ws.ClearStaleLocks(ctx)
 	step := last.Current()
@@ -343,7 +349,7 @@ func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
 		err = old.save()
 	}
 	if err == nil {
-		err = j.repo.RemoveWorktree(ctx, j.workspacePath(), true)
+		err = j.removeWorkspace(ctx, true)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		j.tell(Event{Kind: Warned, What: j.inWords(err)})

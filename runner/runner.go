@@ -35,7 +35,9 @@ type Runner struct {
 	// (DOCTOR_FAILED, WORKTREE_DIRTY, …) refuses. nil refuses nothing.
 	Doctor func(ctx context.Context) error
 	// Guard is asked, beside the lock, before every write that others see; its
-	// error stops the run where it stands. nil allows all.
+	// error stops the run where it stands. INTERRUPTED lets the run record that
+	// and put the request back; after any other nothing is written. nil allows
+	// all.
 	Guard func() error
 	// Observe is told what happens, as it happens; nil is nobody.
 	Observe func(Event)

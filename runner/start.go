@@ -112,11 +112,14 @@ func (j *job) record(base, commit string, last *runs.Stage) error {
 		j.stage.Replaces = j.replaces.RunID
 	}
 	j.noteLocks()
+	if err := j.held(); err != nil {
+		return err
+	}
 	if err := j.dir.Create(); err != nil {
 		return err
 	}
 	j.at("folder")
-	if err := j.dir.SaveStage(j.stage); err != nil {
+	if err := j.save(); err != nil {
 		return err
 	}
 	j.at("begun")
@@ -138,6 +141,9 @@ func (j *job) linkReplaced() error {
 	old := j.replaces
 	if old == nil {
 		return nil
+	}
+	if err := j.held(); err != nil {
+		return err
 	}
 	old.ReplacedBy = j.stage.RunID
 	old.AddEvent(j.Project.Now(), runs.EventReplanned, old.CurrentStepID, "")
@@ -209,6 +215,9 @@ func (j *job) markRunning() error {
 		return nil // the branch that is checked out has it as done
 	}
 	p := j.Project
+	if err := j.held(); err != nil {
+		return err
+	}
 	if err := j.dir.SaveRequest(j.text); err != nil {
 		return err
 	}
@@ -221,25 +230,12 @@ func (j *job) markRunning() error {
 		return err
 	}
 	j.at("before_running")
+	if err := j.held(); err != nil {
+		return err
+	}
 	if err := reqmeta.Replace(p.Env.Disk, p.Dir, j.req.Path, after, p.Suffix()); err != nil {
 		return err
 	}
 	j.at("running")
 	return nil
-}
-
-// held says whether the run may still write: its lock and its guard.
-func (j *job) held() error {
-	if err := j.lease.Check(); err != nil || j.Guard == nil {
-		return err
-	}
-	return j.Guard()
-}
-
-// save writes stage.json under a lease that is still ours.
-func (j *job) save() error {
-	if err := j.held(); err != nil {
-		return err
-	}
-	return j.dir.SaveStage(j.stage)
 }

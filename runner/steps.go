@@ -142,14 +142,14 @@ func appendOnce(list []string, s string) []string {
 // too: one step, one commit.
 func (j *job) commitStep(ctx context.Context, i int) error {
 	s := &j.stage.Steps[i]
-	if err := j.held(); err != nil {
-		return err
-	}
 	patch, err := j.ws.Patch(ctx)
 	if err != nil {
 		return err
 	}
 	if err := j.forbiddenInPatch(s, patch); err != nil {
+		return err
+	}
+	if err := j.held(); err != nil {
 		return err
 	}
 	name, err := j.dir.SavePatch(s.StepID, 0, patch)
@@ -159,7 +159,7 @@ func (j *job) commitStep(ctx context.Context, i int) error {
 	s.PatchPath = &name
 	j.stage.Artifacts.Patches = appendOnce(j.stage.Artifacts.Patches, name)
 	j.at("before_commit")
-	hash, err := j.ws.Commit(ctx, j.stepMessage(s), j.commitOptions())
+	hash, err := j.commit(ctx, j.stepMessage(s))
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (j *job) openWorkspace(ctx context.Context) error {
 // not this run's own gets company, not overwritten.
 func (j *job) makeBranch(ctx context.Context) error {
 	g := &j.stage.Git
-	err := j.repo.CreateBranch(ctx, g.WorkBranch, g.BaseCommit)
+	err := j.createBranch(ctx)
 	if !errors.Is(err, gitops.ErrBranchExists) {
 		return err
 	}
@@ -48,7 +48,7 @@ func (j *job) makeBranch(ctx context.Context) error {
 	if err := j.save(); err != nil {
 		return err
 	}
-	return j.repo.CreateBranch(ctx, g.WorkBranch, g.BaseCommit)
+	return j.createBranch(ctx)
 }
 
 // begunBefore reports whether an earlier process worked for this run, so that
@@ -72,6 +72,9 @@ func (j *job) checkOut(ctx context.Context) error {
 		return err
 	}
 	defer release(turn)
+	if err := j.held(); err != nil {
+		return err
+	}
 	j.ws, err = j.repo.AddWorktree(ctx, j.workspacePath(), j.stage.Git.WorkBranch)
 	return err
 }

@@ -76,18 +76,19 @@ type doer struct {
 
 // do runs a task's request, or makes one of a bare prompt and runs that.
 func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
+	guard := func() error { return handedBack(job.Guard(ctx)) }
+	ctx, done := whileOurs(ctx)
+	defer done()
 	id := job.Task.RequestID
 	if id == "" {
-		r, err := d.requestOf(job.Task)
+		r, err := d.requestOf(job.Task, guard)
 		if err != nil {
 			return queue.Result{}, d.sentence(err)
 		}
 		id = r.ID
 	}
 	r := &runner.Runner{
-		Project: d.p, Words: words(d.s), Hurry: d.hurry,
-		Guard:   func() error { return job.Guard(ctx) },
-		Observe: d.step,
+		Project: d.p, Words: words(d.s), Hurry: d.hurry, Guard: guard, Observe: d.step,
 	}
 	out, err := r.Run(ctx, runner.Options{RequestID: id})
 	if err == nil {
@@ -99,15 +100,38 @@ func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
 	return queue.Result{Output: d.s.Text("queue.output", "id", id, "run_id", out.RunID, "branch", out.Stage.Git.WorkBranch)}, nil
 }
 
+// handedBack: a task that was cancelled is over for everybody, and the request
+// is still locked by this runner, which may put it back. After any other loss
+// the run must leave everything alone.
+func handedBack(err error) error {
+	if queue.LostReason(err) == queue.LostCancelled {
+		return fault.New(fault.Interrupted)
+	}
+	return err
+}
+
+// whileOurs ends with ctx, with the cause that a run understands.
+func whileOurs(ctx context.Context) (context.Context, func()) {
+	ours, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { end(handedBack(context.Cause(ctx))) })
+	return ours, func() {
+		stop()
+		end(nil)
+	}
+}
+
 // requestOf makes a request file of a bare prompt, so that its run is recorded,
 // shown and resumed like every other.
-func (d *doer) requestOf(t queue.Task) (*reqmeta.Request, error) {
+func (d *doer) requestOf(t queue.Task, guard func() error) (*reqmeta.Request, error) {
 	router, _, err := config.LoadRouter(d.p.Dir, d.p.Config)
 	if err != nil {
 		return nil, err
 	}
 	if len(router.Calls(config.RoleImplementer)) == 0 {
 		return nil, fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", t.TaskID)
+	}
+	if err := guard(); err != nil {
+		return nil, err
 	}
 	return reqmeta.Create(d.p.Env.Disk, d.p.Dir, d.p.RequestsDir(), reqmeta.NewRequest{
 		Title: term.Truncate(firstLine(t.Prompt), 80), Status: "ready", Lang: d.s.Lang(), Body: t.Prompt + "\n",
