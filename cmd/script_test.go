@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 		t.Run(filepath.ToSlash(name), func(t *testing.T) {
 			path := bin
 			if strings.HasPrefix(name, "failpoint") {
-				path = failpointBin(t)
+				path = crashBin(t)
 			}
 			testscript.Run(t, testscript.Params{
 				Dir: dir, Cmds: commands(), RequireUniqueNames: true,
@@ -94,15 +94,6 @@ func folders(t *testing.T) []string {
 		t.Fatalf("no scripts: %v", err)
 	}
 	return found
-}
-
-func failpointBin(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := build(dir, tags+",failpoint"); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // setup gives a script a world of its own: PATH begins with the binaries, HOME

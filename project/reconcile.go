@@ -30,21 +30,21 @@ func (p *Project) Reconcile(ctx context.Context) (*Survey, error) {
 		return nil, err
 	}
 	for _, st := range waiting {
-		s.takeIn(ctx, st)
+		s.takeIn(ctx, st, landed)
 	}
 	return s, nil
 }
 
 // takeIn makes a merged run's request done. One that is done already (the
 // merge itself brought that) is only noted with the run.
-func (s *Survey) takeIn(ctx context.Context, st *runs.Stage) {
+func (s *Survey) takeIn(ctx context.Context, st *runs.Stage, landed Landed) {
 	r, err := s.Folder.Get(st.RequestID)
 	switch {
 	case err != nil || !r.Valid() || r.ID != st.RequestID:
 	case r.Meta.Status == reqmeta.Done, r.Meta.Status == reqmeta.Archived:
 		_ = s.recordMerge(ctx, st)
 	case s.awaitsMerge(r):
-		s.markDone(ctx, r, st)
+		s.markDone(ctx, r, st, landed)
 	}
 }
 

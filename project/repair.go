@@ -56,12 +56,17 @@ func (s *Survey) repairRunning(ctx context.Context, r *reqmeta.Request) {
 	if err != nil && fault.Has(err, fault.RunInProgress) {
 		return // somebody was quicker: it is running after all
 	}
+	if err == nil {
+		defer lease.Release()
+		if st = s.again(r, st); st == nil {
+			return // it has gone on and come to its end
+		}
+	}
 	note := Note{Kind: NoteInterrupted, RequestID: r.ID, RunID: st.RunID, Cause: err}
 	if st.State.Ended() {
 		note.Kind = NoteUnfinished
 	}
 	if err == nil {
-		defer lease.Release()
 		note.Cause = s.settle(r, st, lease)
 	}
 	note.Written = note.Cause == nil
@@ -70,6 +75,26 @@ func (s *Survey) repairRunning(ctx context.Context, r *reqmeta.Request) {
 	}
 	note.Status = r.Meta.Status
 	s.Notes = append(s.Notes, note)
+}
+
+// again loads a run and its request's status once more, now that nobody else
+// may write them: somebody may have gone on with the run before we had its
+// lock. nil when the request is no longer running.
+func (s *Survey) again(r *reqmeta.Request, st *runs.Stage) *runs.Stage {
+	data, err := os.ReadFile(s.p.Path(r.Path))
+	if err != nil {
+		return nil
+	}
+	now, err := runs.Latest(s.p.Dir, s.p.RunsDir(), r.ID)
+	if err != nil || now == nil {
+		return nil
+	}
+	s.latest[r.ID] = now
+	if meta := reqmeta.Parse(r.Path, data).Meta; meta.Status != reqmeta.Running {
+		r.Meta = meta
+		return nil
+	}
+	return now
 }
 
 func (s *Survey) lock(ctx context.Context, id, runID string) (*locks.Lease, error) {
@@ -175,7 +200,7 @@ func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
 	merged := s.p.Landed(ctx, oldestBase(stages))
 	for _, r := range finished {
 		if st := s.Latest(r.ID); merged.Whole(st) {
-			s.markDone(ctx, r, st)
+			s.markDone(ctx, r, st, merged)
 		}
 	}
 }
@@ -196,9 +221,9 @@ const (
 
 // markDone records the merge with the run and sets the status, unless the
 // merge itself did and a person changed it since.
-func (s *Survey) markDone(ctx context.Context, r *reqmeta.Request, st *runs.Stage) {
+func (s *Survey) markDone(ctx context.Context, r *reqmeta.Request, st *runs.Stage, landed Landed) {
 	note := Note{Kind: NoteMerged, RequestID: r.ID, RunID: st.RunID, Status: reqmeta.Done}
-	theirs := s.doneInHead(ctx, r)
+	theirs := s.doneAt(ctx, "HEAD", r) || landed[st.RunID][runs.RecordStep] && s.doneAt(ctx, recordOf(st), r)
 	if !theirs {
 		note.Cause = s.p.SetStatus(r, reqmeta.Done)
 		r.Meta.Status = reqmeta.Done
@@ -212,8 +237,22 @@ func (s *Survey) markDone(ctx context.Context, r *reqmeta.Request, st *runs.Stag
 	}
 }
 
-func (s *Survey) doneInHead(ctx context.Context, r *reqmeta.Request) bool {
-	data, err := s.p.Git().Ask(ctx, "cat-file", "blob", "HEAD:"+r.Path)
+// recordOf is the run's last commit, "" when it is not known.
+func recordOf(st *runs.Stage) string {
+	for _, c := range st.Git.Commits {
+		if c.StepID == runs.RecordStep {
+			return c.Hash
+		}
+	}
+	return ""
+}
+
+// doneAt reports whether a commit has the request as done.
+func (s *Survey) doneAt(ctx context.Context, commit string, r *reqmeta.Request) bool {
+	if commit == "" {
+		return false
+	}
+	data, err := s.p.Git().Ask(ctx, "cat-file", "blob", commit+":"+r.Path)
 	return err == nil && reqmeta.Parse(r.Path, data).Meta.Status == reqmeta.Done
 }
 
@@ -223,6 +262,12 @@ func (s *Survey) recordMerge(ctx context.Context, st *runs.Stage) error {
 		return err
 	}
 	defer lease.Release()
-	st.AddEvent(s.p.Now(), runs.EventMerged, "", "")
-	return s.p.Run(st.RequestID, st.RunID).SaveStage(st)
+	dir := s.p.Run(st.RequestID, st.RunID)
+	now, err := dir.LoadStage() // it may have been written since it was looked at
+	if err != nil || now.State != runs.Done || now.HasEvent(runs.EventMerged) {
+		return err
+	}
+	now.AddEvent(s.p.Now(), runs.EventMerged, "", "")
+	s.latest[st.RequestID] = now
+	return dir.SaveStage(now)
 }

@@ -36,6 +36,7 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 			return a.s, err
 		}
 	}
+	r.finishLeft(queue.Context())
 	a.loop(queue.Context())
 	return a.s, nil
 }

@@ -79,6 +79,7 @@ func (r *Runner) runNext(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer release(queue)
+	r.finishLeft(queue.Context())
 	return r.Next(queue.Context(), o, queue)
 }
 

@@ -2,8 +2,10 @@ package runner
 
 import (
 	"context"
+	"os"
 
 	"aiflow/internal/fault"
+	"aiflow/project"
 	"aiflow/runs"
 )
 
@@ -27,6 +29,62 @@ func (j *job) finishLate(ctx context.Context, last *runs.Stage) (Outcome, bool) 
 		return j.putAway(ctx)
 	})
 	return out, err == nil
+}
+
+// finishLeft puts away what runs left behind that were done when their runner
+// died: nothing would choose their requests again. It never stops a session.
+func (r *Runner) finishLeft(ctx context.Context) {
+	left := r.leftBehind()
+	if len(left) == 0 {
+		return
+	}
+	s, err := r.survey(ctx)
+	if err != nil {
+		return
+	}
+	for _, id := range left {
+		if st := s.Latest(id); st != nil && st.State == runs.Done {
+			r.finishOne(ctx, s, id)
+		}
+	}
+}
+
+// leftBehind are the requests that have a workspace or the lock of a dead
+// runner.
+func (r *Runner) leftBehind() []string {
+	found := map[string]bool{}
+	entries, _ := os.ReadDir(r.Project.Path(r.Project.WorktreesDir()))
+	for _, e := range entries {
+		found[e.Name()] = true
+	}
+	if m, err := r.Project.Locks(); err == nil {
+		list, _ := m.List()
+		for _, e := range list {
+			if !e.Live && e.RequestID != "" {
+				found[e.RequestID] = true
+			}
+		}
+	}
+	return sortedKeys(found)
+}
+
+func (r *Runner) finishOne(ctx context.Context, s *project.Survey, id string) {
+	req, err := s.Folder.Get(id)
+	if err != nil {
+		return
+	}
+	lease, err := r.lockRequest(ctx, id, Options{})
+	if err != nil {
+		return
+	}
+	defer release(lease)
+	repo, err := r.openRepo(ctx)
+	last, lerr := r.newest(id, "")
+	if err != nil || lerr != nil {
+		return
+	}
+	j := &job{Runner: r, repo: repo, req: req, lease: lease}
+	j.finishLate(lease.Context(), last)
 }
 
 // diedFinishing: the lock that we took over was of this very run, or its

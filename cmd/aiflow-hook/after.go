@@ -23,6 +23,7 @@ func after(s *door.Shell, w here, hook string, args []string) {
 		return
 	}
 	env := project.SystemEnv(w.main, append(s.Environ(), hooks.EnvGuard+"="+hook), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
+	desk.Watch(&env)
 	p, err := project.Open(env)
 	if err != nil {
 		return // every other command says what is wrong

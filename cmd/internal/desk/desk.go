@@ -40,7 +40,7 @@ func Env(s *door.Shell, flags map[string]string) (project.Env, error) {
 	if s.Commit != "" {
 		env.Build = s.Version + " " + s.Commit
 	}
-	watch(&env)
+	Watch(&env)
 	return env, nil
 }
 

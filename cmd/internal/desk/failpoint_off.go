@@ -4,7 +4,8 @@ package desk
 
 import "aiflow/project"
 
-func watch(*project.Env) {}
+// Watch does nothing: only builds for tests can be stopped at a write.
+func Watch(*project.Env) {}
 
 // Point is nil: only builds for tests can be stopped at a named place.
 func Point(*project.Project) func(name string) { return nil }

@@ -8,8 +8,8 @@ import (
 	"aiflow/project"
 )
 
-// watch lets a test stop the program at a chosen write.
-func watch(env *project.Env) {
+// Watch lets a test stop the program at a chosen write.
+func Watch(env *project.Env) {
 	if p := failpoint.FromEnv(env.Environ); p != nil {
 		env.Disk = failpoint.Disk(p, atomicfile.OS{})
 	}
