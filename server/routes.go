@@ -36,6 +36,7 @@ func (s *Server) routes() map[string]answer {
 		"POST /api/queue/run-next":           s.runNext,
 		"GET /api/taskqueue":                 s.taskQueue,
 		"POST /api/taskqueue":                s.addTask,
+		"GET /api/taskqueue/{task}":          s.showTask,
 		"POST /api/taskqueue/{task}/cancel":  s.cancelTask,
 		"GET /api/autorun":                   s.autorun,
 		"POST /api/autorun/start":            s.startAutorun,

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type queueTask struct {
 	ClaimedBy    string `json:"claimed_by"`
 	RequestID    string `json:"request_id"`
 	Output       string `json:"output"`
+	TextsCut     bool   `json:"texts_cut"`
 }
 
 type queueGroup struct {
@@ -54,9 +56,12 @@ type queueSpace struct {
 }
 
 // queueAnswer is one namespace; total counts what passes the filters, counts
-// all tasks by status.
+// all tasks by status. It shows what was so at ReadAt; the tasks are read again
+// after FreshFor milliseconds at the earliest.
 type queueAnswer struct {
 	Namespace  string         `json:"namespace"`
+	ReadAt     time.Time      `json:"read_at"`
+	FreshFor   int64          `json:"fresh_for"`
 	Namespaces []queueSpace   `json:"namespaces"`
 	Counts     map[string]int `json:"counts"`
 	Total      int            `json:"total"`
@@ -66,12 +71,24 @@ type queueAnswer struct {
 }
 
 const (
-	queueShown  = 500 // tasks of an answer
-	queueText   = 2000
-	queuePushed = 200 // requests at once
-	queueFresh  = time.Second
-	spacesFresh = 10 * time.Second
+	queueShown  = 100  // tasks of an answer
+	queueMost   = 2000 // when more are asked for
+	queueText   = 500  // bytes of each text in a list
+	queuePushed = 200  // requests at once
 )
+
+const (
+	queueFresh   = time.Second
+	queueStale   = time.Minute
+	queuePerTask = 2 * time.Millisecond
+	spacesFresh  = 10 * time.Second
+)
+
+// keptFor says how long a reading of so many things serves. aiflow-queue reads
+// a namespace whole, so the larger it is the more rarely that is done.
+func keptFor(n int, least time.Duration) time.Duration {
+	return min(max(least, time.Duration(n)*queuePerTask), queueStale)
+}
 
 // queueState is what was last read, so that several pages that look every two
 // seconds cost no more than one.
@@ -79,15 +96,18 @@ type queueState struct {
 	mu       sync.Mutex
 	spaces   []queueSpace
 	spacesAt time.Time
-	seen     map[string]queueSeen
+	seen     map[string]*queueSeen
 }
 
 type queueSeen struct {
-	at        time.Time
+	at        time.Time // zero when the tasks are to be read again
 	namespace string
 	tasks     []queueTask
 	runners   []queueRunner
+	runnersAt time.Time
 }
+
+func (v *queueSeen) keptFor() time.Duration { return keptFor(len(v.tasks), queueFresh) }
 
 var queueName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?$`)
 
@@ -115,11 +135,18 @@ func (s *Server) taskQueue(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	seen, spaces, err := s.lookQueue(r.Context(), q.Get("namespace"))
+	limit, err := queueLimit(q.Get("limit"))
 	if err != nil {
 		return err
 	}
-	v := queueAnswer{Namespace: seen.namespace, Namespaces: spaces, Counts: map[string]int{}, Runners: seen.runners}
+	seen, spaces, err := s.lookQueue(r.Context(), q.Get("namespace"), q.Get("again") == "true")
+	if err != nil {
+		return err
+	}
+	v := queueAnswer{
+		Namespace: seen.namespace, Namespaces: spaces, Counts: map[string]int{}, Runners: seen.runners,
+		ReadAt: seen.at, FreshFor: seen.keptFor().Milliseconds(),
+	}
 	var fit []queueTask
 	for _, t := range seen.tasks {
 		v.Counts[t.Status]++
@@ -128,9 +155,20 @@ func (s *Server) taskQueue(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	v.Total = len(fit)
-	fit = newest(fit)
+	fit = newest(fit, limit)
 	v.LeftOff, v.Groups = v.Total-len(fit), grouped(fit)
 	return s.give(w, r, v)
+}
+
+func queueLimit(text string) (int, error) {
+	if text == "" {
+		return queueShown, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > queueMost {
+		return 0, fault.New(fault.InvalidRequest, "key", "limit", "allowed", "1-"+strconv.Itoa(queueMost))
+	}
+	return n, nil
 }
 
 func oneOf(list, value string) bool {
@@ -138,7 +176,7 @@ func oneOf(list, value string) bool {
 }
 
 // newest keeps what is not over, then what changed last.
-func newest(tasks []queueTask) []queueTask {
+func newest(tasks []queueTask, limit int) []queueTask {
 	over := func(t queueTask) int {
 		if t.Status == "COMPLETE" || t.Status == "ERROR" || t.Status == "CANCELLED" {
 			return 1
@@ -148,7 +186,7 @@ func newest(tasks []queueTask) []queueTask {
 	slices.SortStableFunc(tasks, func(a, b queueTask) int {
 		return cmp.Or(cmp.Compare(over(a), over(b)), cmp.Compare(b.UpdatedAt, a.UpdatedAt), cmp.Compare(a.TaskID, b.TaskID))
 	})
-	return tasks[:min(len(tasks), queueShown)]
+	return tasks[:min(len(tasks), limit)]
 }
 
 // grouped puts groups in the order of their first task, and the tasks of each
@@ -173,7 +211,7 @@ func grouped(tasks []queueTask) []queueGroup {
 }
 
 // lookQueue reads a namespace, or gives what was read a moment ago.
-func (s *Server) lookQueue(ctx context.Context, name string) (queueSeen, []queueSpace, error) {
+func (s *Server) lookQueue(ctx context.Context, name string, again bool) (queueSeen, []queueSpace, error) {
 	in, err := inQueue(name)
 	if err != nil {
 		return queueSeen{}, nil, err
@@ -184,50 +222,103 @@ func (s *Server) lookQueue(ctx context.Context, name string) (queueSeen, []queue
 	if err := ctx.Err(); err != nil {
 		return queueSeen{}, nil, err
 	}
-	seen, ok := q.seen[name]
-	if !ok || s.Project.Now().Sub(seen.at) >= queueFresh {
-		if seen, err = s.readNamespace(ctx, in); err != nil {
+	seen := q.of(name)
+	now := s.Project.Now()
+	if now.Sub(seen.at) >= seen.keptFor() || again && now.Sub(seen.at) >= queueFresh {
+		if err := s.readTasks(ctx, seen, in); err != nil {
 			return queueSeen{}, nil, err
 		}
-		if q.seen == nil || len(q.seen) > 20 {
-			q.seen = map[string]queueSeen{}
-		}
-		q.seen[name] = seen
 	}
-	if q.spaces == nil || s.Project.Now().Sub(q.spacesAt) >= spacesFresh {
-		v := struct{ Items []queueSpace }{}
-		if err := s.callQueue(ctx, &v, "", "namespaces"); err != nil {
+	if now.Sub(seen.runnersAt) >= queueFresh {
+		if err := s.readRunners(ctx, seen, in); err != nil {
 			return queueSeen{}, nil, err
 		}
-		q.spaces, q.spacesAt = append([]queueSpace{}, v.Items...), s.Project.Now()
 	}
-	return seen, q.spaces, nil
+	if err := s.readSpaces(ctx); err != nil {
+		return queueSeen{}, nil, err
+	}
+	return *seen, q.withSeen(), nil
 }
 
-func (s *Server) readNamespace(ctx context.Context, in []string) (queueSeen, error) {
-	tasks := struct {
+func (q *queueState) of(name string) *queueSeen {
+	if q.seen == nil || len(q.seen) > 20 {
+		q.seen = map[string]*queueSeen{}
+	}
+	if q.seen[name] == nil {
+		q.seen[name] = &queueSeen{}
+	}
+	return q.seen[name]
+}
+
+func (s *Server) readTasks(ctx context.Context, into *queueSeen, in []string) error {
+	v := struct {
 		Namespace string
 		Items     []queueTask
 	}{}
-	runners := struct{ Items []queueRunner }{}
-	if err := s.callQueue(ctx, &tasks, "", append([]string{"list"}, in...)...); err != nil {
-		return queueSeen{}, err
+	if err := s.callQueue(ctx, &v, "", append([]string{"list"}, in...)...); err != nil {
+		return err
 	}
-	if err := s.callQueue(ctx, &runners, "", append([]string{"runners"}, in...)...); err != nil {
-		return queueSeen{}, err
+	for i := range v.Items {
+		v.Items[i].tidy()
 	}
-	for i := range tasks.Items {
-		tasks.Items[i].tidy()
-	}
-	return queueSeen{s.Project.Now(), tasks.Namespace, tasks.Items, append([]queueRunner{}, runners.Items...)}, nil
+	into.namespace, into.tasks, into.at = v.Namespace, v.Items, s.Project.Now()
+	return nil
 }
 
-// tidy cuts long texts and hides secrets in them.
+func (s *Server) readRunners(ctx context.Context, into *queueSeen, in []string) error {
+	v := struct{ Items []queueRunner }{}
+	if err := s.callQueue(ctx, &v, "", append([]string{"runners"}, in...)...); err != nil {
+		return err
+	}
+	into.runners, into.runnersAt = append([]queueRunner{}, v.Items...), s.Project.Now()
+	return nil
+}
+
+func (s *Server) readSpaces(ctx context.Context) error {
+	q, busy := &s.queue, 0
+	for _, n := range q.spaces {
+		busy += n.Queued + n.Running
+	}
+	if q.spaces != nil && s.Project.Now().Sub(q.spacesAt) < keptFor(busy, spacesFresh) {
+		return nil
+	}
+	v := struct{ Items []queueSpace }{}
+	if err := s.callQueue(ctx, &v, "", "namespaces"); err != nil {
+		return err
+	}
+	q.spaces, q.spacesAt = append([]queueSpace{}, v.Items...), s.Project.Now()
+	return nil
+}
+
+// withSeen are the namespaces where something goes on, and those that were
+// looked at and have ended tasks only, which nobody lists.
+func (q *queueState) withSeen() []queueSpace {
+	all := slices.Clone(q.spaces)
+	for _, seen := range q.seen {
+		isListed := slices.ContainsFunc(all, func(n queueSpace) bool { return n.Namespace == seen.namespace })
+		if len(seen.tasks) > 0 && !isListed {
+			all = append(all, queueSpace{Namespace: seen.namespace})
+		}
+	}
+	slices.SortFunc(all, func(a, b queueSpace) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	return all
+}
+
+// tidy cuts long texts and hides secrets in all.
 func (t *queueTask) tidy() {
 	t.PromptCut = len(t.Prompt) > queueText
+	t.TextsCut = t.PromptCut || len(t.ErrorMessage) > queueText || len(t.Output) > queueText
+	t.eachText(func(text string) string { return hideIn(cutText(text)) })
+}
+
+func (t *queueTask) eachText(change func(string) string) {
 	for _, text := range []*string{&t.Prompt, &t.ErrorMessage, &t.Output} {
-		*text = strings.ToValidUTF8(string(mask([]byte(cutText(*text)), true)), "\ufffd")
+		*text = change(*text)
 	}
+}
+
+func hideIn(text string) string {
+	return strings.ToValidUTF8(string(mask([]byte(text), true)), "\ufffd")
 }
 
 func cutText(text string) string {
@@ -241,11 +332,56 @@ func cutText(text string) string {
 	return text[:end]
 }
 
-// forget makes the next look read anew.
-func (q *queueState) forget() {
+// learn takes in what a change answered. What is quickly read is read anew; of
+// a large namespace only these tasks change.
+func (q *queueState) learn(tasks ...queueTask) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.seen, q.spaces = nil, nil
+	q.spaces = nil
+	for _, seen := range q.seen {
+		if seen.keptFor() <= queueFresh {
+			seen.at = time.Time{}
+		}
+		for _, t := range tasks {
+			seen.put(t)
+		}
+	}
+}
+
+func (v *queueSeen) put(t queueTask) {
+	if v.namespace != t.Namespace {
+		return
+	}
+	tasks := slices.Clone(v.tasks)
+	i := slices.IndexFunc(tasks, func(old queueTask) bool { return old.TaskID == t.TaskID })
+	if i < 0 {
+		i, tasks = len(tasks), append(tasks, queueTask{})
+	}
+	tasks[i] = t
+	v.tasks = tasks
+}
+
+// showTask gives one task with its texts whole.
+func (s *Server) showTask(w http.ResponseWriter, r *http.Request) error {
+	if err := s.hasQueue(r); err != nil {
+		return err
+	}
+	in, err := inQueue(r.URL.Query().Get("namespace"))
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("task")
+	if notWord(id) {
+		return fault.New(fault.TaskNotFound, "id", id)
+	}
+	var t queueTask
+	if err := s.callQueue(r.Context(), &t, "", append([]string{"show", id}, in...)...); err != nil {
+		return err
+	}
+	t.eachText(hideIn)
+	return s.giveTagged(w, r, struct {
+		Task queueTask `json:"task"`
+	}{t})
 }
 
 type queueAdd struct {
@@ -274,14 +410,15 @@ func (s *Server) addTask(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	defer s.queue.forget()
 	items, err := s.putIn(r.Context(), b.Prompt, args)
 	if err != nil {
+		s.queue.learn()
 		return err
 	}
 	status := http.StatusOK
 	for i := range items {
 		items[i].Task.tidy()
+		s.queue.learn(items[i].Task)
 		if items[i].Created {
 			status = http.StatusCreated
 		}
@@ -349,15 +486,16 @@ func (s *Server) cancelTask(w http.ResponseWriter, r *http.Request) error {
 	if notWord(id) {
 		return fault.New(fault.TaskNotFound, "id", id)
 	}
-	defer s.queue.forget()
 	v := struct{ Items []queueTask }{}
 	if err := s.callQueue(r.Context(), &v, "", append([]string{"cancel", id}, in...)...); err != nil {
+		s.queue.learn()
 		return err
 	}
 	if len(v.Items) != 1 {
 		return fault.New(fault.TaskNotFound, "id", id)
 	}
 	v.Items[0].tidy()
+	s.queue.learn(v.Items[0])
 	return s.give(w, r, struct {
 		Task queueTask `json:"task"`
 	}{v.Items[0]})

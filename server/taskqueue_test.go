@@ -3,12 +3,14 @@ package server
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // standIn notes what it was called with, and answers from the file of its
@@ -88,7 +90,7 @@ func TestTaskQueueShows(t *testing.T) {
 	w.call(200, "GET", "/api/taskqueue?namespace=other", "").wants(
 		"namespace", "proj-1", "namespaces.0.running_count", 1, "counts.RUNNING", 1, "total", 3, "left_off", 0,
 		"groups.0.task_group_id", "g2", "groups.0.tasks.0.claimed_by", "r1", "groups.0.tasks.0.prompt_cut", true,
-		"groups.0.tasks.0.prompt", strings.Repeat("あ", 666), "groups.1.tasks.0.task_id", "A", "groups.1.tasks.1.error_message", "it broke",
+		"groups.0.tasks.0.prompt", strings.Repeat("あ", 166), "groups.1.tasks.0.task_id", "A", "groups.1.tasks.1.error_message", "it broke",
 		"groups.1.tasks.0.output", "key ********************", "runners.0.is_alive", false)
 	calls := took(t, filepath.Join(dir, "calls"))
 	if want := "list --namespace=other --endpoint=http://localhost:9 --json --no-color --lang=en\nrunners --namespace=other"; !strings.HasPrefix(calls, want) {
@@ -180,6 +182,73 @@ func TestTaskQueueIsReadOnceForMany(t *testing.T) {
 	}
 }
 
+// age makes what was read of the project's own namespace so much older.
+func (w *world) age(by time.Duration) {
+	q := &w.s.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, seen := range q.seen {
+		seen.at, seen.runnersAt = seen.at.Add(-by), seen.runnersAt.Add(-by)
+	}
+}
+
+func manyTasks(n int) string {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = fmt.Sprintf(`{"namespace":"proj-1","task_id":"T-%05d","task_group_id":"g","session_id":"s","status":"COMPLETE","prompt":"p","created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:%02d.000Z"}`, i, i%60)
+	}
+	return `{"namespace":"proj-1","items":[` + strings.Join(items, ",") + `]}`
+}
+
+// A large namespace is shown in part, and not read whole at each look.
+func TestTaskQueueLargeNamespace(t *testing.T) {
+	w, dir := queueWorld(t, "http://localhost:9")
+	put(t, filepath.Join(dir, "answer.list"), manyTasks(3000))
+	put(t, filepath.Join(dir, "answer.namespaces"), `{"items":[]}`)
+	calls := filepath.Join(dir, "calls")
+	w.call(200, "GET", "/api/taskqueue", "").wants("total", 3000, "left_off", 2900, "fresh_for", 6000, "groups.0.tasks.99.status", "COMPLETE", "groups.0.tasks.100", nil,
+		"namespaces.0.namespace", "proj-1", "namespaces.0.queued_count", 0) // it has ended tasks only
+	w.call(200, "GET", "/api/taskqueue?limit=2000", "").wants("left_off", 1000, "groups.0.tasks.1999.status", "COMPLETE")
+	for _, bad := range []string{"0", "-1", "2001", "x"} {
+		w.call(400, "GET", "/api/taskqueue?limit="+bad, "").wants("error.context.key", "limit")
+	}
+	took(t, calls)
+	w.age(3 * time.Second)
+	w.call(200, "GET", "/api/taskqueue", "")
+	if got := took(t, calls); strings.Contains(got, "list") || !strings.Contains(got, "runners") {
+		t.Errorf("after three seconds it called %s", got)
+	}
+	w.call(200, "GET", "/api/taskqueue?again=true", "")
+	if got := took(t, calls); !strings.Contains(got, "list") {
+		t.Errorf("asked again it called %s", got)
+	}
+	put(t, filepath.Join(dir, "answer.cancel"), `{"items":[{"namespace":"proj-1","task_id":"T-00007","task_group_id":"g","session_id":"s","status":"CANCELLED","prompt":"p","created_at":"x","updated_at":"x"}]}`)
+	w.call(200, "POST", "/api/taskqueue/T-00007/cancel", "")
+	w.call(201, "POST", "/api/taskqueue", `{"prompt":"new"}`)
+	took(t, calls)
+	w.call(200, "GET", "/api/taskqueue?status=CANCELLED,QUEUED", "").wants("counts.CANCELLED", 1, "counts.COMPLETE", 2999, "counts.QUEUED", 1, "total", 2)
+	if got := took(t, calls); strings.Contains(got, "list") {
+		t.Errorf("one change made it call %s", got)
+	}
+	w.age(7 * time.Second)
+	w.call(200, "GET", "/api/taskqueue", "")
+	if got := took(t, calls); !strings.Contains(got, "list") {
+		t.Errorf("after ten seconds it called %s", got)
+	}
+}
+
+func TestTaskQueueShowsOneWhole(t *testing.T) {
+	w, dir := queueWorld(t, "http://localhost:9")
+	prompt := strings.Repeat("long ", 1000)
+	put(t, filepath.Join(dir, "answer.show"), `{"namespace":"other","task_id":"B","task_group_id":"g","session_id":"s","status":"ERROR","prompt":"`+prompt+`","created_at":"x","updated_at":"x","error_message":"AKIAIOSFODNN7EXAMPLE"}`)
+	w.call(200, "GET", "/api/taskqueue/B?namespace=other", "").wants("task.prompt", prompt, "task.prompt_cut", false, "task.error_message", "********************")
+	if got := took(t, filepath.Join(dir, "calls")); !strings.HasPrefix(got, "show B --namespace=other --endpoint") {
+		t.Errorf("called %s", got)
+	}
+	w.call(404, "GET", "/api/taskqueue/--all", "").wants("error.reason_code", "TASK_NOT_FOUND")
+	w.call(400, "GET", "/api/taskqueue/B?namespace=-x", "").wants("error.context.key", "namespace")
+}
+
 func TestTaskQueueWithDynalite(t *testing.T) {
 	at := dynalite(t)
 	bin := filepath.Join(t.TempDir(), "aiflow-queue")
@@ -202,7 +271,13 @@ func TestTaskQueueWithDynalite(t *testing.T) {
 	w.call(409, "POST", "/api/taskqueue/T-1/cancel", "").wants("error.reason_code", "TASK_FINISHED")
 	w.call(404, "POST", "/api/taskqueue/nope/cancel", "").wants("error.reason_code", "TASK_NOT_FOUND")
 	w.call(200, "GET", "/api/taskqueue?group=g", "").wants("counts.CANCELLED", 1, "groups.0.tasks.0.status", "CANCELLED")
-	w.call(200, "GET", "/api/taskqueue?namespace=empty", "").wants("namespace", "empty", "total", 0)
+	w.call(200, "GET", "/api/taskqueue/T-1", "").wants("task.prompt", "- say hello", "task.status", "CANCELLED")
+	w.call(404, "GET", "/api/taskqueue/nope", "").wants("error.reason_code", "TASK_NOT_FOUND")
+	w.call(200, "POST", "/api/taskqueue/RQ-1/cancel", "")
+	w.call(200, "GET", "/api/taskqueue?namespace=empty", "").wants("namespace", "empty", "total", 0, "namespaces.1", nil)
+	if own := w.call(200, "GET", "/api/taskqueue", ""); own.text("namespaces.0.namespace") != own.text("namespace") {
+		t.Errorf("a namespace with ended tasks only is not listed: %s", own.body)
+	}
 }
 
 // dynalite starts a DynamoDB, which ends with its standard input.

@@ -15,7 +15,7 @@ import { colours, LogLines } from '../src/page/logtext.js';
 import { inline, parse, type Block, type Inline } from '../src/page/markdown.js';
 import { address, noFilter, readAddress } from '../src/page/router.js';
 import { Poller } from '../src/page/poller.js';
-import { canCancel, firstLine, idsOf, isOrphan, namespacesOf, queuePath, runnerState, taskStatuses, type Runner, type Task } from '../src/page/queue_state.js';
+import { canCancel, firstLine, hasMore, idsOf, isNamespace, isOrphan, namespacesOf, queuePath, runnerState, taskStatuses, type Runner, type Task } from '../src/page/queue_state.js';
 import { placeOf } from '../src/page/run_logs.js';
 import { en, ja } from '../src/page/texts.js';
 import { axisOf, runLanes } from '../src/page/timeline.js';
@@ -483,7 +483,7 @@ test('the list: what runs, what can run, what waits, what is over', () => {
 
 const task = (o: Partial<Task>): Task => ({
   namespace: 'n', task_id: 'T', task_group_id: '', session_id: '', status: 'QUEUED', prompt: '', prompt_cut: false,
-  created_at: '', updated_at: '', error_message: '', claimed_by: '', request_id: '', output: '', ...o,
+  created_at: '', updated_at: '', error_message: '', claimed_by: '', request_id: '', output: '', texts_cut: false, ...o,
 });
 const runner = (o: Partial<Runner>): Runner => ({ runner_id: 'r', last_heartbeat: '', started_at: '', status: 'running', project_root: '', is_alive: true, ...o });
 
@@ -497,11 +497,15 @@ test('queue: what can be cancelled, who is alive, what is said', () => {
   assert.equal(isOrphan(task({ status: 'QUEUED' }), []), false);
   assert.equal(firstLine('\n## A heading\ntext'), 'A heading');
   assert.deepEqual(idsOf(' RQ-1, RQ-2、RQ-1\n'), ['RQ-1', 'RQ-2']);
-  assert.equal(queuePath('', ''), '/taskqueue');
-  assert.equal(queuePath('a-b', 'ERROR'), '/taskqueue?namespace=a-b&status=ERROR');
+  assert.equal(queuePath('', '', 100, false), '/taskqueue');
+  assert.equal(queuePath('a-b', 'ERROR', 400, true), '/taskqueue?namespace=a-b&status=ERROR&limit=400&again=true');
   const space = { queued_count: 0, running_count: 0, runner_count: 0, active_runner_count: 0 };
-  assert.deepEqual(namespacesOf({ namespace: 'b', namespaces: [{ namespace: 'c', ...space }, { namespace: 'a', ...space }], counts: {}, total: 0, left_off: 0, groups: [], runners: [] }), ['a', 'b', 'c']);
-  assert.deepEqual(readAddress('/queue', ''), { view: 'queue' });
+  assert.deepEqual(namespacesOf({ namespace: 'b', read_at: '', fresh_for: 0, namespaces: [{ namespace: 'c', ...space }, { namespace: 'a', ...space }], counts: {}, total: 0, left_off: 0, groups: [], runners: [] }, ['d', 'a']), ['a', 'b', 'c', 'd']);
+  for (const [name, want] of [['a', true], ['a-b', true], ['-a', false], ['a-', false], ['a b', false], ['', false], ['x'.repeat(33), false]] as const) assert.equal(isNamespace(name), want, name);
+  assert.deepEqual([hasMore(task({ prompt: '# one line\n' })), hasMore(task({ prompt: 'a\nb' })), hasMore(task({ prompt: 'a', texts_cut: true }))], [true, true, true]);
+  assert.equal(hasMore(task({ prompt: 'a line\n' })), false);
+  assert.deepEqual(readAddress('/queue', '?namespace=a&status=ERROR'), { view: 'queue', namespace: 'a', status: 'ERROR' });
+  assert.equal(address({ view: 'queue', namespace: 'a', status: '' }), '/queue?namespace=a');
   assert.deepEqual(readAddress('/queue/x', ''), { view: 'missing' });
 });
 

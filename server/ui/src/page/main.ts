@@ -111,7 +111,7 @@ class App {
       case 'doctor':
         return new DoctorView();
       case 'queue':
-        return new QueueView();
+        return new QueueView(r.namespace, r.status);
       case 'missing':
         return { el: h('div', { class: 'view' }, h('p', null, t('common.missing')), link('/', t('common.home'), { class: 'btn' })), title: () => '404' };
     }

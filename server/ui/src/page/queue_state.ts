@@ -13,6 +13,7 @@ export interface Task {
   readonly claimed_by: string;
   readonly request_id: string;
   readonly output: string;
+  readonly texts_cut: boolean;
 }
 
 export interface Runner {
@@ -34,6 +35,9 @@ export interface Space {
 
 export interface TaskQueue {
   readonly namespace: string;
+  readonly read_at: string;
+  /** Milliseconds that one reading serves; long when there are many tasks. */
+  readonly fresh_for: number;
   readonly namespaces: readonly Space[];
   readonly counts: Readonly<Record<string, number>>;
   readonly total: number;
@@ -73,15 +77,25 @@ export const firstLine = (text: string): string => (text.trim().split('\n')[0] ?
 
 export const idsOf = (text: string): string[] => [...new Set(text.split(/[\s,、]+/).filter((id) => id !== ''))];
 
-export function queuePath(namespace: string, status: string): string {
+export const firstShown = 100;
+export const mostShown = 2_000;
+
+export function queuePath(namespace: string, status: string, limit: number, again: boolean): string {
   const q = new URLSearchParams();
   if (namespace !== '') q.set('namespace', namespace);
   if (status !== '') q.set('status', status);
+  if (limit !== firstShown) q.set('limit', String(limit));
+  if (again) q.set('again', 'true');
   const text = q.toString();
   return text === '' ? '/taskqueue' : '/taskqueue?' + text;
 }
 
-/** The namespaces to choose from, with the one that is shown. */
-export function namespacesOf(queue: TaskQueue): string[] {
-  return [...new Set([queue.namespace, ...queue.namespaces.map((n) => n.namespace)])].sort();
+export const isNamespace = (name: string): boolean => /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?$/.test(name);
+
+/** The namespaces to choose from, with the one that is shown and those that somebody named here. */
+export function namespacesOf(queue: TaskQueue, named: readonly string[] = []): string[] {
+  return [...new Set([queue.namespace, ...queue.namespaces.map((n) => n.namespace), ...named])].sort();
 }
+
+/** A prompt says more than its line in the list. */
+export const hasMore = (task: Task): boolean => task.texts_cut || task.prompt.trim() !== firstLine(task.prompt);

@@ -8,7 +8,7 @@ export type Route =
   | { readonly view: 'graph'; readonly focus: string; readonly hops: number }
   | { readonly view: 'autorun' }
   | { readonly view: 'doctor' }
-  | { readonly view: 'queue' }
+  | { readonly view: 'queue'; readonly namespace: string; readonly status: string }
   | { readonly view: 'missing' };
 
 export interface Filter {
@@ -38,9 +38,10 @@ export function readAddress(path: string, search: string): Route {
       return { view: 'missing' };
     case 'graph':
       return { view: 'graph', focus: q.get('focus') ?? '', hops: Math.min(9, Math.max(1, Number(q.get('hops')) || 1)) };
+    case 'queue':
+      return parts.length === 1 ? { view: 'queue', namespace: q.get('namespace') ?? '', status: q.get('status') ?? '' } : { view: 'missing' };
     case 'autorun':
     case 'doctor':
-    case 'queue':
       return parts.length === 1 ? { view: first } : { view: 'missing' };
     default:
       return { view: 'missing' };
@@ -61,9 +62,14 @@ export function address(r: Route): string {
       if (r.hops > 1) q.set('hops', String(r.hops));
       return '/graph' + mark(q);
     }
+    case 'queue': {
+      const q = new URLSearchParams();
+      if (r.namespace !== '') q.set('namespace', r.namespace);
+      if (r.status !== '') q.set('status', r.status);
+      return '/queue' + mark(q);
+    }
     case 'autorun':
     case 'doctor':
-    case 'queue':
       return '/' + r.view;
     case 'missing':
       return '/';

@@ -1,21 +1,26 @@
 import { call, get } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
-import { moment } from './format.js';
+import { duration, moment } from './format.js';
 import { t, word } from './i18n.js';
-import { button, chip, choice, confirmed, elapsed, errorCard, errorOf, field, requestLink, toast, type View } from './parts.js';
+import { memory } from './memory.js';
+import { button, chip, choice, confirmed, copyButton, elapsed, errorCard, errorOf, field, requestLink, showDialog, toast, type View } from './parts.js';
 import { Poller } from './poller.js';
-import { canCancel, firstLine, idsOf, isOrphan, namespacesOf, queuePath, runnerState, taskStatuses, taskTone, type Runner, type Task, type TaskQueue } from './queue_state.js';
+import { canCancel, firstLine, firstShown, hasMore, idsOf, isNamespace, isOrphan, mostShown, namespacesOf, queuePath, runnerState, taskStatuses, taskTone, type Runner, type Task, type TaskQueue } from './queue_state.js';
+import { address } from './router.js';
 
 const every = 2_000;
+const other = '\n'; // no namespace has this name
 
 export class QueueView implements View {
   readonly el = h('div', { class: 'view taskqueue' });
   private queue: TaskQueue | undefined;
-  private namespace = '';
-  private status = '';
   private turn = 0;
+  private limit = firstShown;
+  private again = false;
+  private named = remembered();
   private readonly head = h('div');
   private readonly counts = h('div', { class: 'row wrap facts' });
+  private readonly age = h('div');
   private readonly problem = h('div');
   private readonly tasks = h('div');
   private readonly runners = h('section', { class: 'card' });
@@ -24,8 +29,12 @@ export class QueueView implements View {
   private readonly ids = h('input', { type: 'text', maxlength: 10_000 });
   private readonly poller: Poller;
 
-  constructor() {
-    fill(this.el, h('h1', null, t('nav.queue')), this.problem, this.head, this.counts, this.tasks, this.runners, this.adder());
+  constructor(
+    private namespace: string,
+    private status: string,
+  ) {
+    this.remember(namespace);
+    fill(this.el, h('h1', null, t('nav.queue')), this.problem, this.head, this.counts, this.age, this.tasks, this.runners, this.adder());
     this.runners.hidden = true;
     this.poller = new Poller(() => this.load(), every);
   }
@@ -39,7 +48,9 @@ export class QueueView implements View {
   private async load(): Promise<void> {
     const turn = ++this.turn;
     try {
-      const queue = await get<TaskQueue>(queuePath(this.namespace, this.status));
+      const again = this.again;
+      this.again = false;
+      const queue = await get<TaskQueue>(queuePath(this.namespace, this.status, this.limit, again));
       if (turn !== this.turn) return; // another choice was made meanwhile
       this.queue = queue;
       fillIf(this.problem, '', () => null);
@@ -52,14 +63,24 @@ export class QueueView implements View {
   }
 
   private paint(q: TaskQueue): void {
-    const names = namespacesOf(q);
+    const names = namespacesOf(q, this.named);
     fillIf(this.head, JSON.stringify([names, q.namespace, this.status]), () => this.chooser(q, names));
     fillIf(this.counts, JSON.stringify(q.counts), () => Object.entries(q.counts).map(([s, n]) => chip(`${word('task', s)} ${n}`, taskTone(s), s)));
+    fillIf(this.age, q.fresh_for > every ? q.read_at : '', () =>
+      q.fresh_for > every ? h('p', { class: 'row wrap muted' }, h('span', null, t('queue.read_at', { at: moment(q.read_at), every: duration(q.fresh_for) })), button(t('queue.again'), () => this.readAgain(), { class: 'btn small', 'data-key': 'again' })) : null,
+    );
     const orphans = q.groups.flatMap((g) => g.tasks.filter((task) => isOrphan(task, q.runners)).map((task) => task.task_id));
     fillIf(this.tasks, JSON.stringify([q.groups, q.left_off, q.namespace, orphans]), () => [
       q.groups.length === 0 ? h('p', { class: 'muted' }, t('queue.none')) : null,
       q.groups.map((g) => h('section', { class: 'card' }, h('h2', null, g.task_group_id || t('queue.no_group')), h('ul', { class: 'plain-list' }, g.tasks.map((task) => this.task(task, orphans.includes(task.task_id)))))),
-      q.left_off > 0 ? h('p', { class: 'muted' }, t('queue.left_off', { n: q.left_off })) : null,
+      q.left_off > 0
+        ? h(
+            'p',
+            { class: 'row wrap muted' },
+            t('queue.left_off', { n: q.left_off }),
+            this.limit < mostShown ? button(t('queue.more'), () => this.more(), { class: 'btn small', 'data-key': 'more' }) : null,
+          )
+        : null,
     ]);
     this.runners.hidden = false;
     fillIf(this.runners, JSON.stringify([q.runners, q.namespace]), () => [
@@ -69,9 +90,13 @@ export class QueueView implements View {
   }
 
   private chooser(q: TaskQueue, names: readonly string[]): Child {
-    const space = choice(names.map((n) => [n, n] as const), q.namespace);
+    const space = choice([...names.map((n) => [n, n] as const), [other, t('queue.other')] as const], q.namespace);
     space.dataset['key'] = 'namespace';
-    space.addEventListener('change', () => this.choose(space.value, this.status));
+    space.addEventListener('change', () => {
+      if (space.value !== other) return this.choose(space.value, this.status);
+      space.value = q.namespace;
+      this.askNamespace();
+    });
     const status = choice([['', t('queue.any_status')], ...taskStatuses.map((s) => [s, word('task', s)] as const)], this.status);
     status.dataset['key'] = 'status';
     status.addEventListener('change', () => this.choose(this.namespace, status.value));
@@ -81,7 +106,44 @@ export class QueueView implements View {
   private choose(namespace: string, status: string): void {
     this.namespace = namespace;
     this.status = status;
+    this.limit = firstShown;
+    this.remember(namespace);
+    history.replaceState(null, '', address({ view: 'queue', namespace, status }));
     void this.load();
+  }
+
+  /** A namespace with ended tasks only is listed nowhere; its name is enough. */
+  private askNamespace(): void {
+    const name = h('input', { type: 'text', maxlength: 32, autocomplete: 'off', spellcheck: 'false' });
+    const wrong = h('p', { class: 'wrong', role: 'alert' });
+    const d = h('dialog', { class: 'dialog', 'aria-label': t('queue.other') });
+    const buttons = h('div', { class: 'row end' }, button(t('common.cancel'), () => d.close()), h('button', { class: 'btn primary' }, t('common.open')));
+    const form = h('form', { class: 'form', method: 'dialog' }, field(t('queue.namespace'), name), wrong, buttons);
+    fill(d, form);
+    form.addEventListener('submit', (e) => {
+      e.preventDefault();
+      if (!isNamespace(name.value.trim())) return void (wrong.textContent = t('queue.namespace_rule'));
+      d.close();
+      this.choose(name.value.trim(), this.status);
+    });
+    showDialog(d);
+    name.focus();
+  }
+
+  private remember(name: string): void {
+    if (!isNamespace(name) || this.named.includes(name)) return;
+    this.named = [name, ...this.named].slice(0, 20);
+    memory.set('namespaces', this.named.join(','));
+  }
+
+  private async more(): Promise<void> {
+    this.limit = Math.min(mostShown, this.limit * 4);
+    await this.load();
+  }
+
+  private async readAgain(): Promise<void> {
+    this.again = true;
+    await this.load();
   }
 
   private task(task: Task, orphan: boolean): Child {
@@ -97,6 +159,7 @@ export class QueueView implements View {
         task.claimed_by ? h('span', { class: 'muted' }, t('queue.claimed_by', { runner: task.claimed_by })) : null,
         orphan ? chip(t('queue.orphan'), 'bad') : null,
         h('span', { class: 'grow' }),
+        hasMore(task) ? button(t('queue.open'), () => openTask(task), { class: 'btn small', 'data-key': 'open:' + task.task_id, 'aria-label': `${t('queue.open')} ${task.task_id}` }) : null,
         canCancel(task) ? button(t('queue.cancel'), () => this.cancel(task), { class: 'btn small', 'data-key': 'cancel:' + task.task_id, 'aria-label': `${t('queue.cancel')} ${task.task_id}` }) : null,
       ),
       h('div', null, firstLine(task.prompt)),
@@ -150,6 +213,27 @@ export class QueueView implements View {
     const namespace = this.namespace || this.queue?.namespace;
     return namespace ? { namespace } : {};
   }
+}
+
+function remembered(): string[] {
+  return (memory.get('namespaces') ?? '').split(',').filter(isNamespace);
+}
+
+/** All that a task says, however long. */
+async function openTask(listed: Task): Promise<void> {
+  const { task } = await get<{ task: Task }>(`/taskqueue/${encodeURIComponent(listed.task_id)}?namespace=${encodeURIComponent(listed.namespace)}`);
+  const part = (title: string, text: string) => (text === '' ? null : [h('div', { class: 'row spread' }, h('h3', null, title), copyButton(text)), h('pre', { class: 'tall', tabindex: 0 }, text)]);
+  const d = h('dialog', { class: 'dialog wide', 'aria-label': task.task_id });
+  fill(
+    d,
+    h('h2', null, task.task_id),
+    h('p', { class: 'row wrap' }, chip(word('task', task.status), taskTone(task.status), task.status), h('span', { class: 'muted' }, `${moment(task.created_at)} – ${moment(task.updated_at)}`)),
+    part(t('queue.prompt'), task.prompt),
+    part(t('queue.error'), task.error_message),
+    part(t('queue.output'), task.output),
+    h('div', { class: 'row end' }, button(t('common.close'), () => d.close(), { class: 'btn primary' })),
+  );
+  showDialog(d);
 }
 
 function runnerLine(r: Runner): Child {
