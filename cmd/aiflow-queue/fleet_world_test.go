@@ -194,9 +194,8 @@ func (f *fleet) signal(w *worker, sig syscall.Signal) {
 
 func (f *fleet) letGo(w *worker) { f.write(f.path("go."+strconv.Itoa(w.pid())), "") }
 
-// until asks again and again, at most for so long.
-func (f *fleet) until(what string, limit time.Duration, ok func() bool) {
-	f.t.Helper()
+// soon asks again and again, at most for so long.
+func soon(limit time.Duration, ok func() bool) bool {
 	deadline := time.After(limit)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -204,8 +203,16 @@ func (f *fleet) until(what string, limit time.Duration, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			f.t.Fatalf("waited %v for %s", limit, what)
+			return ok()
 		}
+	}
+	return true
+}
+
+func (f *fleet) until(what string, limit time.Duration, ok func() bool) {
+	f.t.Helper()
+	if !soon(limit, ok) {
+		f.t.Fatalf("waited %v for %s", limit, what)
 	}
 }
 
