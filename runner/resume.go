@@ -177,6 +177,9 @@ func (j *job) reopen(ctx context.Context) error {
 	if j.inPlace() {
 		return j.checkOutInPlace(ctx)
 	}
+	if err := j.repo.RestoreBranch(ctx, j.stage.Git.WorkBranch, j.lastCommit()); err != nil {
+		return err
+	}
 	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePath())
 	if err != nil {
 		return err
@@ -188,8 +191,10 @@ func (j *job) reopen(ctx context.Context) error {
 	if err := j.held(); err != nil {
 		return err
 	}
-	_, err = ws.ClearStaleLocks(ctx)
-	return err
+	if _, err = ws.ClearStaleLocks(ctx); err != nil {
+		return err
+	}
+	return ws.MendIndex(ctx)
 }
 
 // adopt records commits of this run that its runner made but did not live to
@@ -341,6 +346,8 @@ func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
 	}
 	old.endStrays()
 	_, _ = ws.ClearStaleLocks(ctx)
+	_ = old.repo.RestoreBranch(ctx, last.Git.WorkBranch, old.lastCommit())
+	_ = ws.MendIndex(ctx)
 	step := last.Current()
 	if step == nil {
 		step = &runs.Step{StepID: runs.StepID(1), Title: last.Title}

@@ -1,0 +1,77 @@
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/fault"
+)
+
+// RestoreBranch makes a branch again at commit where it is gone: deleted by
+// hand, or a power cut left its file without the name of a commit. One that is
+// there stays, wherever it stands.
+func (r *Repo) RestoreBranch(ctx context.Context, name, commit string) error {
+	if !ValidBranch(name) || commit == "" {
+		return nil
+	}
+	if _, ok, _ := revParse(ctx, r.git, "refs/heads/"+name); ok {
+		return nil
+	}
+	path := filepath.Join(r.commonDir, "refs", "heads", filepath.FromSlash(name))
+	if data, err := os.ReadFile(path); err == nil {
+		if isHash(strings.TrimSpace(string(data))) {
+			return nil // that commit is gone; git says so to whoever needs it
+		}
+		if err := os.Remove(path); err != nil {
+			return failed(err, fault.BranchCreateFailed, "branch", name, "commit", commit, "reason", "broken")
+		}
+	}
+	if err := r.CreateBranch(ctx, name, commit); !errors.Is(err, ErrBranchExists) {
+		return err
+	}
+	return nil
+}
+
+// MendIndex makes the index of a linked worktree again from its HEAD where a
+// power cut tore it: git itself notices only some of that. The files are not
+// touched, and the caller stages them anew.
+func (w *Workspace) MendIndex(ctx context.Context) error {
+	path := filepath.Join(w.gitDir, "index")
+	data, err := os.ReadFile(path)
+	if !w.linked || err != nil || wholeIndex(data) {
+		return nil
+	}
+	if err := os.Remove(path); err != nil {
+		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "index")
+	}
+	if _, err := w.git.Do(ctx, "read-tree", "-m", "HEAD"); err != nil {
+		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "index")
+	}
+	return nil
+}
+
+// wholeIndex compares the index with the checksum that it ends with; zeros are
+// that of a git that was told to write none (index.skipHash).
+func wholeIndex(data []byte) bool {
+	if !bytes.HasPrefix(data, []byte("DIRC")) {
+		return false
+	}
+	for _, h := range []hash.Hash{sha1.New(), sha256.New()} {
+		n := len(data) - h.Size()
+		if n < len("DIRC") {
+			return false
+		}
+		h.Write(data[:n])
+		if bytes.Equal(h.Sum(nil), data[n:]) || bytes.Equal(make([]byte, h.Size()), data[n:]) {
+			return true
+		}
+	}
+	return false
+}
