@@ -76,6 +76,7 @@ func TestPageRetryThisStep(t *testing.T) {
 	p := w.tab(browser, "/requests/RQ-1")
 	p.press("Run")
 	p.until(needsInput)
+	p.until("document.querySelector('.told').textContent.startsWith('RQ-1: needs input. ')")
 	run := p.do("location.pathname")
 
 	// It says what it will do, and a no changes nothing.
@@ -238,6 +239,7 @@ func TestPageAutorun(t *testing.T) {
 	}
 	p.session("STOPPED")
 	p.stopReason("STOP_REQUESTED")
+	p.until("document.querySelector('.told').textContent.startsWith('Auto-run: stopped. ')")
 	p.counters("2 Runs,2 Done,0 Needs input,0 Failed,0 Skipped")
 	p.until("document.querySelectorAll('svg.timeline .bar').length === 2")
 	p.shot("autorun-stopped")

@@ -6,7 +6,7 @@ import { showHelp } from './help.js';
 import { currentLang, pickLang, setLang, t } from './i18n.js';
 import { Live, type Connection } from './live.js';
 import { memory } from './memory.js';
-import { button, choice, link, tickElapsed, toast, toastPlace, type View } from './parts.js';
+import { button, choice, link, tickElapsed, toast, toastPlace, toldPlace, type View } from './parts.js';
 import { readAddress, type Route } from './router.js';
 import { AutorunView } from './view_autorun.js';
 import { DoctorView } from './view_doctor.js';
@@ -40,7 +40,7 @@ class App {
     history.scrollRestoration = 'manual';
     this.language(pickLang(memory.get('lang'), navigator.languages));
     this.theme(memory.get('theme') ?? 'auto');
-    fill(document.body, h('a', { href: '#main', class: 'skip' }, t('app.skip')), this.header, this.bar, this.main, toastPlace());
+    fill(document.body, h('a', { href: '#main', class: 'skip' }, t('app.skip')), this.header, this.bar, this.main, toastPlace(), toldPlace());
     document.addEventListener('click', (e) => this.clicked(e));
     document.addEventListener('keydown', (e) => this.pressed(e));
     window.addEventListener('popstate', () => this.open(location.pathname + location.search, false));

@@ -132,6 +132,16 @@ export function toastPlace(): HTMLElement {
   return toasts;
 }
 
+const told = h('div', { class: 'told', role: 'status' });
+
+/** Where what is told, but not shown, is said. */
+export const toldPlace = (): HTMLElement => told;
+
+/** Says a change of state to whoever does not see it. */
+export function tell(text: string): void {
+  if (told.textContent !== text) told.textContent = text;
+}
+
 export function toast(text: Child, tone: Tone = 'quiet'): void {
   const el: HTMLElement = h('div', { class: `toast ${tone}` }, h('div', null, text), button('×', () => el.remove(), { class: 'btn bare', 'aria-label': t('common.close') }));
   toasts.append(el);

@@ -4,7 +4,7 @@ import { fill, fillIf, h, type Child } from './dom.js';
 import { moment } from './format.js';
 import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { actionsList, button, chip, elapsed, endedAs, field, link, requestLink, showError, stateTone, withCode, type View } from './parts.js';
+import { actionsList, button, chip, elapsed, endedAs, field, link, requestLink, showError, stateTone, tell, withCode, type View } from './parts.js';
 import { runAt } from './router.js';
 import { nightLanes } from './timeline.js';
 import { timelinePicture } from './timeline_view.js';
@@ -43,7 +43,9 @@ export class AutorunView implements View {
   }
 
   private async load(): Promise<void> {
+    const before = this.session?.state;
     this.session = await get<Session>('/autorun');
+    if (before !== undefined && before !== this.session.state) tell(`${t('nav.autorun')}: ${word('session', this.session.state)}. ${this.isActive() ? '' : (this.session.stop_reason?.message ?? '')}`);
     this.paint();
   }
 

@@ -7,7 +7,7 @@ import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { Following, LogView } from './log_view.js';
 import { renderMarkdown } from './markdown_view.js';
-import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLink, stateTone, toast, withCode, type View } from './parts.js';
+import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLink, stateTone, tell, toast, withCode, type View } from './parts.js';
 import { requestAt, runAt, type RunTab } from './router.js';
 import { placeOf } from './run_logs.js';
 import { runLanes } from './timeline.js';
@@ -29,7 +29,7 @@ export class RunView implements View {
   private run: RunDetail | undefined;
   private readonly head = h('div');
   private readonly reason = h('div');
-  private readonly tabBar = h('div', { class: 'tabs', role: 'navigation' });
+  private readonly tabBar = h('div', { class: 'tabs', role: 'navigation', 'aria-label': t('run.run') });
   private readonly main = h('div', { class: 'tab-body' });
   private readonly boxes = new Map<string, StepBox>();
   private readonly views = new Map<string, LogView>();
@@ -117,10 +117,16 @@ export class RunView implements View {
     for (const [name, v] of this.views) v.grown(this.sizes.get(name) ?? 0);
     const first = this.run === undefined;
     if (this.isLive() && run.locked === null) this.tellEnd(run);
+    if (this.run) this.tellState(run);
     this.run = run;
     if (first) this.toPlace();
     document.title = `${this.title()} · aiflow`;
     this.paint();
+  }
+
+  private tellState(r: RunDetail): void {
+    const state = r.interrupted ? t('run.interrupted') : word('state', r.stage.state);
+    if (r.stage.state !== this.run?.stage.state || r.interrupted !== this.run.interrupted) tell(`${this.id}: ${state}. ${r.stage.error?.title ?? ''}`);
   }
 
   /** Who reads a log far below hears of the end without being moved. */
