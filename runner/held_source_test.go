@@ -13,7 +13,7 @@ import (
 // writers change what others see.
 var writers = []string{
 	"CreateBranch", "AddWorktree", "RemoveWorktree", "Commit", "CommitFile", "KeepAttempt", "KeepCommit", "Rejoin", "ResetToHead", "ResetTo",
-	"TakeBack", "Switch", "Push", "ApplyPatch", "ClearStaleLocks",
+	"TakeBack", "Switch", "Push", "ApplyPatch", "ClearStaleLocks", "RestoreBranch", "MendIndex",
 	"RestoreRequest", "Replace", "SaveStage", "SavePlan", "SavePatch", "SaveErrors", "SaveRequest", "RemoveErrors", "renderReport",
 }
 

@@ -177,6 +177,9 @@ func (j *job) reopen(ctx context.Context) error {
 	if j.inPlace() {
 		return j.checkOutInPlace(ctx)
 	}
+	if err := j.held(); err != nil {
+		return err
+	}
 	if err := j.repo.RestoreBranch(ctx, j.stage.Git.WorkBranch, j.lastCommit()); err != nil {
 		return err
 	}
