@@ -115,13 +115,14 @@ func (o *outage) files(ops []powercut.Op) map[string]*written {
 // mayTear says which files need not be whole after a power cut: locks name
 // processes that are gone, a step's own patch is in its commit, stage.json has
 // the record before it beside it, the guard is written anew by each command,
-// and the session's record is for those who look.
+// and the session's record, logs and what stands among them are for those who
+// look.
 func mayTear(path string) bool {
 	base := filepath.Base(path)
 	switch {
 	case isTemp(base), strings.HasSuffix(base, ".lock.json"), base == "stage.json", base == "stage.json.prev", base == "autorun.json":
 		return true
-	case strings.Contains(path, "/.aiflow/cache/"), strings.Contains(path, "/tmp/guard/"):
+	case strings.Contains(path, "/.aiflow/cache/"), strings.Contains(path, "/tmp/guard/"), strings.Contains(path, "/logs/"):
 		return true
 	}
 	return strings.HasSuffix(base, ".patch") && !strings.Contains(base, ".attempt")

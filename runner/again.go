@@ -92,6 +92,7 @@ func (j *job) gate(ctx context.Context) error {
 	if cause == nil {
 		return nil
 	}
+	j.noteDiagnosis(ctx)
 	at := j.stage.State
 	if err := j.stage.Fail(j.Project.Now(), j.stage.ErrorOf(cause, j.Words.Fault)); err != nil {
 		return cause

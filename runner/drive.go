@@ -17,6 +17,8 @@ func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outc
 	if j.opts.Begun != nil {
 		j.opts.Begun(j.req.ID, j.stage.RunID)
 	}
+	j.noteStart()
+	defer j.noteEnd()
 	err := part(ctx)
 	out := Outcome{RequestID: j.req.ID, RunID: j.stage.RunID, RunPath: j.dir.Rel, Stage: j.stage, Err: err}
 	after := context.WithoutCancel(ctx)
@@ -84,6 +86,7 @@ func (j *job) stop(ctx context.Context, cause error) error {
 		if err := j.keepAttempt(ctx, step); err != nil {
 			j.tell(Event{Kind: Warned, What: j.inWords(err)})
 		}
+		j.noteLeft()
 	}
 	if err := j.stage.Fail(j.Project.Now(), j.stage.ErrorOf(cause, j.Words.Fault)); err != nil {
 		return err
@@ -145,6 +148,7 @@ func (j *job) keepAttempt(ctx context.Context, step *runs.Step) error {
 		return nil
 	}
 	changes, err := j.ws.Changes(ctx)
+	j.left = changes.Files
 	if err != nil || changes.Empty() || changes.Tree == step.AttemptTree {
 		return err
 	}

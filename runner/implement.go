@@ -61,6 +61,9 @@ func (j *job) applyPatch(ctx context.Context, s *runs.Step, r reply, patch []byt
 		return e
 	}
 	s.Logs = appendOnce(s.Logs, j.dir.RelPath(runs.LogName(runs.LogApply, "", 0)))
+	if err == nil {
+		j.noteApplied(s, r, patch)
+	}
 	if !fault.Has(err, fault.PatchApplyFailed) {
 		return err
 	}

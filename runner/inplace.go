@@ -128,6 +128,7 @@ func (j *job) dirty(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.outside = append([]gitops.Change{}, changes...)
 	var found, requests []string
 	for _, c := range changes {
 		switch {

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -32,8 +33,12 @@ type Runner struct {
 	Grace time.Duration
 	Hurry <-chan struct{}
 	// Doctor is asked before a run goes on or a session begins; its fault
-	// (DOCTOR_FAILED, WORKTREE_DIRTY, …) refuses. nil refuses nothing.
-	Doctor func(ctx context.Context) error
+	// (DOCTOR_FAILED, WORKTREE_DIRTY, …) refuses. nil refuses nothing. Diagnosis
+	// is all that doctor found, for the record of a run that it refused.
+	Doctor    func(ctx context.Context) error
+	Diagnosis func(ctx context.Context) any
+	// Invoked is the command line, for the record.
+	Invoked []string
 	// Guard is asked, beside the lock, before every write that others see; its
 	// error stops the run where it stands. INTERRUPTED lets the run record that
 	// and put the request back; after any other nothing is written. nil allows
@@ -125,11 +130,14 @@ type job struct {
 	recorded bool // the end of the run is on disk
 	// replaces is the run that this one takes over from by replanning.
 	replaces *runs.Stage
-	cast     *cast  // who plays which role; see routes
-	guard    string // the folder of forbidden commands; see guardDir
-	stepped  int    // steps done by this process
-	mended   int    // autofix cycles of the step in hand
-	earlier  string // what a person wrote into the report of the run before
+	cast     *cast               // who plays which role; see routes
+	guard    string              // the folder of forbidden commands; see guardDir
+	stepped  int                 // steps done by this process
+	mended   int                 // autofix cycles of the step in hand
+	earlier  string              // what a person wrote into the report of the run before
+	diary    *os.File            // logs/runner.log while the run is driven
+	outside  []gitops.Change     // of the checkout as the run began; nil: not looked at
+	left     []gitops.FileChange // of the workspace when it was last kept
 }
 
 func (r *Runner) tell(e Event) {
@@ -151,6 +159,7 @@ func (j *job) tell(e Event) {
 	if j.stage != nil {
 		e.RunID, e.Steps = j.stage.RunID, len(j.stage.Steps)
 	}
+	j.write(e)
 	j.Runner.tell(e)
 }
 

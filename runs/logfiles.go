@@ -7,7 +7,8 @@ import (
 )
 
 // Logs lists a run's log files, relative to the project and in byte order.
-// runPath is the run's folder, relative to root.
+// runPath is the run's folder, relative to root. What stands beside them but
+// says nothing of how it went (meta.json, git's status) is none.
 func Logs(root, runPath string) []string {
 	base := filepath.Join(root, filepath.FromSlash(runPath))
 	names := []string{}
@@ -15,10 +16,14 @@ func Logs(root, runPath string) []string {
 		if err != nil || !e.Type().IsRegular() {
 			return nil
 		}
-		if rel, err := filepath.Rel(base, p); err == nil {
+		if rel, err := filepath.Rel(base, p); err == nil && !isNote(filepath.ToSlash(rel)) {
 			names = append(names, path.Join(runPath, filepath.ToSlash(rel)))
 		}
 		return nil
 	})
 	return names
+}
+
+func isNote(name string) bool {
+	return name == metaFile || name == statusFile(StatusBefore) || name == statusFile(StatusAfter)
 }

@@ -21,6 +21,7 @@ const (
 	LogStatic      = "static"
 	LogDoctor      = "doctor"
 	LogApply       = "apply"
+	LogApplied     = "applied"
 
 	routerLog = "router."
 )
@@ -30,7 +31,8 @@ func RouterLog(role string) string { return routerLog + role }
 
 // LogName is the log's path inside the run: logs/runner.log, logs/step-<n>.log,
 // logs/<role>.<step>.attempt<n>.log, logs/tests/<kind>.<step>.attempt<n>.log,
-// logs/router.<role>.log (RouterLog), logs/git/apply.check.txt.
+// logs/router.<role>.log (RouterLog), logs/git/apply.check.txt and
+// apply.result.txt.
 // step is a step id; for LogStep its number is used.
 func LogName(kind, step string, attempt int) string {
 	switch kind {
@@ -42,6 +44,8 @@ func LogName(kind, step string, attempt int) string {
 		return fmt.Sprintf("logs/step-%d.log", stepNumber(step))
 	case LogApply:
 		return "logs/git/apply.check.txt"
+	case LogApplied:
+		return "logs/git/apply.result.txt"
 	case LogUnit, LogE2E, LogStatic:
 		return fmt.Sprintf("logs/tests/%s.%s.attempt%d.log", kind, step, attempt)
 	}
@@ -91,10 +95,12 @@ func (d *Dir) AppendLog(kind, step string, attempt int, data []byte) error {
 	return nil
 }
 
+func (d *Dir) folderOf(name string) error { return os.MkdirAll(d.file(path.Dir(name)), 0o755) }
+
 // OpenLog opens a log to add to it.
 func (d *Dir) OpenLog(kind, step string, attempt int) (*os.File, error) {
 	name := LogName(kind, step, attempt)
-	if err := os.MkdirAll(d.file(path.Dir(name)), 0o755); err != nil {
+	if err := d.folderOf(name); err != nil {
 		return nil, writeFault(err, d.RelPath(name))
 	}
 	f, err := os.OpenFile(d.file(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o644)

@@ -225,18 +225,23 @@ func (d *Dir) RemoveErrors() error {
 }
 
 func (d *Dir) saveJSON(name string, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(v)
+	data, err := encodeJSON(v)
 	if err == nil {
-		err = d.write(d.disk, name, b.Bytes())
+		err = d.write(d.disk, name, data)
 	}
 	if err != nil {
 		return writeFault(err, d.RelPath(name))
 	}
 	return nil
+}
+
+func encodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
 }
 
 // SaveReport writes report.md.

@@ -100,6 +100,9 @@ func (f *follower) over() bool {
 
 func (f *follower) round() error {
 	for _, name := range runs.Logs(f.p.Dir, f.dir.Rel) {
+		if name == f.dir.RelPath(runs.LogName(runs.LogRunner, "", 0)) {
+			continue // what the run did, not what its commands said
+		}
 		if err := f.show(name); err != nil {
 			return err
 		}

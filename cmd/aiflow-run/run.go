@@ -45,8 +45,24 @@ func run(s *door.Shell, o runOptions, id string) error {
 func newRunner(s *door.Shell, p *project.Project, show *show, hurry <-chan struct{}) *runner.Runner {
 	return &runner.Runner{
 		Project: p, Words: words(s), Hurry: hurry, Observe: show.event, Point: desk.Point(p),
-		Doctor: func(ctx context.Context) error { return doctor.Gate(ctx, p) },
+		Doctor:    func(ctx context.Context) error { return doctor.Gate(ctx, p) },
+		Diagnosis: func(ctx context.Context) any { return diagnosis(ctx, s, p) },
+		Invoked:   s.Args,
 	}
+}
+
+// diagnosis is what doctor finds now, in words.
+func diagnosis(ctx context.Context, s *door.Shell, p *project.Project) *doctor.Report {
+	r := doctor.Run(ctx, doctor.Options{Env: p.Env, Mode: doctor.Quick})
+	c := s.Catalog()
+	r.Describe(doctor.Words{
+		Has: c.Has, Text: c.Text,
+		Fault: func(err error) (string, []string) {
+			body := s.Body(err)
+			return body.Message, body.Actions
+		},
+	})
+	return r
 }
 
 // words lends the runner the sentences for what it records.
