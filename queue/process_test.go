@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 type plan struct {
 	Endpoint, Namespace, Runner string
 	Poll, Task                  time.Duration
+	First                       time.Duration // how long the first task takes; 0: as the others
 	Silence                     Silence
 	Times                       Times
 	Careless                    bool // the negative control: writes whatever happens
@@ -65,7 +66,8 @@ func runRunner(text string) int {
 		if p.Careless {
 			quit = context.Background()
 		}
-		pause(quit, nil, p.Task)
+		pause(quit, nil, max(p.Task, p.First))
+		p.First = 0
 		if err := job.Guard(ctx); err != nil && !p.Careless {
 			return Result{}, err
 		}
@@ -205,7 +207,10 @@ func TestTenRunnersKilledAndPaused(t *testing.T) {
 	h := &history{}
 	var all []*runnerProcess
 	for i := range 10 {
-		p.Runner = fmt.Sprintf("runner-%d", i)
+		p.Runner, p.First = fmt.Sprintf("runner-%d", i), 0
+		if i < 5 {
+			p.First = time.Hour // it is in hand when the signal comes, however long that takes
+		}
 		all = append(all, startRunner(t, p, h))
 	}
 	killed, stopped, rest := all[:3], all[3:5], all[5:]
