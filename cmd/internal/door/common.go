@@ -4,15 +4,16 @@ package door
 type commonOptionSpec struct {
 	name, short, value, usage string
 	set                       func(w *walked, value string)
+	values                    []string // that a shell may offer
 }
 
 var commonFlags = [...]commonOptionSpec{
-	{"config", "", "FILE", "cli.common_config", func(w *walked, v string) { w.config = v }},
-	{"help", "h", "", "cli.common_help", func(w *walked, _ string) { w.help = true }},
-	{"json", "", "", "cli.common_json", func(w *walked, _ string) { w.json = true }},
-	{"lang", "", "LANG", "cli.common_lang", func(w *walked, v string) { w.lang = v }},
-	{"no-color", "", "", "cli.common_no_color", func(w *walked, _ string) { w.noColor = true }},
-	{"version", "", "", "cli.common_version", func(w *walked, _ string) { w.version = true }},
+	{"config", "", "FILE", "cli.common_config", func(w *walked, v string) { w.config = v }, nil},
+	{"help", "h", "", "cli.common_help", func(w *walked, _ string) { w.help = true }, nil},
+	{"json", "", "", "cli.common_json", func(w *walked, _ string) { w.json = true }, nil},
+	{"lang", "", "LANG", "cli.common_lang", func(w *walked, v string) { w.lang = v }, []string{"en", "ja"}},
+	{"no-color", "", "", "cli.common_no_color", func(w *walked, _ string) { w.noColor = true }, nil},
+	{"version", "", "", "cli.common_version", func(w *walked, _ string) { w.version = true }, nil},
 }
 
 func commonFlag(name string) *commonOptionSpec {
@@ -35,6 +36,7 @@ func (w *walked) commonOption(c *commonOptionSpec, value string, given bool, res
 		c.set(w, value)
 		return 0
 	case len(rest) == 0:
+		w.open = c.name
 		w.fail(Usage("missing_value", "name", "--"+c.name))
 		return 0
 	}

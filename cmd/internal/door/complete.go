@@ -1,43 +1,92 @@
 package door
 
 import (
-	"sort"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"aiflow/internal/term"
 )
 
+// Asked is what a shell wants completed: the arguments before the cursor, and
+// the word at it as far as it is typed.
+type Asked struct {
+	Args []string
+	Word string
+}
+
+// Candidates are words that may stand at the cursor. Those that do not begin
+// with what is typed are left out by the door.
+type Candidates func(Asked) []string
+
+// Words are always the same candidates.
+func Words(words ...string) Candidates { return func(Asked) []string { return words } }
+
+// Offer is a BashComplete of candidates for a command's arguments, and of
+// those for the values of its flags by their names.
+func Offer(args Candidates, flags map[string]Candidates) cli.BashCompleteFunc {
+	return func(c *cli.Context) {
+		q := c.App.Metadata[metadataKey].(query)
+		if q.flag != "" {
+			args = flags[q.flag]
+		}
+		if args == nil {
+			return
+		}
+		for _, word := range args(q.Asked) {
+			fmt.Fprintln(c.App.Writer, term.Escape(word))
+		}
+	}
+}
+
+const metadataKey = "door.query"
+
+type query struct {
+	Asked
+	flag string // whose value is wanted; "" = an argument
+}
+
 // complete answers a shell that asks what may stand at the cursor: words are
-// the command line so far, the last one as far as it is typed. A command may
-// name candidates for its arguments in BashComplete.
+// the command line so far, the last one as far as it is typed.
 func (s *Shell) complete(app *cli.App, words []string) {
 	typed := ""
 	if n := len(words); n > 0 {
 		typed, words = words[n-1], words[:n-1]
 	}
 	w := walk(app, words)
-	var found []string
-	if strings.HasPrefix(typed, "-") {
-		found = w.node.flagNames()
-	} else {
-		found = w.candidates(app)
-	}
-	sort.Strings(found)
-	for _, f := range found {
+	_ = s.common(w)
+	found := w.fitting(app, typed)
+	slices.Sort(found)
+	for _, f := range slices.Compact(found) {
 		if strings.HasPrefix(f, typed) {
 			s.Printf("%s\n", f)
 		}
 	}
 }
 
+func (w *walked) fitting(app *cli.App, typed string) []string {
+	name, value, hasValue := strings.Cut(typed, "=")
+	switch {
+	case w.open != "":
+		return w.offered(app, query{Asked{w.args, typed}, w.open})
+	case !strings.HasPrefix(typed, "-") || w.ended:
+		return append(w.commands(), w.offered(app, query{Asked: Asked{w.args, typed}})...)
+	case !hasValue:
+		return w.node.flagNames()
+	}
+	values := w.offered(app, query{Asked{w.args, value}, strings.TrimLeft(name, "-")})
+	for i, v := range values {
+		values[i] = name + "=" + v
+	}
+	return values
+}
+
 func (n *node) flagNames() []string {
 	var names []string
-	for ; n != nil; n = n.parent {
-		for _, f := range n.flags {
-			if v, ok := f.(cli.VisibleFlag); !ok || v.IsVisible() {
-				names = append(names, dashed(f.Names()[0]))
-			}
-		}
+	for _, f := range n.visible() {
+		names = append(names, dashed(f.Names()[0]))
 	}
 	for _, c := range commonFlags {
 		names = append(names, "--"+c.name)
@@ -45,19 +94,28 @@ func (n *node) flagNames() []string {
 	return names
 }
 
-func (w *walked) candidates(app *cli.App) []string {
+func (w *walked) commands() []string {
+	if len(w.args) > 0 || w.ended {
+		return nil
+	}
 	var found []string
-	if len(w.args) == 0 {
-		for _, c := range w.node.commands {
-			if !c.Hidden {
-				found = append(found, c.Name)
-			}
-		}
+	for _, c := range w.node.shownCommands() {
+		found = append(found, c.Name)
+	}
+	return found
+}
+
+// offered asks the command, or for a common flag the door.
+func (w *walked) offered(app *cli.App, q query) []string {
+	if c := commonFlag(q.flag); c != nil {
+		return slices.Clone(c.values)
 	}
 	if w.node.complete == nil {
-		return found
+		return nil
 	}
 	var b strings.Builder
-	w.node.complete(cli.NewContext(&cli.App{Name: app.Name, Writer: &b}, nil, nil))
-	return append(found, strings.Fields(b.String())...)
+	w.node.complete(cli.NewContext(&cli.App{
+		Name: app.Name, Writer: &b, Metadata: map[string]any{metadataKey: q},
+	}, nil, nil))
+	return strings.Fields(b.String())
 }

@@ -37,9 +37,9 @@
 // are the door's; a binary must not declare them. Flags may stand before or
 // after arguments and commands, and "--" ends them. A command's Action may
 // exist beside Subcommands: a first argument that is no command's name is then
-// an argument. BashComplete may print candidates for arguments to
-// c.App.Writer: `prog --complete WORDS…` is what the scripts of `aiflow
-// completion` call.
+// an argument. A command that does something keeps its flags to itself; those
+// of one that only has commands are theirs too. BashComplete is an Offer:
+// `prog --complete WORDS…` is what the scripts of `aiflow completion` call.
 //
 // It does not open projects, start git, or know what any command does.
 package door
@@ -145,6 +145,8 @@ func (s *Shell) run(app *cli.App) error {
 	switch {
 	case w.version:
 		return s.PrintVersion()
+	case w.help && !(w.topic && w.err != nil) && s.JSON:
+		return s.PrintJSON(s.helpBody(w.node))
 	case w.help && !(w.topic && w.err != nil):
 		return s.printHelp(s.out, w.node)
 	case w.err != nil:
@@ -155,7 +157,7 @@ func (s *Shell) run(app *cli.App) error {
 	if err := w.check(); err != nil {
 		return err
 	}
-	return s.flat(app, w).Run(append([]string{w.node.path}, w.argv()...))
+	return w.meant(s.flat(app, w).Run(append([]string{w.node.path}, w.argv()...)))
 }
 
 // common takes over what the common flags said.
@@ -176,7 +178,7 @@ func known(lang string) bool { return lang == "ja" || lang == "en" }
 func (s *Shell) flat(app *cli.App, w *walked) *cli.App {
 	return &cli.App{
 		Name: w.node.path, HelpName: w.node.path, Usage: "-", Compiled: time.Unix(0, 0),
-		Flags: w.flags(), Action: w.node.action, Metadata: app.Metadata,
+		Flags: w.node.allFlags(), Action: w.node.action, Metadata: app.Metadata,
 		HideHelp: true, HideVersion: true, DisableSliceFlagSeparator: app.DisableSliceFlagSeparator,
 		Reader: s.Stdin, Writer: s.out, ErrWriter: s.Stderr,
 		ExitErrHandler: func(*cli.Context, error) {},

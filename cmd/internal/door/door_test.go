@@ -63,11 +63,15 @@ func sample(s *Shell) *cli.App {
 			{Name: "show", Usage: "show one", ArgsUsage: "ID", Action: say, Flags: []cli.Flag{
 				&cli.StringFlag{Name: "name", Usage: "cli.hint", Destination: &name},
 			}},
-			{Name: "list", Usage: "list them", Action: say},
+			{Name: "list", Usage: "list them", Action: say, Flags: []cli.Flag{&cli.DurationFlag{Name: "for"}}},
 			{Name: "set", ArgsUsage: "ID KEY=VALUE...", Action: say, Flags: []cli.Flag{
 				&cli.StringFlag{Name: "why", Required: true},
 			}},
-			{Name: "group", Usage: "of commands", Subcommands: []*cli.Command{{Name: "inner", Action: say}}},
+			{
+				Name: "group", Usage: "of commands", Subcommands: []*cli.Command{{Name: "inner", Action: say}},
+				Flags: []cli.Flag{&cli.BoolFlag{Name: "deep", Destination: &all}},
+			},
+			{Name: "twin", Hidden: true, Action: say, Flags: flags[1:]},
 			{Name: "secret", Hidden: true, Action: say},
 		},
 	}
@@ -81,8 +85,11 @@ func TestFlagsStandAnywhere(t *testing.T) {
 		"-n 3 A --json B --all":         `aiflow-x n=3 name="" all=true args=["A" "B"] json=true`,
 		"--json show RQ-1":              `aiflow-x show n=0 name="" all=false args=["RQ-1"] json=true`,
 		"show RQ-1 --name x --json":     `aiflow-x show n=0 name="x" all=false args=["RQ-1"] json=true`,
-		"show --name=x RQ-1 --all":      `aiflow-x show n=0 name="x" all=true args=["RQ-1"] json=false`,
-		"--all show RQ-1":               `aiflow-x show n=0 name="" all=true args=["RQ-1"] json=false`,
+		"show --name=x RQ-1":            `aiflow-x show n=0 name="x" all=false args=["RQ-1"] json=false`,
+		"group inner --deep":            `aiflow-x group inner n=0 name="" all=true args=[] json=false`,
+		"group --deep inner":            `aiflow-x group inner n=0 name="" all=true args=[] json=false`,
+		"--all twin":                    `aiflow-x twin n=0 name="" all=true args=[] json=false`,
+		"twin --all":                    `aiflow-x twin n=0 name="" all=true args=[] json=false`,
 		"-- --plan -x":                  `aiflow-x n=0 name="" all=false args=["--plan" "-x"] json=false`,
 		"-- show":                       `aiflow-x n=0 name="" all=false args=["show"] json=false`,
 		"show -- --json":                `aiflow-x show n=0 name="" all=false args=["--json"] json=false`,
@@ -107,8 +114,16 @@ func TestUsageErrors(t *testing.T) {
 		"--zebra":             "aiflow-x has no flag --zebra",
 		"show RQ-1 --jsno":    "aiflow-x show has no flag --jsno; did you mean --json?",
 		"--plan":              "--plan needs a value",
-		"--plan x":            `invalid value "x" for flag -plan: parse error`,
-		"--all=perhaps":       `invalid boolean value "perhaps" for -all`,
+		"--plan x":            "--plan cannot be x; allowed: a whole number",
+		"-n=x":                "-n cannot be x; allowed: a whole number",
+		"--plan=":             "--plan needs a value",
+		"--all=perhaps":       "--all cannot be perhaps; allowed: true, false",
+		"list --for 5":        "--for cannot be 5; allowed: a time with its unit",
+		"list --for -5s":      "--for cannot be -5s; allowed: a time with its unit",
+		"show RQ-1 --all":     "aiflow-x show has no flag --all; that is a flag of aiflow-x itself",
+		"--all show RQ-1":     "aiflow-x show has no flag --all; that is a flag of aiflow-x itself",
+		"--plan 3 list":       "aiflow-x list has no flag --plan; that is a flag of aiflow-x itself",
+		"list -n=3":           "aiflow-x list has no flag -n; that is a flag of aiflow-x itself",
 		"--json=perhaps":      "--json cannot be perhaps; allowed: true, false",
 		"--lang":              "--lang needs a value",
 		"--lang fr":           "--lang cannot be fr; allowed: ja, en",
@@ -301,6 +316,25 @@ Examples:
 	}
 }
 
+func TestHelpAsJSON(t *testing.T) {
+	for _, line := range []string{"--help --json", "help --json", "--json help"} {
+		got := world{}.run(strings.Fields(line)...)
+		var body helpBody
+		if err := json.Unmarshal([]byte(got.out), &body); err != nil || got.status != 0 {
+			t.Fatalf("%s: %v: %+v", line, err, got)
+		}
+		if body.Command != "aiflow-x" || body.Usage != "aiflow-x [COMMAND] [--FLAG...] [ID...]" || fmt.Sprint(body.Examples) != "[aiflow-x RQ-1 aiflow-x show RQ-1]" {
+			t.Errorf("%+v", body)
+		}
+		if want := (helpCommand{"show", "ID", "show one"}); body.Commands[0] != want {
+			t.Errorf("commands %+v", body.Commands)
+		}
+		if f := body.Flags[0]; fmt.Sprint(f) != "{[--plan -n] N plan N requests}" {
+			t.Errorf("flags %+v", body.Flags)
+		}
+	}
+}
+
 func TestNoCommandShowsHelpAndFails(t *testing.T) {
 	got := world{}.run("group")
 	if got.status != 2 || got.out != "" || !strings.HasPrefix(got.errout, "aiflow-x group - of commands\n") {
@@ -391,7 +425,13 @@ func TestComplete(t *testing.T) {
 		{[]string{"s"}, "set show"},
 		{[]string{"--p"}, "--plan"},
 		{[]string{"show", "--na"}, "--name"},
-		{[]string{"show", "--pl"}, "--plan"},
+		{[]string{"show", "--pl"}, ""},
+		{[]string{"group", "inner", "--d"}, "--deep"},
+		{[]string{"group", "--d"}, "--deep"},
+		{[]string{"--lang", ""}, "en ja"},
+		{[]string{"show", "--lang=j"}, "--lang=ja"},
+		{[]string{"--plan", ""}, ""},
+		{[]string{"--", ""}, ""},
 		{[]string{"show", ""}, ""},
 		{[]string{"group", ""}, "inner"},
 		{[]string{"--plan", "3", "--j"}, "--json"},
@@ -404,10 +444,34 @@ func TestComplete(t *testing.T) {
 	w := world{build: func(s *Shell) *cli.App {
 		return &cli.App{
 			Name: "x", ArgsUsage: "ID", Action: func(*cli.Context) error { return nil },
-			BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "RQ-1\nRQ-2") },
+			Flags: []cli.Flag{&cli.StringFlag{Name: "mode"}, &cli.StringFlag{Name: "other"}},
+			BashComplete: Offer(func(a Asked) []string {
+				return []string{"RQ-1", "RQ-2", strings.Join(append(a.Args, "RQ", a.Word), "+")}
+			}, map[string]Candidates{"mode": Words("fast", "slow")}),
 		}
 	}}
-	if got := w.run("--complete", "RQ-2"); got.out != "RQ-2\n" {
-		t.Errorf("%+v", got)
+	for line, want := range map[string]string{
+		"RQ-2": "RQ-2", "A RQ-": "RQ-1 RQ-2", "A A": "A+RQ+A", "--mode f": "fast", "--mode=s": "--mode=slow",
+		"--other R": "", "--other=R": "", "--mode fast RQ-1": "RQ-1",
+	} {
+		got := w.run(append([]string{"--complete"}, strings.Fields(line)...)...)
+		if s := strings.Join(strings.Fields(got.out), " "); s != want || got.errout != "" {
+			t.Errorf("%s: %q, want %q", line, s, want)
+		}
+	}
+}
+
+func TestNearMissOfACommandThatIsNoRequest(t *testing.T) {
+	w := world{build: func(s *Shell) *cli.App {
+		return &cli.App{
+			Name: "x", ArgsUsage: "ID", Flags: []cli.Flag{&cli.BoolFlag{Name: "next"}},
+			Action:   func(c *cli.Context) error { return fault.New(fault.RequestNotFound, "id", c.Args().First()) },
+			Commands: []*cli.Command{{Name: "list"}},
+		}
+	}}
+	for word, want := range map[string]string{"lst": "Did you mean list?", "nxet": "Did you mean --next?", "RQ-1": "There is no such request: RQ-1.\n"} {
+		if got := w.run(word); !strings.Contains(got.errout, want) {
+			t.Errorf("%s: %s", word, got.errout)
+		}
 	}
 }

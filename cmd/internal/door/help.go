@@ -19,17 +19,18 @@ type row struct{ left, right string }
 // printHelp writes what a command is for, its commands and flags in order of
 // their names, and examples at the end.
 func (s *Shell) printHelp(w io.Writer, n *node) error {
+	h := s.helpBody(n)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s - %s\n\n%s\n  %s\n", n.path, s.help(n.usage), s.Text("cli.help_usage"), n.synopsis())
-	if n.description != "" {
-		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(s.help(n.description)))
+	fmt.Fprintf(&b, "%s - %s\n\n%s\n  %s\n", h.Command, h.Summary, s.Text("cli.help_usage"), h.Usage)
+	if h.Description != "" {
+		fmt.Fprintf(&b, "\n%s\n", h.Description)
 	}
-	section(&b, s.Text("cli.help_commands"), s.commandRows(n))
-	section(&b, s.Text("cli.help_flags"), s.flagRows(n))
-	section(&b, s.Text("cli.help_common"), s.commonRows())
-	if n.examples != "" {
+	section(&b, s.Text("cli.help_commands"), commandRows(h.Commands))
+	section(&b, s.Text("cli.help_flags"), flagRows(h.Flags))
+	section(&b, s.Text("cli.help_common"), flagRows(h.CommonFlags))
+	if len(h.Examples) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", s.Text("cli.help_examples"))
-		for _, line := range strings.Split(strings.TrimSpace(s.help(n.examples)), "\n") {
+		for _, line := range h.Examples {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
@@ -74,76 +75,26 @@ func section(b *strings.Builder, title string, rows []row) {
 	}
 }
 
-func (s *Shell) commandRows(n *node) []row {
+func commandRows(commands []helpCommand) []row {
 	var rows []row
-	for _, c := range n.commands {
-		if !c.Hidden {
-			rows = append(rows, row{strings.TrimSpace(c.Name + " " + c.ArgsUsage), s.help(c.Usage)})
-		}
+	for _, c := range commands {
+		rows = append(rows, row{strings.TrimSpace(c.Name + " " + c.Args), c.Summary})
 	}
 	return rows
 }
 
-func (s *Shell) flagRows(n *node) []row {
+func flagRows(flags []helpFlag) []row {
 	var rows []row
-	for _, f := range n.visible() {
-		rows = append(rows, s.flagRow(f))
+	for _, f := range flags {
+		rows = append(rows, f.row())
 	}
 	return rows
 }
 
-// visible are the flags that a command is told with: its own, and those of a
-// parent that does nothing itself and so has them for its commands.
+// visible are the flags that a command is told with.
 func (n *node) visible() []cli.Flag {
-	var all []cli.Flag
-	seen := map[string]bool{}
-	for at := n; at != nil; at = at.parent {
-		if at != n && at.action != nil {
-			continue
-		}
-		for _, f := range at.flags {
-			name := f.Names()[0]
-			if v, ok := f.(cli.VisibleFlag); (!ok || v.IsVisible()) && !seen[name] {
-				seen[name] = true
-				all = append(all, f)
-			}
-		}
-	}
-	return all
-}
-
-// flagRow shows "--plan N  text": the value's name stands in backquotes in the
-// text.
-func (s *Shell) flagRow(f cli.Flag) row {
-	var names []string
-	for _, n := range f.Names() {
-		names = append(names, dashed(n))
-	}
-	left, usage := strings.Join(names, ", "), ""
-	if d, ok := f.(cli.DocGenerationFlag); ok {
-		usage = s.help(d.GetUsage())
-		if d.TakesValue() {
-			left += " " + valueName(usage)
-		}
-	}
-	return row{left, strings.ReplaceAll(usage, "`", "")}
-}
-
-func valueName(usage string) string {
-	if parts := strings.SplitN(usage, "`", 3); len(parts) == 3 {
-		return parts[1]
-	}
-	return "VALUE"
-}
-
-func (s *Shell) commonRows() []row {
-	var rows []row
-	for _, c := range commonFlags {
-		left := "--" + c.name
-		if c.short != "" {
-			left += ", -" + c.short
-		}
-		rows = append(rows, row{strings.TrimSpace(left + " " + c.value), s.help(c.usage)})
-	}
-	return rows
+	return slices.DeleteFunc(n.allFlags(), func(f cli.Flag) bool {
+		v, ok := f.(cli.VisibleFlag)
+		return ok && !v.IsVisible()
+	})
 }

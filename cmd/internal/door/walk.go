@@ -1,10 +1,14 @@
 package door
 
 import (
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"aiflow/internal/fault"
 	"aiflow/internal/near"
 )
 
@@ -48,49 +52,134 @@ func (n *node) command(name string) *cli.Command {
 	return nil
 }
 
-// flag finds a flag by name in the command or those above it.
+// reach is the command and those above it that do nothing themselves: what has
+// an action of its own keeps its flags to itself.
+func (n *node) reach() []*node {
+	all := []*node{n}
+	for at := n.parent; at != nil; at = at.parent {
+		if at.action == nil {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// flag finds a flag of the command by name.
 func (n *node) flag(name string) cli.Flag {
-	for ; n != nil; n = n.parent {
-		for _, f := range n.flags {
-			for _, have := range f.Names() {
-				if have == name {
-					return f
-				}
-			}
+	for _, at := range n.reach() {
+		if f := named(at.flags, name); f != nil {
+			return f
 		}
 	}
 	return nil
 }
 
+func named(flags []cli.Flag, name string) cli.Flag {
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+// allFlags are all flags that the command understands.
+func (n *node) allFlags() []cli.Flag {
+	var all []cli.Flag
+	seen := map[string]bool{}
+	for _, at := range n.reach() {
+		for _, f := range at.flags {
+			if name := f.Names()[0]; !seen[name] {
+				seen[name] = true
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
 // walked is a command line that has been taken apart.
 type walked struct {
 	node *node
-	set  []string // flags of the command, each "--name" or "--name=value"
+	set  []option
 	args []string
 	err  error // the first mistake; the common flags are complete all the same
+
+	open  string // the flag whose value would come next
+	ended bool   // by "--"
 
 	json, noColor, help, version bool
 	topic                        bool // help as a word: what follows must be known
 	lang, config                 string
+}
 
-	seen map[string]bool // names of flags in set
+// option is a flag of the command as it was given.
+type option struct {
+	word     string // "--plan" or "-n", as it was typed
+	name     string
+	value    string
+	hasValue bool
+}
+
+func (o option) String() string {
+	if o.hasValue {
+		return "--" + o.name + "=" + o.value
+	}
+	return "--" + o.name
 }
 
 // walk finds the command, its flags and its arguments, wherever they stand.
 func walk(app *cli.App, line []string) *walked {
-	w := &walked{node: rootOf(app), seen: map[string]bool{}}
-	for i := 0; i < len(line); i++ {
+	w := &walked{node: rootOf(app)}
+	for i := 0; i < len(line) && !w.ended; i++ {
 		switch word := line[i]; {
 		case word == "--":
-			w.args = append(w.args, line[i+1:]...)
-			return w
+			w.args, w.ended = append(w.args, line[i+1:]...), true
 		case len(word) > 1 && word[0] == '-':
 			i += w.option(word, line[i+1:])
 		default:
 			w.word(word)
 		}
 	}
+	w.belong()
 	return w
+}
+
+// belong refuses flags that stand before the name of a command which does not
+// have them.
+func (w *walked) belong() {
+	for _, o := range w.set {
+		if w.node.flag(o.name) == nil {
+			w.fail(w.strange(o.word, o.name))
+		}
+	}
+}
+
+// meant adds to "no such request" the command or flag that was meant, when the
+// name looks like one's.
+func (w *walked) meant(err error) error {
+	f, ok := fault.As(err)
+	if !ok || f.Code != fault.RequestNotFound || len(w.args) == 0 || f.Facts["id"] != w.args[0] {
+		return err
+	}
+	word := near.Word(w.args[0], w.node.names())
+	if word == "" {
+		word = w.nearFlag(w.args[0])
+	}
+	if word != "" {
+		f.Facts["near"] = word
+	}
+	return err
+}
+
+// strange is the mistake of a flag that the command does not have.
+func (w *walked) strange(word, name string) error {
+	for at := w.node.parent; at != nil; at = at.parent {
+		if named(at.flags, name) != nil {
+			return Usage("foreign_flag", "name", word, "command", w.node.path, "owner", at.path)
+		}
+	}
+	return Usage("unknown_flag", "name", word, "near", w.nearFlag(name), "command", w.node.path)
 }
 
 func (w *walked) fail(err error) {
@@ -135,32 +224,33 @@ func (w *walked) option(word string, rest []string) int {
 	if c := commonFlag(name); c != nil {
 		return w.commonOption(c, value, given, rest)
 	}
+	word, _, _ = strings.Cut(word, "=")
 	f := w.node.flag(name)
 	if f == nil {
-		w.fail(Usage("unknown_flag", "name", word, "near", w.nearFlag(name), "command", w.node.path))
+		w.fail(w.strange(word, name))
 		return 0
 	}
-	for _, n := range f.Names() {
-		w.seen[n] = true
-	}
-	if !takesValue(f) || given {
-		w.set = append(w.set, "--"+strings.TrimLeft(word, "-"))
-		return 0
-	}
-	if len(rest) == 0 {
+	o := option{word: word, name: name, value: value, hasValue: given}
+	switch {
+	case given || !takesValue(f):
+	case len(rest) == 0:
+		w.open = f.Names()[0]
 		w.fail(Usage("missing_value", "name", word))
 		return 0
+	default:
+		o.value, o.hasValue = rest[0], true
 	}
-	w.set = append(w.set, "--"+name+"="+rest[0])
-	return 1
+	w.set = append(w.set, o)
+	if o.hasValue && !given {
+		return 1
+	}
+	return 0
 }
 
 func (w *walked) nearFlag(name string) string {
 	var names []string
-	for n := w.node; n != nil; n = n.parent {
-		for _, f := range n.flags {
-			names = append(names, f.Names()...)
-		}
+	for _, f := range w.node.allFlags() {
+		names = append(names, f.Names()...)
 	}
 	for _, c := range commonFlags {
 		names = append(names, c.name)
@@ -183,27 +273,16 @@ func takesValue(f cli.Flag) bool {
 	return ok && d.TakesValue()
 }
 
-// flags are all flags that the chosen command understands.
-func (w *walked) flags() []cli.Flag {
-	var all []cli.Flag
-	seen := map[string]bool{}
-	for n := w.node; n != nil; n = n.parent {
-		for _, f := range n.flags {
-			if name := f.Names()[0]; !seen[name] {
-				seen[name] = true
-				all = append(all, f)
-			}
-		}
-	}
-	return all
-}
-
 func (w *walked) argv() []string {
-	return append(append(append([]string{}, w.set...), "--"), w.args...)
+	var line []string
+	for _, o := range w.set {
+		line = append(line, o.String())
+	}
+	return append(append(line, "--"), w.args...)
 }
 
-// check compares the number of arguments with what ArgsUsage promises and
-// looks for required flags.
+// check compares the number of arguments with what ArgsUsage promises, looks
+// for required flags and reads the values of the flags.
 func (w *walked) check() error {
 	least, most, names := arity(w.node.args)
 	if len(w.args) < least {
@@ -212,12 +291,48 @@ func (w *walked) check() error {
 	if most >= 0 && len(w.args) > most {
 		return Usage("extra_argument", "value", w.args[most], "command", w.node.path)
 	}
-	for _, f := range w.flags() {
-		if r, ok := f.(cli.RequiredFlag); ok && r.IsRequired() && !w.seen[f.Names()[0]] {
+	for _, f := range w.node.allFlags() {
+		if r, ok := f.(cli.RequiredFlag); ok && r.IsRequired() && !w.given(f) {
 			return Usage("missing_flag", "name", dashed(f.Names()[0]), "command", w.node.path)
 		}
 	}
+	for _, o := range w.set {
+		if err := o.check(w.node.flag(o.name)); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+func (w *walked) given(f cli.Flag) bool {
+	return slices.ContainsFunc(w.set, func(o option) bool { return slices.Contains(f.Names(), o.name) })
+}
+
+// check reads the value as cli will, to say in plain words what is allowed.
+func (o option) check(f cli.Flag) error {
+	kind, ok := readable(f, o)
+	switch {
+	case ok:
+		return nil
+	case o.value == "":
+		return Usage("missing_value", "name", o.word)
+	}
+	return Usage(kind, "name", o.word, "value", o.value)
+}
+
+func readable(f cli.Flag, o option) (kind string, ok bool) {
+	switch f.(type) {
+	case *cli.BoolFlag:
+		_, err := strconv.ParseBool(o.value)
+		return "bad_bool", err == nil || !o.hasValue
+	case *cli.IntFlag:
+		_, err := strconv.ParseInt(o.value, 0, strconv.IntSize)
+		return "bad_number", err == nil
+	case *cli.DurationFlag:
+		d, err := time.ParseDuration(o.value)
+		return "bad_duration", err == nil && d >= 0
+	}
+	return "", true
 }
 
 // arity reads "ID [FILE...]": brackets mean optional, dots mean many (-1).
