@@ -39,6 +39,15 @@ func (r *Repo) RestoreBranch(ctx context.Context, name, commit string) error {
 	return nil
 }
 
+// ClearBranchLock removes the lock file of a branch that only one run writes.
+// The caller has proven that the process that left it is dead.
+func (r *Repo) ClearBranchLock(name string) {
+	path := filepath.Join(r.commonDir, "refs", "heads", filepath.FromSlash(name)+".lock")
+	if info, err := os.Lstat(path); ValidBranch(name) && err == nil && info.Mode().IsRegular() {
+		_ = os.Remove(path) // should it stay, git says so
+	}
+}
+
 // MendIndex makes the index of a linked worktree again from its HEAD where a
 // power cut tore it: git itself notices only some of that. The files are not
 // touched, and the caller stages them anew.

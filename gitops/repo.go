@@ -33,6 +33,14 @@ type Repo struct {
 	src       *source
 }
 
+// Marked gives the same repository whose git processes have further entries in
+// their environment, by which they are found should their starter die.
+func (r *Repo) Marked(env ...string) *Repo {
+	c := *r
+	c.git = r.git.With(env...)
+	return &c
+}
+
 // Open finds the repository that root is in. No repository, or one that git
 // refuses to use, is GIT_NOT_REPO; a bare one is GIT_BARE_REPO.
 func Open(ctx context.Context, g gitcmd.Git, root string) (*Repo, error) {

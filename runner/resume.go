@@ -56,8 +56,9 @@ func (j *job) take(last *runs.Stage) error {
 		return fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
 	}
 	j.stage = last
+	j.repo = j.repo.Marked(j.mark())
 	j.dir = j.Project.Run(j.req.ID, last.RunID)
-	j.text = j.bytesBefore(j.dir, text)
+	j.text = j.textBefore(text)
 	j.hear(j.dir)
 	if len(last.Steps) > 0 {
 		j.plan, err = j.dir.LoadPlan()
@@ -140,8 +141,10 @@ func (j *job) noteOwnLocks() {
 // workspace, and takes over what was committed but not recorded.
 func (j *job) comeBack(ctx context.Context) error {
 	j.endStrays()
+	j.repo.ClearBranchLock(j.stage.Git.WorkBranch)
 	j.stage.AddEvent(j.Project.Now(), runs.EventResumed, j.stage.CurrentStepID, "")
 	if len(j.stage.Steps) == 0 {
+		j.leaveEarlier(ctx)
 		return nil // begin opens the workspace
 	}
 	if err := j.reopen(ctx); err != nil {
@@ -339,15 +342,16 @@ func (j *job) putBack(ctx context.Context, i int) error {
 // is not gone on with. What it holds is kept first. It never stops a new run:
 // a workspace that cannot be cleared is reported when it is needed.
 func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
+	if _, err := os.Lstat(j.workspacePath()); err != nil || j.inPlace() || j.held() != nil {
+		return // a lost lock shows at the next write
+	}
+	old := &job{Runner: j.Runner, repo: j.repo, req: j.req, stage: last, dir: j.Project.Run(last.RequestID, last.RunID), lease: j.lease}
+	old.endStrays()
 	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePath())
 	if err != nil || !ok {
 		return
 	}
-	old := &job{Runner: j.Runner, repo: j.repo, ws: ws, req: j.req, stage: last, dir: j.Project.Run(last.RequestID, last.RunID), lease: j.lease}
-	if j.held() != nil {
-		return // the next write says it
-	}
-	old.endStrays()
+	old.ws = ws
 	_, _ = ws.ClearStaleLocks(ctx)
 	_ = old.repo.RestoreBranch(ctx, last.Git.WorkBranch, old.lastCommit())
 	_ = ws.MendIndex(ctx)

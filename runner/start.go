@@ -69,9 +69,7 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 	if j.text, err = os.ReadFile(j.Project.Path(j.req.Path)); err != nil {
 		return Outcome{}, fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
 	}
-	if last != nil && (last.State == runs.NeedsInput || last.State == runs.Failed) && j.req.Meta.Status == reqmeta.Blocked {
-		j.text = j.bytesBefore(j.Project.Run(last.RequestID, last.RunID), j.text)
-	}
+	j.text = j.unblocked(last, j.text)
 	if err := j.record(base, commit, last); err != nil {
 		return Outcome{}, err
 	}
@@ -106,6 +104,7 @@ func (j *job) record(base, commit string, last *runs.Stage) error {
 	j.stage.Git.Workspace = j.workspaceOf(j.req.ID)
 	j.stage.Artifacts.RequestPath = j.req.Path
 	j.dir = j.Project.Run(j.req.ID, runID)
+	j.repo = j.repo.Marked(j.mark())
 	j.stage.Artifacts.ReportMD = j.dir.RelPath("report.md")
 	j.stage.Artifacts.LogsDir = j.dir.RelPath("logs")
 	if j.replaces != nil {

@@ -1,0 +1,57 @@
+package runner
+
+import (
+	"context"
+
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// runBefore is the run of this request before this one, nil when there is none
+// that can be read.
+func (j *job) runBefore() *runs.Stage {
+	ids, err := runs.ListRuns(j.Project.Dir, j.Project.RunsDir(), j.req.ID)
+	if err != nil {
+		return nil
+	}
+	for own := false; len(ids) > 0; ids = ids[1:] {
+		if own {
+			if st, err := j.Project.Run(j.req.ID, ids[0]).LoadStage(); err == nil {
+				return st
+			}
+		}
+		own = own || ids[0] == j.stage.RunID
+	}
+	return nil
+}
+
+// leaveEarlier does for a run that died at its very beginning what a fresh one
+// does first: it clears away the workspace that still is the earlier run's.
+func (j *job) leaveEarlier(ctx context.Context) {
+	last := j.runBefore()
+	if last == nil || j.inPlace() || last.Git.WorkBranch == j.stage.Git.WorkBranch {
+		return
+	}
+	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePath())
+	if err == nil && ok && ws.Branch() == last.Git.WorkBranch {
+		j.leaveBehind(ctx, last)
+	}
+}
+
+// unblocked is the request as it was before an earlier run stopped and blocked
+// it.
+func (j *job) unblocked(last *runs.Stage, text []byte) []byte {
+	if last == nil || last.State != runs.NeedsInput && last.State != runs.Failed || j.req.Meta.Status != reqmeta.Blocked {
+		return text
+	}
+	return j.bytesBefore(j.Project.Run(last.RequestID, last.RunID), text)
+}
+
+// textBefore is what the request file goes back to. A run that died before it
+// could keep that finds it as a fresh one does.
+func (j *job) textBefore(text []byte) []byte {
+	if _, err := j.dir.LoadRequest(); err != nil && len(j.stage.Steps) == 0 {
+		return j.unblocked(j.runBefore(), text)
+	}
+	return j.bytesBefore(j.dir, text)
+}
