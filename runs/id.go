@@ -16,6 +16,9 @@ type RunID struct {
 
 var runIDRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:RUN-)?([0-9]{8}-[0-9]{6})-([0-9A-Za-z]{1,32})$`) })
 
+// IDPrefix is what a run's name begins with.
+const IDPrefix = "RUN-"
+
 const idLayout = "20060102-150405"
 
 // NewRunID makes RUN-YYYYMMDD-HHMMSS-<6 hex>: five digits are the microsecond

@@ -29,6 +29,9 @@ func list(s *door.Shell, request string) error {
 	if err != nil {
 		return err
 	}
+	if request, err = requestOf(p, request); err != nil {
+		return err
+	}
 	all, err := summaries(s.Context(), p)
 	if err != nil {
 		return err
@@ -45,7 +48,7 @@ func list(s *door.Shell, request string) error {
 		}{items})
 	}
 	if len(items) == 0 {
-		s.Printf("%s\n", s.Text("work.no_runs"))
+		s.Printf("%s\n", s.Text("work.no_runs", "id", request))
 	}
 	width := 0
 	for _, r := range items {

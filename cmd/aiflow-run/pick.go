@@ -1,6 +1,12 @@
 package main
 
 import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"aiflow/cmd/internal/desk"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/runs"
@@ -18,22 +24,79 @@ func pick(p *project.Project, arg string) (*runs.Stage, *runs.Dir, error) {
 	return st, dir, err
 }
 
+// locate resolves a name to a run: a whole id wins over the beginning of one.
 func locate(p *project.Project, arg string) (requestID, runID string, err error) {
-	switch _, isRun := runs.ParseRunID(arg); {
-	case arg == "":
+	if arg == "" {
 		return newest(p)
-	case isRun:
-		requestID, err = runs.FindRun(p.Dir, p.RunsDir(), arg)
-		return requestID, arg, err
 	}
-	ids, err := runs.ListRuns(p.Dir, p.RunsDir(), arg)
+	if _, isRun := runs.ParseRunID(arg); isRun {
+		if requestID, err = runs.FindRun(p.Dir, p.RunsDir(), arg); err == nil {
+			return requestID, arg, nil
+		}
+	}
+	if strings.HasPrefix(arg, runs.IDPrefix) {
+		return begunWith(p, arg)
+	}
+	id, err := named(p, arg)
 	if err != nil {
 		return "", "", err
 	}
-	if len(ids) == 0 {
-		return "", "", fault.New(fault.RunNotFound, "request_id", arg)
+	ids, err := runs.ListRuns(p.Dir, p.RunsDir(), id)
+	if err == nil && len(ids) == 0 {
+		err = fault.New(fault.RunNotFound, "request_id", id, "reason", "never_ran")
 	}
-	return arg, ids[0], nil
+	if err != nil {
+		return "", "", err
+	}
+	return id, ids[0], nil
+}
+
+// begunWith finds the only run whose id begins so.
+func begunWith(p *project.Project, arg string) (requestID, runID string, err error) {
+	all, err := recorded(p)
+	if err != nil {
+		return "", "", err
+	}
+	all = slices.DeleteFunc(all, func(st *runs.Stage) bool { return !strings.HasPrefix(st.RunID, arg) })
+	if len(all) == 1 {
+		return all[0].RequestID, all[0].RunID, nil
+	}
+	var similar []string
+	for _, st := range all[:min(len(all), mostSimilar)] {
+		similar = append(similar, st.RunID)
+	}
+	missing := fault.New(fault.RunNotFound, "run_id", arg)
+	if len(similar) > 0 {
+		missing.Facts["similar"] = strings.Join(similar, ", ")
+	}
+	return "", "", missing
+}
+
+const mostSimilar = 5
+
+// named is the id of the request that a person means. One whose file is gone
+// is known by its runs.
+func named(p *project.Project, arg string) (string, error) {
+	withRuns, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
+	if err != nil || withRuns[arg] {
+		return arg, err
+	}
+	s, err := p.Look(context.Background())
+	if err != nil {
+		return "", err
+	}
+	req, err := desk.Find(p, s.Folder, arg)
+	if err == nil {
+		return req.ID, nil
+	}
+	if f, ok := fault.As(err); !ok || f.Code != fault.RequestNotFound || f.Facts["similar"] != "" {
+		return "", err
+	}
+	left := slices.DeleteFunc(slices.Sorted(maps.Keys(withRuns)), func(id string) bool { return !strings.HasPrefix(id, arg) })
+	if len(left) == 1 {
+		return left[0], nil
+	}
+	return "", err
 }
 
 func newest(p *project.Project) (requestID, runID string, err error) {
@@ -64,4 +127,17 @@ func pickStopped(p *project.Project, arg string) (*runs.Stage, *runs.Dir, error)
 		seen[r.RequestID] = true
 	}
 	return nil, nil, fault.New(fault.NothingToDo, "reason", "nothing_stopped")
+}
+
+// requestOf is the request whose runs a person asks for; a run stands for its
+// request, and nothing for all.
+func requestOf(p *project.Project, arg string) (string, error) {
+	if arg == "" {
+		return "", nil
+	}
+	if strings.HasPrefix(arg, runs.IDPrefix) {
+		id, _, err := locate(p, arg)
+		return id, err
+	}
+	return named(p, arg)
 }
