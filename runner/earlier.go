@@ -29,9 +29,9 @@ func (j *job) runBefore() *runs.Stage {
 // does first: it clears away the workspace that still is the earlier run's.
 func (j *job) leaveEarlier(ctx context.Context) {
 	last := j.runBefore()
-	if last == nil || j.inPlace() || last.Git.WorkBranch == j.stage.Git.WorkBranch {
+	if last == nil || j.inPlace() {
 		return
-	}
+	} // of two runs in one second both may name one branch; the later makes itself another
 	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePath())
 	if err == nil && ok && ws.Branch() == last.Git.WorkBranch {
 		j.leaveBehind(ctx, last)
