@@ -43,7 +43,7 @@ func (m *Manager) AcquireNamed(ctx context.Context, name string, a Ask) (*Lease,
 
 // Acquire takes the lock k. The lease's context descends from ctx.
 func (m *Manager) Acquire(ctx context.Context, k Key, a Ask) (*Lease, error) {
-	if err := k.check(); err != nil {
+	if err := k.Check(); err != nil {
 		return nil, err
 	}
 	if err := inOrder(ctx, k); err != nil {

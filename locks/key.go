@@ -69,7 +69,8 @@ func fits(id string) bool {
 	return true
 }
 
-func (k Key) check() error {
+// Check refuses what cannot be the name of a lock.
+func (k Key) Check() error {
 	if k.Type == TypeQueue {
 		return nil
 	}

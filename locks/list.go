@@ -201,7 +201,7 @@ func (m *Manager) LookQueue() (Entry, bool, error) { return m.Look(Queue()) }
 
 // Look judges one lock; false when there is none. It writes nothing.
 func (m *Manager) Look(k Key) (Entry, bool, error) {
-	if err := k.check(); err != nil {
+	if err := k.Check(); err != nil {
 		return Entry{}, false, err
 	}
 	e, found, err := m.look(k, false)

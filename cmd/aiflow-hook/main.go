@@ -32,7 +32,8 @@ func install(s *door.Shell) *cli.Command {
 		Name: "install", Usage: "hook.install_usage", UsageText: "aiflow-hook install --dry-run\naiflow-hook install --if-missing pass",
 		Flags: append(changeFlags(&o),
 			&cli.StringFlag{Name: "if-missing", Usage: "hook.if_missing_usage", Destination: &o.ifMissing}),
-		Action: func(*cli.Context) error { return o.run(s, hooks.Plan) },
+		Action:       func(*cli.Context) error { return o.run(s, hooks.Plan) },
+		BashComplete: door.Offer(nil, map[string]door.Candidates{"if-missing": door.Words("block", "pass")}),
 	}
 }
 
@@ -65,7 +66,8 @@ func status(s *door.Shell) *cli.Command {
 func snippet(s *door.Shell) *cli.Command {
 	return &cli.Command{
 		Name: "snippet", Usage: "hook.snippet_usage", ArgsUsage: "TOOL", UsageText: "aiflow-hook snippet lefthook\naiflow-hook snippet pre-commit",
-		Action: func(c *cli.Context) error { return showSnippet(s, c.Args().First()) },
+		Action:       func(c *cli.Context) error { return showSnippet(s, c.Args().First()) },
+		BashComplete: door.Offer(door.Words(hooks.Snippets()...), nil),
 	}
 }
 

@@ -20,12 +20,16 @@ import (
 const quietFor = 400 * time.Millisecond
 
 // runLocked runs a command while it holds the lock, and ends as it did.
-func runLocked(s *door.Shell, key locks.Key, o execOptions, argv []string) error {
+func runLocked(s *door.Shell, w which, o execOptions, argv []string) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return fault.Wrap(err, fault.BinaryNotFound, "name", argv[0])
+		return door.Usage("no_program", "value", argv[0], "command", s.Name+" exec")
 	}
 	p, m, err := open(s)
+	if err != nil {
+		return err
+	}
+	key, err := w.key(p)
 	if err != nil {
 		return err
 	}

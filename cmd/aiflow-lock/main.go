@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
 	"aiflow/locks"
 )
@@ -43,12 +44,12 @@ func execute(s *door.Shell) *cli.Command {
 			&cli.DurationFlag{Name: "wait", Usage: "lock.wait_usage", Destination: &o.wait},
 			&cli.BoolFlag{Name: "take-overdue", Usage: "lock.take_overdue_usage", Destination: &o.takeOverdue}),
 		Action: func(c *cli.Context) error {
-			key, err := w.key(c.IsSet)
-			if err != nil {
+			if err := w.check(c.IsSet); err != nil {
 				return err
 			}
-			return runLocked(s, key, o, c.Args().Slice())
+			return runLocked(s, w, o, c.Args().Slice())
 		},
+		BashComplete: door.Offer(nil, map[string]door.Candidates{"request": desk.RequestIDs(s)}),
 	}
 }
 
@@ -65,12 +66,14 @@ func release(s *door.Shell) *cli.Command {
 		UsageText: "aiflow-lock release --request RQ-1\naiflow-lock release --queue --force",
 		Flags:     append(w.flags(), &cli.BoolFlag{Name: "force", Usage: "lock.force_usage", Destination: &force}),
 		Action: func(c *cli.Context) error {
-			key, err := w.key(c.IsSet)
-			if err != nil {
+			if err := w.check(c.IsSet); err != nil {
 				return err
 			}
-			return releaseLock(s, key, force)
+			return releaseLock(s, w, force)
 		},
+		BashComplete: door.Offer(nil, map[string]door.Candidates{
+			"request": held(s, locks.TypeRequest, desk.RequestIDs(s)), "name": held(s, locks.TypeName, nil),
+		}),
 	}
 }
 
@@ -89,36 +92,4 @@ func inside(s *door.Shell) *cli.Command {
 		Name: insideName, Hidden: true, ArgsUsage: "PATH NAME [ARGUMENT...]",
 		Action: func(c *cli.Context) error { return become(s, c.Args().Slice()) },
 	}
-}
-
-// which lock is meant.
-type which struct {
-	request, name string
-	queue         bool
-}
-
-func (w *which) flags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "request", Usage: "lock.request_usage", Destination: &w.request},
-		&cli.BoolFlag{Name: "queue", Usage: "lock.queue_usage", Destination: &w.queue},
-		&cli.StringFlag{Name: "name", Usage: "lock.name_usage", Destination: &w.name},
-	}
-}
-
-// key wants exactly one of the three.
-func (w *which) key(set func(string) bool) (locks.Key, error) {
-	var keys []locks.Key
-	if set("request") {
-		keys = append(keys, locks.Request(w.request))
-	}
-	if w.queue {
-		keys = append(keys, locks.Queue())
-	}
-	if set("name") {
-		keys = append(keys, locks.Named(w.name))
-	}
-	if len(keys) != 1 {
-		return locks.Key{}, door.Usage("which_lock")
-	}
-	return keys[0], nil
 }

@@ -7,8 +7,12 @@ import (
 )
 
 // releaseLock removes a lock by hand. One that has vanished is success.
-func releaseLock(s *door.Shell, key locks.Key, force bool) error {
+func releaseLock(s *door.Shell, w which, force bool) error {
 	p, m, err := open(s)
+	if err != nil {
+		return err
+	}
+	key, err := w.existing(p, m)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
 )
 
@@ -33,6 +34,7 @@ func app(s *door.Shell) *cli.App {
 			&cli.StringFlag{Name: "explain", Usage: "next.flag_explain", Destination: &o.explain},
 			&cli.IntFlag{Name: "plan", Usage: "next.flag_plan", Destination: &o.plan},
 		},
-		Action: func(c *cli.Context) error { return next(s, o, c.IsSet("plan"), c.IsSet("explain")) },
+		Action:       func(c *cli.Context) error { return next(s, o, c.IsSet("plan"), c.IsSet("explain")) },
+		BashComplete: door.Offer(nil, map[string]door.Candidates{"explain": desk.RequestIDs(s)}),
 	}
 }

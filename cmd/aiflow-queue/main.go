@@ -7,6 +7,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -80,7 +81,8 @@ func listCommand(s *door.Shell, w *where) *cli.Command {
 			&cli.StringFlag{Name: "status", Usage: "queue.list_status", Destination: &o.status},
 			&cli.StringFlag{Name: "group", Usage: "queue.list_group", Destination: &o.group},
 		},
-		Action: func(*cli.Context) error { return list(s, *w, o) },
+		Action:       func(*cli.Context) error { return list(s, *w, o) },
+		BashComplete: door.Offer(nil, map[string]door.Candidates{"status": door.Words(strings.Split(statuses(), ", ")...)}),
 	}
 }
 

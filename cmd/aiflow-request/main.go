@@ -9,7 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/reqmeta"
 )
 
 var version, commit string // set by the linker
@@ -38,13 +40,16 @@ func listCommand(s *door.Shell) *cli.Command {
 			&cli.BoolFlag{Name: "runnable", Usage: "request.flag_runnable", Destination: &f.runnable},
 		},
 		Action: func(*cli.Context) error { return list(s, f) },
+		BashComplete: door.Offer(nil, map[string]door.Candidates{
+			"status": desk.Listed(reqmeta.Statuses[:]...), "priority": desk.Listed(reqmeta.Priorities[:]...),
+		}),
 	}
 }
 
 func showCommand(s *door.Shell) *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "request.show_usage", ArgsUsage: "ID", UsageText: "aiflow-request show RQ-20251214-001",
-		Action: func(c *cli.Context) error { return show(s, c.Args().First()) }, BashComplete: ids(s),
+		Action: func(c *cli.Context) error { return show(s, c.Args().First()) }, BashComplete: oneID(s),
 	}
 }
 
@@ -62,6 +67,11 @@ func newCommand(s *door.Shell) *cli.Command {
 			&cli.StringFlag{Name: "edit", Usage: "request.new_edit", Value: editAuto, Destination: &o.edit},
 		},
 		Action: func(*cli.Context) error { return create(s, o) },
+		BashComplete: door.Offer(nil, map[string]door.Candidates{
+			"status": door.Words(reqmeta.Statuses[:]...), "priority": door.Words(reqmeta.Priorities[:]...),
+			"estimate": door.Words(reqmeta.Estimates[:]...), "edit": door.Words(editAuto, editYes, editNo),
+			"depends-on": desk.RequestIDs(s),
+		}),
 	}
 }
 
@@ -70,7 +80,7 @@ func editCommand(s *door.Shell) *cli.Command {
 	return &cli.Command{
 		Name: "edit", Usage: "request.edit_usage", ArgsUsage: "ID", UsageText: "aiflow-request edit RQ-20251214-001\nEDITOR='code --wait' aiflow-request edit RQ-20251214-001",
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "read-only", Usage: "request.edit_read_only_usage", Destination: &readOnly}},
-		Action: func(c *cli.Context) error { return editRequest(s, c.Args().First(), readOnly) }, BashComplete: ids(s),
+		Action: func(c *cli.Context) error { return editRequest(s, c.Args().First(), readOnly) }, BashComplete: oneID(s),
 	}
 }
 
@@ -78,7 +88,7 @@ func setCommand(s *door.Shell) *cli.Command {
 	return &cli.Command{
 		Name: "set", Usage: "request.set_usage", ArgsUsage: "ID KEY=VALUE...",
 		UsageText: "aiflow-request set RQ-20251214-001 status=ready priority=P1\naiflow-request set RQ-20251214-001 depends_on=RQ-20251214-002,RQ-20251214-003 labels=",
-		Action:    func(c *cli.Context) error { return set(s, c.Args().First(), c.Args().Tail()) }, BashComplete: ids(s),
+		Action:    func(c *cli.Context) error { return set(s, c.Args().First(), c.Args().Tail()) }, BashComplete: idAndPairs(s),
 	}
 }
 
@@ -93,7 +103,8 @@ func graphCommand(s *door.Shell) *cli.Command {
 	var format string
 	return &cli.Command{
 		Name: "graph", Usage: "request.graph_usage", UsageText: "aiflow-request graph --format svg > requests.svg\naiflow-request graph --format mermaid",
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "format", Usage: "request.graph_format", Value: "dot", Destination: &format}},
-		Action: func(*cli.Context) error { return graph(s, format) },
+		Flags:        []cli.Flag{&cli.StringFlag{Name: "format", Usage: "request.graph_format", Value: "dot", Destination: &format}},
+		Action:       func(*cli.Context) error { return graph(s, format) },
+		BashComplete: door.Offer(nil, map[string]door.Candidates{"format": door.Words("dot", "mermaid", "svg")}),
 	}
 }

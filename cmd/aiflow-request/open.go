@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/urfave/cli/v2"
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
@@ -131,23 +128,6 @@ func (v *view) latest(id string) *latestRun {
 		run.ReasonCode, run.Interrupted = &interrupted, true
 	}
 	return run
-}
-
-// ids offers the ids of the project to a shell's completion.
-func ids(s *door.Shell) cli.BashCompleteFunc {
-	return func(c *cli.Context) {
-		p, err := desk.Open(s, nil)
-		if err != nil {
-			return
-		}
-		folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
-		if err != nil {
-			return
-		}
-		for _, r := range folder.Requests {
-			fmt.Fprintln(c.App.Writer, term.Escape(r.ID))
-		}
-	}
 }
 
 // line prints one line; on a terminal it does not run over the edge.

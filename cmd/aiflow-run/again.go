@@ -5,6 +5,7 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
 	"aiflow/runner"
 	"aiflow/runs"
 )
@@ -46,7 +47,23 @@ func resume(s *door.Shell, o resumeOptions, arg string) error {
 	})
 	show.end()
 	if err != nil {
-		return err
+		return inFlags(err)
 	}
 	return report(s, p, out)
+}
+
+// inFlags says which flag was wrong, and what it may be.
+func inFlags(err error) error {
+	f, ok := fault.As(err)
+	if !ok || f.Code != fault.UsageError {
+		return err
+	}
+	flag, value, allowed := "--"+f.Facts["key"], f.Facts["value"], f.Facts["allowed"]
+	switch f.Facts["key"] {
+	case "mode":
+		return door.Usage("bad_value", "name", flag, "value", value, "allowed", allowed)
+	case "step":
+		return door.Usage("bad_step", "name", flag, "value", value, "allowed", allowed, "run_id", f.Facts["run_id"])
+	}
+	return err
 }

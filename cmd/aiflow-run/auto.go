@@ -29,8 +29,23 @@ func autoCommand(s *door.Shell) *cli.Command {
 			&cli.StringFlag{Name: "until", Usage: "work.auto_until", Destination: &o.until},
 			&cli.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
 		},
-		Action: func(*cli.Context) error { return auto(s, o) },
+		Action: func(c *cli.Context) error {
+			if err := positive(c, "max-runs", "max-minutes"); err != nil {
+				return err
+			}
+			return auto(s, o)
+		},
 	}
+}
+
+// positive refuses numbers below 1.
+func positive(c *cli.Context, names ...string) error {
+	for _, name := range names {
+		if c.IsSet(name) && c.Int(name) < 1 {
+			return door.Usage("bad_value", "name", "--"+name, "value", c.Int(name), "allowed", "1..")
+		}
+	}
+	return nil
 }
 
 // auto runs one request after the other until a rule says stop.

@@ -18,7 +18,7 @@ func main() { os.Exit(door.Main(door.OS(version, commit), app)) }
 
 func app(s *door.Shell) *cli.App {
 	var o runOptions
-	return &cli.App{
+	a := &cli.App{
 		Name:      "aiflow-run",
 		Usage:     "work.usage",
 		ArgsUsage: "[ID]",
@@ -37,4 +37,5 @@ func app(s *door.Shell) *cli.App {
 			resumeCommand(s), stopCommand(s), autoCommand(s), statusCommand(s),
 		},
 	}
+	return offering(s, a)
 }

@@ -50,6 +50,9 @@ type forward struct {
 // the toolkit, or any aiflow-WORD on PATH.
 func forwarded(line []string) (forward, bool) {
 	before, word, rest := cut(line)
+	if len(rest) == 0 && len(line) > 0 && line[0] == "--complete" { // the word is still being typed
+		return forward{}, false
+	}
 	f := forward{common: commonOf(line)}
 	help := word == "help" && len(rest) > 0
 	if help {

@@ -19,6 +19,7 @@ func TestForwarded(t *testing.T) {
 		"run-next --dry-run":            "run: --next --dry-run",
 		"ui":                            "serve:",
 		"--complete run sh":             "run: --complete sh",
+		"--complete run":                "",
 		"init":                          "",
 		"--lang ja init":                "",
 		"help":                          "",

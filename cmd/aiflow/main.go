@@ -41,8 +41,9 @@ func app(s *door.Shell) *cli.App {
 			{Name: "version", Usage: "cli.version_usage", Action: func(*cli.Context) error { return s.PrintVersion() }},
 			{
 				Name: "completion", Usage: "cli.completion_usage", ArgsUsage: "SHELL",
-				UsageText: "aiflow completion bash > ~/.local/share/bash-completion/completions/aiflow",
-				Action:    func(c *cli.Context) error { return completion(s, c.Args().First()) },
+				UsageText:    "aiflow completion bash > ~/.local/share/bash-completion/completions/aiflow",
+				Action:       func(c *cli.Context) error { return completion(s, c.Args().First()) },
+				BashComplete: door.Offer(door.Words("bash", "fish", "zsh"), nil),
 			},
 		},
 	}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/reqmeta"
+)
+
+// oneID offers the ids of the project for the only argument.
+func oneID(s *door.Shell) cli.BashCompleteFunc {
+	ids := desk.RequestIDs(s)
+	return door.Offer(func(a door.Asked) []string {
+		if len(a.Args) > 0 {
+			return nil
+		}
+		return ids(a)
+	}, nil)
+}
+
+// idAndPairs offers an id, and then what can be set.
+func idAndPairs(s *door.Shell) cli.BashCompleteFunc {
+	ids := desk.RequestIDs(s)
+	return door.Offer(func(a door.Asked) []string {
+		if len(a.Args) == 0 {
+			return ids(a)
+		}
+		return pairs(a.Word)
+	}, nil)
+}
+
+// pairs are KEY= while no value is begun, and then KEY=VALUE.
+func pairs(word string) []string {
+	values := map[string][]string{
+		"status": reqmeta.Statuses[:], "priority": reqmeta.Priorities[:], "estimate": reqmeta.Estimates[:],
+		"title": nil, "labels": nil, "depends_on": nil, "base": nil,
+	}
+	key, _, begun := strings.Cut(word, "=")
+	var offered []string
+	for name, allowed := range values {
+		switch {
+		case !begun:
+			offered = append(offered, name+"=")
+		case name == key:
+			for _, v := range allowed {
+				offered = append(offered, name+"="+v)
+			}
+		}
+	}
+	return offered
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/door"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// offering says for each command what a shell may complete.
+func offering(s *door.Shell, a *cli.App) *cli.App {
+	a.BashComplete = door.Offer(first(desk.RequestIDs(s, reqmeta.Draft, reqmeta.Ready, reqmeta.Running, reqmeta.Blocked)), nil)
+	run := first(func(asked door.Asked) []string { return recordedIDs(s, asked.Word) })
+	modes := door.Words(string(runs.ModeResume), string(runs.ModeRetryStep), string(runs.ModeReplan))
+	for _, c := range a.Commands {
+		switch c.Name {
+		case "list":
+			c.BashComplete = door.Offer(first(func(door.Asked) []string { return requestsWithRuns(s) }), nil)
+		case "show", "logs", "diff", "stop", "resume":
+			c.BashComplete = door.Offer(run, map[string]door.Candidates{"mode": modes})
+		}
+	}
+	return a
+}
+
+// first offers words for the first argument only.
+func first(words door.Candidates) door.Candidates {
+	return func(asked door.Asked) []string {
+		if len(asked.Args) > 0 {
+			return nil
+		}
+		return words(asked)
+	}
+}
+
+// recordedIDs are the ids of runs and of the requests that have some. Folders
+// of runs are looked into only where the word can still become a run's id.
+func recordedIDs(s *door.Shell, word string) []string {
+	ids := requestsWithRuns(s)
+	p := desk.Quiet(s)
+	if p == nil || !strings.HasPrefix(runs.IDPrefix, word) && !strings.HasPrefix(word, runs.IDPrefix) {
+		return ids
+	}
+	for _, id := range ids[:len(ids):len(ids)] {
+		if all, err := runs.ListRuns(p.Dir, p.RunsDir(), id); err == nil {
+			ids = append(ids, all...)
+		}
+	}
+	return ids
+}
+
+func requestsWithRuns(s *door.Shell) []string {
+	p := desk.Quiet(s)
+	if p == nil {
+		return nil
+	}
+	all, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(all))
+}

@@ -1,0 +1,55 @@
+package desk
+
+import (
+	"slices"
+	"strings"
+
+	"aiflow/cmd/internal/door"
+	"aiflow/project"
+	"aiflow/reqmeta"
+)
+
+// Quiet opens the project for a shell's completion, which is told nothing and
+// wants only what files say; nil when there is none.
+func Quiet(s *door.Shell) *project.Project {
+	env, err := Env(s, nil)
+	if err != nil {
+		return nil
+	}
+	p, _ := project.OpenAnyway(env)
+	return p
+}
+
+// RequestIDs offers the ids of the requests with one of the statuses; of all
+// when none is named.
+func RequestIDs(s *door.Shell, statuses ...string) door.Candidates {
+	return func(door.Asked) []string {
+		p := Quiet(s)
+		if p == nil {
+			return nil
+		}
+		folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+		if err != nil {
+			return nil
+		}
+		var ids []string
+		for _, r := range folder.Requests {
+			if r.ID != "" && (len(statuses) == 0 || slices.Contains(statuses, r.Meta.Status)) {
+				ids = append(ids, r.ID)
+			}
+		}
+		return ids
+	}
+}
+
+// Listed offers words for a flag that takes several with commas between them.
+func Listed(words ...string) door.Candidates {
+	return func(a door.Asked) []string {
+		before := a.Word[:strings.LastIndex(a.Word, ",")+1]
+		var lists []string
+		for _, w := range words {
+			lists = append(lists, before+w)
+		}
+		return lists
+	}
+}
