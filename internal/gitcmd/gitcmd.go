@@ -1,9 +1,8 @@
 // Package gitcmd is the one helper that starts the git binary. It promises
 // that git is started by argument list with an environment that belongs to the
 // repository that is asked, that a question takes no lock, that a write waits
-// for a busy lock and outlives a power cut (git alone syncs neither loose
-// objects nor, in most versions, branches), and that no call can wait for a
-// person.
+// for a busy lock, and that no call can wait for a person. What git syncs is
+// the user's choice (core.fsync).
 //
 // It does not know what the commands mean, and it does not use a shell.
 package gitcmd
@@ -144,7 +143,7 @@ func (g Git) once(ctx context.Context, bin string, env []string, c Call) ([]byte
 
 func arguments(c Call) []string {
 	if c.Mode == Write {
-		return append([]string{"-c", "core.fsync=committed", "-c", "core.fsyncMethod=batch"}, c.Args...)
+		return c.Args
 	}
 	return append([]string{"--no-optional-locks"}, c.Args...)
 }

@@ -445,35 +445,3 @@ func TestNoTerminal(t *testing.T) {
 		t.Errorf("git runs in our session %s", session(own))
 	}
 }
-
-// What a write made is synced: git alone leaves loose objects and branches to
-// the disk's mood, and a record of a commit that is gone would be worth nothing.
-func TestWriteOutlivesAPowerCut(t *testing.T) {
-	b := newBench(t)
-	g := b.repo("r")
-	for _, tc := range []struct {
-		mode Mode
-		want bool
-		args []string
-	}{
-		{Write, true, []string{"commit", "-q", "--allow-empty", "-m", "x"}},
-		{Write, true, []string{"update-ref", "refs/heads/b", "HEAD"}},
-		{Question, false, []string{"log", "-1"}},
-	} {
-		trace := filepath.Join(b.dir, "trace")
-		_ = os.Remove(trace)
-		if _, err := g.Run(t.Context(), Call{Args: tc.args, Mode: tc.mode, Env: []string{"GIT_TRACE2_EVENT=" + trace}}); err != nil {
-			t.Fatal(err)
-		}
-		data, err := os.ReadFile(trace)
-		if err != nil {
-			t.Skip("this git has no trace2")
-		}
-		if tc.want && !strings.Contains(ask(t, g, "help", "-c"), "core.fsyncMethod") {
-			t.Skip("this git cannot be told to sync")
-		}
-		if got := strings.Contains(string(data), `"fsync/hardware-flush"`); got != tc.want {
-			t.Errorf("%v: synced %v", tc.args, got)
-		}
-	}
-}
