@@ -3,9 +3,13 @@ package server
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"syscall"
 	"time"
 
 	"aiflow/internal/atomicfile"
@@ -40,6 +44,23 @@ func TokenOf(p *project.Project, fresh bool) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(b[:]), nil
+}
+
+// LoadIdentity is what serve.json says, if it can be trusted.
+func LoadIdentity(p *project.Project) (Identity, bool) { return readIdentity(identityPath(p)) }
+
+// Answers says whether that server still lives: somebody listens where it did,
+// and its process is there.
+func (id Identity) Answers() bool {
+	if errors.Is(syscall.Kill(id.PID, 0), syscall.ESRCH) {
+		return false
+	}
+	c, err := net.DialTimeout("tcp", net.JoinHostPort(id.Host, strconv.Itoa(id.Port)), time.Second)
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
 }
 
 func readIdentity(path string) (Identity, bool) {

@@ -14,7 +14,6 @@ import (
 	"aiflow/cmd/internal/door"
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
-	"aiflow/internal/term"
 	"aiflow/locks"
 	"aiflow/reqmeta"
 )
@@ -40,10 +39,9 @@ func editRequest(s *door.Shell, name string, readOnly bool) error {
 		return err
 	}
 	if e.editor == "" {
-		if !s.Terminal() || !term.IsTerminal(s.Stdin) {
+		if e.editor = lastResort(s); e.editor == "" {
 			return e.unsaved("request.edit_no_editor")
 		}
-		e.editor = "vi"
 	}
 	if readOnly {
 		return e.readOnly()

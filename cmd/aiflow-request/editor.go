@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"aiflow/cmd/internal/door"
+	"aiflow/internal/term"
 )
 
 // editorOf is the editor that the environment names, or "".
@@ -17,6 +18,14 @@ func editorOf(s *door.Shell) string {
 		return editor
 	}
 	return s.Getenv("EDITOR")
+}
+
+// lastResort is vi, where there is one and a terminal to show it on.
+func lastResort(s *door.Shell) string {
+	if _, err := exec.LookPath("vi"); err != nil || !s.Terminal() || !term.IsTerminal(s.Stdin) {
+		return ""
+	}
+	return "vi"
 }
 
 // editorCommand starts editor, which may have arguments, with path. The shell

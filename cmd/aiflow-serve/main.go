@@ -20,6 +20,7 @@ func main() { os.Exit(door.Main(door.OS(version, commit), app)) }
 type options struct {
 	host                   string
 	port                   int
+	portSaid               bool
 	open, noAuth, newToken bool
 	queueEndpoint          string
 }
@@ -31,13 +32,16 @@ func app(s *door.Shell) *cli.App {
 		Usage:     "serve.usage",
 		UsageText: "aiflow-serve\naiflow-serve --open\naiflow-serve --port 4311",
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "port", Usage: "serve.flag_port", Value: -1, Destination: &o.port},
+			&cli.IntFlag{Name: "port", Usage: "serve.flag_port", Destination: &o.port},
 			&cli.StringFlag{Name: "host", Usage: "serve.flag_host", Destination: &o.host},
 			&cli.BoolFlag{Name: "open", Usage: "serve.flag_open", Destination: &o.open},
 			&cli.BoolFlag{Name: "no-auth", Usage: "serve.flag_no_auth", Destination: &o.noAuth},
 			&cli.StringFlag{Name: "queue-endpoint", Usage: "serve.flag_queue_endpoint", Destination: &o.queueEndpoint},
 			&cli.BoolFlag{Name: "new-token", Usage: "serve.flag_new_token", Destination: &o.newToken},
 		},
-		Action: func(*cli.Context) error { return serve(s, o) },
+		Action: func(c *cli.Context) error {
+			o.portSaid = c.IsSet("port")
+			return serve(s, o)
+		},
 	}
 }

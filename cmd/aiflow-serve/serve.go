@@ -35,10 +35,11 @@ func serve(s *door.Shell, o options) error {
 	}
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
-	token, err := identify(s, p, o, host, port)
+	token, leave, err := identify(s, p, o, host, port)
 	if err != nil {
 		return err
 	}
+	defer leave()
 	warn(s, host, token)
 	at := address(host, port, token)
 	if err := announce(s, host, port, at); err != nil {
@@ -54,8 +55,12 @@ func serve(s *door.Shell, o options) error {
 	}).Serve(ctx, l)
 }
 
-// check refuses an endpoint that is no address of a server.
+// check refuses a port out of range, and an endpoint that is no address of a
+// server.
 func (o options) check() error {
+	if o.portSaid && (o.port < 0 || o.port > 65535) {
+		return door.Usage("bad_value", "name", "--port", "value", o.port, "allowed", "0..65535")
+	}
 	if o.queueEndpoint == "" {
 		return nil
 	}
@@ -69,7 +74,7 @@ func (o options) check() error {
 // keys are the flags as configuration.
 func (o options) keys() map[string]string {
 	keys := map[string]string{}
-	if o.port >= 0 {
+	if o.portSaid {
 		keys["server.port"] = strconv.Itoa(o.port)
 	}
 	if o.host != "" {
@@ -85,23 +90,37 @@ func listen(ctx context.Context, host string, port int) (net.Listener, error) {
 		return nil, fault.Wrap(err, fault.PortInUse, "host", host, "value", port)
 	}
 	if err != nil {
-		return nil, fault.Wrap(err, fault.UsageError, "host", host, "value", port)
+		return nil, door.Usage("no_listen", "host", host, "port", port, "reason", err)
 	}
 	return l, nil
 }
 
-// identify settles the token and says in serve.json where we are.
-func identify(s *door.Shell, p *project.Project, o options, host string, port int) (token string, err error) {
+// identify settles the token and says in serve.json where we are. leave gives
+// the file back to the server that it named before, if that one still lives.
+func identify(s *door.Shell, p *project.Project, o options, host string, port int) (token string, leave func(), err error) {
+	before, had := server.LoadIdentity(p)
 	if !o.noAuth {
 		if token, err = server.TokenOf(p, o.newToken); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	id := server.Identity{PID: os.Getpid(), Host: host, Port: port, Token: token, StartedAt: s.Now().UTC()}
 	if o.noAuth { // the token that open pages have is kept for the next time
 		id.Token, _ = server.TokenOf(p, false)
 	}
-	return token, server.SaveIdentity(p, id)
+	leave = func() {
+		if had && before.Port != port && before.Token == id.Token {
+			giveBack(p, id, before)
+		}
+	}
+	return token, leave, server.SaveIdentity(p, id)
+}
+
+func giveBack(p *project.Project, mine, before server.Identity) {
+	now, ok := server.LoadIdentity(p)
+	if ok && now.PID == mine.PID && now.Port == mine.Port && before.Answers() {
+		_ = server.SaveIdentity(p, before)
+	}
 }
 
 func warn(s *door.Shell, host, token string) {
