@@ -2,11 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"path"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -19,18 +22,27 @@ import (
 )
 
 func logsCommand(s *door.Shell) *cli.Command {
-	var follow bool
+	var o logsOptions
 	return &cli.Command{
 		Name: "logs", Usage: "work.logs_usage", ArgsUsage: "[RUN]",
-		UsageText: "aiflow-run logs\naiflow-run logs -f",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "work.logs_follow", Destination: &follow}},
-		Action:    func(c *cli.Context) error { return logs(s, c.Args().First(), follow) },
+		UsageText: "aiflow-run logs\naiflow-run logs --last\naiflow-run logs RQ-20251214-001 --step S02\naiflow-run logs -f",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "step", Usage: "work.logs_step", Destination: &o.step},
+			&cli.BoolFlag{Name: "last", Usage: "work.logs_last", Destination: &o.last},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "work.logs_follow", Destination: &o.follow},
+		},
+		Action: func(c *cli.Context) error { return logs(s, o, c.Args().First()) },
 	}
 }
 
-// logs prints what a run's commands said, log after log in the order in which
-// they were begun.
-func logs(s *door.Shell, arg string, follow bool) error {
+type logsOptions struct {
+	step         string
+	last, follow bool
+}
+
+// logs prints what a run's commands said, log after log, the last written one
+// last.
+func logs(s *door.Shell, o logsOptions, arg string) error {
 	p, err := desk.Open(s, nil)
 	if err != nil {
 		return err
@@ -39,23 +51,39 @@ func logs(s *door.Shell, arg string, follow bool) error {
 	if err != nil {
 		return err
 	}
+	if err := o.check(st); err != nil {
+		return err
+	}
+	f := &follower{s: s, p: p, o: o, dir: dir, at: map[string]int64{}}
 	if s.JSON {
 		return s.PrintJSON(struct {
 			RunID string   `json:"run_id"`
 			Logs  []string `json:"logs"`
-		}{st.RunID, runs.Logs(p.Dir, dir.Rel)})
+		}{st.RunID, f.names()})
 	}
-	f := &follower{s: s, p: p, dir: dir, at: map[string]int64{}}
-	if !follow {
-		return f.round()
+	if !o.follow {
+		return f.round(true)
 	}
 	return f.follow(s.Context())
+}
+
+// check: the step that is asked for is one of the run's.
+func (o logsOptions) check(st *runs.Stage) error {
+	if o.step == "" || st.Step(o.step) != nil {
+		return nil
+	}
+	var ids []string
+	for i := range st.Steps {
+		ids = append(ids, st.Steps[i].StepID)
+	}
+	return door.Usage("bad_value", "name", "--step", "value", o.step, "allowed", cmp.Or(strings.Join(ids, ", "), "-"))
 }
 
 // follower remembers how far each log has been shown.
 type follower struct {
 	s    *door.Shell
 	p    *project.Project
+	o    logsOptions
 	dir  *runs.Dir
 	at   map[string]int64
 	last string
@@ -69,7 +97,7 @@ func (f *follower) follow(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		over := f.over()
-		if err := f.round(); err != nil {
+		if err := f.round(over); err != nil {
 			return err
 		}
 		if err := f.s.Flush(); err != nil || over {
@@ -98,25 +126,40 @@ func (f *follower) over() bool {
 	return err != nil || !held || !e.Live
 }
 
-func (f *follower) round() error {
-	for _, name := range runs.Logs(f.p.Dir, f.dir.Rel) {
-		if name == f.dir.RelPath(runs.LogName(runs.LogRunner, "", 0)) {
-			continue // what the run did, not what its commands said
-		}
-		if err := f.show(name); err != nil {
+// names lists the logs that are asked for. JSON has all files, also what the
+// run itself wrote down.
+func (f *follower) names() []string {
+	names := runs.LogsByTime(f.p.Dir, f.dir.Rel, f.o.step)
+	if f.o.last || !f.s.JSON {
+		names = slices.DeleteFunc(names, func(name string) bool { return !runs.Spoken(name) })
+	}
+	if f.o.last && len(names) > 1 {
+		names = names[len(names)-1:]
+	}
+	return names
+}
+
+// round shows what is new. Only once nobody writes any more an empty log is
+// known to stay so.
+func (f *follower) round(over bool) error {
+	for _, name := range f.names() {
+		if err := f.show(name, over); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *follower) show(name string) error {
+func (f *follower) show(name string, over bool) error {
 	file, err := os.Open(f.p.Path(name))
 	if err != nil {
 		return nil // removed meanwhile
 	}
 	defer file.Close()
 	size, err := file.Seek(0, io.SeekEnd)
+	if size == 0 && over {
+		f.s.Printf("%s %s\n", f.s.Paint(term.Bold, "==> "+path.Base(name)), f.s.Text("work.logs_silent"))
+	}
 	if err != nil || size <= f.at[name] {
 		return err
 	}
