@@ -2,8 +2,11 @@ package project
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"aiflow/locks"
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
@@ -13,13 +16,16 @@ type Standing struct {
 	working  map[locks.Key]string // run ids of the live locks of requests
 	branches map[string]bool
 	landed   Landed
+	within   map[string]bool // branches whose tip is in HEAD's history
+	told     map[string]bool // finished runs whose request says done
 }
 
 // Standing looks at the locks once and at git once or twice, for all of these
 // runs together. It changes nothing.
 func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing, error) {
 	s := &Standing{working: map[locks.Key]string{}}
-	if err := s.readLocks(p); err != nil {
+	err := s.readLocks(p)
+	if err != nil {
 		return nil, err
 	}
 	var waiting []*runs.Stage
@@ -30,10 +36,51 @@ func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing
 		waiting = append(waiting, st)
 	}
 	s.branches = p.workBranches(ctx)
-	if len(waiting) > 0 && p.Root.Git && p.onOwnBranch(ctx) {
-		s.landed = p.Landed(ctx, oldestBase(waiting))
+	if len(waiting) == 0 {
+		return s, nil
 	}
-	return s, nil
+	if p.Root.Git && p.onOwnBranch(ctx) {
+		s.landed = p.Landed(ctx, oldestBase(waiting))
+		s.within = p.refs(ctx, "--merged=HEAD")
+	}
+	s.told, err = p.saidDone(waiting)
+	return s, err
+}
+
+// saidDone tells which finished runs their requests call done.
+func (p *Project) saidDone(waiting []*runs.Stage) (map[string]bool, error) {
+	folder, err := p.cache().Load(p.Dir, p.RequestsDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	told := map[string]bool{}
+	for _, st := range waiting {
+		r, err := folder.Get(st.RequestID)
+		if err == nil && r.ID == st.RequestID && r.Meta.Status == reqmeta.Done {
+			told[p.madeDone(r)] = true
+		}
+	}
+	return told, nil
+}
+
+// madeDone is the run that made a request done: the newest finished one that
+// began before it was.
+func (p *Project) madeDone(r *reqmeta.Request) string {
+	ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), r.ID)
+	for _, id := range ids {
+		dir := p.Run(r.ID, id)
+		if st, err := dir.LoadStage(); err != nil || st.State != runs.Done {
+			continue
+		}
+		before, err := dir.LoadRequest()
+		if err != nil || reqmeta.Parse(r.Path, before).Meta.Status != reqmeta.Done {
+			return id
+		}
+	}
+	return ""
 }
 
 func (s *Standing) readLocks(p *Project) error {
@@ -67,7 +114,9 @@ func (s *Standing) BranchExists(st *runs.Stage) bool {
 	return st.Git.WorkBranch != "" && (s.branches[st.Git.WorkBranch] || s.branches[anyBranch])
 }
 
-// Merged: all of a finished run is in the checked out branch, or was once.
+// Merged: all of a finished run is in the checked out branch, or was once, or
+// its request says that it is done.
 func (s *Standing) Merged(st *runs.Stage) bool {
-	return st.State == runs.Done && (st.HasEvent(runs.EventMerged) || s.landed.Whole(st))
+	return st.State == runs.Done &&
+		(st.HasEvent(runs.EventMerged) || s.landed.Whole(st) || s.within[st.Git.WorkBranch] || s.told[st.RunID])
 }

@@ -179,9 +179,20 @@ func (s *Survey) branchExists(ctx context.Context, branch string) bool {
 const anyBranch = "*"
 
 func (p *Project) workBranches(ctx context.Context) map[string]bool {
-	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", "refs/heads/"+strings.TrimSuffix(p.Config.Git.WorkBranchPrefix, "/"))
-	if err != nil {
+	found := p.refs(ctx)
+	if found == nil {
 		return map[string]bool{anyBranch: true}
+	}
+	return found
+}
+
+// refs are the work branches that git shows with these options; nil when it
+// cannot say.
+func (p *Project) refs(ctx context.Context, options ...string) map[string]bool {
+	args := append([]string{"for-each-ref", "--format=%(refname)"}, options...)
+	out, err := p.Git().Ask(ctx, append(args, "refs/heads/"+strings.TrimSuffix(p.Config.Git.WorkBranchPrefix, "/"))...)
+	if err != nil {
+		return nil
 	}
 	found := map[string]bool{}
 	for _, ref := range strings.Fields(string(out)) {

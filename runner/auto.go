@@ -29,6 +29,7 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 	defer release(queue)
 	a := r.newAuto(o, queue)
 	_ = os.Remove(sessionPath(r.Project, stopFile))
+	a.s.Before = r.putBy()
 	a.set(Starting)
 	if r.Doctor != nil {
 		if err := r.Doctor(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/runs"
 )
 
 // Run runs what o asks for. Its error is a refusal: nothing was started. A run
@@ -41,7 +42,36 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 	if why, ok := reqmeta.JudgeNamed(survey.Folder, survey.Facts, req.ID); !ok {
 		return Outcome{}, r.refusal(why)
 	}
+	r.warnAgain(ctx, survey, req)
 	return r.start(lease.Context(), o, survey, req.ID, lease, nil)
+}
+
+// warnAgain tells a person who names a request that is finished already.
+func (r *Runner) warnAgain(ctx context.Context, s *project.Survey, req *reqmeta.Request) {
+	last := s.Latest(req.ID)
+	switch {
+	case last != nil && !last.State.Ended():
+	case r.waitsForMerge(ctx, last):
+		r.warn("work.again_unmerged", last, fault.Facts{"branch": last.Git.WorkBranch, "run_id": last.RunID})
+	case req.Meta.Status == reqmeta.Done:
+		r.warn("work.again_done", last, fault.Facts{"id": req.ID})
+	}
+}
+
+func (r *Runner) waitsForMerge(ctx context.Context, last *runs.Stage) bool {
+	if last == nil || last.State != runs.Done {
+		return false
+	}
+	of, err := r.Project.Standing(ctx, []*runs.Stage{last})
+	return err == nil && of.BranchExists(last) && !of.Merged(last)
+}
+
+func (r *Runner) warn(key string, about *runs.Stage, facts fault.Facts) {
+	e := Event{Kind: Warned, What: r.Words.Text(key, facts)}
+	if about != nil {
+		e.RequestID = about.RequestID
+	}
+	r.tell(e)
 }
 
 // refusal turns a selection's reason into a fault with its sentence as cause.

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 
 // CleanOptions say which runs may go.
 type CleanOptions struct {
-	Merged    bool          // finished runs whose work is merged, or whose branch is gone
+	Merged    bool          // runs whose work is merged, or whose branch or request is gone
 	OlderThan time.Duration // runs that ended longer ago and can no longer go on
 	DryRun    bool
 }
@@ -25,13 +26,16 @@ type CleanedItem struct {
 	RequestID string `json:"request_id"`
 	RunID     string `json:"run_id"`
 	Branch    string `json:"branch,omitempty"` // removed with it
+	Commit    string `json:"commit,omitempty"` // where that branch was
+	Stays     string `json:"stays,omitempty"`  // the branch, which is not merged
 	Did       string `json:"did"`              // "removed", "would_remove", "failed"
 	Why       string `json:"why,omitempty"`
 }
 
 // Clean removes the records, branches, kept attempts and worktrees of runs
-// that are over. A branch that is not merged stays, and so does a run that can
-// still go on.
+// that are over, and of stopped ones that a person dropped by removing the
+// branch or the request. A branch that is not merged stays, and so does a run
+// that can still go on.
 func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, error) {
 	s, err := r.survey(ctx)
 	if err != nil {
@@ -45,7 +49,11 @@ func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, erro
 	if err != nil {
 		return nil, err
 	}
-	c := &cleaner{r: r, repo: repo, s: s, o: o}
+	standing, err := r.Project.Standing(ctx, r.recorded(ids))
+	if err != nil {
+		return nil, err
+	}
+	c := &cleaner{r: r, repo: repo, s: s, o: o, standing: standing}
 	items := []CleanedItem{}
 	for _, id := range sortedKeys(ids) {
 		items = append(items, c.request(ctx, id)...)
@@ -53,11 +61,26 @@ func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, erro
 	return items, nil
 }
 
+// recorded reads every run of these requests that can be read.
+func (r *Runner) recorded(requests map[string]bool) []*runs.Stage {
+	var all []*runs.Stage
+	for id := range requests {
+		ids, _ := runs.ListRuns(r.Project.Dir, r.Project.RunsDir(), id)
+		for _, runID := range ids {
+			if st, err := r.Project.Run(id, runID).LoadStage(); err == nil {
+				all = append(all, st)
+			}
+		}
+	}
+	return all
+}
+
 type cleaner struct {
-	r    *Runner
-	repo *gitops.Repo
-	s    *project.Survey
-	o    CleanOptions
+	r        *Runner
+	repo     *gitops.Repo
+	s        *project.Survey
+	o        CleanOptions
+	standing *project.Standing
 }
 
 // request cleans one request under its lock; one that runs now is left alone.
@@ -97,28 +120,47 @@ func (c *cleaner) run(ctx context.Context, id, runID string, newest bool) (Clean
 		return CleanedItem{}, false
 	}
 	safe := !exists || tip == st.Git.BaseCommit || c.merged(ctx, st, tip)
-	if !safe || !c.due(st, newest, exists) {
+	gone := c.requestGone(ctx, st)
+	if !safe && !gone || !c.due(st, newest, exists, gone) {
 		return CleanedItem{}, false
 	}
 	it := CleanedItem{RequestID: id, RunID: runID, Did: "would_remove"}
-	if exists {
-		it.Branch = st.Git.WorkBranch
+	switch {
+	case exists && safe:
+		it.Branch, it.Commit = st.Git.WorkBranch, tip
+	case exists:
+		it.Stays = st.Git.WorkBranch
 	}
 	if c.o.DryRun {
 		return it, true
 	}
 	it.Did = "removed"
-	if err := c.remove(ctx, st, dir, tip, exists, newest); err != nil {
-		it.Did, it.Why = "failed", err.Error()
+	if err := c.remove(ctx, st, dir, it, newest); err != nil {
+		it.Did, it.Why = "failed", c.r.inWords(err)
 	}
 	return it, true
 }
 
-// merged reports whether everything of the branch is in HEAD's history, as it
-// is or squashed.
+// requestGone reports whether a person removed the request's file, and did not
+// merely check out a branch that does not have it.
+func (c *cleaner) requestGone(ctx context.Context, st *runs.Stage) bool {
+	for _, r := range c.s.Folder.Requests {
+		if r.ID == st.RequestID || r.Path == st.Artifacts.RequestPath {
+			return false
+		}
+	}
+	if _, here, err := c.repo.ReadFile(ctx, "HEAD", st.Artifacts.RequestPath); err != nil || here {
+		return err == nil
+	}
+	_, onBase, err := c.repo.ReadFile(ctx, st.Git.BaseBranch, st.Artifacts.RequestPath)
+	return err != nil || !onBase
+}
+
+// merged reports whether the branch is merged with all that is on it. Of one
+// that somebody added to, only git can say that.
 func (c *cleaner) merged(ctx context.Context, st *runs.Stage, tip string) bool {
 	if n := len(st.Git.Commits); n > 0 && st.Git.Commits[n-1].Hash == tip {
-		if st.HasEvent(runs.EventMerged) || c.r.Project.Landed(ctx, st.Git.BaseCommit).Whole(st) {
+		if c.standing.Merged(st) {
 			return true
 		}
 	}
@@ -127,12 +169,13 @@ func (c *cleaner) merged(ctx context.Context, st *runs.Stage, tip string) bool {
 }
 
 // due reports whether the run is over and asked for.
-func (c *cleaner) due(st *runs.Stage, newest, branch bool) bool {
-	canGoOn := newest && st.State != runs.Done
+func (c *cleaner) due(st *runs.Stage, newest, branch, gone bool) bool {
+	dropped := c.dropped(st, branch, gone)
+	canGoOn := newest && st.State != runs.Done && !dropped
 	if canGoOn {
 		return false
 	}
-	if c.o.Merged && st.State == runs.Done {
+	if c.o.Merged && (st.State == runs.Done || dropped) {
 		return true
 	}
 	ended := st.UpdatedAt
@@ -142,16 +185,24 @@ func (c *cleaner) due(st *runs.Stage, newest, branch bool) bool {
 	return c.o.OlderThan > 0 && c.r.Project.Now().Sub(ended) > c.o.OlderThan
 }
 
-func (c *cleaner) remove(ctx context.Context, st *runs.Stage, dir *runs.Dir, tip string, branch, newest bool) error {
+// dropped reports whether a person took away what the run would need: its
+// request, or the branch of a run that stopped. An interrupted run makes its
+// branch again and goes on.
+func (c *cleaner) dropped(st *runs.Stage, branch, gone bool) bool {
+	if !st.State.Ended() {
+		return gone && c.standing.Interrupted(st)
+	}
+	return gone || !branch && fault.Code(st.ReasonCode()) != fault.BranchCreateFailed
+}
+
+func (c *cleaner) remove(ctx context.Context, st *runs.Stage, dir *runs.Dir, it CleanedItem, newest bool) error {
 	if newest {
-		if ws, ok, err := c.repo.OpenWorktree(ctx, c.r.Project.Path(st.Git.Workspace)); err == nil && ok && ws.Branch() == st.Git.WorkBranch {
-			if err := c.repo.RemoveWorktree(ctx, ws.Path(), false); err != nil {
-				return err
-			}
+		if err := c.removeWorktree(ctx, st); err != nil {
+			return err
 		}
 	}
-	if branch {
-		if err := c.repo.DeleteBranch(ctx, st.Git.WorkBranch, tip); err != nil {
+	if it.Branch != "" {
+		if err := c.repo.DeleteBranch(ctx, it.Branch, it.Commit); err != nil {
 			return err
 		}
 	}
@@ -162,6 +213,20 @@ func (c *cleaner) remove(ctx context.Context, st *runs.Stage, dir *runs.Dir, tip
 		return fault.Wrap(err, fault.PathNotWritable, "path", dir.Rel)
 	}
 	return nil
+}
+
+// removeWorktree refuses where a person left something that no attempt holds.
+func (c *cleaner) removeWorktree(ctx context.Context, st *runs.Stage) error {
+	ws, ok, err := c.repo.OpenWorktree(ctx, c.r.Project.Path(st.Git.Workspace))
+	if err != nil || !ok || ws.Branch() != st.Git.WorkBranch {
+		return nil
+	}
+	changes, err := ws.Changes(ctx)
+	if err != nil {
+		return c.repo.RemoveWorktree(ctx, ws.Path(), false)
+	}
+	kept := slices.ContainsFunc(st.Steps, func(s runs.Step) bool { return s.AttemptTree == changes.Tree })
+	return c.repo.RemoveWorktree(ctx, ws.Path(), kept)
 }
 
 func (c *cleaner) dropAttempts(ctx context.Context, runID string) error {

@@ -359,8 +359,12 @@ func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
 	if step == nil {
 		step = &runs.Step{StepID: runs.StepID(1), Title: last.Title}
 	}
+	before := old.dir.NextAttempt(step.StepID)
 	if err = old.keepAttempt(ctx, step); err == nil {
 		err = old.save()
+	}
+	if last.State.Ended() {
+		j.tellMends(last, step.StepID, before)
 	}
 	if err == nil {
 		err = j.removeWorkspace(ctx, true)

@@ -86,15 +86,15 @@ func (c *cast) turn(calls []config.Call, try, tries int) config.Call {
 	return calls[0]
 }
 
-func (j *job) inWords(err error) string {
+func (r *Runner) inWords(err error) string {
 	code, facts := fault.CodeOf(err), fault.Facts{}
 	if f, ok := fault.As(err); ok {
 		facts = f.Facts
 	}
-	if j.Words.Fault == nil {
+	if r.Words.Fault == nil {
 		return string(code)
 	}
-	_, message, _ := j.Words.Fault(code, facts)
+	_, message, _ := r.Words.Fault(code, facts)
 	return string(code) + ": " + message
 }
 

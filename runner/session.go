@@ -41,7 +41,13 @@ type Session struct {
 	Results          []Result      `json:"results"`
 	Skipped          []SkipReason  `json:"skipped"`
 	Limits           SessionLimits `json:"limits"`
+
+	// Before is the last session before this one that did something.
+	Before *Session `json:"-"`
 }
+
+// Idle reports whether the session has done nothing.
+func (s *Session) Idle() bool { return s.Counters.Runs == 0 && s.Counters.Skips == 0 }
 
 // Counters count what a session did.
 type Counters struct {
@@ -87,6 +93,7 @@ type SessionLimits struct {
 
 const (
 	sessionFile = "autorun.json"
+	beforeFile  = "autorun.before.json"
 	stopFile    = "autorun.stop"
 )
 
@@ -97,21 +104,55 @@ func sessionPath(p *project.Project, name string) string {
 // LoadSession gives the record of the last session, IDLE when there is none. A
 // record of a session whose lock is gone says STOPPED, INTERRUPTED.
 func (r *Runner) LoadSession() (Session, error) {
-	data, err := os.ReadFile(sessionPath(r.Project, sessionFile))
+	s, err := r.readSession(sessionFile)
+	if err != nil {
+		return Session{}, err
+	}
+	s.Before = r.before()
+	if s.over() {
+		return s, nil
+	}
+	return s, r.judgeSession(&s)
+}
+
+func (r *Runner) readSession(name string) (Session, error) {
+	path := sessionPath(r.Project, name)
+	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return idle(), nil
 	}
 	if err != nil {
-		return Session{}, fault.Wrap(err, fault.StageUnreadable, "path", sessionPath(r.Project, sessionFile))
+		return Session{}, fault.Wrap(err, fault.StageUnreadable, "path", path)
 	}
 	s := idle()
 	if json.Unmarshal(data, &s) != nil {
 		return idle(), nil // losing it is harmless
 	}
-	if s.over() {
-		return s, nil
+	return s, nil
+}
+
+// putBy keeps the record of the last session that did something for when the
+// one that begins does nothing.
+func (r *Runner) putBy() *Session {
+	last, err := r.readSession(sessionFile)
+	switch {
+	case err != nil:
+		return nil
+	case last.Idle():
+		return r.before()
+	case !last.over():
+		r.closeSession(&last)
 	}
-	return s, r.judgeSession(&s)
+	r.writeSession(&last, beforeFile)
+	return &last
+}
+
+func (r *Runner) before() *Session {
+	s, err := r.readSession(beforeFile)
+	if err != nil || s.Idle() {
+		return nil
+	}
+	return &s
 }
 
 func idle() Session { return Session{State: Idle, Results: []Result{}, Skipped: []SkipReason{}} }
@@ -128,9 +169,13 @@ func (r *Runner) judgeSession(s *Session) error {
 	if e, held, err := m.LookQueue(); err != nil || held && e.Live {
 		return err
 	}
+	r.closeSession(s)
+	return nil
+}
+
+func (r *Runner) closeSession(s *Session) {
 	s.State, s.CurrentRequestID, s.CurrentRunID = Stopped, nil, nil
 	s.StopReason = r.stopReason(fault.New(fault.Interrupted))
-	return nil
 }
 
 func (r *Runner) stopReason(why *fault.Error) *StopReason {
@@ -143,8 +188,10 @@ func (r *Runner) stopReason(why *fault.Error) *StopReason {
 
 // saveSession replaces the record. A session goes on without one: it is for
 // those who look.
-func (r *Runner) saveSession(s *Session) {
-	path := sessionPath(r.Project, sessionFile)
+func (r *Runner) saveSession(s *Session) { r.writeSession(s, sessionFile) }
+
+func (r *Runner) writeSession(s *Session, name string) {
+	path := sessionPath(r.Project, name)
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o755)

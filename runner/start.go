@@ -42,6 +42,9 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, id str
 		if out, ok := j.finishLate(ctx, last); ok {
 			return out, nil
 		}
+		if err := j.mendsThere(ctx, last); err != nil {
+			return Outcome{}, err
+		}
 	}
 	return j.fresh(ctx, last)
 }

@@ -152,6 +152,7 @@ func (j *job) commitStep(ctx context.Context, i int) error {
 	if err := j.held(); err != nil {
 		return err
 	}
+	j.noteEmpty(i, patch)
 	name, err := j.dir.SavePatch(s.StepID, 0, patch)
 	if err != nil {
 		return err
@@ -165,6 +166,18 @@ func (j *job) commitStep(ctx context.Context, i int) error {
 	}
 	j.at("committed")
 	return j.stepDone(i, hash)
+}
+
+// noteEmpty tells of a step that was to change something and did not. A step
+// that only tests is none of them.
+func (j *job) noteEmpty(i int, patch []byte) {
+	s := &j.stage.Steps[i]
+	if len(patch) > 0 || j.plan.Steps[i].Run == "" && !j.plays(config.RoleImplementer) {
+		return
+	}
+	text := j.Words.Text("work.note_empty", nil)
+	s.Notes = appendOnce(s.Notes, text)
+	j.tell(Event{Kind: Warned, StepID: s.StepID, What: s.StepID + ": " + text})
 }
 
 func (j *job) commitOptions() gitops.CommitOptions {

@@ -8,8 +8,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/reqmeta"
+	"aiflow/runs"
 )
 
 // filter is what list leaves in: one of the named values of each kind, every
@@ -99,13 +101,24 @@ func (v *view) printTable(chosen []*reqmeta.Request) {
 }
 
 func (v *view) state(r *reqmeta.Request) string {
-	if v.runnable[r.Path] {
+	last := v.survey.Latest(r.ID)
+	switch e := v.excluded[r.Path]; {
+	case v.runnable[r.Path] && last != nil && !last.State.Ended():
+		return v.Text("request.list_interrupted", "state", fault.Interrupted)
+	case v.runnable[r.Path]:
 		return "runnable"
-	}
-	if e := v.excluded[r.Path]; e != nil {
+	case e == nil:
+		return "-"
+	case r.Meta.Status == reqmeta.Blocked && e.ReasonCode == fault.NotReady && stopped(last):
+		return v.Text("request.list_waits", "state", last.State)
+	default:
 		return string(e.ReasonCode)
 	}
-	return "-"
+}
+
+// stopped: a run that a person has to say something to.
+func stopped(st *runs.Stage) bool {
+	return st != nil && (st.State == runs.NeedsInput || st.State == runs.Failed)
 }
 
 // printErrors tells under the table how to mend the broken files in it.

@@ -120,13 +120,29 @@ func status(s *door.Shell) error {
 	return printSession(s, p, session, false)
 }
 
-// printSession shows what a session did and, last, what it left for a person.
-// told: the reason why it stopped is told by the door.
+// printSession shows what a session did and, last, what waits for a person,
+// whichever session or command left it. told: the reason why it stopped is told
+// by the door.
 func printSession(s *door.Shell, p *project.Project, v runner.Session, told bool) error {
 	if v.State == runner.Idle {
 		s.Printf("%s\n", s.Text("work.session_none"))
-		return nil
+		return printWaiting(s, p)
 	}
+	printSessionBody(s, v)
+	if v.StopReason != nil && !told {
+		s.Printf("%s: %s\n", v.StopReason.ReasonCode, v.StopReason.Message)
+		for _, a := range v.StopReason.Actions {
+			s.Printf("  %s: %s\n", s.Text("cli.hint"), a)
+		}
+	}
+	if before := v.Before; before != nil && v.Idle() {
+		s.Printf("%s\n", s.Text("work.session_before", "at", before.StartedAt.Local().Format(time.DateTime)))
+		printSessionBody(s, *before)
+	}
+	return printWaiting(s, p)
+}
+
+func printSessionBody(s *door.Shell, v runner.Session) {
 	for _, r := range v.Results {
 		printResult(s, r)
 	}
@@ -139,38 +155,6 @@ func printSession(s *door.Shell, p *project.Project, v runner.Session, told bool
 	c := v.Counters
 	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
 		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
-	if v.StopReason != nil && !told {
-		s.Printf("%s: %s\n", v.StopReason.ReasonCode, v.StopReason.Message)
-		for _, a := range v.StopReason.Actions {
-			s.Printf("  %s: %s\n", s.Text("cli.hint"), a)
-		}
-	}
-	return printLeft(s, p, v.Results)
-}
-
-// printLeft tells for each run what is left to do: its branch to be merged,
-// the run to be resumed. What was done meanwhile is left out.
-func printLeft(s *door.Shell, p *project.Project, results []runner.Result) error {
-	var stages []*runs.Stage
-	for _, r := range results {
-		if st, err := p.Run(r.RequestID, r.RunID).LoadStage(); err == nil {
-			stages = append(stages, st)
-		}
-	}
-	standing, err := p.Standing(s.Context(), stages)
-	if err != nil {
-		return err
-	}
-	for _, st := range stages {
-		switch sum := summary(standing, st); {
-		case sum.ReplacedBy != "":
-		case sum.State == runs.Done && !sum.Merged && sum.BranchExists:
-			s.Printf("%s\n", s.Text("work.session_merge", "id", st.RequestID, "command", gitAt(s, p)+" merge "+st.Git.WorkBranch))
-		case sum.State == runs.NeedsInput || sum.State == runs.Failed:
-			s.Printf("%s\n", s.Text("work.session_resume", "id", st.RequestID, "run_id", st.RunID))
-		}
-	}
-	return nil
 }
 
 func printResult(s *door.Shell, r runner.Result) {

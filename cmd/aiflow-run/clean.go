@@ -51,7 +51,7 @@ func clean(s *door.Shell, o runner.CleanOptions, older string) error {
 		}{o.DryRun, items})
 	}
 	for _, it := range items {
-		s.Printf("%s\n", s.Text("work.clean_"+it.Did, "run_id", it.RunID, "id", it.RequestID, "branch", it.Branch, "reason", it.Why))
+		s.Printf("%s\n", s.Text("work.clean_"+it.Did, "run_id", it.RunID, "id", it.RequestID, "branch", it.Branch, "commit", short(it.Commit), "name", it.Stays, "reason", it.Why))
 	}
 	if len(items) == 0 {
 		s.Printf("%s\n", s.Text("work.clean_nothing"))

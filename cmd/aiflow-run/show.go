@@ -88,6 +88,9 @@ func printRun(s *door.Shell, p *project.Project, st *runs.Stage, sum runs.Summar
 	for i := range st.Steps {
 		step := &st.Steps[i]
 		s.Printf("  %s  %s  %s\n", step.StepID, pad(stepText(step, sum), 11), term.Escape(step.Title))
+		for _, note := range step.Notes {
+			s.Printf("       %s\n", s.Paint(term.Yellow, term.Escape(note)))
+		}
 	}
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))

@@ -1,0 +1,51 @@
+package runner
+
+import (
+	"context"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/runs"
+)
+
+// mendsThere refuses to begin anew while the workspace of the stopped run holds
+// what a person changed since: either that goes on, or it is kept aside with
+// --fresh.
+func (j *job) mendsThere(ctx context.Context, last *runs.Stage) error {
+	if j.inPlace() || !last.State.Ended() || last.State == runs.Done {
+		return nil
+	}
+	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePathOf(last))
+	if err != nil || !ok || ws.Branch() != last.Git.WorkBranch {
+		return nil // nothing of that run is there
+	}
+	changes, err := ws.Changes(ctx)
+	if err != nil || changes.Empty() {
+		return nil // a workspace that cannot be read is reported when it is cleared
+	}
+	if step := last.Current(); step != nil && step.AttemptTree == changes.Tree {
+		return nil
+	}
+	return fault.New(fault.WorktreeDirty, "path", last.Git.Workspace, "count", len(changes.Files), "request_id", j.req.ID, "run_id", last.RunID,
+		"resume", j.resumeCommand(last), "fresh", "aiflow run "+j.req.ID+" --fresh")
+}
+
+// resumeCommand goes on with a person's mends: by itself where the run stopped
+// at its tests, else by force.
+func (j *job) resumeCommand(last *runs.Stage) string {
+	command := []string{"aiflow run resume", last.RunID}
+	plan, _ := j.Project.Run(last.RequestID, last.RunID).LoadPlan()
+	at, err := runs.Resume(last, plan, runs.Ask{Mode: runs.ModeResume}, j.bounds())
+	if err != nil || at.State == runs.Implementing && at.Changed == runs.ChangedRefuse {
+		command = append(command, "--force")
+	}
+	return strings.Join(command, " ")
+}
+
+// tellMends says how to bring back what a person changed in a workspace that a
+// new run takes over.
+func (j *job) tellMends(last *runs.Stage, stepID string, before int) {
+	if n := j.Project.Run(last.RequestID, last.RunID).NextAttempt(stepID); n > before {
+		j.warn("work.mends_kept", last, fault.Facts{"command": "git cherry-pick -n " + attemptRef(last.RunID, stepID, n-1)})
+	}
+}
