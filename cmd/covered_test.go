@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -48,19 +49,19 @@ func allScripts(t *testing.T) string {
 	return b.String()
 }
 
-// commandsOf lists "aiflow-run", "aiflow-run list" … as the shell completion
-// does. What the front door only passes on is counted where it arrives.
+// commandsOf lists "aiflow-run", "aiflow-run list" … as the help does. What
+// the front door only passes on is counted where it arrives.
 func commandsOf(t *testing.T, name string) []string {
 	t.Helper()
 	all := []string{name}
-	for _, c := range complete(t, name) {
+	for _, c := range below(t, name) {
 		if name == "aiflow" {
 			if _, err := os.Stat(filepath.Join(bin, "aiflow-"+c)); err == nil || !isOwn(c) {
 				continue
 			}
 		}
 		all = append(all, name+" "+c)
-		for _, cc := range complete(t, name, c) {
+		for _, cc := range below(t, name, c) {
 			all = append(all, name+" "+c+" "+cc)
 		}
 	}
@@ -69,21 +70,22 @@ func commandsOf(t *testing.T, name string) []string {
 
 func isOwn(c string) bool { return c == "init" || c == "version" || c == "completion" }
 
-// complete gives the commands after words; file names and ids, which some
-// commands offer too, contain other letters.
-func complete(t *testing.T, name string, words ...string) []string {
+// below gives the commands of a command.
+func below(t *testing.T, name string, words ...string) []string {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(bin, name), append(append([]string{"--complete"}, words...), "")...)
+	cmd := exec.Command(filepath.Join(bin, name), append(words, "--help", "--json")...)
 	cmd.Dir = t.TempDir()
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s --complete: %v", name, err)
+		t.Fatalf("%s %q --help: %v", name, words, err)
+	}
+	var help struct{ Commands []struct{ Name string } }
+	if err := json.Unmarshal(out, &help); err != nil {
+		t.Fatalf("%s %q --help --json: %v: %s", name, words, err, out)
 	}
 	var found []string
-	for _, w := range strings.Fields(string(out)) {
-		if regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(w) {
-			found = append(found, w)
-		}
+	for _, c := range help.Commands {
+		found = append(found, c.Name)
 	}
 	return found
 }
