@@ -296,7 +296,7 @@ func TestStopAndResume(t *testing.T) {
 }
 
 func TestNeedsInputAndReplan(t *testing.T) {
-	files := map[string]string{"requests/RQ-1.md": request("title: Fails\npriority: P0\nstatus: ready\nsteps:\n  - title: Fail\n    run: echo password=hunter2222 >&2; exit 3\n", "")}
+	files := map[string]string{"requests/RQ-1.md": request("title: Fails\npriority: P0\nstatus: ready\nsteps:\n  - title: Fail\n    run: echo password=hunter2222 >&2; echo left > left.txt; exit 3\n", "")}
 	w := newWorld(t, files)
 	run := w.call(202, "POST", "/api/requests/RQ-1/run", "").text("run_id")
 	w.idle()
@@ -310,6 +310,7 @@ func TestNeedsInputAndReplan(t *testing.T) {
 	}
 	w.call(200, "GET", "/api/requests/RQ-1", "").wants("meta.status", "blocked", "derived.latest_run.reason_code", "STEP_COMMAND_FAILED")
 	w.call(200, "POST", "/api/queue/run-next", "").wants("request_id", nil, "run_id", nil, "selection.next", nil, "selection.excluded.0.reason_code", "NOT_READY")
+	w.call(200, "GET", at+"/diff", "").wants("stat.files", 0, "uncommitted.step_id", "S01", "uncommitted.attempt", 1, "uncommitted.files.0.path", "left.txt")
 	again := w.call(202, "POST", at+"/resume", `{"mode":"replan"}`).wants("replaces", run)
 	w.idle()
 	w.call(200, "GET", at, "").wants("stage.replaced_by", again.text("run_id"))

@@ -317,6 +317,9 @@ func TestPageWalk(t *testing.T) {
 	// It needs a person: the reason stands first. Fix, resume, done.
 	one.until("document.querySelector('.reason .code-name')?.textContent === 'STEP_COMMAND_FAILED'")
 	one.shot("needs-input")
+	one.press("Diff")
+	one.until("document.querySelector('.kept h3')?.textContent === 'Not committed: S01, attempt 1'")
+	one.until("document.querySelector('.kept .file-name')?.textContent === 'out <b>.html'")
 	w.write(".aiflow/worktrees/RQ-1/fix.txt", "fixed\n")
 	one.do("void document.querySelector('.resume input').click()")
 	one.press("Resume")

@@ -12,6 +12,7 @@ import (
 	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/project"
+	"aiflow/runner"
 	"aiflow/runs"
 )
 
@@ -289,31 +290,27 @@ func (s *Server) showDiff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	head := st.Git.BaseCommit
-	if n := len(st.Git.Commits); n > 0 {
-		head = st.Git.Commits[n-1].Hash
-	}
-	if head == "" {
-		return fault.New(fault.RunNotFound, "request_id", st.RequestID, "run_id", st.RunID)
+	ends, err := runner.EndsOf(r.Context(), s.Project, st)
+	if err != nil {
+		return err
 	}
 	paths := r.URL.Query()["path"]
-	tag := `"` + project.Fingerprint([]byte(st.Git.BaseCommit + head + strings.Join(paths, "\n")))[:32] + `"`
+	tag := `"` + project.Fingerprint([]byte(ends.Base + ends.Head + ends.Kept + strings.Join(paths, "\n")))[:32] + `"`
 	w.Header().Set("ETag", tag)
 	w.Header().Set("Cache-Control", "no-cache")
 	if matches(r.Header.Get("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	repo, err := gitops.Open(r.Context(), s.Project.Git(), s.Project.Dir)
+	c, err := runner.Compare(r.Context(), s.Project, ends, gitops.DiffOptions{Paths: paths})
 	if err != nil {
 		return err
 	}
-	d, err := repo.Diff(r.Context(), st.Git.BaseCommit, head, gitops.DiffOptions{Paths: paths})
-	if err != nil {
-		return err
+	hideInDiff(&c.Diff)
+	if c.Uncommitted != nil {
+		hideInDiff(&c.Uncommitted.Diff)
 	}
-	hideInDiff(&d)
-	return s.give(w, r, d)
+	return s.give(w, r, c)
 }
 
 // hideInDiff hides what surely is a secret; code that only speaks of one stays

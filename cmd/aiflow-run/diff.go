@@ -9,9 +9,9 @@ import (
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
 	"aiflow/gitops"
-	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
+	"aiflow/runner"
 	"aiflow/runs"
 )
 
@@ -36,7 +36,8 @@ func diffCommand(s *door.Shell) *cli.Command {
 	}
 }
 
-// diff shows what a run changed against its base.
+// diff shows what a run changed against its base, and what it left uncommitted
+// where it stopped.
 func diff(s *door.Shell, o diffOptions, arg string) error {
 	if o.width != 0 && o.width < leastWidth {
 		return door.Usage("bad_value", "name", "--width", "value", o.width, "allowed", leastWidthText)
@@ -59,7 +60,7 @@ func diff(s *door.Shell, o diffOptions, arg string) error {
 	case s.JSON:
 		return s.PrintJSON(d)
 	}
-	printDiff(s, d, o.look(s))
+	printComparison(s, d, o.look(s))
 	return nil
 }
 
@@ -86,19 +87,24 @@ func (o diffOptions) look(s *door.Shell) int {
 	return 0
 }
 
-func diffOf(ctx context.Context, p *project.Project, st *runs.Stage) (gitops.Diff, error) {
-	repo, err := gitops.Open(ctx, p.Git(), p.Dir)
+func diffOf(ctx context.Context, p *project.Project, st *runs.Stage) (runner.Comparison, error) {
+	ends, err := runner.EndsOf(ctx, p, st)
 	if err != nil {
-		return gitops.Diff{}, err
+		return runner.Comparison{}, err
 	}
-	head := st.Git.BaseCommit
-	if n := len(st.Git.Commits); n > 0 {
-		head = st.Git.Commits[n-1].Hash
+	return runner.Compare(ctx, p, ends, gitops.DiffOptions{})
+}
+
+func printComparison(s *door.Shell, c runner.Comparison, width int) {
+	printDiff(s, c.Diff, width)
+	if u := c.Uncommitted; u != nil {
+		s.Printf("\n%s\n", s.Paint(term.Yellow, keptTitle(s, u)))
+		printDiff(s, u.Diff, width)
 	}
-	if head == "" {
-		return gitops.Diff{}, fault.New(fault.RunNotFound, "run_id", st.RunID)
-	}
-	return repo.Diff(ctx, st.Git.BaseCommit, head, gitops.DiffOptions{})
+}
+
+func keptTitle(s *door.Shell, u *runner.Uncommitted) string {
+	return s.Text("work.diff_kept", "step_id", u.StepID, "attempt", u.Attempt)
 }
 
 func printDiff(s *door.Shell, d gitops.Diff, width int) {

@@ -13,11 +13,12 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
+	"aiflow/runner"
 	"aiflow/runs"
 )
 
 // saveHTML writes the comparison as one page that loads nothing.
-func saveHTML(s *door.Shell, p *project.Project, st *runs.Stage, d gitops.Diff, path string) error {
+func saveHTML(s *door.Shell, p *project.Project, st *runs.Stage, d runner.Comparison, path string) error {
 	text := comparison(s, st, d)
 	if path == "-" {
 		s.Printf("%s", text)
@@ -53,7 +54,7 @@ tr.h td{border-top:1px solid var(--line);opacity:.7;padding:.15rem .5rem}
 .note{padding:.5rem .75rem;opacity:.8}nav li{overflow-wrap:anywhere}`
 
 // comparison is the page.
-func comparison(s *door.Shell, st *runs.Stage, d gitops.Diff) string {
+func comparison(s *door.Shell, st *runs.Stage, d runner.Comparison) string {
 	var b strings.Builder
 	title := esc(st.RequestID + " " + st.Title)
 	fmt.Fprintf(&b, "<!doctype html>\n<html lang=%q>\n<head>\n<meta charset=\"utf-8\">\n", s.Lang())
@@ -61,13 +62,19 @@ func comparison(s *door.Shell, st *runs.Stage, d gitops.Diff) string {
 	b.WriteString("<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"referrer\" content=\"no-referrer\">\n")
 	fmt.Fprintf(&b, "<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n<h1>%s</h1>\n", title, pageStyle, title)
 	head(&b, s, st, d)
-	if len(d.Files) == 0 {
+	if len(d.Files) == 0 && d.Uncommitted == nil {
 		fmt.Fprintf(&b, "<p>%s</p>\n", esc(s.Text("work.diff_nothing")))
 	}
 	for i, f := range d.Files {
 		section(&b, s, i, f)
 	}
-	if d.Truncated {
+	if u := d.Uncommitted; u != nil {
+		fmt.Fprintf(&b, "<h1 id=\"kept\">%s</h1>\n", esc(keptTitle(s, u)))
+		for i, f := range u.Files {
+			section(&b, s, len(d.Files)+i, f)
+		}
+	}
+	if d.Truncated || d.Uncommitted != nil && d.Uncommitted.Truncated {
 		fmt.Fprintf(&b, "<p>%s</p>\n", esc(s.Text("work.diff_truncated")))
 	}
 	b.WriteString("</body>\n</html>\n")
@@ -75,7 +82,7 @@ func comparison(s *door.Shell, st *runs.Stage, d gitops.Diff) string {
 }
 
 // head says which run it is, lists its commits, and leads to each file.
-func head(b *strings.Builder, s *door.Shell, st *runs.Stage, d gitops.Diff) {
+func head(b *strings.Builder, s *door.Shell, st *runs.Stage, d runner.Comparison) {
 	b.WriteString("<dl>\n")
 	for _, row := range [][2]string{
 		{"run_id", st.RunID},
@@ -91,6 +98,9 @@ func head(b *strings.Builder, s *door.Shell, st *runs.Stage, d gitops.Diff) {
 	b.WriteString("</dl>\n<nav><ul>\n")
 	for i, f := range d.Files {
 		fmt.Fprintf(b, "<li><a href=\"#f%d\">%s</a></li>\n", i, html.EscapeString(fileTitle(f)))
+	}
+	if d.Uncommitted != nil {
+		fmt.Fprintf(b, "<li><a href=\"#kept\">%s</a></li>\n", esc(keptTitle(s, d.Uncommitted)))
 	}
 	b.WriteString("</ul></nav>\n")
 }

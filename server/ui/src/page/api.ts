@@ -175,6 +175,7 @@ export interface Diff {
   readonly stat: { readonly files: number; readonly additions: number; readonly deletions: number };
   readonly truncated: boolean;
   readonly files: readonly FileDiff[] | null;
+  readonly uncommitted?: Diff & { readonly step_id: string; readonly attempt: number };
 }
 
 export interface SessionResult {

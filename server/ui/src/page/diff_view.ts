@@ -5,6 +5,8 @@ import { t, word } from './i18n.js';
 import { visible } from './logtext.js';
 import { button, chip, withCode } from './parts.js';
 
+type Mark = '' | 'kept-';
+
 /** Old beside new, one fold a file; a file is drawn when it is opened. */
 export class DiffView {
   readonly el = h('div', { class: 'diff' });
@@ -26,31 +28,12 @@ export class DiffView {
   }
 
   private paint(d: Diff): void {
-    const files = d.files ?? [];
-    if (files.length === 0) {
-      fill(this.el, h('p', { class: 'muted' }, t('diff.none')));
-      return;
-    }
     const folds: HTMLDetailsElement[] = [];
-    const all = (open: boolean) => () => folds.forEach((f) => (f.open = open));
-    const made = files.map((f, n) => {
-      const el = this.file(f, n);
-      folds.push(el);
-      return el;
-    });
+    const kept = d.uncommitted;
     fill(
       this.el,
-      h(
-        'div',
-        { class: 'row wrap spread' },
-        h('strong', null, t('diff.stat', { files: d.stat.files, added: d.stat.additions, deleted: d.stat.deletions })),
-        h('span', { class: 'row' }, button(t('diff.open_all'), all(true), { class: 'btn small' }), button(t('diff.fold_all'), all(false), { class: 'btn small' })),
-      ),
-      d.truncated ? h('p', { class: 'banner warn' }, withCode(t('diff.cut', { command: '`aiflow run diff ' + this.run + '`' }))) : null,
-      files.length > 1
-        ? h('nav', { class: 'file-list', 'aria-label': t('diff.files') }, h('ul', { class: 'plain-list' }, files.map((f, n) => h('li', null, h('a', { href: `#file-${n}`, onclick: () => folds[n] && (folds[n].open = true) }, visible(f.path)), numbers(f)))))
-        : null,
-      made,
+      (d.files ?? []).length === 0 ? h('p', { class: 'muted' }, t('diff.none')) : this.part(d, '', folds),
+      kept ? h('section', { class: 'kept' }, h('h3', null, t('diff.kept', { step: kept.step_id, attempt: kept.attempt })), this.part(kept, 'kept-', folds)) : null,
     );
     const asked = folds.find((f) => '#' + f.id === location.hash);
     if (asked) {
@@ -59,12 +42,38 @@ export class DiffView {
     }
   }
 
-  private file(f: FileDiff, n: number): HTMLDetailsElement {
+  /** What was committed, or what a stopped step left; `mark` tells their files apart. */
+  private part(d: Diff, mark: Mark, every: HTMLDetailsElement[]): Child {
+    const files = d.files ?? [];
+    const folds: HTMLDetailsElement[] = [];
+    const all = (open: boolean) => () => folds.forEach((f) => (f.open = open));
+    const made = files.map((f, n) => {
+      const el = this.file(f, n, mark);
+      folds.push(el);
+      every.push(el);
+      return el;
+    });
+    return [
+      h(
+        'div',
+        { class: 'row wrap spread' },
+        h('strong', null, t('diff.stat', { files: d.stat.files, added: d.stat.additions, deleted: d.stat.deletions })),
+        h('span', { class: 'row' }, button(t('diff.open_all'), all(true), { class: 'btn small' }), button(t('diff.fold_all'), all(false), { class: 'btn small' })),
+      ),
+      d.truncated ? h('p', { class: 'banner warn' }, withCode(t('diff.cut', { command: '`aiflow run diff ' + this.run + '`' }))) : null,
+      files.length > 1
+        ? h('nav', { class: 'file-list', 'aria-label': t('diff.files') }, h('ul', { class: 'plain-list' }, files.map((f, n) => h('li', null, h('a', { href: `#${mark}file-${n}`, onclick: () => folds[n] && (folds[n].open = true) }, visible(f.path)), numbers(f)))))
+        : null,
+      made,
+    ];
+  }
+
+  private file(f: FileDiff, n: number, mark: Mark): HTMLDetailsElement {
     const why = foldReason(f);
     const body = h('div', { class: 'file-body' });
     const el = h(
       'details',
-      { class: 'file', id: `file-${n}` },
+      { class: 'file', id: `${mark}file-${n}` },
       h(
         'summary',
         null,
@@ -77,16 +86,16 @@ export class DiffView {
       body,
     );
     const drawNow = () => {
-      if (el.open && body.childElementCount === 0) fill(body, this.body(f, body));
-      this.folds.set(f.path, el.open);
+      if (el.open && body.childElementCount === 0) fill(body, this.body(f, body, mark));
+      this.folds.set(mark + f.path, el.open);
     };
     el.addEventListener('toggle', drawNow);
-    el.open = this.folds.get(f.path) ?? why === undefined;
-    if (el.open) fill(body, this.body(f, body));
+    el.open = this.folds.get(mark + f.path) ?? why === undefined;
+    if (el.open) fill(body, this.body(f, body, mark));
     return el;
   }
 
-  private body(f: FileDiff, into: HTMLElement): Child {
+  private body(f: FileDiff, into: HTMLElement, mark: Mark): Child {
     const cut =
       f.truncated === true
         ? h(
@@ -98,7 +107,7 @@ export class DiffView {
               t('diff.load'),
               async () => {
                 const { data } = await call<Diff>('GET', `${runPath(this.id, this.run)}/diff?path=${encodeURIComponent(f.path)}`);
-                const one = (data.files ?? []).find((x) => x.path === f.path);
+                const one = ((mark === '' ? data : data.uncommitted)?.files ?? []).find((x) => x.path === f.path);
                 if (one) fill(into, hunks(one), one.truncated ? h('p', { class: 'banner warn' }, t('diff.file_cut')) : null);
               },
               { class: 'btn small' },
