@@ -70,6 +70,7 @@ func stressOnce(ctx context.Context, m *Manager, dir string, naive bool) {
 	switch {
 	case err != nil && !fault.Has(err, fault.RunInProgress):
 		say("E " + err.Error())
+		return // without the lock: others may well hold it
 	case err != nil:
 		time.Sleep(rand.N(backOff(naive)))
 		return
