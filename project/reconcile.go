@@ -42,9 +42,15 @@ func (s *Survey) takeIn(ctx context.Context, st *runs.Stage, landed Landed) {
 	switch {
 	case err != nil || !r.Valid() || r.ID != st.RequestID:
 	case r.Meta.Status == reqmeta.Done, r.Meta.Status == reqmeta.Archived:
-		_ = s.recordMerge(ctx, st)
+		s.noteLanded(ctx, r, st)
 	case s.awaitsMerge(r):
 		s.markDone(ctx, r, st, landed)
+	}
+}
+
+func (s *Survey) noteLanded(ctx context.Context, r *reqmeta.Request, st *runs.Stage) {
+	if s.recordMerge(ctx, st) == nil && r.Meta.Status == reqmeta.Done {
+		s.Notes = append(s.Notes, Note{Kind: NoteLanded, RequestID: r.ID, RunID: st.RunID, Status: reqmeta.Done, Written: true})
 	}
 }
 

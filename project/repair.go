@@ -23,6 +23,7 @@ const (
 	NoteInterrupted NoteKind = "interrupted" // a run died; its request is ready again
 	NoteUnfinished  NoteKind = "unfinished"  // a run had ended, its request file had not been told
 	NoteMerged      NoteKind = "merged"      // a finished run's commits are in HEAD: the request is done
+	NoteLanded      NoteKind = "landed"      // the same, and the merge itself brought the status
 )
 
 // Note is one thing that a survey found and put right.

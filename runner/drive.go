@@ -108,13 +108,16 @@ func (j *job) stop(ctx context.Context, cause error) error {
 }
 
 // nameRun puts the run's name into the fault, so that what to type next names
-// it too.
+// it too, and is not refused.
 func (j *job) nameRun(cause error) {
 	if f, ok := fault.As(cause); ok {
 		for k, v := range map[string]string{"request_id": j.req.ID, "run_id": j.stage.RunID} {
 			if f.Facts[k] == "" {
 				f.Facts[k] = v
 			}
+		}
+		if j.stage.StopsForGood(f.Code) {
+			f.Facts["again"] = "--force"
 		}
 	}
 }

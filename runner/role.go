@@ -60,12 +60,14 @@ func (j *job) ask(ctx context.Context, q question) error {
 	}
 	calls := c.Calls(q.role)
 	tries := max(1, j.Project.Config.Limits.MaxRoleTries)
+	var before error
 	for try := range tries {
 		call := c.turn(calls, try, tries)
 		err = j.tryRole(ctx, q, call)
 		if err == nil || ctx.Err() != nil || !c.fallsBackOn(err) {
-			return err
+			return j.insteadOf(err, before)
 		}
+		before = err
 		j.tell(Event{Kind: RoleFailed, StepID: q.stepID(), What: j.inWords(err)})
 		if try+1 < tries {
 			if err := j.clearFor(ctx, q); err != nil {
@@ -74,6 +76,21 @@ func (j *job) ask(ctx context.Context, q question) error {
 		}
 	}
 	return triesUsedUp(q.role, tries, err)
+}
+
+// insteadOf names the failure that a stand-in which is not there was to mend:
+// that is what a person wants to know.
+func (j *job) insteadOf(err, before error) error {
+	f, ok := fault.As(err)
+	if !ok || before == nil || f.Code != fault.CLINotAvailable {
+		return err
+	}
+	said := j.inWords(before)
+	if first, ok := fault.As(before); ok && first.Facts["output"] != "" {
+		said += " " + firstLine(first.Facts["output"])
+	}
+	f.Facts["before"] = said
+	return err
 }
 
 // turn is whom try asks: the primary, again as often as

@@ -241,6 +241,16 @@ func sameTwice(s *Stage) bool {
 		planCanMend(fault.Code(list[0].ReasonCode))
 }
 
+// StopsForGood reports whether a stop for this reason, now, is one that only a
+// new plan or force goes beyond. What is said to type next depends on it.
+func (s *Stage) StopsForGood(code fault.Code) bool {
+	if code == fault.StepTooLarge {
+		return true
+	}
+	last := stops(s, false)
+	return len(last) > 0 && last[0].StepID == s.CurrentStepID && last[0].ReasonCode == string(code) && planCanMend(code)
+}
+
 func atTheGate(code fault.Code) bool {
 	switch code {
 	case fault.DoctorFailed, fault.WorktreeDirty, fault.RunInProgress, fault.QueueInProgress, fault.LockHeld,

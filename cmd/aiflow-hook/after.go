@@ -87,7 +87,7 @@ func tell(s *door.Shell, p *project.Project, survey *project.Survey, hook string
 func commitStatus(s *door.Shell, p *project.Project, survey *project.Survey) {
 	var written []*reqmeta.Request
 	for _, n := range survey.Notes {
-		if r, err := survey.Folder.Get(n.RequestID); err == nil && n.Written {
+		if r, err := survey.Folder.Get(n.RequestID); err == nil && n.Written && n.Kind != project.NoteLanded {
 			written = append(written, r)
 		}
 	}
