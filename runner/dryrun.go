@@ -90,5 +90,15 @@ func (j *job) intent(ctx context.Context, last *runs.Stage) (Intent, error) {
 		return in, nil
 	}
 	in.Steps = planOf(stage, j.req, text, j.Project.Config).Steps
-	return in, nil
+	return in, j.canDo(in.Steps)
+}
+
+// canDo is nil when there is somebody for each step; else a run would stop.
+func (j *job) canDo(steps []runs.PlanStep) error {
+	for _, step := range steps {
+		if step.Run == "" && step.Test == "" && !j.plays(config.RoleImplementer) {
+			return j.noImplementer(step.StepID)
+		}
+	}
+	return nil
 }
