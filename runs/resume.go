@@ -265,7 +265,7 @@ func atTheGate(code fault.Code) bool {
 func planCanMend(code fault.Code) bool {
 	switch code {
 	case fault.Interrupted, fault.LockLost, fault.NeedsClarification, fault.ACTooFew, fault.StageWriteFailed,
-		fault.GitPushFailed:
+		fault.GitPushFailed, fault.TestCommandNotFound:
 		return false
 	}
 	category := code.Info().Category

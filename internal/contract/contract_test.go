@@ -135,3 +135,27 @@ func TestPublishedContracts(t *testing.T) {
 		}
 	}
 }
+
+// The whole answers that the documentation shows are ones.
+func TestDocumentedAnswers(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/roles.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, part := range strings.Split(string(doc), "```json\n")[1:] {
+		text, _, _ := strings.Cut(part, "```")
+		for _, role := range []string{"planner", "implementer", "qa"} {
+			if !strings.Contains(text, `"role": "`+role+`"`) {
+				continue
+			}
+			shown[role] = true
+			if _, err := Read(role, text, nil); err != nil {
+				t.Errorf("%s: %v\n%s", role, err, text)
+			}
+		}
+	}
+	if len(shown) != 3 {
+		t.Errorf("answers of %v are shown", shown)
+	}
+}
