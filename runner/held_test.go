@@ -74,6 +74,7 @@ func (g *ground) git(args ...string) string {
 	g.t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = g.dir
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		g.t.Fatalf("git %v: %v\n%s", args, err, out)
