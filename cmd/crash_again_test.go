@@ -250,7 +250,7 @@ func TestKilledWhileResuming(t *testing.T) {
 			}
 			always := map[string][]string{"replan": {"stage.sync:1", "stage.rename:2", "runrequest.write:1"}}
 			tale{
-				lab: l, share: 18, act: act, always: always[mode],
+				lab: l, share: 40, act: act, always: always[mode],
 				before: func(w *world) {
 					w.run("aiflow-run", []string{l.request})
 					touch(w.t, w.side+".ok")
@@ -295,7 +295,7 @@ func TestKilledWhileStopped(t *testing.T) {
 	l.write(t, "template/requests/"+l.request+".md", hangsText)
 	l.git(t, l.template, "commit", "-q", "-m", "hang", "--", "requests/"+l.request+".md")
 	tale{
-		lab: l, share: 6,
+		lab: l, share: 12,
 		before: func(*world) {},
 		act:    func(w *world, env ...string) ran { return w.stopped(env...) },
 		after: func(w *world) ran {
@@ -390,7 +390,7 @@ func twoRequests(t *testing.T) *lab {
 func TestKilledAutoRun(t *testing.T) {
 	auto := func(w *world, env ...string) ran { return w.run("aiflow-run", []string{"auto"}, env...) }
 	tale{
-		lab: twoRequests(t), share: 14, act: auto,
+		lab: twoRequests(t), share: 30, act: auto,
 		before: func(*world) {},
 		after: func(w *world) ran {
 			if res := w.run("aiflow-run", []string{"status", "--json"}); res.status != 0 || strings.Contains(res.stdout, `"state": "RUNNING"`) {
@@ -415,7 +415,7 @@ func TestKilledWhileReconciling(t *testing.T) {
 	for name, act := range map[string][]string{"post-merge": {"aiflow-hook", "post-merge", "0"}, "next": {"aiflow-next", "--json"}} {
 		t.Run(name, func(t *testing.T) {
 			tale{
-				lab: l, share: 5,
+				lab: l, share: 10,
 				before: func(w *world) {
 					if res := w.run("aiflow-run", []string{l.request}); res.status != 0 {
 						w.t.Fatalf("run: %s", res)

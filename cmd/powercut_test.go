@@ -315,7 +315,7 @@ func TestPowerCutGoesOn(t *testing.T) {
 		seeds := []int{i}
 		if *everyPoint {
 			seeds = []int{1, 2, 3}
-		} else if i%12 != 0 {
+		} else if i%40 != 0 {
 			continue
 		}
 		for _, seed := range seeds {
