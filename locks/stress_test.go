@@ -64,11 +64,18 @@ func stressChild(args []string) {
 	}
 }
 
+// refusedFairly: somebody holds the lock, or so many ask at once that the guard
+// was not to be had within its patience, which a busy machine may bring about.
+func refusedFairly(err error) bool {
+	f, ok := fault.As(err)
+	return ok && (f.Code == fault.RunInProgress || f.Code == fault.LockHeld && f.Facts["reason"] == "guard_busy")
+}
+
 func stressOnce(ctx context.Context, m *Manager, dir string, naive bool) {
 	name := fmt.Sprint("RQ-", rand.IntN(stressNames))
 	letGo, took, err := stressAcquire(ctx, m, name, naive)
 	switch {
-	case err != nil && !fault.Has(err, fault.RunInProgress):
+	case err != nil && !refusedFairly(err):
 		say("E " + err.Error())
 		return // without the lock: others may well hold it
 	case err != nil:
