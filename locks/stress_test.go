@@ -118,7 +118,7 @@ func stressAcquire(ctx context.Context, m *Manager, name string, naive bool) (le
 		return nil, false, err
 	}
 	return func() {
-		if err := l.Release(); err != nil {
+		if err := l.Release(); err != nil && !refusedFairly(err) {
 			say("E release: " + err.Error())
 		}
 	}, l.took, nil

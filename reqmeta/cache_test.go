@@ -359,13 +359,21 @@ func (d *cacheDesk) tree(prefix string) string {
 	return b.String()
 }
 
+// afterFirst is a clock that stands still, that long after the first file was
+// written, however long the others took.
+func (d *cacheDesk) afterFirst(age time.Duration) func(int, string) (time.Time, error) {
+	fi, err := os.Stat(d.path(fileName(0)))
+	d.must(err)
+	return func(int, string) (time.Time, error) { return fi.ModTime().Add(age), nil }
+}
+
 func TestCacheIsNotWritten(t *testing.T) {
 	for name, try := range map[string]func(d *cacheDesk){
 		"fewer than needed": func(d *cacheDesk) { d.c.least = 0; d.shrink(cacheLeast - 1) },
 		"no build":          func(d *cacheDesk) { d.c.Build = "" },
 		"no .aiflow":        func(d *cacheDesk) { d.must(os.Remove(filepath.Join(d.root, ".aiflow"))) },
-		"files too fresh":   func(d *cacheDesk) { d.c.clock = nil },
-		"just not settled":  func(d *cacheDesk) { d.c.clock = func(int, string) (time.Time, error) { return time.Now(), nil } },
+		"files too fresh":   func(d *cacheDesk) { d.c.clock = d.afterFirst(0) },
+		"just not settled":  func(d *cacheDesk) { d.c.clock = d.afterFirst(settling) },
 		"a clock put back": func(d *cacheDesk) {
 			d.c.clock = func(int, string) (time.Time, error) { return time.Now().Add(-time.Hour), nil }
 		},
