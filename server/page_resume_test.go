@@ -76,6 +76,7 @@ func TestPageRetryThisStep(t *testing.T) {
 	p := w.tab(browser, "/requests/RQ-1")
 	p.press("Run")
 	p.until(needsInput)
+	p.until("document.querySelector('.told').textContent.startsWith('RQ-1: needs input. ')")
 	run := p.do("location.pathname")
 
 	// It says what it will do, and a no changes nothing.

@@ -155,7 +155,9 @@ export class RunView implements View {
   private async loadStage(): Promise<void> {
     const { stage } = await get<{ stage: Stage }>(`${runPath(this.id, this.runID)}/stage`);
     if (!this.run || stage.seq < this.run.stage.seq) return;
-    this.run = { ...this.run, stage };
+    const run = { ...this.run, stage };
+    this.tellState(run);
+    this.run = run;
     this.paint();
   }
 
