@@ -432,11 +432,13 @@ func TestGivenUpTaskEnds(t *testing.T) {
 		time.Sleep(150 * time.Second)
 		b.set(func(b *fakeBoard) { b.down = false })
 		time.Sleep(2 * time.Second)
+		b.set(func(b *fakeBoard) {
+			if b.state["a"] != Errored {
+				t.Errorf("a is %s before the runner stops", b.state["a"])
+			}
+		})
 		close(x.stop)
 		<-x.done
-		if b.state["a"] != Errored {
-			t.Errorf("a is %s", b.state["a"])
-		}
 	})
 }
 
