@@ -266,7 +266,10 @@ func TestConflicts(t *testing.T) {
 	w.call(409, "POST", "/api/autorun/start", "").wants("error.reason_code", "QUEUE_IN_PROGRESS")
 	w.call(409, "POST", at+"/resume", `{}`).wants("error.reason_code", "RUN_IN_PROGRESS", "error.context.run_id", run)
 	w.call(409, "PATCH", "/api/requests/RQ-1/meta", `{"status":"draft"}`).wants("error.reason_code", "RUN_IN_PROGRESS")
-	w.call(200, "GET", "/api/locks", "").wants("items.0.lock_type", "queue", "items.1.request_id", "RQ-1", "items.1.verdict", "held", "items.1.path", ".aiflow/locks/request.RQ-1.lock.json")
+	locks := w.call(200, "GET", "/api/locks", "")
+	own := locks.item("items", "lock_type", "request")
+	locks.wants(locks.item("items", "lock_type", "queue")+".run_id", run, own+".request_id", "RQ-1",
+		own+".verdict", "held", own+".path", ".aiflow/locks/request.RQ-1.lock.json")
 	w.call(200, "GET", "/api/requests", "").wants("queue.locked", true, "items.0.derived.locked.run_id", run, "items.0.derived.latest_run.interrupted", false)
 	w.call(200, "GET", at, "").wants("locked.run_id", run)
 	w.openGate()

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -219,6 +220,19 @@ func (r reply) text(path string) string {
 		r.t.Fatalf("%s is no text in %s", path, r.body)
 	}
 	return s
+}
+
+// item is the path of the entry of a list that has the value, wherever it
+// stands: a run at work holds other locks for moments.
+func (r reply) item(list, key string, value any) string {
+	r.t.Helper()
+	for i := 0; r.at(list+"."+strconv.Itoa(i)) != nil; i++ {
+		if at := list + "." + strconv.Itoa(i); r.at(at+"."+key) == value {
+			return at
+		}
+	}
+	r.t.Fatalf("none of %s has %s %v: %s", list, key, value, r.body)
+	return ""
 }
 
 func (r reply) wants(pairs ...any) reply {
