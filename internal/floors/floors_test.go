@@ -88,6 +88,53 @@ func TestBreachesAreFound(t *testing.T) {
 	}
 }
 
+// founders are the packages that the house began with; doors are the folders of
+// cmd.
+var founders = []string{
+	"server", "server/ui", "runner", "doctor", "reqmeta", "locks", "runs", "gitops", "hooks", "queue", "messages", "cmd",
+	"internal/fault", "internal/atomicfile", "internal/proc", "internal/config", "internal/term", "internal/floors",
+}
+
+// TestEveryPackageHasAReason: a package that came later stands in a decision.
+func TestEveryPackageHasAReason(t *testing.T) {
+	all, err := Read("../..", "aiflow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decisions := decided(t)
+	if got := unreasoned(append(all, Package{Path: "internal/nobody"}), decisions); !slices.Equal(got, []string{"internal/nobody"}) {
+		t.Errorf("in no decision: %v, want only the one that nobody has", got)
+	}
+}
+
+func unreasoned(all []Package, decisions string) []string {
+	var found []string
+	for _, p := range all {
+		door := strings.HasPrefix(p.Path, "cmd/aiflow") && strings.Count(p.Path, "/") == 1
+		if !door && !slices.Contains(founders, p.Path) && !strings.Contains(decisions, "`"+p.Path+"`") {
+			found = append(found, p.Path)
+		}
+	}
+	return found
+}
+
+func decided(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob("../../docs/decisions/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no decisions", err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(data)
+	}
+	return all.String()
+}
+
 func TestReadSeesWhatItShould(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "locks/a.go", "// Package locks does not.\npackage locks\n\nimport (\n\t\"aiflow/runs\"\n\t\"time\"\n)\n\nvar now = time.Now\n\nfunc f(os struct{ Exit func() }) { os.Exit(); runs.X() }\n")
