@@ -178,8 +178,7 @@ func (a *auto) skipped(id string, err error) {
 	a.s.Counters.Skips++
 	a.row.skips++
 	f := asFault(err)
-	title, _, _ := a.r.Words.Fault(f.Code, f.Facts)
-	a.s.Skipped = append(a.s.Skipped, SkipReason{RequestID: id, ReasonCode: f.Code, Detail: title})
+	a.s.Skipped = append(a.s.Skipped, a.r.skipReason(id, f))
 	a.r.tell(Event{Kind: Skipped, RequestID: id, What: string(f.Code)})
 	a.r.saveSession(&a.s)
 }
@@ -221,7 +220,7 @@ func (s *Session) Err() error {
 	if s.StopReason == nil {
 		return nil
 	}
-	why := fault.New(s.StopReason.ReasonCode)
+	why := &fault.Error{Code: s.StopReason.ReasonCode, Facts: s.StopReason.Facts}
 	if why.Code.Info().Exit == 0 {
 		return nil
 	}

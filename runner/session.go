@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"aiflow/internal/atomicfile"
@@ -72,16 +73,18 @@ type Result struct {
 
 // SkipReason is a request that could not be started.
 type SkipReason struct {
-	RequestID  string     `json:"request_id"`
-	ReasonCode fault.Code `json:"reason_code"`
-	Detail     string     `json:"detail"`
+	RequestID  string      `json:"request_id"`
+	ReasonCode fault.Code  `json:"reason_code"`
+	Detail     string      `json:"detail"`
+	Facts      fault.Facts `json:"facts"` // null in records of earlier versions
 }
 
 // StopReason is why a session ended, and what a person can do.
 type StopReason struct {
-	ReasonCode fault.Code `json:"reason_code"`
-	Message    string     `json:"message"`
-	Actions    []string   `json:"actions"`
+	ReasonCode fault.Code  `json:"reason_code"`
+	Message    string      `json:"message"`
+	Actions    []string    `json:"actions"`
+	Facts      fault.Facts `json:"facts"` // null in records of earlier versions
 }
 
 // SessionLimits are the bounds that the session was started with.
@@ -108,11 +111,30 @@ func (r *Runner) LoadSession() (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
+	r.reword(&s)
 	s.Before = r.before()
 	if s.over() {
 		return s, nil
 	}
 	return s, r.judgeSession(&s)
+}
+
+// reword says in the reader's language why a session stopped and what it
+// skipped. Records without facts and codes that this version does not know
+// stay in the words of the recording.
+func (r *Runner) reword(s *Session) {
+	if why := s.StopReason; why != nil && sayable(why.ReasonCode, why.Facts) {
+		s.StopReason = r.stopReason(&fault.Error{Code: why.ReasonCode, Facts: why.Facts})
+	}
+	for i, k := range s.Skipped {
+		if sayable(k.ReasonCode, k.Facts) {
+			s.Skipped[i] = r.skipReason(k.RequestID, &fault.Error{Code: k.ReasonCode, Facts: k.Facts})
+		}
+	}
+}
+
+func sayable(code fault.Code, facts fault.Facts) bool {
+	return facts != nil && slices.Contains(fault.Codes(), code)
 }
 
 func (r *Runner) readSession(name string) (Session, error) {
@@ -183,7 +205,20 @@ func (r *Runner) stopReason(why *fault.Error) *StopReason {
 	if message != "" {
 		title += ". " + message
 	}
-	return &StopReason{ReasonCode: why.Code, Message: title, Actions: actions}
+	return &StopReason{ReasonCode: why.Code, Message: title, Actions: actions, Facts: kept(why.Facts)}
+}
+
+func (r *Runner) skipReason(id string, why *fault.Error) SkipReason {
+	title, _, _ := r.Words.Fault(why.Code, why.Facts)
+	return SkipReason{RequestID: id, ReasonCode: why.Code, Detail: title, Facts: kept(why.Facts)}
+}
+
+// kept tells a record without any facts from one that does not keep them.
+func kept(facts fault.Facts) fault.Facts {
+	if facts == nil {
+		return fault.Facts{}
+	}
+	return facts
 }
 
 // saveSession replaces the record. A session goes on without one: it is for

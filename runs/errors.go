@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"maps"
 	"slices"
 
 	"aiflow/internal/fault"
@@ -42,9 +41,7 @@ func (s *Stage) ErrorOf(err error, words Words) *ErrorObject {
 	named := words
 	if words != nil {
 		named = func(code fault.Code, facts fault.Facts) (string, string, []string) {
-			all := fault.Facts{"request_id": s.RequestID, "run_id": s.RunID}
-			maps.Copy(all, facts)
-			return words(code, all)
+			return words(code, namedFacts(facts, s.RequestID, s.RunID))
 		}
 	}
 	return NewError(err, named)

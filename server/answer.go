@@ -15,6 +15,7 @@ import (
 	"aiflow/messages"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/runs"
 )
 
 // errorBody is the form of every refusal (seed 000, D45).
@@ -49,6 +50,17 @@ func (s *Server) language(r *http.Request) string {
 }
 
 func (s *Server) words(r *http.Request) *messages.Catalog { return s.catalog(s.language(r)) }
+
+// says are the words for what a record stopped with.
+func (s *Server) says(r *http.Request) runs.Words { return s.faultWords(s.language(r)) }
+
+func (s *Server) faultWords(lang string) runs.Words {
+	c := s.catalog(lang)
+	return func(code fault.Code, facts fault.Facts) (string, string, []string) {
+		words := c.Code(code, facts)
+		return words.Title, words.Message, words.Actions
+	}
+}
 
 // give answers 200 with v as JSON.
 func (s *Server) give(w http.ResponseWriter, r *http.Request, v any) error {

@@ -306,6 +306,12 @@ func TestNeedsInputAndReplan(t *testing.T) {
 	at := "/api/requests/RQ-1/runs/" + run
 	errs := w.call(200, "GET", at+"/errors", "").wants("errors.reason_code", "STEP_COMMAND_FAILED", "errors.status", "needs_input")
 	detail := w.call(200, "GET", at, "").wants("stage.state", "NEEDS_INPUT", "errors.reason_code", "STEP_COMMAND_FAILED")
+	inEnglish := errs.text("errors.title")
+	for _, name := range []string{at, at + "/stage", at + "/errors"} {
+		if r := w.call(200, "GET", name, "", "Accept-Language", "ja"); strings.Contains(string(r.body), `"title":"`+inEnglish) {
+			t.Errorf("%s in Japanese says %q: %s", name, inEnglish, r.body)
+		}
+	}
 	for _, r := range []reply{errs, detail} {
 		if strings.Contains(string(r.body), "hunter2222") || !strings.Contains(string(r.body), "**********") {
 			t.Errorf("%s", r.body)

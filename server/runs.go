@@ -140,14 +140,14 @@ func (s *Server) showRun(w http.ResponseWriter, r *http.Request) error {
 		v.Locked = h
 	}
 	v.Interrupted = !st.State.Ended() && v.Locked == nil
-	if v.Stage, err = stageTree(st); err != nil {
+	if v.Stage, err = stageTree(st.Reworded(s.says(r))); err != nil {
 		return err
 	}
 	if plan, err := d.LoadPlan(); err == nil {
 		v.Planning, _ = tree(plan)
 	}
 	if errs, err := d.LoadErrors(); err == nil {
-		v.Errors, _ = tree(errs)
+		v.Errors, _ = tree(errs.Reworded(s.says(r)))
 	}
 	v.Report.Path = d.RelPath("report.md")
 	text, _ := d.LoadReport()
@@ -241,7 +241,7 @@ func (s *Server) showStage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := stageTree(st)
+	v, err := stageTree(st.Reworded(s.says(r)))
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (s *Server) showErrors(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := tree(errs)
+	v, err := tree(errs.Reworded(s.says(r)))
 	if err != nil {
 		return err
 	}

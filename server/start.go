@@ -237,14 +237,7 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) runner(r *http.Request) *runner.Runner { return s.runnerIn(s.language(r)) }
 
 func (s *Server) runnerIn(lang string) *runner.Runner {
-	c := s.catalog(lang)
-	return &runner.Runner{Project: s.Project, Words: runner.Words{
-		Text: c.Text,
-		Fault: func(code fault.Code, facts fault.Facts) (string, string, []string) {
-			words := c.Code(code, facts)
-			return words.Title, words.Message, words.Actions
-		},
-	}}
+	return &runner.Runner{Project: s.Project, Words: runner.Words{Text: s.catalog(lang).Text, Fault: s.faultWords(lang)}}
 }
 
 func (s *Server) autorun(w http.ResponseWriter, r *http.Request) error {

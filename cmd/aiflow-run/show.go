@@ -57,8 +57,10 @@ func showRun(s *door.Shell, arg string) error {
 		return err
 	}
 	sum := summary(standing, st)
+	st = st.Reworded(words(s).Fault)
 	if s.JSON {
 		v := detail(p.Dir, st, dir)
+		v.Errors = v.Errors.Reworded(words(s).Fault)
 		v.Interrupted, v.Merged, v.BranchExists = sum.Interrupted, sum.Merged, sum.BranchExists
 		return s.PrintJSON(v)
 	}
