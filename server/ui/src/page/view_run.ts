@@ -112,7 +112,7 @@ export class RunView implements View {
   }
 
   private async load(): Promise<void> {
-    const run = await get<RunDetail>(runPath(this.id, this.runID));
+    const run = this.notOlder(await get<RunDetail>(runPath(this.id, this.runID)));
     for (const l of run.logs) this.sizes.set(l.name, Math.max(l.size, this.sizes.get(l.name) ?? 0));
     for (const [name, v] of this.views) v.grown(this.sizes.get(name) ?? 0);
     const first = this.run === undefined;
@@ -122,6 +122,13 @@ export class RunView implements View {
     if (first) this.toPlace();
     document.title = `${this.title()} · aiflow`;
     this.paint();
+  }
+
+  /** An answer may be older than what was told since it was asked for. */
+  private notOlder(run: RunDetail): RunDetail {
+    const logs = [...this.sizes].filter(([name]) => !run.logs.some((l) => l.name === name)).map(([name, size]) => ({ path: name, name, type: '', size }));
+    const stage = this.run && this.run.stage.seq > run.stage.seq ? this.run.stage : run.stage;
+    return { ...run, stage, logs: [...run.logs, ...logs] };
   }
 
   private tellState(r: RunDetail): void {
@@ -167,11 +174,10 @@ export class RunView implements View {
   }
 
   private grown(name: string, bytes: number): void {
-    const known = this.sizes.has(name);
     this.sizes.set(name, bytes);
     this.views.get(name)?.grown(bytes);
-    if (!known && this.run) {
-      this.run = { ...this.run, logs: [...this.run.logs, { path: name, name, type: '', size: bytes }] };
+    if (this.run && !this.run.logs.some((l) => l.name === name)) {
+      this.run = this.notOlder(this.run);
       this.paintMain();
     }
   }
