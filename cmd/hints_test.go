@@ -30,7 +30,7 @@ func TestHintsCanBeTyped(t *testing.T) {
 	lines := append(hints(), spoken(t)...)
 	slices.Sort(lines)
 	lines = slices.Compact(lines)
-	if len(lines) < 70 {
+	if len(lines) < 65 {
 		t.Fatalf("only %d commands in the hints: %q", len(lines), lines)
 	}
 	for _, line := range lines {

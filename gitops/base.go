@@ -41,7 +41,7 @@ func (r *Repo) noBase(ctx context.Context, wanted string) error {
 	if h, err := r.Head(ctx); err == nil && h.Unborn {
 		return fault.New(fault.GitNoCommit, "branch", h.Branch, "path", r.root)
 	}
-	return fault.New(fault.BaseBranchNotFound, "branch", wanted)
+	return fault.New(fault.BaseBranchNotFound, "branch", wanted, "missing", wanted)
 }
 
 func (r *Repo) usualBase(ctx context.Context) (branch, commit string, err error) {

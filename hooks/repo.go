@@ -85,6 +85,8 @@ func (r *Repo) places(ctx context.Context, g gitcmd.Git) error {
 	switch {
 	case bare == "true":
 		return fault.New(fault.GitBareRepo, "path", absolute(g.Dir, common))
+	case err != nil && bare == "false" && common != "":
+		return insideGit(g.Dir, absolute(g.Dir, common))
 	case err != nil:
 		return notRepo(g, err)
 	case !whole || strings.Contains(top, "\n"):
@@ -104,6 +106,15 @@ func (r *Repo) placesApart(ctx context.Context, g gitcmd.Git) error {
 		*answer = absolute(g.Dir, strings.TrimSuffix(string(out), "\n"))
 	}
 	return nil
+}
+
+// insideGit is for those who stand in the folder that git keeps for itself.
+func insideGit(dir, common string) error {
+	f := fault.New(fault.InsideGitDir, "path", dir)
+	if filepath.Base(common) == ".git" {
+		f.Facts["top"] = filepath.Dir(common)
+	}
+	return f
 }
 
 func notRepo(g gitcmd.Git, err error) error {

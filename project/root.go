@@ -21,7 +21,7 @@ type Root struct {
 }
 
 // FindRoot looks from dir upwards. It reads a few files and starts no process.
-// Faults: GIT_BARE_REPO, GIT_NOT_REPO (neither git nor requests/ above).
+// Faults: GIT_BARE_REPO, INSIDE_GIT_DIR, GIT_NOT_REPO (neither git nor requests/ above).
 func FindRoot(dir string) (Root, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -39,7 +39,7 @@ func FindRoot(dir string) (Root, error) {
 			return mainCheckout(at)
 		}
 		if isBare(at) {
-			return Root{}, fault.New(fault.GitBareRepo, "path", at)
+			return Root{}, notCheckout(at)
 		}
 		if plain == "" && hasProject(at) {
 			plain = at
@@ -61,6 +61,16 @@ func hasProject(dir string) bool {
 func isDir(path string) bool {
 	fi, err := os.Stat(path)
 	return err == nil && fi.IsDir()
+}
+
+// notCheckout tells the .git of a checkout from a repository without one.
+func notCheckout(dir string) error {
+	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if filepath.Base(at) == ".git" && isBare(at) {
+			return fault.New(fault.InsideGitDir, "path", dir, "top", filepath.Dir(at))
+		}
+	}
+	return fault.New(fault.GitBareRepo, "path", dir)
 }
 
 func isBare(dir string) bool {

@@ -86,6 +86,24 @@ func TestRootOfOddRepositories(t *testing.T) {
 	}
 }
 
+func TestRootInsideGitsOwnFolder(t *testing.T) {
+	top := realTemp(t)
+	for _, dir := range []string{"objects", "refs", "hooks", "modules/sub/objects", "modules/sub/refs"} {
+		mkdir(t, top, ".git", dir)
+	}
+	for _, dir := range []string{".git", ".git/modules/sub"} {
+		if err := os.WriteFile(filepath.Join(top, dir, "HEAD"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{".git", ".git/hooks", ".git/modules/sub"} {
+		_, err := FindRoot(filepath.Join(top, dir))
+		if f, ok := fault.As(err); !ok || f.Code != fault.InsideGitDir || f.Facts["top"] != top {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
 func TestRootWithoutGit(t *testing.T) {
 	top := realTemp(t)
 	if _, err := FindRoot(mkdir(t, top, "empty")); !fault.Has(err, fault.GitNotRepo) {

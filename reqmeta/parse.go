@@ -118,7 +118,7 @@ func readPlain(head string, line int) ([]entry, *Problem) {
 func plainEntry(text string, line int) (entry, *Problem) {
 	list, p := readYAML(text, line)
 	switch {
-	case p != nil && p.Kind != "yaml_syntax" && p.Kind != "not_a_mapping":
+	case p != nil && !strings.HasPrefix(p.Kind, "yaml_") && p.Kind != "not_a_mapping":
 		return entry{}, p
 	case p == nil && len(list) == 1 && list[0].kind != otherValue:
 		return list[0], nil

@@ -2,6 +2,7 @@ package reqmeta
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -101,11 +102,34 @@ func syntaxProblem(head string, err error, line int) *Problem {
 		}
 		if _, err := unmarshal(strings.Join(lines[start:end], "\n")); err != nil {
 			m, cause := errorLine(err)
-			return problem(LevelError, "yaml_syntax", line+start+min(m, end-start)-1, "cause", cause)
+			kind, at := mistake(cause, lines[start:end], min(m, end-start)-1)
+			return problem(LevelError, kind, line+start+at, "cause", cause)
 		}
 		start = end
 	}
 	return problem(LevelError, "yaml_syntax", line+min(n, len(lines))-1, "cause", cause)
+}
+
+// mistake names the mistakes that people make most and the library's words hide:
+// a tab before a key, a quote that is not closed. at is the line among those of
+// the entry.
+func mistake(cause string, entry []string, at int) (kind string, line int) {
+	tab := slices.IndexFunc(entry, func(s string) bool {
+		return strings.Contains(s[:len(s)-len(strings.TrimLeft(s, " \t"))], "\t")
+	})
+	switch {
+	case tab >= 0 && (strings.Contains(cause, "tab character") || strings.Contains(cause, "cannot start any token")):
+		return "yaml_tab", tab
+	case strings.Contains(cause, "end of stream"), strings.Contains(cause, "expected key") && beginsQuoted(entry[at]):
+		return "yaml_quote", at
+	}
+	return "yaml_syntax", at
+}
+
+func beginsQuoted(line string) bool {
+	_, value, _ := strings.Cut(line, ":")
+	value = strings.TrimSpace(value)
+	return value != "" && (value[0] == '"' || value[0] == '\'')
 }
 
 // maxTried bounds the work for one broken file.

@@ -101,7 +101,7 @@ func (a *auto) loop(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			a.note(out)
-			a.end(Stopped, interruption(ctx))
+			a.end(Stopped, interruptedIn(out, interruption(ctx)))
 			return
 		case err != nil && out.RequestID == "":
 			a.end(Stopped, asFault(err))
@@ -122,6 +122,14 @@ func interruption(ctx context.Context) *fault.Error {
 		return f
 	}
 	return fault.New(fault.Interrupted)
+}
+
+// interruptedIn names the run that was cut short, if one was.
+func interruptedIn(out Outcome, why *fault.Error) *fault.Error {
+	if f, ok := fault.As(out.Err); ok && f.Code == why.Code {
+		return f
+	}
+	return why
 }
 
 // begun is told when a run has a name.

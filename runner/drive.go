@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"strconv"
 
@@ -54,9 +55,8 @@ func (j *job) interrupted(cause error) error {
 	if err := j.leaving(); err != nil {
 		return err
 	}
-	if f, ok := fault.As(cause); !ok || f.Code != fault.Interrupted {
-		cause = fault.Wrap(cause, fault.Interrupted)
-	}
+	cause = interruptionOf(cause)
+	j.nameRun(cause)
 	if os.Remove(stopMark(j.dir)) == nil {
 		j.stage.AddEvent(j.Project.Now(), runs.EventStopRequested, j.stage.CurrentStepID, "")
 	}
@@ -73,6 +73,17 @@ func (j *job) interrupted(cause error) error {
 		j.tell(Event{Kind: Warned, What: j.inWords(err)})
 	}
 	return cause
+}
+
+// interruptionOf is an INTERRUPTED of the run's own: the one that it came with
+// may be everybody's.
+func interruptionOf(cause error) *fault.Error {
+	if f, ok := fault.As(cause); ok && f.Code == fault.Interrupted {
+		own := &fault.Error{Code: f.Code, Facts: fault.Facts{}, Err: cause}
+		maps.Copy(own.Facts, f.Facts)
+		return own
+	}
+	return fault.Wrap(cause, fault.Interrupted)
 }
 
 // stop ends the run as NEEDS_INPUT or FAILED: what the step did is kept, and

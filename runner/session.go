@@ -196,8 +196,12 @@ func (r *Runner) judgeSession(s *Session) error {
 }
 
 func (r *Runner) closeSession(s *Session) {
+	why := fault.New(fault.Interrupted)
+	if s.CurrentRequestID != nil && s.CurrentRunID != nil {
+		why.Facts["request_id"], why.Facts["run_id"] = *s.CurrentRequestID, *s.CurrentRunID
+	}
 	s.State, s.CurrentRequestID, s.CurrentRunID = Stopped, nil, nil
-	s.StopReason = r.stopReason(fault.New(fault.Interrupted))
+	s.StopReason = r.stopReason(why)
 }
 
 func (r *Runner) stopReason(why *fault.Error) *StopReason {

@@ -49,7 +49,7 @@ func (d *Dir) loadStage(name string) (*Stage, error) {
 		return nil, d.located(err, path)
 	}
 	if s.RequestID != d.RequestID || s.RunID != d.RunID {
-		return nil, fault.New(fault.StageUnreadable, "path", path, "reason", "foreign", "run_id", d.RunID,
+		return nil, fault.New(fault.StageUnreadable, "path", path, "reason", "foreign", "run_id", d.RunID, "request_id", d.RequestID,
 			"cause", "it is the record of "+s.RequestID+"/"+s.RunID)
 	}
 	return s, nil
@@ -64,7 +64,7 @@ func (d *Dir) read(name string) ([]byte, error) {
 		return nil, d.notFound()
 	}
 	if err != nil {
-		return nil, fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(name), "reason", "io", "run_id", d.RunID)
+		return nil, fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(name), "reason", "io", "run_id", d.RunID, "request_id", d.RequestID)
 	}
 	return data, nil
 }
@@ -75,7 +75,7 @@ func (d *Dir) notFound() error {
 
 func (d *Dir) located(err error, path string) error {
 	if f, ok := fault.As(err); ok {
-		f.Facts["path"], f.Facts["run_id"] = path, d.RunID
+		f.Facts["path"], f.Facts["run_id"], f.Facts["request_id"] = path, d.RunID, d.RequestID
 	}
 	return err
 }
@@ -104,7 +104,7 @@ func (d *Dir) loadJSON(name string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(name), "reason", "torn", "run_id", d.RunID)
+		return fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(name), "reason", "torn", "run_id", d.RunID, "request_id", d.RequestID)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (d *Dir) LoadReport() (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(reportFile), "reason", "io")
+		return "", fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(reportFile), "reason", "io", "run_id", d.RunID, "request_id", d.RequestID)
 	}
 	return string(data), nil
 }

@@ -44,7 +44,7 @@ func check(s *door.Shell, files []string) error {
 func loadFor(s *door.Shell, files []string) (*project.Project, *reqmeta.Folder, error) {
 	p, err := desk.Open(s, nil)
 	if err != nil {
-		if len(files) > 0 && (fault.Has(err, fault.GitNotRepo) || fault.Has(err, fault.GitBareRepo)) {
+		if len(files) > 0 && (fault.Has(err, fault.GitNotRepo) || fault.Has(err, fault.GitBareRepo) || fault.Has(err, fault.InsideGitDir)) {
 			err = nil
 		}
 		return nil, nil, err

@@ -40,7 +40,7 @@ func resume(s *door.Shell, o resumeOptions, arg string) error {
 		return err
 	}
 	ctx, hurry := s.Patience()
-	show := newShow(s)
+	show := newShow(s, p)
 	r := newRunner(s, p, show, hurry)
 	out, err := r.Resume(ctx, runner.ResumeOptions{
 		RequestID: st.RequestID, RunID: st.RunID, Mode: runs.Mode(o.mode), Step: o.step, Force: o.force,

@@ -59,7 +59,7 @@ func auto(s *door.Shell, o autoOptions) error {
 		return err
 	}
 	ctx, hurry := s.Patience()
-	show := newShow(s)
+	show := newShow(s, p)
 	r := newRunner(s, p, show, hurry)
 	session, err := r.Auto(ctx, runner.AutoOptions{MaxRuns: o.maxRuns, MaxMinutes: o.maxMinutes, Until: until, Base: o.base})
 	show.end()

@@ -3,10 +3,11 @@ package main
 import (
 	"aiflow/cmd/internal/door"
 	"aiflow/internal/term"
+	"aiflow/project"
 	"aiflow/runner"
 )
 
-func printDryRun(s *door.Shell, in runner.Intent) error {
+func printDryRun(s *door.Shell, p *project.Project, in runner.Intent) error {
 	if in.Selection != nil {
 		return reportNothing(s, in.Selection)
 	}
@@ -16,7 +17,7 @@ func printDryRun(s *door.Shell, in runner.Intent) error {
 	}
 	s.Printf("%s\n", s.Text("work.dry_base", "branch", in.BaseBranch, "commit", short(in.BaseCommit)))
 	s.Printf("%s\n", s.Text("work.dry_branch", "branch", in.WorkBranch))
-	s.Printf("%s\n", s.Text("work.dry_workspace", "path", in.Workspace))
+	s.Printf("%s\n", s.Text("work.dry_workspace", "path", here(s, p, in.Workspace)))
 	if in.Planner != "" {
 		s.Printf("%s\n", s.Text("work.dry_planner", "name", term.Escape(in.Planner)))
 	}

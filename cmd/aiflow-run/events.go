@@ -7,6 +7,7 @@ import (
 	"aiflow/cmd/internal/door"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
+	"aiflow/project"
 	"aiflow/runner"
 )
 
@@ -14,13 +15,14 @@ import (
 // live one on a terminal for what goes on.
 type show struct {
 	s    *door.Shell
+	p    *project.Project
 	line *term.Progress
 	tick *time.Ticker
 	over chan struct{}
 }
 
-func newShow(s *door.Shell) *show {
-	w := &show{s: s, line: s.Progress(), tick: time.NewTicker(time.Second), over: make(chan struct{})}
+func newShow(s *door.Shell, p *project.Project) *show {
+	w := &show{s: s, p: p, line: s.Progress(), tick: time.NewTicker(time.Second), over: make(chan struct{})}
 	go w.keepTime()
 	return w
 }
@@ -57,6 +59,9 @@ func (w *show) event(e runner.Event) {
 func (w *show) text(e runner.Event) string {
 	if e.Kind == runner.Repaired {
 		return term.Escape(desk.Note(w.s, e.Note))
+	}
+	if e.Kind == runner.WorkspaceUp {
+		e.What = here(w.s, w.p, e.What)
 	}
 	facts := fault.New("", "id", e.RequestID, "run_id", e.RunID, "title", term.Escape(e.Title), "step", e.Step, "steps", e.Steps,
 		"step_id", e.StepID, "name", term.Escape(e.What), "count", e.Count).Facts

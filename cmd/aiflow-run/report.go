@@ -2,7 +2,6 @@ package main
 
 import (
 	"path"
-	"path/filepath"
 	"strings"
 
 	"aiflow/cmd/internal/door"
@@ -73,7 +72,7 @@ func report(s *door.Shell, p *project.Project, out runner.Outcome) error {
 		printDone(s, p, out.Stage, out.RunPath)
 		return nil
 	}
-	printStopped(s, out)
+	printStopped(s, p, out)
 	return out.Err
 }
 
@@ -117,24 +116,9 @@ func printDone(s *door.Shell, p *project.Project, st *runs.Stage, runPath string
 	s.Printf("%s\n", s.Paint(term.Green, s.Text("work.done", "id", st.RequestID, "title", term.Escape(st.Title))))
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
-	s.Printf("  %s\n", s.Text("work.report", "path", path.Join(runPath, "report.md")))
+	s.Printf("  %s\n", s.Text("work.report", "path", here(s, p, path.Join(runPath, "report.md"))))
 	s.Printf("  %s\n", s.Text("work.look", "run_id", st.RunID))
 	s.Printf("  %s\n", s.Text("work.merge", "command", gitAt(s, p)+" merge "+st.Git.WorkBranch))
-}
-
-// gitAt is how git is called on the project from where the person types. The
-// Makefile of this repository says so in AIFLOW_CALLED_FROM, since it works on
-// another one.
-func gitAt(s *door.Shell, p *project.Project) string {
-	from := s.Getenv("AIFLOW_CALLED_FROM")
-	if from == "" {
-		return "git"
-	}
-	rel, err := filepath.Rel(from, p.Dir)
-	if err != nil || rel == "." || strings.ContainsAny(rel, " '\"\\$`") {
-		return "git"
-	}
-	return "git -C " + rel
 }
 
 func printCommits(s *door.Shell, st *runs.Stage) {
@@ -145,7 +129,7 @@ func printCommits(s *door.Shell, st *runs.Stage) {
 
 func short(hash string) string { return hash[:min(len(hash), 10)] }
 
-func printStopped(s *door.Shell, out runner.Outcome) {
+func printStopped(s *door.Shell, p *project.Project, out runner.Outcome) {
 	st := out.Stage
 	printCommits(s, st)
 	key := "work.stopped"
@@ -153,9 +137,9 @@ func printStopped(s *door.Shell, out runner.Outcome) {
 		key = "work.interrupted"
 	}
 	s.Printf("%s\n", s.Text(key, "id", st.RequestID, "run_id", st.RunID, "state", st.State, "step_id", st.CurrentStepID))
-	printOutput(s, out.Err)
-	s.Printf("  %s\n", s.Text("work.workspace", "path", st.Git.Workspace))
-	s.Printf("  %s\n", s.Text("work.report", "path", path.Join(out.RunPath, "report.md")))
+	printOutput(s, p, out.Err)
+	s.Printf("  %s\n", s.Text("work.workspace", "path", here(s, p, st.Git.Workspace)))
+	s.Printf("  %s\n", s.Text("work.report", "path", here(s, p, path.Join(out.RunPath, "report.md"))))
 	_ = s.Flush()
 }
 
@@ -164,7 +148,7 @@ const outputLines = 10
 
 // printOutput shows the end of what the failed command said, and where the
 // rest is.
-func printOutput(s *door.Shell, err error) {
+func printOutput(s *door.Shell, p *project.Project, err error) {
 	e, ok := fault.As(err)
 	if !ok || e.Facts["output"] == "" {
 		return
@@ -174,7 +158,7 @@ func printOutput(s *door.Shell, err error) {
 		s.Printf("  %s %s\n", s.Paint(term.Dim, "|"), term.Escape(strings.TrimRight(line, "\r")))
 	}
 	if path := e.Facts["path"]; path != "" {
-		s.Printf("  %s\n", s.Text("work.log", "path", path))
+		s.Printf("  %s\n", s.Text("work.log", "path", here(s, p, path)))
 	}
 }
 

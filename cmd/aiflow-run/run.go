@@ -32,7 +32,7 @@ func run(s *door.Shell, o runOptions, id string) error {
 		return dryRun(s, p, ask)
 	}
 	ctx, hurry := s.Patience()
-	show := newShow(s)
+	show := newShow(s, p)
 	r := newRunner(s, p, show, hurry)
 	out, err := r.Run(ctx, ask)
 	show.end()
@@ -87,5 +87,5 @@ func dryRun(s *door.Shell, p *project.Project, ask runner.Options) error {
 	if s.JSON {
 		return s.PrintJSON(plan)
 	}
-	return printDryRun(s, plan)
+	return printDryRun(s, p, plan)
 }

@@ -96,7 +96,7 @@ func printRun(s *door.Shell, p *project.Project, st *runs.Stage, sum runs.Summar
 	}
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
-	s.Printf("  %s\n", s.Text("work.report", "path", dir.RelPath("report.md")))
+	s.Printf("  %s\n", s.Text("work.report", "path", here(s, p, dir.RelPath("report.md"))))
 	if st.State == runs.Done && !sum.Merged && sum.BranchExists {
 		s.Printf("  %s\n", s.Text("work.merge", "command", gitAt(s, p)+" merge "+st.Git.WorkBranch))
 	}

@@ -45,6 +45,7 @@ const (
 	GitNotAvailable     Code = "GIT_NOT_AVAILABLE"
 	GitNotRepo          Code = "GIT_NOT_REPO"
 	GitBareRepo         Code = "GIT_BARE_REPO"
+	InsideGitDir        Code = "INSIDE_GIT_DIR"
 	GitNoCommit         Code = "GIT_NO_COMMIT"
 	GitIdentityMissing  Code = "GIT_IDENTITY_MISSING"
 	WorktreeDirty       Code = "WORKTREE_DIRTY"
@@ -200,7 +201,7 @@ func selection() Info {
 // UNKNOWN_ERROR.
 func (c Code) Info() Info {
 	switch c {
-	case CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit, GitIdentityMissing,
+	case CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, InsideGitDir, GitNoCommit, GitIdentityMissing,
 		ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed, PathNotWritable, PortInUse,
 		DoctorFailed, WorkspaceFailed, BinaryNotFound, DiskFull, HookRefused, QueueNotAvailable, QueueNotReady:
 		return environment(409)
@@ -262,7 +263,7 @@ func (c Code) Info() Info {
 // Codes lists every code in byte order.
 func Codes() []Code {
 	all := []Code{
-		CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitNoCommit, GitIdentityMissing,
+		CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, InsideGitDir, GitNoCommit, GitIdentityMissing,
 		WorktreeDirty, OriginMissing, ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed,
 		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, BinaryNotFound, HookRefused,
 		QueueNotAvailable, QueueNotReady,
