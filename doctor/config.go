@@ -40,22 +40,18 @@ func (x *examiner) checkConfig(err error) {
 	seen := Evidence{"values": lines}
 	if warnings := x.p.Warnings; len(warnings) > 0 {
 		seen["warnings"] = warningLines(warnings)
-		x.warn("config", "odd", seen, "count", len(warnings), "names", some(warningNames(warnings)))
+		x.odd("config", seen, warnings)
 		return
 	}
 	x.pass("config", "ok", seen, "count", set)
 }
 
-func warningNames(warnings []config.Warning) []string {
-	var names []string
-	for _, w := range warnings {
-		name := w.Facts["key"]
-		if line := w.Facts["line"]; line != "" {
-			name += " (" + w.Facts["path"] + ":" + line + ")"
-		}
-		names = append(names, name)
-	}
-	return names
+// odd says of each key why it is odd.
+func (x *examiner) odd(id string, seen Evidence, warnings []config.Warning) {
+	x.add(Check{
+		ID: id, Status: Warn, Severity: weight(id), Kind: "odd", Evidence: seen,
+		Facts: facts([]any{"count", len(warnings)}), Odd: warnings,
+	})
 }
 
 type warningLine struct {
@@ -113,7 +109,7 @@ func (x *examiner) tellRouter(r config.Router, warnings []config.Warning) {
 	switch {
 	case len(warnings) > 0:
 		seen["warnings"] = warningLines(warnings)
-		x.warn("router", "odd", seen, "count", len(warnings), "names", some(warningNames(warnings)))
+		x.odd("router", seen, warnings)
 	case len(stuck) > 0:
 		x.warn("router", "stepless", seen, "count", len(stuck), "names", some(stuck))
 	case len(r.Routing) == 0:

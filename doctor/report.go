@@ -3,8 +3,10 @@ package doctor
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 )
 
@@ -62,6 +64,8 @@ type Check struct {
 	Kind  string      `json:"-"`
 	Facts fault.Facts `json:"-"`
 	Err   error       `json:"-"`
+
+	Odd []config.Warning `json:"-"` // named in the message
 }
 
 // Evidence is what the check saw: command, stdout and stderr where a command
@@ -104,6 +108,9 @@ func (c *Check) describe(w Words) {
 		c.advise(actions...)
 		return
 	}
+	if len(c.Odd) > 0 {
+		c.Facts["names"] = c.odd(w)
+	}
 	key := "doctor." + c.ID + "_" + c.Kind
 	c.Message = w.Text(key, c.Facts)
 	if c.Status != Pass && w.Has(key+"_hint") {
@@ -111,7 +118,18 @@ func (c *Check) describe(w Words) {
 	}
 }
 
-const maxHints = 3
+func (c *Check) odd(w Words) string {
+	var said []string
+	for _, o := range c.Odd {
+		said = append(said, w.Text("config."+o.Kind, o.Facts))
+	}
+	return strings.Join(first(said, maxOdd), "; ")
+}
+
+const (
+	maxHints = 3
+	maxOdd   = 5
+)
 
 func (c *Check) advise(hints ...string) {
 	if c.Hints = first(hints, maxHints); len(c.Hints) > 0 {

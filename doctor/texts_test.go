@@ -66,7 +66,7 @@ func computed() []spoken {
 	var all []spoken
 	for id, kinds := range map[string]string{
 		"locks": "unreadable future overdue orphaned stale", "runs": "unreadable unfinished interrupted", "worktrees": "broken unknown finished",
-		"base_branch": "unborn missing unclear",
+		"base_branch": "unborn missing unclear", "config": "odd", "router": "odd",
 	} {
 		for _, kind := range strings.Fields(kinds) {
 			all = append(all, spoken{"warn", id, kind})

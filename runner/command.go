@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/runs"
@@ -21,7 +22,7 @@ type shellCommand struct {
 	role    string // "" is none
 	stepID  string
 	attempt int
-	timeout time.Duration
+	limit   config.Timeout
 	kind    EventKind
 	said    *capped // gets standard output besides the log; nil is nobody
 }
@@ -73,7 +74,7 @@ func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin 
 	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
 	res.Exit, err = proc.Run(ctx, proc.Command{
 		Argv: argv, Dir: j.workspacePath(), Env: env, Stdin: stdin, Stdout: c.stdout(out), Stderr: out,
-		Timeout: c.timeout, Grace: j.grace(), Hurry: j.Hurry, Mark: j.mark(), Started: j.noteAgent,
+		Timeout: seconds(c.limit.Sec), Grace: j.grace(), Hurry: j.Hurry, Mark: j.mark(), Started: j.noteAgent,
 	})
 	_ = out.Close()
 	res.took = j.Project.Env.Clock.Boot() - began

@@ -165,7 +165,7 @@ func (j *job) callRole(ctx context.Context, q question, r *reply) error {
 	}
 	sc := shellCommand{
 		text: r.call.Role + ": " + r.call.Provider, log: q.role, role: q.role, stepID: q.stepID(), attempt: r.try,
-		timeout: j.roleTimeout(), kind: RoleBegun, said: &capped{max: contract.MaxAnswer},
+		limit: j.callTimeout(), kind: RoleBegun, said: &capped{max: contract.MaxAnswer},
 	}
 	file, err := j.cleanResult(sc)
 	if err != nil {
@@ -184,11 +184,11 @@ func (j *job) callRole(ctx context.Context, q question, r *reply) error {
 	return j.forbiddenText(lines(strings.NewReader(r.text())), res.log)
 }
 
-func (j *job) roleTimeout() time.Duration {
-	if c, err := j.routes(); err == nil && c.Defaults.TimeoutSec > 0 {
-		return seconds(c.Defaults.TimeoutSec)
+func (j *job) callTimeout() config.Timeout {
+	if c, err := j.routes(); err == nil {
+		return c.CallTimeout(j.Project.Config)
 	}
-	return j.timeout()
+	return j.Project.Config.StepTimeout()
 }
 
 // notLoggedIn are the words with which agents say that they want a login.
@@ -198,7 +198,7 @@ func roleEnded(call config.Call, c shellCommand, res result) error {
 	facts := []any{"command", call.Command.Bin, "name", call.Provider, "path", res.log}
 	switch {
 	case res.TimedOut:
-		return fault.New(fault.AgentTimeout, append(facts, "seconds", int(c.timeout.Seconds()))...)
+		return fault.New(fault.AgentTimeout, append(facts, c.limit.Facts()...)...)
 	case res.Status != 0 && notLoggedIn.MatchString(res.tail):
 		return fault.New(fault.CLIAuthRequired, append(facts, "exit_status", res.Status, "output", res.tail)...)
 	case res.Status != 0:

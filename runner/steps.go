@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"time"
 
 	"aiflow/gitops"
 	"aiflow/internal/config"
@@ -102,7 +101,7 @@ func (j *job) implement(ctx context.Context, i int) error {
 	}
 	c := shellCommand{
 		text: p.Run, log: runs.LogStep, stepID: s.StepID, attempt: s.Attempt,
-		timeout: j.timeout(), kind: CommandBegun,
+		limit: j.Project.Config.StepTimeout(), kind: CommandBegun,
 	}
 	res, err := j.shell(ctx, c)
 	if err != nil {
@@ -118,15 +117,11 @@ func (j *job) implement(ctx context.Context, i int) error {
 func (j *job) judgeCommand(c shellCommand, res result) error {
 	switch {
 	case res.TimedOut:
-		return fault.New(fault.AgentTimeout, append(named(c.text), "seconds", int(c.timeout.Seconds()), "path", res.log)...)
+		return fault.New(fault.AgentTimeout, append(append(named(c.text), "path", res.log), c.limit.Facts()...)...)
 	case res.Status != 0:
 		return fault.New(fault.StepCommandFailed, append(named(c.text), "exit_status", res.Status, "output", res.tail, "path", res.log)...)
 	}
 	return nil
-}
-
-func (j *job) timeout() time.Duration {
-	return time.Duration(j.Project.Config.Limits.TimeoutSec) * time.Second
 }
 
 func appendOnce(list []string, s string) []string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/runs"
 )
@@ -13,7 +14,7 @@ import (
 type stepTest struct {
 	kind    string
 	command string
-	timeout time.Duration
+	limit   config.Timeout
 	failed  fault.Code
 	warn    bool // a failure is told and stops nothing
 	slot    func(*runs.Step) *runs.TestResult
@@ -26,33 +27,34 @@ func (j *job) testsOf(i int) []stepTest {
 		slot:  func(s *runs.Step) *runs.TestResult { return &s.Test.Unit },
 		count: func(c *runs.Counters) *int { return &c.UnitRuns },
 	}
+	cfg := j.Project.Config
 	var tests []stepTest
 	if own := j.plan.Steps[i].Test; own != "" {
-		tests = append(tests, unit.with(own, j.timeout()))
+		tests = append(tests, unit.with(own, cfg.StepTimeout()))
 	}
-	t, gates := j.Project.Config.Tests, j.plan.Steps[i].Gates
+	t, gates := cfg.Tests, j.plan.Steps[i].Gates
 	if t.Unit.Enabled {
-		tests = append(tests, unit.with(t.Unit.Command, seconds(t.Unit.TimeoutSec)))
+		tests = append(tests, unit.with(t.Unit.Command, cfg.TestTimeout(unit.kind)))
 	}
 	if t.E2E.Enabled && gates.E2E {
 		tests = append(tests, stepTest{
 			kind: runs.LogE2E, failed: fault.E2ETestFailed,
 			slot:  func(s *runs.Step) *runs.TestResult { return &s.Test.E2E },
 			count: func(c *runs.Counters) *int { return &c.E2ERuns },
-		}.with(t.E2E.Command, seconds(t.E2E.TimeoutSec)))
+		}.with(t.E2E.Command, cfg.TestTimeout(runs.LogE2E)))
 	}
 	if t.Static.Enabled {
 		tests = append(tests, stepTest{
 			kind: runs.LogStatic, failed: fault.StaticCheckFailed, warn: !t.Static.FailOnError,
 			slot:  func(s *runs.Step) *runs.TestResult { return &s.Test.Static },
 			count: func(c *runs.Counters) *int { return &c.StaticRuns },
-		}.with(t.Static.Command, seconds(t.Static.TimeoutSec)))
+		}.with(t.Static.Command, cfg.TestTimeout(runs.LogStatic)))
 	}
 	return tests
 }
 
-func (t stepTest) with(command string, timeout time.Duration) stepTest {
-	t.command, t.timeout = command, timeout
+func (t stepTest) with(command string, limit config.Timeout) stepTest {
+	t.command, t.limit = command, limit
 	return t
 }
 
@@ -76,7 +78,7 @@ func (j *job) runTest(ctx context.Context, i int, t stepTest) error {
 	*t.slot(s) = runs.TestResult{Status: runs.TestRunning, Command: &t.command}
 	*t.count(&j.stage.Counters)++
 	res, err := j.shell(ctx, shellCommand{
-		text: t.command, log: t.kind, stepID: s.StepID, attempt: n, timeout: t.timeout, kind: TestBegun,
+		text: t.command, log: t.kind, stepID: s.StepID, attempt: n, limit: t.limit, kind: TestBegun,
 	})
 	took := res.took.Milliseconds()
 	*t.slot(s) = runs.TestResult{Status: runs.TestPass, Command: &shown, LogPath: &res.log, DurationMS: &took}
@@ -123,8 +125,8 @@ func testFault(t stepTest, res result) *fault.Error {
 	case res.Status == shellNotFound || res.Status == shellCannotExecute:
 		code = fault.TestCommandNotFound
 	}
-	return fault.New(code, append(named(t.command), "exit_status", res.Status, "output", res.tail,
-		"path", res.log, "seconds", int(t.timeout.Seconds()))...)
+	facts := append(named(t.command), "exit_status", res.Status, "output", res.tail, "path", res.log)
+	return fault.New(code, append(facts, t.limit.Facts()...)...)
 }
 
 func lastLine(text string) string {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,8 +100,16 @@ func (a *applier[T]) unknown(path []string, at int) {
 	facts := a.place(path, at)
 	if word := near.Word(last, words); word != "" {
 		facts["near"] = strings.Join(append(parent[:len(parent):len(parent)], word), ".")
+	} else if len(words) > 0 {
+		facts["allowed"] = namesIn(words)
 	}
 	a.warn("unknown_key", facts)
+}
+
+// namesIn lists each word once; "*" stands for names that are free.
+func namesIn(words []string) string {
+	words = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(words))), func(w string) bool { return w == "*" })
+	return strings.Join(words, ", ")
 }
 
 func (a *applier[T]) warn(kind string, facts fault.Facts) {

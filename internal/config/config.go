@@ -26,6 +26,7 @@ type Config struct {
 	AutoRun   AutoRun
 
 	origins map[string]Origin
+	file    string // the one that was asked for; "" is File
 }
 
 // Paths are relative to the project's root, with slashes.

@@ -233,7 +233,7 @@ func TestWarnings(t *testing.T) {
 		"unknown_key .aiflow/config.v1.json:3 limits.max_diff_line limits.max_diff_lines",
 		"low_value .aiflow/config.v1.json:3 limits.timeout_sec 30",
 		"unknown_key .aiflow/config.v1.json:4 gti git",
-		"unknown_key .aiflow/config.v1.json:5 zebra ",
+		"unknown_key .aiflow/config.v1.json:5 zebra auto_run, git, hooks, lang, limits, mode, paths, server, tests, ui, version, workspace",
 		"no_effect .aiflow/config.v1.json:6 git.auto_commit ",
 	}
 	if !reflect.DeepEqual(got, want) {

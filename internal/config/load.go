@@ -38,7 +38,7 @@ func Load(root string, o Sources) (Config, []Warning, error) {
 	if err := o.override(&a); err != nil {
 		return Default(), a.warnings, err
 	}
-	c.origins = a.origins
+	c.origins, c.file = a.origins, o.named()
 	c.derive()
 	return c, a.warnings, nil
 }

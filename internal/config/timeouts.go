@@ -1,0 +1,50 @@
+package config
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Timeout is a time limit, the key that set it and the file to change it in.
+type Timeout struct {
+	Sec       int
+	Key, File string
+}
+
+// Facts name the limit for the texts about it.
+func (t Timeout) Facts() []any {
+	return []any{"seconds", t.Sec, "limit_key", t.Key, "limit_file", t.File}
+}
+
+// StepTimeout is what a step's own command may take.
+func (c Config) StepTimeout() Timeout {
+	return Timeout{c.Limits.TimeoutSec, "limits.timeout_sec", c.fileOf("limits.timeout_sec")}
+}
+
+// TestTimeout is what a configured test (unit, e2e, static) may take.
+func (c Config) TestTimeout(kind string) Timeout {
+	key := "tests." + kind + ".timeout_sec"
+	t := map[string]Test{"unit": c.Tests.Unit, "e2e": c.Tests.E2E, "static": c.Tests.Static}[kind]
+	if kind == "unit" && !c.said(key) {
+		key = "limits.timeout_sec"
+	}
+	return Timeout{t.TimeoutSec, key, c.fileOf(key)}
+}
+
+// CallTimeout is what one call of a role may take.
+func (r Router) CallTimeout(c Config) Timeout {
+	const key = "defaults.timeout_sec"
+	if o := r.Origin(key); o.Kind == "file" {
+		return Timeout{r.Defaults.TimeoutSec, key, fileIn(o)}
+	}
+	return c.StepTimeout()
+}
+
+func (c Config) fileOf(key string) string {
+	if o := c.Origin(key); o.Kind == "file" {
+		return fileIn(o)
+	}
+	return cmp.Or(c.file, File)
+}
+
+func fileIn(o Origin) string { return o.Where[:strings.LastIndexByte(o.Where, ':')] }
