@@ -153,7 +153,7 @@ func TestPoisonedSuite(t *testing.T) {
 	v := newVictim(t)
 	before := v.picture(t)
 	args := []string{
-		"test", "-short", "-count=1", "-vet=off", "./internal/gitcmd/...", "./gitops/...", "./hooks/...", "./project/...", "./runner/...",
+		"test", "-trimpath", "-short", "-count=1", "-vet=off", "./internal/gitcmd/...", "./gitops/...", "./hooks/...", "./project/...", "./runner/...",
 		"./doctor/...", "./cmd/aiflow/...", "./cmd/aiflow-hook/...",
 	}
 	cmd := exec.Command("go", args...)

@@ -23,7 +23,7 @@ var builtRun = sync.OnceValues(func() (bin string, err error) {
 		return "", err
 	}
 	bin = filepath.Join(runDir, "aiflow-run")
-	out, err := exec.Command("go", "build", "-o", bin, "aiflow/cmd/aiflow-run").CombinedOutput()
+	out, err := exec.Command("go", "build", "-trimpath", "-o", bin, "aiflow/cmd/aiflow-run").CombinedOutput()
 	if err != nil {
 		return string(out), err
 	}

@@ -252,7 +252,7 @@ func TestTaskQueueShowsOneWhole(t *testing.T) {
 func TestTaskQueueWithDynalite(t *testing.T) {
 	at := dynalite(t)
 	bin := filepath.Join(t.TempDir(), "aiflow-queue")
-	if out, err := exec.Command("go", "build", "-o", bin, "aiflow/cmd/aiflow-queue").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", bin, "aiflow/cmd/aiflow-queue").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	w := newWorld(t, someRequests(), func(o *Options, _ *http.Server) { o.QueueBin, o.QueueEndpoint = bin, at })
