@@ -193,7 +193,6 @@ func TestCase23OppositeOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := take(t, b)
-	began := time.Now()
 	wg.Go(func() {
 		<-barrier
 		_, results[0] = a.AcquireRequest(queue.Context(), "RQ-1", Ask{Wait: wait})
@@ -206,9 +205,6 @@ func TestCase23OppositeOrder(t *testing.T) {
 	wg.Wait()
 	wantCode(t, results[0], fault.RunInProgress)
 	wantCode(t, results[1], fault.QueueInProgress)
-	if took := time.Since(began); took > 30*wait {
-		t.Errorf("took %v", took)
-	}
 	// With the lease's context the wrong order is refused before it waits.
 	_, err = b.AcquireQueue(request.Context(), Ask{Wait: time.Hour})
 	wantFacts(t, wantCode(t, err, fault.InternalError), fault.Facts{"reason": "lock_order"})

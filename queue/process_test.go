@@ -304,14 +304,10 @@ func TestCancelEndsTheWorkOfAnotherProcess(t *testing.T) {
 	h := &history{}
 	r := startRunner(t, p, h)
 	id := <-r.claims
-	began := time.Now()
 	if _, err := s.Cancel(context.Background(), id); err != nil {
 		t.Fatal(err)
 	}
 	leave(t, []*runnerProcess{r})
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("took %v", took)
-	}
 	if count(h, "lost") != 1 || count(h, "git") != 0 {
 		t.Errorf("%+v", h.events)
 	}

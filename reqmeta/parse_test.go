@@ -20,6 +20,9 @@ func kinds(r *Request) []string {
 	return list
 }
 
+// endless tells a blow-up from work on a slow machine.
+const endless = time.Minute
+
 func TestParseReadsEveryKey(t *testing.T) {
 	r := Parse("requests/RQ-20251214-001-login.md", head(
 		"id: RQ-20251214-001", `title: "ログイン: 直す"`, "priority: P0", "status: ready", "labels: [ui, \"a, b\"]",
@@ -169,7 +172,7 @@ func TestHostileHeads(t *testing.T) {
 		if r.Valid() || r.firstError().Kind != tc.want {
 			t.Errorf("%s: %v, want %s", tc.name, kinds(r), tc.want)
 		}
-		if d := time.Since(start); d > time.Second {
+		if d := time.Since(start); d > endless {
 			t.Errorf("%s took %v", tc.name, d)
 		}
 	}
