@@ -7,6 +7,7 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/work"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runner"
@@ -109,7 +110,7 @@ func status(s *door.Shell) error {
 	if err != nil {
 		return err
 	}
-	r := &runner.Runner{Project: p, Words: words(s)}
+	r := work.Runner(s, p)
 	session, err := r.LoadSession()
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/work"
 	"aiflow/runner"
 )
 
@@ -39,7 +40,7 @@ func clean(s *door.Shell, o runner.CleanOptions, older string) error {
 	if err != nil {
 		return err
 	}
-	r := &runner.Runner{Project: p, Words: words(s)}
+	r := work.Runner(s, p)
 	items, err := r.Clean(s.Context(), o)
 	if err != nil {
 		return err

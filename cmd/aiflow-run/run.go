@@ -6,8 +6,7 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
-	"aiflow/doctor"
-	"aiflow/internal/fault"
+	"aiflow/cmd/internal/work"
 	"aiflow/project"
 	"aiflow/runner"
 )
@@ -43,43 +42,13 @@ func run(s *door.Shell, o runOptions, id string) error {
 }
 
 func newRunner(s *door.Shell, p *project.Project, show *show, hurry <-chan struct{}) *runner.Runner {
-	return &runner.Runner{
-		Project: p, Words: words(s), Hurry: hurry, Observe: show.event, Point: desk.Point(p),
-		Doctor:    func(ctx context.Context) error { return doctor.Gate(ctx, p) },
-		Diagnosis: func(ctx context.Context) any { return diagnosis(ctx, s, p) },
-		Invoked:   s.Args,
-	}
-}
-
-// diagnosis is what doctor finds now, in words.
-func diagnosis(ctx context.Context, s *door.Shell, p *project.Project) *doctor.Report {
-	r := doctor.Run(ctx, doctor.Options{Env: p.Env, Mode: doctor.Quick})
-	c := s.Catalog()
-	r.Describe(doctor.Words{
-		Has: c.Has, Text: c.Text,
-		Fault: func(err error) (string, []string) {
-			body := s.Body(err)
-			return body.Message, body.Actions
-		},
-	})
+	r := work.Runner(s, p)
+	r.Hurry, r.Observe, r.Point = hurry, show.event, desk.Point(p)
 	return r
 }
 
-// words lends the runner the sentences for what it records.
-func words(s *door.Shell) runner.Words {
-	c := s.Catalog()
-	return runner.Words{
-		Lang: s.Lang(),
-		Text: c.Text,
-		Fault: func(code fault.Code, facts fault.Facts) (string, string, []string) {
-			r := c.Code(code, facts)
-			return r.Title, r.Message, r.Actions
-		},
-	}
-}
-
 func dryRun(s *door.Shell, p *project.Project, ask runner.Options) error {
-	r := &runner.Runner{Project: p, Words: words(s)}
+	r := work.Runner(s, p)
 	plan, err := r.DryRun(context.Background(), ask)
 	if err != nil {
 		return err

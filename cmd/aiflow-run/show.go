@@ -5,6 +5,7 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -57,10 +58,10 @@ func showRun(s *door.Shell, arg string) error {
 		return err
 	}
 	sum := summary(standing, st)
-	st = st.Reworded(words(s).Fault)
+	st = st.Reworded(work.Words(s).Fault)
 	if s.JSON {
 		v := detail(p.Dir, st, dir)
-		v.Errors = v.Errors.Reworded(words(s).Fault)
+		v.Errors = v.Errors.Reworded(work.Words(s).Fault)
 		v.Interrupted, v.Merged, v.BranchExists = sum.Interrupted, sum.Merged, sum.BranchExists
 		return s.PrintJSON(v)
 	}

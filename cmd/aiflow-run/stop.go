@@ -7,6 +7,7 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/runner"
@@ -37,7 +38,7 @@ func stop(s *door.Shell, o stopOptions, arg string) error {
 	if err != nil {
 		return err
 	}
-	r := &runner.Runner{Project: p, Words: words(s)}
+	r := work.Runner(s, p)
 	var h runner.Halted
 	if o.queue {
 		h, err = r.StopSession(s.Context(), o.now, o.wait)

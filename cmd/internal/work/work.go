@@ -1,0 +1,53 @@
+// Package work equips the runner of a door: the sentences that it records, the
+// doctor that it asks before it goes on, the command line that it notes. So a
+// run is the same whether a person, the auto-run or the queue began it.
+//
+// It does not run anything.
+package work
+
+import (
+	"context"
+
+	"aiflow/cmd/internal/door"
+	"aiflow/doctor"
+	"aiflow/internal/fault"
+	"aiflow/project"
+	"aiflow/runner"
+)
+
+// Runner is a runner for s in p; who is told of its steps and when it stops is
+// the caller's to say.
+func Runner(s *door.Shell, p *project.Project) *runner.Runner {
+	return &runner.Runner{
+		Project: p, Words: Words(s), Invoked: s.Args,
+		Doctor:    func(ctx context.Context) error { return doctor.Gate(ctx, p) },
+		Diagnosis: func(ctx context.Context) any { return diagnosis(ctx, s, p) },
+	}
+}
+
+// diagnosis is what doctor finds now, in words.
+func diagnosis(ctx context.Context, s *door.Shell, p *project.Project) *doctor.Report {
+	r := doctor.Run(ctx, doctor.Options{Env: p.Env, Mode: doctor.Quick})
+	c := s.Catalog()
+	r.Describe(doctor.Words{
+		Has: c.Has, Text: c.Text,
+		Fault: func(err error) (string, []string) {
+			body := s.Body(err)
+			return body.Message, body.Actions
+		},
+	})
+	return r
+}
+
+// Words lends the runner the sentences for what it records.
+func Words(s *door.Shell) runner.Words {
+	c := s.Catalog()
+	return runner.Words{
+		Lang: s.Lang(),
+		Text: c.Text,
+		Fault: func(code fault.Code, facts fault.Facts) (string, string, []string) {
+			r := c.Code(code, facts)
+			return r.Title, r.Message, r.Actions
+		},
+	}
+}
