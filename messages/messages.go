@@ -130,9 +130,12 @@ func forPeople(facts fault.Facts) fault.Facts {
 	return with(facts, "host", facts["hostname"])
 }
 
-// lastReason names the code in the fact reason by its title, too. A cause that
-// is only that error as programs write it says no more.
+// lastReason names the codes in the facts before and reason by their titles,
+// too. A cause that is only that error as programs write it says no more.
 func (c *Catalog) lastReason(facts fault.Facts) fault.Facts {
+	if before, ok := c.entries()[facts["before"]]; ok {
+		facts = with(facts, "before_title", before.Title)
+	}
 	reason := facts["reason"]
 	of, ok := c.entries()[reason]
 	if !ok {

@@ -15,7 +15,6 @@ import (
 
 	"aiflow/gitops"
 	"aiflow/internal/config"
-	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 	"aiflow/runs"
 )
@@ -169,7 +168,5 @@ func (j *job) writeLine(tag, text string) {
 
 // sentence is what happened, in words.
 func (j *job) sentence(e Event) string {
-	facts := fault.New("", "id", e.RequestID, "run_id", e.RunID, "title", e.Title, "step", e.Step, "steps", e.Steps,
-		"step_id", e.StepID, "name", e.What, "count", e.Count).Facts
-	return j.Words.Text("work.event_"+string(e.Kind), facts)
+	return j.Words.Text("work.event_"+string(e.Kind), e.Facts())
 }

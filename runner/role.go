@@ -65,7 +65,7 @@ func (j *job) ask(ctx context.Context, q question) error {
 		call := c.turn(calls, try, tries)
 		err = j.tryRole(ctx, q, call)
 		if err == nil || ctx.Err() != nil || !c.fallsBackOn(err) {
-			return j.insteadOf(err, before)
+			return insteadOf(err, before)
 		}
 		before = err
 		j.tell(Event{Kind: RoleFailed, StepID: q.stepID(), What: j.inWords(err)})
@@ -78,18 +78,24 @@ func (j *job) ask(ctx context.Context, q question) error {
 	return triesUsedUp(q.role, tries, err)
 }
 
-// insteadOf names the failure that a stand-in which is not there was to mend:
-// that is what a person wants to know.
-func (j *job) insteadOf(err, before error) error {
+// insteadOf names the failure that a stand-in was to mend which cannot be asked
+// itself: that is what a person wants to know.
+func insteadOf(err, before error) error {
 	f, ok := fault.As(err)
-	if !ok || before == nil || f.Code != fault.CLINotAvailable {
+	first, failed := fault.As(before)
+	if !ok || !failed || f.Code != fault.CLINotAvailable && f.Code != fault.CLIAuthRequired {
 		return err
 	}
-	said := j.inWords(before)
-	if first, ok := fault.As(before); ok && first.Facts["output"] != "" {
-		said += " " + firstLine(first.Facts["output"])
+	f.Facts["before"], f.Facts["before_name"] = string(first.Code), first.Facts["name"]
+	said := shortLine(lastLine(first.Facts["output"]))
+	if key := first.Facts["key"]; key != "" {
+		said = shortLine(key + " " + first.Facts["cause"])
 	}
-	f.Facts["before"] = said
+	for name, value := range map[string]string{"before_said": said, "output": first.Facts["output"], "path": first.Facts["path"]} {
+		if value != "" {
+			f.Facts[name] = value
+		}
+	}
 	return err
 }
 
@@ -123,11 +129,14 @@ func triesUsedUp(role string, tries int, last error) error {
 	}
 	e := fault.Wrap(last, fault.RetryLimitExceeded, "name", role, "allowed", tries, "reason", fault.CodeOf(last))
 	if f, ok := fault.As(last); ok {
-		for _, k := range []string{"cause", "cause_key", "key", "path", "command", wholeCommand, "output", "exit_status"} {
+		for _, k := range []string{"cause", "cause_key", "key", "also", "path", "command", wholeCommand, "output", "exit_status"} {
 			if v := f.Facts[k]; v != "" {
 				e.Facts[k] = v
 			}
 		}
+	}
+	if role != config.RoleQA { // no plan changes how qa answers
+		e.Facts["mode"] = string(runs.ModeReplan)
 	}
 	return e
 }

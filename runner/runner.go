@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"aiflow/gitops"
@@ -102,6 +103,16 @@ const (
 	Warned       EventKind = "warning"
 	Repaired     EventKind = "repaired"
 )
+
+// Facts are what the event's sentence may name. While there is no plan yet no
+// step is counted.
+func (e Event) Facts() fault.Facts {
+	f := fault.New("", "id", e.RequestID, "run_id", e.RunID, "title", e.Title, "step_id", e.StepID, "name", e.What, "count", e.Count).Facts
+	if e.Steps > 0 {
+		f["step"], f["steps"] = strconv.Itoa(e.Step), strconv.Itoa(e.Steps)
+	}
+	return f
+}
 
 // Outcome is what a run came to.
 type Outcome struct {

@@ -151,8 +151,11 @@ func cutSnippet(s *string) *string {
 func suggest(s *Stage) SuggestedNext {
 	e := s.Error
 	n := SuggestedNext{UIAction: uiAction(e), RequiresUserChange: !e.Retryable, Mode: Recommended(e.ReasonCode)}
-	if s.State == Failed {
+	switch {
+	case s.State == Failed:
 		n.UIAction, n.Mode = "rerun", ""
+	case e.ReasonCode == fault.RetryLimitExceeded && e.Meta["mode"] == "":
+		n.Mode = ModeResume // what went wrong is nothing that a plan decides
 	}
 	if len(e.Actions) > 0 {
 		n.Hint = e.Actions[0]

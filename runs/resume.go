@@ -173,7 +173,7 @@ func limits(s *Stage, i int, a Ask, b Bounds) error {
 	if i < len(s.Steps) && retries(s, s.Steps[i].StepID) >= b.StepRetries && point(s, i, a).Reset {
 		e := refusal(s, fault.RetryLimitExceeded, string(code))
 		e.Facts["allowed"] = strconv.Itoa(b.StepRetries)
-		e.Facts["name"] = s.Steps[i].StepID
+		e.Facts["name"], e.Facts["mode"] = s.Steps[i].StepID, string(ModeReplan)
 		return e
 	}
 	return nil

@@ -148,8 +148,7 @@ func (d *doer) step(e runner.Event) {
 	if d.s.JSON {
 		return
 	}
-	facts := fault.New("", "id", e.RequestID, "run_id", e.RunID, "title", term.Escape(e.Title), "step", e.Step, "steps", e.Steps,
-		"step_id", e.StepID, "name", term.Escape(e.What), "count", e.Count).Facts
+	facts := e.Facts()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.s.Tell(d.s.Catalog().Text("work.event_"+string(e.Kind), facts))

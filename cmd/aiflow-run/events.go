@@ -5,7 +5,6 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
-	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runner"
@@ -63,7 +62,5 @@ func (w *show) text(e runner.Event) string {
 	if e.Kind == runner.WorkspaceUp {
 		e.What = here(w.s, w.p, e.What)
 	}
-	facts := fault.New("", "id", e.RequestID, "run_id", e.RunID, "title", term.Escape(e.Title), "step", e.Step, "steps", e.Steps,
-		"step_id", e.StepID, "name", term.Escape(e.What), "count", e.Count).Facts
-	return w.s.Catalog().Text("work.event_"+string(e.Kind), facts)
+	return w.s.Catalog().Text("work.event_"+string(e.Kind), e.Facts())
 }

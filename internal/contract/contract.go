@@ -9,6 +9,7 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -33,7 +34,7 @@ func Schema(role string) []byte {
 func FileName(role string) string { return role + ".contract.v1.json" }
 
 // Read takes the answer of a role apart. Faults: JSON_PARSE_ERROR, and
-// JSON_SCHEMA_INVALID with the key that is wrong. own is the project's own
+// JSON_SCHEMA_INVALID with the keys that are wrong. own is the project's own
 // contract, which counts besides ours; nil is none.
 func Read(role, text string, own []byte) (Answer, error) {
 	raw, err := Object(text)
@@ -42,27 +43,46 @@ func Read(role, text string, own []byte) (Answer, error) {
 	}
 	raw = renamed(raw)
 	var a Answer
+	var flaws []flaw
 	for _, schema := range [][]byte{Schema(role), own} {
-		if schema == nil {
-			continue
+		if schema != nil {
+			flaws = append(flaws, check(schema, raw)...)
 		}
-		if key, wrong := check(schema, raw); wrong != "" {
-			return a, invalid(role, key, wrong)
-		}
+	}
+	if len(flaws) > 0 {
+		return a, invalid(role, flaws...)
 	}
 	if err := json.Unmarshal(raw, &a); err != nil {
 		var te *json.UnmarshalTypeError
 		if errors.As(err, &te) {
-			return a, invalid(role, te.Field, "not "+te.Type.String())
+			return a, invalid(role, flaw{te.Field, "not " + te.Type.String()})
 		}
-		return a, invalid(role, "", err.Error())
+		return a, invalid(role, flaw{"", err.Error()})
 	}
 	a.Raw = raw
 	return a, nil
 }
 
-func invalid(role, key, wrong string) error {
-	return fault.New(fault.JSONSchemaInvalid, "name", role, "key", key, "cause", wrong)
+// maxFlaws is how many things are named at once.
+const maxFlaws = 10
+
+// invalid names the first flaw, and the others beside it, each once.
+func invalid(role string, flaws ...flaw) error {
+	first := flaws[0]
+	err := fault.New(fault.JSONSchemaInvalid, "name", role, "key", first.key, "cause", first.wrong)
+	var also []string
+	for _, f := range flaws[1:] {
+		if text := f.key + " " + f.wrong; f != first && !slices.Contains(also, text) {
+			also = append(also, text)
+		}
+	}
+	if len(also) >= maxFlaws {
+		also = append(also[:maxFlaws-1], "…")
+	}
+	if len(also) > 0 {
+		err.Facts["also"] = strings.Join(also, "; ")
+	}
+	return err
 }
 
 // What is wrong with an answer that is not one JSON object; the sentences are

@@ -82,6 +82,33 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// An answer is judged whole: its author hears of every mistake at once, of ten
+// at most.
+func TestAllFlawsAreNamed(t *testing.T) {
+	read := func(role, text, own string) fault.Facts {
+		t.Helper()
+		_, err := Read(role, text, []byte(own))
+		f, ok := fault.As(err)
+		if !ok {
+			t.Fatalf("%s is taken: %v", text, err)
+		}
+		return f.Facts
+	}
+	f := read("qa", `{"version":"2.0","role":"qa","status":"fine","issues":[{"severity":"Major"},{"description":"d"}]}`, `{"required":["summary","ticket"]}`)
+	want := `issues[0].description is missing; issues[1].severity is missing; status is fine, must be one of [ok needs_input error blocked failed]; ` +
+		`version "2.0" does not match ^1(\.[0-9]+)?$; ticket is missing`
+	if f["key"] != "summary" || f["cause"] != "is missing" || f["also"] != want {
+		t.Errorf("%v", f)
+	}
+	f = read("qa", `{"version":"1.0","role":"qa","status":"ok","summary":"s","issues":[`+strings.Repeat(`{},`, 50)+`{}]}`, `{}`)
+	if n := strings.Count(f["also"], ";"); n != maxFlaws-1 || !strings.HasSuffix(f["also"], "; …") {
+		t.Errorf("%d: %v", n, f)
+	}
+	if f := read("planner", `{"version":"1.0","role":"planner","status":"fine","summary":"s"}`, `{}`); f["also"] != "" {
+		t.Errorf("%v", f)
+	}
+}
+
 func TestOwnContractCountsToo(t *testing.T) {
 	own := []byte(`{"required":["ticket"]}`)
 	_, err := Read("planner", goodPlan, own)

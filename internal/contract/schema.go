@@ -11,20 +11,22 @@ import (
 	"strings"
 )
 
-// check holds a value against a schema and gives the first thing that is wrong
-// with its key. Of JSON Schema it knows type, enum, required, properties,
-// items, minItems, minLength, minimum and pattern; other words are left out of
-// account.
-func check(schema []byte, value json.RawMessage) (key, wrong string) {
+// flaw is one thing that is wrong with an answer.
+type flaw struct{ key, wrong string }
+
+// check holds a value against a schema and gives all that is wrong with it. Of
+// JSON Schema it knows type, enum, required, properties, items, minItems,
+// minLength, minimum and pattern; other words are left out of account.
+func check(schema []byte, value json.RawMessage) []flaw {
 	var s node
 	if err := json.Unmarshal(schema, &s); err != nil {
-		return "", "the contract itself is not JSON"
+		return []flaw{{"", "the contract itself is not JSON"}}
 	}
 	var v any
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
-		return "", err.Error()
+		return []flaw{{"", err.Error()}}
 	}
 	return s.check("", v)
 }
@@ -54,12 +56,12 @@ func (t *types) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(t))
 }
 
-func (n node) check(key string, v any) (string, string) {
+func (n node) check(key string, v any) []flaw {
 	if len(n.Type) > 0 && !slices.ContainsFunc(n.Type, func(t string) bool { return isOf(v, t) }) {
-		return key, "must be " + strings.Join(n.Type, " or ") + ", is " + typeOf(v)
+		return []flaw{{key, "must be " + strings.Join(n.Type, " or ") + ", is " + typeOf(v)}}
 	}
 	if len(n.Enum) > 0 && !slices.Contains(n.Enum, v) {
-		return key, fmt.Sprintf("is %v, must be one of %v", v, n.Enum)
+		return []flaw{{key, fmt.Sprintf("is %v, must be one of %v", v, n.Enum)}}
 	}
 	switch x := v.(type) {
 	case string:
@@ -71,48 +73,45 @@ func (n node) check(key string, v any) (string, string) {
 	case map[string]any:
 		return n.checkObject(key, x)
 	}
-	return "", ""
+	return nil
 }
 
-func (n node) checkText(key, s string) (string, string) {
+func (n node) checkText(key, s string) []flaw {
 	if len(strings.TrimSpace(s)) < n.MinLength {
-		return key, "is empty"
+		return []flaw{{key, "is empty"}}
 	}
 	if n.Pattern == "" {
-		return "", ""
+		return nil
 	}
 	if re, err := regexp.Compile(n.Pattern); err != nil || !re.MatchString(s) {
-		return key, strconv.Quote(s) + " does not match " + n.Pattern
+		return []flaw{{key, strconv.Quote(s) + " does not match " + n.Pattern}}
 	}
-	return "", ""
+	return nil
 }
 
-func (n node) checkNumber(key string, num json.Number) (string, string) {
+func (n node) checkNumber(key string, num json.Number) []flaw {
 	if f, err := num.Float64(); n.Minimum != nil && (err != nil || f < *n.Minimum) {
-		return key, "is " + num.String() + ", must be at least " + strconv.FormatFloat(*n.Minimum, 'g', -1, 64)
+		return []flaw{{key, "is " + num.String() + ", must be at least " + strconv.FormatFloat(*n.Minimum, 'g', -1, 64)}}
 	}
-	return "", ""
+	return nil
 }
 
-func (n node) checkList(key string, list []any) (string, string) {
+func (n node) checkList(key string, list []any) (all []flaw) {
 	if len(list) < n.MinItems {
-		return key, "has " + strconv.Itoa(len(list)) + " items, must have at least " + strconv.Itoa(n.MinItems)
-	}
-	if n.Items == nil {
-		return "", ""
+		return []flaw{{key, "has " + strconv.Itoa(len(list)) + " items, must have at least " + strconv.Itoa(n.MinItems)}}
 	}
 	for i, v := range list {
-		if k, wrong := n.Items.check(key+"["+strconv.Itoa(i)+"]", v); wrong != "" {
-			return k, wrong
+		if n.Items != nil && len(all) <= maxFlaws {
+			all = append(all, n.Items.check(key+"["+strconv.Itoa(i)+"]", v)...)
 		}
 	}
-	return "", ""
+	return all
 }
 
-func (n node) checkObject(key string, o map[string]any) (string, string) {
+func (n node) checkObject(key string, o map[string]any) (all []flaw) {
 	for _, name := range n.Required {
 		if _, ok := o[name]; !ok {
-			return join(key, name), "is missing"
+			all = append(all, flaw{join(key, name), "is missing"})
 		}
 	}
 	names := make([]string, 0, len(n.Properties))
@@ -121,15 +120,11 @@ func (n node) checkObject(key string, o map[string]any) (string, string) {
 	}
 	sort.Strings(names)
 	for _, name := range names {
-		v, ok := o[name]
-		if !ok {
-			continue
-		}
-		if k, wrong := n.Properties[name].check(join(key, name), v); wrong != "" {
-			return k, wrong
+		if v, ok := o[name]; ok {
+			all = append(all, n.Properties[name].check(join(key, name), v)...)
 		}
 	}
-	return "", ""
+	return all
 }
 
 func join(key, name string) string {
