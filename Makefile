@@ -71,6 +71,9 @@ staticcheck:
 	$(CHECKED) tool staticcheck -tags '$(TAGS)' ./...
 	$(CHECKED) tool staticcheck -tags '$(TAGS),lean' ./reqmeta
 
+# A program with the race detector otherwise sleeps a second when it ends, and
+# the tests end many.
+race: export GORACE = atexit_sleep_ms=0
 race:
 	$(GO) test -race -vet=off -timeout 20m ./...
 	$(GO) test -race -vet=off -tags lean ./reqmeta

@@ -13,7 +13,7 @@ import (
 
 var (
 	oneSeed  = flag.Uint64("seed", 0, "simulate this seed only and print its history")
-	simSeeds = flag.Int("seeds", 0, "how many seeds to simulate (0: 3000, or 300 with -short)")
+	simSeeds = flag.Int("seeds", 0, "how many seeds to simulate (0: 2000, or 300 with -short)")
 )
 
 // play runs one world to its end and returns what the checker found.
@@ -181,7 +181,7 @@ func seedsToRun() int {
 	case testing.Short():
 		return 300
 	}
-	return 3000
+	return 2000
 }
 
 func TestSimulation(t *testing.T) {

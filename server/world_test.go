@@ -42,6 +42,7 @@ func environ(home string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LC_ALL=C", "TZ=UTC", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"), playRun + "=1", "TMPDIR=" + os.TempDir(),
+		"GORACE=" + os.Getenv("GORACE"),
 	}
 }
 
