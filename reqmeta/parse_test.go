@@ -61,6 +61,7 @@ func TestProblems(t *testing.T) {
 		{"plain block to the end", "priority: P1\nstatus: ready", nil},
 		{"plain block, colon in value", ok + "note: a: b\n\n", nil},
 		{"plain block, array", ok + "labels: [a, b]\n\n# T", nil},
+		{"plain block, open quote", ok + "title: \"One\n\n# T", nil},
 		{"plain block closed by a fence", ok + "---\n# T", nil},
 		{"plain block, broken array", ok + "labels: [a\n\n", []string{"want_list:3"}},
 		{"plain block, other line", ok + "# Heading\n", []string{"block_line:3"}},
