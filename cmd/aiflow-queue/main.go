@@ -95,7 +95,7 @@ func workCommand(s *door.Shell, w *where) *cli.Command {
 			&cli.StringFlag{Name: "runner-id", Usage: "queue.work_runner_id", Destination: &o.runnerID},
 			&cli.DurationFlag{Name: "poll", Usage: "queue.work_poll", Value: time.Second, Destination: &o.poll},
 		},
-		Action: func(*cli.Context) error { return work(s, *w, o) },
+		Action: func(*cli.Context) error { return runWorker(s, *w, o) },
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/work"
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
@@ -26,9 +27,9 @@ type workOptions struct {
 	poll     time.Duration
 }
 
-// work takes tasks and runs them, one at a time, until it is stopped. The
+// runWorker takes tasks and runs them, one at a time, until it is stopped. The
 // first signal lets the task in hand be finished, the second ends it.
-func work(s *door.Shell, w where, o workOptions) error {
+func runWorker(s *door.Shell, w where, o workOptions) error {
 	if o.poll < 50*time.Millisecond {
 		return door.Usage("bad_value", "name", "--poll", "value", o.poll, "allowed", ">= 50ms")
 	}
@@ -87,9 +88,8 @@ func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
 		}
 		id = r.ID
 	}
-	r := &runner.Runner{
-		Project: d.p, Words: words(d.s), Hurry: d.hurry, Guard: guard, Observe: d.step,
-	}
+	r := work.Runner(d.s, d.p)
+	r.Hurry, r.Guard, r.Observe = d.hurry, guard, d.step
 	out, err := r.Run(ctx, runner.Options{RequestID: id})
 	if err == nil {
 		err = out.Err
@@ -159,18 +159,6 @@ func (d *doer) step(e runner.Event) {
 func (d *doer) sentence(err error) error {
 	body := d.s.Body(err)
 	return errors.New(string(body.ReasonCode) + ": " + body.Message)
-}
-
-func words(s *door.Shell) runner.Words {
-	c := s.Catalog()
-	return runner.Words{
-		Lang: s.Lang(),
-		Text: c.Text,
-		Fault: func(code fault.Code, facts fault.Facts) (string, string, []string) {
-			r := c.Code(code, facts)
-			return r.Title, r.Message, r.Actions
-		},
-	}
 }
 
 // workEvent is one event of a worker, a line of `work --json`.
