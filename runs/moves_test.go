@@ -191,6 +191,8 @@ DONE, NEEDS_INPUT and FAILED have ` + "`ended_at`" + `. A run that has not ended
 FAILED only where no answer of a person can help inside the run. "Recommended" is what the page offers first;
 "resume goes on at" is what ` + "`aiflow run resume`" + ` does for a step that had begun. IMPLEMENTING does the step again
 from its start, what it held is kept as a failed attempt; TESTING checks, tests and commits what the workspace holds.
+Where the work was done and only qa could not be asked or understood, it is TESTING whatever the table says: qa alone is
+asked again.
 
 | reason_code | ends as | recommended | resume goes on at |
 |---|---|---|---|

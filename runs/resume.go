@@ -310,8 +310,10 @@ func resumesAtTests(s *Stage) bool {
 	case fault.UnitTestFailed, fault.E2ETestFailed, fault.StaticCheckFailed, fault.QARejected, fault.TestTimeout,
 		fault.TestCommandNotFound, fault.E2ERequired, fault.GitCommitFailed, fault.StepTooLarge:
 		return true
-	case fault.DiskFull, fault.PathNotWritable:
-		return s.Current() != nil && s.Current().Implemented
+	case fault.DiskFull, fault.PathNotWritable,
+		fault.RetryLimitExceeded, fault.JSONParseError, fault.JSONSchemaInvalid, fault.CLINotAvailable, fault.CLIAuthRequired,
+		fault.AgentTimeout, fault.ProcessCrashed, fault.NeedsClarification:
+		return s.Current() != nil && s.Current().Implemented // what stopped came after the work: qa
 	}
 	return false
 }

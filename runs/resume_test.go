@@ -59,6 +59,26 @@ func TestWhereEachReasonGoesOn(t *testing.T) {
 	}
 }
 
+// Seed 003, 6.2: the same role of the same step again. Once the work is there
+// that role is qa, and the work is not done anew.
+func TestRoleThatOnlyReadsIsAskedAgain(t *testing.T) {
+	for _, code := range []fault.Code{
+		fault.RetryLimitExceeded, fault.JSONParseError, fault.JSONSchemaInvalid, fault.CLINotAvailable, fault.CLIAuthRequired,
+		fault.AgentTimeout, fault.ProcessCrashed, fault.NeedsClarification,
+	} {
+		s := stopped(t, code)
+		s.Current().Implemented = true
+		got, err := Resume(s, planOf(3), Ask{}, DefaultBounds())
+		if want := (Point{Mode: ModeResume, State: Testing, StepID: "S02", Index: 1, Changed: ChangedTake}); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", code, got, err)
+		}
+		got, err = Resume(s, planOf(3), Ask{Mode: ModeRetryStep}, DefaultBounds())
+		if err != nil || got.State != Implementing || !got.Reset {
+			t.Errorf("%s, retry_step: %+v, %v", code, got, err)
+		}
+	}
+}
+
 func TestModes(t *testing.T) {
 	for _, tc := range []struct {
 		name string
