@@ -324,6 +324,23 @@ test('coalesced: never twice at once, once more when asked meanwhile', async () 
   assert.equal(runs, 2);
 });
 
+test('coalesced: what is wanted now waits for what is on its way', async () => {
+  const going: ((ok: boolean) => void)[] = [];
+  const ask = coalesced(() => new Promise((go, fail) => going.push((ok) => (ok ? go() : fail(new Error('no')))) && undefined), 0);
+  const first = ask.now();
+  ask();
+  const second = ask.now();
+  assert.equal(going.length, 1);
+  going[0]?.(false);
+  await assert.rejects(first, /no/);
+  await new Promise((r) => setImmediate(r));
+  assert.equal(going.length, 2); // one for both that asked meanwhile
+  going[1]?.(true);
+  await second;
+  await new Promise((r) => setTimeout(r, 5));
+  assert.equal(going.length, 2);
+});
+
 test('drafts: twenty versions, and room is made for what is not saved', () => {
   const map = new Map<string, string>();
   let room = 100_000;

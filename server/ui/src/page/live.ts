@@ -158,21 +158,31 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Runs after a moment, never twice at once, and once more when asked meanwhile. */
-export function coalesced(run: () => Promise<void>, delay: number): () => void {
-  let state: 'idle' | 'waiting' | 'running' | 'again' = 'idle';
-  const go = async () => {
-    state = 'running';
-    await run().catch(() => undefined);
-    const again = (state as string) === 'again';
-    state = 'idle';
-    if (again) ask();
+/** What is asked for soon, or now; either way never twice at once, so that no older answer comes after a newer one. */
+export interface Coalesced {
+  (): void;
+  now(): Promise<void>;
+}
+
+/** Runs after a moment, and once more when asked meanwhile. */
+export function coalesced(run: () => Promise<void>, delay: number): Coalesced {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let busy: Promise<void> | undefined;
+  let again = false;
+  const go = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    busy = run().finally(() => {
+      busy = undefined;
+      if (again) ask();
+      again = false;
+    });
+    return busy;
   };
   const ask = () => {
-    if (state === 'running') state = 'again';
-    if (state !== 'idle') return;
-    state = 'waiting';
-    setTimeout(() => void go(), delay);
+    if (busy) again = true;
+    else timer ??= setTimeout(() => void go().catch(() => undefined), delay);
   };
-  return ask;
+  const now = (): Promise<void> => (busy ? busy.catch(() => undefined).then(now) : go());
+  return Object.assign(ask, { now });
 }

@@ -25,7 +25,7 @@ export class AutorunView implements View {
 
   constructor(private readonly go: Go) {
     fill(this.el, h('h1', null, t('nav.autorun')), this.head, this.body, this.picture);
-    void this.load().catch(showError);
+    void this.reload.now().catch(showError);
   }
 
   title = (): string => t('nav.autorun');
@@ -159,6 +159,6 @@ export class AutorunView implements View {
 
   private async stop(now: boolean): Promise<void> {
     await stopQueue(now);
-    await this.load();
+    await this.reload.now();
   }
 }

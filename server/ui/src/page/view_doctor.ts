@@ -30,7 +30,7 @@ export class DoctorView implements View {
     get<DoctorReport>('/doctor')
       .then((r) => this.paint(r))
       .catch(showError);
-    void this.loadLocks().catch(showError);
+    void this.reloadLocks.now().catch(showError);
   }
 
   title = (): string => t('nav.doctor');

@@ -28,7 +28,7 @@ export class GraphView implements View {
     private readonly hops: number,
   ) {
     fill(this.el, h('h1', null, t('graph.title')), h('p', { class: 'muted' }, t('graph.hint')), this.bar, this.notes, this.place, legend());
-    void this.load().catch(showError);
+    void this.reload.now().catch(showError);
   }
 
   title = (): string => t('graph.title');

@@ -36,7 +36,7 @@ export class RequestView implements View {
     private readonly drafts: Drafts,
   ) {
     fill(this.el, this.head, this.reason, this.metaForm, this.main, this.runList);
-    void this.load().catch((e: unknown) => this.fail(e));
+    void this.reload.now().catch((e: unknown) => this.fail(e));
   }
 
   title = (): string => this.detail?.title ?? this.id;

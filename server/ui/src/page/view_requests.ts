@@ -68,7 +68,7 @@ export class RequestsView implements View {
       this.active = row?.dataset['path'] ?? '';
     });
     this.body.addEventListener('mouseleave', () => this.settle());
-    void this.load().catch(showError);
+    void this.reload.now().catch(showError);
   }
 
   title = (): string => t('nav.requests');

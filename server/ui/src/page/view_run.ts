@@ -52,7 +52,7 @@ export class RunView implements View {
   ) {
     this.diff = new DiffView(id, runID);
     fill(this.el, this.head, this.reason, this.tabBar, this.main);
-    void this.load().catch((e: unknown) => this.fail(e));
+    void this.reload.now().catch((e: unknown) => this.fail(e));
     this.timer = window.setInterval(() => this.tab === 'timeline' && this.isLive() && this.paintMain(), 2_000);
   }
 
