@@ -6,7 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,7 +63,8 @@ func aiflowRun(args []string) int {
 		w := c.Code(code, f)
 		return w.Title, w.Message, w.Actions
 	}}, Doctor: func(ctx context.Context) error { return doctor.Gate(ctx, p) }}
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
 	_, next := flags["--next"]
 	switch {
 	case next:
