@@ -20,7 +20,7 @@ import (
 
 const (
 	scripts = "../testdata/script"
-	tags    = "urfave_cli_no_docs"
+	tags    = "urfave_cli_no_docs,netgo,osusergo"
 )
 
 // bin is the folder of the binaries, built by TestMain.

@@ -53,7 +53,7 @@ func newFleet(t *testing.T, requests int) *fleet {
 	f := &fleet{t: t, home: t.TempDir()}
 	f.dir = filepath.Join(f.home, "repo")
 	bin := filepath.Join(f.home, "bin")
-	build := exec.Command("go", "build", "-trimpath", "-tags", "urfave_cli_no_docs", "-o", bin+"/", "./cmd/aiflow-queue")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "urfave_cli_no_docs,netgo,osusergo", "-o", bin+"/", "./cmd/aiflow-queue")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
