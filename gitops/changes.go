@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"bytes"
 	"context"
 	"path/filepath"
 	"strconv"
@@ -17,24 +18,51 @@ import (
 // included, ignored ones not. It stages all of it: the index of a linked
 // worktree is ours. Commit commits what the last Changes saw.
 func (w *Workspace) Changes(ctx context.Context) (ChangeSet, error) {
+	set, err := w.differences(ctx)
+	if err == nil {
+		set.Tree, err = w.tree(ctx, set.Empty())
+	}
+	w.staged = err == nil
+	return set, err
+}
+
+// Judged is Changes for a step that is about to be committed: the patch is read
+// with them, for Patch to give, and there is a Tree only when it is wanted.
+func (w *Workspace) Judged(ctx context.Context, tree bool) (ChangeSet, error) {
+	set, err := w.differences(ctx, patchFlags()...)
+	if err == nil && tree {
+		set.Tree, err = w.tree(ctx, set.Empty())
+	}
+	w.staged = err == nil
+	return set, err
+}
+
+// differences stages everything and asks what differs from HEAD.
+func (w *Workspace) differences(ctx context.Context, more ...string) (ChangeSet, error) {
 	if err := w.stage(ctx); err != nil {
 		return ChangeSet{}, err
 	}
-	out, err := w.git.Ask(ctx, quiet("diff-index", "--cached", "--raw", "--numstat", "--no-abbrev", "-z", "-M", "HEAD", "--")...)
+	args := append(quiet("diff-index", "--cached", "--raw", "--numstat", "--no-abbrev", "-z", "-M"), more...)
+	out, err := w.git.Ask(ctx, append(args, "HEAD", "--")...)
 	if err != nil {
 		return ChangeSet{}, failed(err, fault.GitCommandFailed, "path", w.path)
 	}
-	set := summed(parseRawNumstat(fields(out), w.repo.prefix))
-	set.Tree, err = w.tree(ctx, set.Empty())
-	w.staged = err == nil
-	return set, err
+	// No field is empty, so two NULs end the entries.
+	entries, patch, found := bytes.Cut(out, []byte("\x00\x00"))
+	switch {
+	case found:
+		w.patch = patch
+	case len(more) > 0 && len(out) == 0:
+		w.patch = []byte{}
+	}
+	return summed(parseRawNumstat(fields(entries), w.repo.prefix)), nil
 }
 
 func (w *Workspace) stage(ctx context.Context) error {
 	if err := w.verify(); err != nil {
 		return err
 	}
-	w.staged = false
+	w.staged, w.patch = false, nil
 	if _, err := w.git.Do(ctx, quiet(w.addArgs(ctx)...)...); err != nil {
 		return failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
 	}
@@ -197,6 +225,9 @@ func (w *Workspace) Patch(ctx context.Context) ([]byte, error) {
 		}
 		w.staged = true
 	}
+	if w.patch != nil {
+		return w.patch, nil
+	}
 	return patch(ctx, w.git, "diff-index", "--cached", "HEAD", "--")
 }
 
@@ -211,13 +242,15 @@ func (r *Repo) Patch(ctx context.Context, from, to string) ([]byte, error) {
 }
 
 func patch(ctx context.Context, g gitcmd.Git, command string, rest ...string) ([]byte, error) {
-	args := quiet(command, "-p", "--binary", "--full-index", "-M", "--no-color", "--no-ext-diff", "--no-textconv",
-		"--src-prefix=a/", "--dst-prefix=b/")
-	out, err := g.Ask(ctx, append(args, rest...)...)
+	out, err := g.Ask(ctx, append(append(quiet(command, "-M"), patchFlags()...), rest...)...)
 	if err != nil {
 		return nil, failed(err, fault.GitCommandFailed)
 	}
 	return out, nil
+}
+
+func patchFlags() []string {
+	return []string{"-p", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"}
 }
 
 // ApplyPatch applies a unified diff to the workspace's files, whole or not at

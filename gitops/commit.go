@@ -63,7 +63,7 @@ func (w *Workspace) commit(ctx context.Context, before Head, m CommitMessage, o 
 	if err != nil {
 		return "", w.refused(err, string(out))
 	}
-	w.staged = false
+	w.staged, w.patch = false, nil
 	after, err := w.head(ctx)
 	if err == nil && after.Commit == before.Commit {
 		err = refuse(fault.GitCommitFailed, "not_committed", "branch", w.branch)

@@ -20,7 +20,8 @@ type Workspace struct {
 	branch string
 	git    gitcmd.Git
 	src    *source
-	staged bool // everything there is in the index, and judged
+	staged bool   // everything there is in the index, and judged
+	patch  []byte // of what is staged, when it was read with it
 
 	leave    []string // paths from the project's root that are no part of the work
 	known    bool     // the links have been looked for

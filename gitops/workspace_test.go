@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -86,6 +87,7 @@ func TestChangesOfEveryKind(t *testing.T) {
 	must(os.Symlink("f", p("type")))
 	writeFile(t, p("bin"), "\x00\x02")
 	writeFile(t, p("日本/x y"), "1\n2\n")
+	writeFile(t, p("late NULs"), strings.Repeat("x\n", 5000)+"\x00\x00\n")
 	writeFile(t, p("f"), "one\n")
 	writeFile(t, p("ignored.log"), "x")
 	set, err := w.Changes(t.Context())
@@ -94,6 +96,7 @@ func TestChangesOfEveryKind(t *testing.T) {
 		{Path: "bin", Status: Modified, Binary: true, OldMode: "100644", NewMode: "100644"},
 		{Path: "f", Status: Modified, Deleted: 1, OldMode: "100644", NewMode: "100644"},
 		{Path: "gone", Status: Deleted, Deleted: 1, OldMode: "100644", NewMode: "000000"},
+		{Path: "late NULs", Status: Added, Added: 5001, OldMode: "000000", NewMode: "100644"},
 		{Path: "mode", Status: Modified, OldMode: "100644", NewMode: "100755", ModeChange: true},
 		{Path: "new\nname", OldPath: "old", Status: Renamed, OldMode: "100644", NewMode: "100644"},
 		{Path: "type", Status: TypeChanged, Added: 1, Deleted: 1, OldMode: "100644", NewMode: "120000", ModeChange: true},
@@ -102,10 +105,57 @@ func TestChangesOfEveryKind(t *testing.T) {
 	if !reflect.DeepEqual(set.Files, want) {
 		t.Errorf("got  %+v\nwant %+v", set.Files, want)
 	}
-	if set.Added != 3 || set.Deleted != 3 {
+	if set.Added != 5004 || set.Deleted != 3 {
 		t.Errorf("+%d -%d", set.Added, set.Deleted)
 	}
+	sameJudged(t, w, set)
 	roundTrip(t, b, w, set.Tree)
+}
+
+// sameJudged: the patch that is read together with the changes is the one that
+// is asked for alone, to the byte.
+func sameJudged(t *testing.T, w *Workspace, set ChangeSet) {
+	t.Helper()
+	alone, err := w.Patch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tree := range []string{"", set.Tree} {
+		set.Tree = tree
+		got, err := w.Judged(t.Context(), tree != "")
+		if err != nil || !reflect.DeepEqual(got, set) {
+			t.Errorf("judged %+v, %v\nwant %+v", got, err, set)
+		}
+		if w.patch == nil {
+			t.Error("the patch was not read with the changes")
+		}
+		if together, err := w.Patch(t.Context()); err != nil || !bytes.Equal(together, alone) {
+			t.Errorf("%v: together\n%s\nalone\n%s", err, together, alone)
+		}
+	}
+	writeFile(t, filepath.Join(w.Path(), "f"), "another\n")
+	if _, err := w.Changes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := w.Patch(t.Context()); err != nil || bytes.Equal(now, alone) {
+		t.Errorf("%v: an old patch for new changes\n%s", err, now)
+	}
+	writeFile(t, filepath.Join(w.Path(), "f"), "one\n")
+	if _, err := w.Judged(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestJudgedNothing(t *testing.T) {
+	b := newBench(t)
+	w := b.worktree(b.open(b.repo("r")), "RQ-1")
+	set, err := w.Judged(t.Context(), false)
+	if err != nil || !set.Empty() || w.patch == nil {
+		t.Fatalf("%+v, %v, %q", set, err, w.patch)
+	}
+	if data, err := w.Patch(t.Context()); err != nil || len(data) != 0 {
+		t.Errorf("%q, %v", data, err)
+	}
 }
 
 // roundTrip puts the changes away as a patch and gets them back.

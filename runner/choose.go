@@ -35,7 +35,7 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer release(lease)
-	survey, err := r.survey(ctx)
+	survey, err := r.afterLock(ctx, o)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -44,6 +44,15 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 	}
 	r.warnAgain(ctx, survey, req)
 	return r.start(lease.Context(), o, survey, req.ID, lease, nil)
+}
+
+// afterLock looks anew at what may have changed until the lock was there. What
+// was half done has been put right a moment ago, unless the lock was waited for.
+func (r *Runner) afterLock(ctx context.Context, o Options) (*project.Survey, error) {
+	if o.Wait > 0 {
+		return r.survey(ctx)
+	}
+	return r.Project.Look(ctx)
 }
 
 // warnAgain tells a person who names a request that is finished already.

@@ -74,7 +74,7 @@ func (j *job) judgeStep(ctx context.Context, i int) error {
 }
 
 func (j *job) judge(ctx context.Context, i int) error {
-	changes, err := j.ws.Changes(ctx)
+	changes, err := j.ws.Judged(ctx, len(j.testsOf(i)) > 0 || j.plays(config.RoleQA))
 	if err != nil {
 		return err
 	}
