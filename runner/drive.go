@@ -127,7 +127,7 @@ func (j *job) nameRun(cause error) {
 				f.Facts[k] = v
 			}
 		}
-		if j.stage.StopsForGood(f.Code) {
+		if j.stage.StopsForGood(f.Code, f.Facts) {
 			f.Facts["again"] = "--force"
 		}
 	}

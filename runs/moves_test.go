@@ -208,7 +208,7 @@ asked again.
 	b.WriteString(`
 The same step stopped twice running for the same reason is REPLAN_REQUIRED, the fourth retry of a step is
 RETRY_LIMIT_EXCEEDED; ` + "`--force`" + ` goes on all the same. Reasons that another plan cannot mend (environment, a
-missing test command, locks, WORKTREE_DIRTY, a question to the person) are not counted.
+program that is missing or cannot be started, locks, WORKTREE_DIRTY, a question to the person) are not counted.
 `)
 	return b.String()
 }

@@ -165,7 +165,7 @@ func limits(s *Stage, i int, a Ask, b Bounds) error {
 	switch {
 	case code == fault.StepTooLarge:
 		return refusal(s, fault.ReplanRequired, string(code))
-	case sameTwice(s):
+	case sameTwice(stops(s, false), stopFacts(s)):
 		e := refusal(s, fault.ReplanRequired, string(code))
 		e.Facts["cause_key"] = "why.replan_required_again"
 		return e
@@ -232,23 +232,27 @@ func stopReason(s *Stage) fault.Code {
 	return fault.Code(s.ReasonCode())
 }
 
-func sameTwice(s *Stage) bool {
-	list := stops(s, false)
-	if len(list) < 2 {
-		return false
-	}
-	return list[0].StepID == list[1].StepID && list[0].ReasonCode == list[1].ReasonCode &&
-		planCanMend(fault.Code(list[0].ReasonCode))
+// StopsForGood reports whether a stop for this reason, now, is one that only a
+// new plan or force goes beyond. What is said to type next depends on it. The
+// facts are those of the stop.
+func (s *Stage) StopsForGood(code fault.Code, facts map[string]string) bool {
+	now := Event{StepID: s.CurrentStepID, ReasonCode: string(code)}
+	return code == fault.StepTooLarge || sameTwice(append([]Event{now}, stops(s, false)...), facts)
 }
 
-// StopsForGood reports whether a stop for this reason, now, is one that only a
-// new plan or force goes beyond. What is said to type next depends on it.
-func (s *Stage) StopsForGood(code fault.Code) bool {
-	if code == fault.StepTooLarge {
-		return true
+// sameTwice: the last two stops, newest first, are of one step and for one
+// reason, which another plan could mend.
+func sameTwice(list []Event, facts map[string]string) bool {
+	return len(list) > 1 && list[0].StepID == list[1].StepID && list[0].ReasonCode == list[1].ReasonCode &&
+		planCanMend(fault.Code(list[0].ReasonCode), facts)
+}
+
+// stopFacts are the facts of the last stop of the work.
+func stopFacts(s *Stage) map[string]string {
+	if step := s.Current(); step != nil && step.Error != nil {
+		return step.Error.Meta
 	}
-	last := stops(s, false)
-	return len(last) > 0 && last[0].StepID == s.CurrentStepID && last[0].ReasonCode == string(code) && planCanMend(code)
+	return nil
 }
 
 func atTheGate(code fault.Code) bool {
@@ -262,7 +266,10 @@ func atTheGate(code fault.Code) bool {
 
 // planCanMend reports whether another plan may help; for what it cannot help
 // nobody is sent to make one.
-func planCanMend(code fault.Code) bool {
+func planCanMend(code fault.Code, facts map[string]string) bool {
+	if status := facts["exit_status"]; status == "126" || status == "127" {
+		return false // the shell's word for a program that is missing or cannot be started
+	}
 	switch code {
 	case fault.Interrupted, fault.LockLost, fault.NeedsClarification, fault.ACTooFew, fault.StageWriteFailed,
 		fault.GitPushFailed, fault.TestCommandNotFound:

@@ -183,6 +183,17 @@ func TestOtherReasonsDoNotCountAsTheSame(t *testing.T) {
 	if _, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); err != nil {
 		t.Errorf("the environment twice: %v", err)
 	}
+	for status, refused := range map[string]bool{"127": false, "126": false, "3": true} {
+		s = stopped(t, fault.StepCommandFailed)
+		again(t, s, fault.StepCommandFailed)
+		s.Current().Error.Meta = map[string]string{"exit_status": status}
+		if _, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); fault.Has(err, fault.ReplanRequired) != refused {
+			t.Errorf("exit status %s twice: %v", status, err)
+		}
+		if got := stopped(t, fault.StepCommandFailed).StopsForGood(fault.StepCommandFailed, map[string]string{"exit_status": status}); got != refused {
+			t.Errorf("exit status %s again: stops for good: %v", status, got)
+		}
+	}
 }
 
 // A resume that doctor stops must not forget where the work stood: the
