@@ -18,6 +18,14 @@ func problem(level Level, kind string, line int, pairs ...any) *Problem {
 	return &Problem{Level: level, Kind: kind, Code: fault.RequestInvalidFormat, Line: line, Facts: f}
 }
 
+// Undoable is the warning that nobody is named to do r, which has no steps. Who
+// is named stands in the router, which is not read here.
+func (r *Request) Undoable() Problem {
+	p := problem(LevelWarning, "no_implementer", 0, "id", r.ID, "path", r.Path)
+	p.Code, p.Path = fault.ModelNotConfigured, r.Path
+	return *p
+}
+
 func (r *Request) add(p *Problem) {
 	p.Path = r.Path
 	p.Facts["path"] = r.Path
