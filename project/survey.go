@@ -81,7 +81,7 @@ func (p *Project) LookWith(ctx context.Context, folder *reqmeta.Folder) (*Survey
 }
 
 // Select decides what is next.
-func (s *Survey) Select() reqmeta.Result { return s.p.Warn(reqmeta.Select(s.Folder, s.Facts)) }
+func (s *Survey) Select() reqmeta.Result { return reqmeta.Select(s.Folder, s.Facts) }
 
 // readLocks lists the lock files; a folder without any costs one failed open.
 func (s *Survey) readLocks() error {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"aiflow/internal/atomicfile"
@@ -134,7 +133,7 @@ func (r *Runner) reword(s *Session) {
 }
 
 func sayable(code fault.Code, facts fault.Facts) bool {
-	return facts != nil && slices.Contains(fault.Codes(), code)
+	return facts != nil && code.Known()
 }
 
 func (r *Runner) readSession(name string) (Session, error) {

@@ -53,7 +53,7 @@ func ErrorFor(code fault.Code, facts fault.Facts, words Words) *ErrorObject {
 	for k, v := range facts {
 		meta[k] = v
 	}
-	if !slices.Contains(fault.Codes(), code) {
+	if !code.Known() {
 		meta["original_reason_code"] = string(code)
 		code = fault.UnknownError
 	}

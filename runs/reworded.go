@@ -45,7 +45,7 @@ func (e *Errors) Reworded(words Words) *Errors {
 }
 
 func sayable(code fault.Code, facts map[string]string) bool {
-	return len(facts) > 0 && code != fault.UnknownError && slices.Contains(fault.Codes(), code)
+	return len(facts) > 0 && code != fault.UnknownError && code.Known()
 }
 
 // namedFacts are facts that also name the run, so that what the texts tell a

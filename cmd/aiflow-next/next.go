@@ -60,7 +60,7 @@ func (q *question) show(planned, explained bool) error {
 }
 
 func (q *question) showNext() error {
-	r := q.survey.Select()
+	r := q.p.Warn(q.survey.Select())
 	if q.JSON {
 		r.Describe(q.Catalog().Text)
 		if err := q.PrintJSON(r); err != nil {

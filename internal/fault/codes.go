@@ -1,6 +1,9 @@
 package fault
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // Code is a reason code: a stable word that scripts may compare with.
 // Sources: D-series digest section 5, seeds 000 and 001, design.md section 10.
@@ -259,6 +262,9 @@ func (c Code) Info() Info {
 	}
 	return internal()
 }
+
+// Known reports whether this version has the code; a record may have another's.
+func (c Code) Known() bool { return slices.Contains(Codes(), c) }
 
 // Codes lists every code in byte order.
 func Codes() []Code {
