@@ -18,6 +18,7 @@ type Survey struct {
 	Folder *reqmeta.Folder
 	Facts  reqmeta.Facts
 	Notes  []Note
+	Locks  []locks.Entry // every lock file, as Facts know of it
 
 	p        *Project
 	held     map[locks.Key]locks.Entry
@@ -93,11 +94,10 @@ func (s *Survey) readLocks() error {
 	if err != nil {
 		return err
 	}
-	entries, err := m.List()
-	if err != nil {
+	if s.Locks, err = m.List(); err != nil {
 		return err
 	}
-	for _, e := range entries {
+	for _, e := range s.Locks {
 		if key, ok := locks.KeyOf(e.Path); ok && e.Live {
 			s.held[key] = e
 		}

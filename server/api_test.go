@@ -5,8 +5,11 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+
+	"aiflow/locks"
 )
 
 func request(meta, body string) string { return "---\n" + meta + "---\n" + body }
@@ -78,6 +81,37 @@ func TestListFollowsEveryKindOfChange(t *testing.T) {
 	w.write("requests/RQ-3.md", request("title: Other folder\nstatus: draft\n", ""))
 	title("RQ-3", "Other folder")
 	w.write("elsewhere.md", request("title: Linked\nstatus: draft\n", ""))
+}
+
+// What changes while an answer is worked out is in the next one: an answer is
+// kept under the name of what it was made from, never of what came after.
+func TestChangeDuringALook(t *testing.T) {
+	w := newWorld(t, someRequests())
+	m, err := w.p.Locks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		held, err := m.AcquireQueue(t.Context(), locks.Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var looks sync.WaitGroup
+		for range 4 {
+			looks.Go(func() { _, _ = w.s.look(t.Context()) })
+		}
+		if err := held.Release(); err != nil {
+			t.Fatal(err)
+		}
+		looks.Wait()
+		sn, err := w.s.look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sn.facts.Queue != nil {
+			t.Fatal("a lock that was released is still shown")
+		}
+	}
 }
 
 func TestCreate(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -100,7 +99,7 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 		return nil, err
 	}
 	sn := &snapshot{folder: folder, facts: survey.Facts, latest: map[string]*runs.Stage{}, lists: map[string][]byte{}}
-	if sn.key, err = s.fingerprint(ctx, sn, gen); err != nil {
+	if sn.key, err = s.fingerprint(ctx, sn, gen, survey.Locks); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -116,12 +115,14 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 	return sn, nil
 }
 
-// fingerprint names everything that the answers depend on.
-func (s *Server) fingerprint(ctx context.Context, sn *snapshot, gen uint64) (string, error) {
+// fingerprint names everything that the answers depend on, as this snapshot
+// has read it: what is read a second time may be newer than what is kept under
+// its name.
+func (s *Server) fingerprint(ctx context.Context, sn *snapshot, gen uint64, held []locks.Entry) (string, error) {
 	h := fnv.New128a()
 	fmt.Fprintln(h, gen)
-	if err := s.printLocks(h); err != nil {
-		return "", err
+	for _, e := range held {
+		fmt.Fprintln(h, e.Path, e.Token, e.RunID, e.Live, e.Verdict, e.ExpiresAt)
 	}
 	withRuns, err := runs.ListRequestsWithRuns(s.Project.Dir, s.Project.RunsDir())
 	if err != nil {
@@ -141,14 +142,6 @@ func (s *Server) fingerprint(ctx context.Context, sn *snapshot, gen uint64) (str
 		fmt.Fprintln(h, slices.Sorted(maps.Keys(sn.branches)))
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
-}
-
-func (s *Server) printLocks(w io.Writer) error {
-	entries, err := s.entries()
-	for _, e := range entries {
-		fmt.Fprintln(w, e.Path, e.Token, e.RunID, e.Live, e.Verdict, e.ExpiresAt)
-	}
-	return err
 }
 
 // entries are all locks; a project where nothing ever ran has none.
