@@ -108,7 +108,7 @@ func (j *job) gate(ctx context.Context) error {
 
 // replan closes the old run and makes a new one; each names the other.
 func (j *job) replan(ctx context.Context, old *runs.Stage) (Outcome, error) {
-	j.replaces = old
+	j.replans = true
 	return j.fresh(ctx, old)
 }
 

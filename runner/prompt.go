@@ -131,7 +131,7 @@ func (w *writer) fill(text string) string {
 
 func (w *writer) earlierPlan() string {
 	old := w.j.replaces
-	if old == nil {
+	if old == nil || !w.j.replans {
 		return nothing
 	}
 	plan, err := w.j.Project.Run(old.RequestID, old.RunID).LoadPlan()

@@ -139,8 +139,10 @@ type job struct {
 	queue *locks.Lease
 
 	recorded bool // the end of the run is on disk
-	// replaces is the run that this one takes over from by replanning.
+	// replaces is the run that was not finished and no longer can be, now that this one
+	// has its workspace.
 	replaces *runs.Stage
+	replans  bool // its plan is to be made better
 	cast     *cast               // who plays which role; see routes
 	guard    string              // the folder of forbidden commands; see guardDir
 	stepped  int                 // steps done by this process

@@ -73,6 +73,9 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 		return Outcome{}, fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
 	}
 	j.text = j.unblocked(last, j.text)
+	if last != nil && last.State != runs.Done {
+		j.replaces = last
+	}
 	if err := j.record(base, commit, last); err != nil {
 		return Outcome{}, err
 	}
@@ -148,7 +151,9 @@ func (j *job) linkReplaced() error {
 		return err
 	}
 	old.ReplacedBy = j.stage.RunID
-	old.AddEvent(j.Project.Now(), runs.EventReplanned, old.CurrentStepID, "")
+	if j.replans {
+		old.AddEvent(j.Project.Now(), runs.EventReplanned, old.CurrentStepID, "")
+	}
 	return j.Project.Run(old.RequestID, old.RunID).SaveStage(old)
 }
 

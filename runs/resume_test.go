@@ -190,6 +190,13 @@ func TestOtherReasonsDoNotCountAsTheSame(t *testing.T) {
 		if _, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); fault.Has(err, fault.ReplanRequired) != refused {
 			t.Errorf("exit status %s twice: %v", status, err)
 		}
+		must(t, s.Fail(at(50), ErrorFor(fault.WorktreeDirty, nil, nil)))
+		if _, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); fault.Has(err, fault.ReplanRequired) != refused {
+			t.Errorf("exit status %s twice, then a dirty workspace: %v", status, err)
+		}
+		if s.Error.ReasonCode != fault.WorktreeDirty || s.Current().Error.ReasonCode != fault.StepCommandFailed {
+			t.Errorf("the run stopped for %s, its step for %s", s.Error.ReasonCode, s.Current().Error.ReasonCode)
+		}
 		if got := stopped(t, fault.StepCommandFailed).StopsForGood(fault.StepCommandFailed, map[string]string{"exit_status": status}); got != refused {
 			t.Errorf("exit status %s again: stops for good: %v", status, got)
 		}

@@ -93,7 +93,10 @@ func (s *Stage) Fail(now time.Time, e *ErrorObject) error {
 	stepID := ""
 	if p := s.Current(); p != nil && !p.Status.Settled() {
 		stepID = p.StepID
-		p.Status, p.EndedAt, p.Error = Status(to), &now, e
+		p.Status, p.EndedAt = Status(to), &now
+		if p.Error == nil || !atTheGate(e.ReasonCode) { // what the work stopped for is still to be mended
+			p.Error = e
+		}
 	}
 	s.AddEvent(now, string(to), stepID, e.ReasonCode)
 	return nil
