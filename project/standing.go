@@ -120,3 +120,9 @@ func (s *Standing) Merged(st *runs.Stage) bool {
 	return st.State == runs.Done &&
 		(st.HasEvent(runs.EventMerged) || s.landed.Whole(st) || s.within[st.Git.WorkBranch] || s.told[st.RunID])
 }
+
+// AwaitsMerge: a finished run whose branch is there, and whose work is not in
+// the checked out one.
+func (s *Standing) AwaitsMerge(st *runs.Stage) bool {
+	return st.State == runs.Done && !s.Merged(st) && s.BranchExists(st)
+}

@@ -142,7 +142,7 @@ type job struct {
 	// replaces is the run that was not finished and no longer can be, now that this one
 	// has its workspace.
 	replaces *runs.Stage
-	replans  bool // its plan is to be made better
+	replans  bool                // its plan is to be made better
 	cast     *cast               // who plays which role; see routes
 	guard    string              // the folder of forbidden commands; see guardDir
 	stepped  int                 // steps done by this process

@@ -68,7 +68,7 @@ func auto(s *door.Shell, o autoOptions) error {
 		return err
 	}
 	if s.JSON {
-		if err := s.PrintJSON(session); err != nil {
+		if err := printStatus(s, p, session); err != nil {
 			return err
 		}
 		return door.Reported(session.Err())
@@ -116,7 +116,7 @@ func status(s *door.Shell) error {
 		return err
 	}
 	if s.JSON {
-		return s.PrintJSON(session)
+		return printStatus(s, p, session)
 	}
 	return printSession(s, p, session, false)
 }

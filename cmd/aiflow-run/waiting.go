@@ -1,61 +1,68 @@
 package main
 
 import (
-	"context"
-
 	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
 	"aiflow/project"
-	"aiflow/reqmeta"
+	"aiflow/runner"
 	"aiflow/runs"
 )
 
 // printWaiting names everything that waits for a person now: branches to be
 // merged, runs to be resumed.
 func printWaiting(s *door.Shell, p *project.Project) error {
-	status, err := statuses(s.Context(), p)
+	w, err := waiting(s, p)
 	if err != nil {
 		return err
 	}
-	all, err := recorded(p)
-	if err != nil {
-		return err
-	}
-	standing, err := p.Standing(s.Context(), all)
-	if err != nil {
-		return err
-	}
-	seen := map[string]bool{}
-	var merge, resume []*runs.Stage
-	for _, st := range all {
-		newest := !seen[st.RequestID]
-		seen[st.RequestID] = true
-		switch sum := summary(standing, st); {
-		case !newest || status[st.RequestID] == "" || status[st.RequestID] == reqmeta.Archived:
-		case sum.State == runs.Done && !sum.Merged && sum.BranchExists:
-			merge = append(merge, st)
-		case status[st.RequestID] == reqmeta.Done:
-		case sum.State == runs.NeedsInput || sum.State == runs.Failed:
-			resume = append(resume, st)
-		}
-	}
-	for _, st := range merge {
+	for _, st := range w.Merge {
 		s.Printf("%s\n", s.Text("work.session_merge", "id", st.RequestID, "command", gitAt(s, p)+" merge "+st.Git.WorkBranch))
 	}
-	for _, st := range resume {
+	for _, st := range w.Resume {
 		s.Printf("%s\n", s.Text("work.session_resume", "id", st.RequestID, "run_id", st.RunID))
 	}
 	return nil
 }
 
-// statuses are those of the requests that are there.
-func statuses(ctx context.Context, p *project.Project) (map[string]string, error) {
-	s, err := p.Look(ctx)
+func waiting(s *door.Shell, p *project.Project) (project.Waiting, error) {
+	all, err := recorded(p)
 	if err != nil {
-		return nil, err
+		return project.Waiting{}, err
 	}
-	status := map[string]string{}
-	for _, r := range s.Folder.Requests {
-		status[r.ID] = r.Meta.Status
+	return p.Waiting(s.Context(), all)
+}
+
+// sessionAnswer is what status prints as JSON.
+type sessionAnswer struct {
+	runner.Session
+	Waiting waitingAnswer `json:"waiting"`
+}
+
+type waitingAnswer struct {
+	Merge  []waitingRun `json:"merge"`
+	Resume []waitingRun `json:"resume"`
+}
+
+type waitingRun struct {
+	RequestID  string     `json:"request_id"`
+	RunID      string     `json:"run_id"`
+	State      runs.State `json:"state"`
+	ReasonCode fault.Code `json:"reason_code,omitempty"`
+	WorkBranch string     `json:"work_branch"`
+}
+
+func printStatus(s *door.Shell, p *project.Project, v runner.Session) error {
+	w, err := waiting(s, p)
+	if err != nil {
+		return err
 	}
-	return status, nil
+	return s.PrintJSON(sessionAnswer{v, waitingAnswer{waitingRuns(w.Merge), waitingRuns(w.Resume)}})
+}
+
+func waitingRuns(stages []*runs.Stage) []waitingRun {
+	list := make([]waitingRun, len(stages))
+	for i, st := range stages {
+		list[i] = waitingRun{st.RequestID, st.RunID, st.State, fault.Code(st.ReasonCode()), st.Git.WorkBranch}
+	}
+	return list
 }

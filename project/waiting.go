@@ -1,0 +1,53 @@
+package project
+
+import (
+	"context"
+
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// Waiting is what waits for a person, whichever session or command left it.
+type Waiting struct {
+	Merge  []*runs.Stage // finished, and not in the checked out branch
+	Resume []*runs.Stage // stopped
+}
+
+// Waiting finds it among these runs, which are all that are recorded, newest
+// first: of each request the newest counts.
+func (p *Project) Waiting(ctx context.Context, all []*runs.Stage) (Waiting, error) {
+	var w Waiting
+	s, err := p.Look(ctx)
+	if err != nil {
+		return w, err
+	}
+	status := map[string]string{}
+	for _, r := range s.Folder.Requests {
+		status[r.ID] = r.Meta.Status
+	}
+	standing, err := p.Standing(ctx, all)
+	if err != nil {
+		return w, err
+	}
+	seen := map[string]bool{}
+	for _, st := range all {
+		if !seen[st.RequestID] {
+			w.add(standing, st, status[st.RequestID])
+		}
+		seen[st.RequestID] = true
+	}
+	return w, nil
+}
+
+// add judges the newest run of a request; one whose file is gone waits for
+// nobody.
+func (w *Waiting) add(standing *Standing, st *runs.Stage, status string) {
+	switch {
+	case status == "" || status == reqmeta.Archived:
+	case standing.AwaitsMerge(st):
+		w.Merge = append(w.Merge, st)
+	case status == reqmeta.Done:
+	case st.State == runs.NeedsInput || st.State == runs.Failed:
+		w.Resume = append(w.Resume, st)
+	}
+}
