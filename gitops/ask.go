@@ -45,6 +45,9 @@ func (r *Repo) Ignored(ctx context.Context, paths ...string) ([]string, error) {
 // Identity is the author that commits get. git's own words about what to type
 // are in the fault's output.
 func (r *Repo) Identity(ctx context.Context) (name, email string, err error) {
+	if name, email, plain := r.settings(ctx).author(r.git.Env); plain {
+		return name, email, nil
+	}
 	out, err := r.git.Ask(ctx, "var", "GIT_AUTHOR_IDENT")
 	if err != nil {
 		return "", "", failed(err, fault.GitIdentityMissing, "reason", "identity_missing",

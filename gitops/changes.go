@@ -37,11 +37,30 @@ func (w *Workspace) Judged(ctx context.Context, tree bool) (ChangeSet, error) {
 	return set, err
 }
 
-// differences stages everything and asks what differs from HEAD.
+// differences stages everything and asks what differs from HEAD. Whether there
+// are links that prepare the worktree shows in what is new, when it is first
+// looked at.
 func (w *Workspace) differences(ctx context.Context, more ...string) (ChangeSet, error) {
 	if err := w.stage(ctx); err != nil {
 		return ChangeSet{}, err
 	}
+	set, err := w.stagedChanges(ctx, more...)
+	if err != nil || w.known || !w.linked {
+		return set, err
+	}
+	w.known, w.borrowed = true, w.borrowedOf(set)
+	if len(w.borrowed) == 0 {
+		return set, nil
+	}
+	if err := w.unstage(ctx, w.borrowed); err != nil {
+		w.known = false
+		return ChangeSet{}, err
+	}
+	return w.stagedChanges(ctx, more...)
+}
+
+func (w *Workspace) stagedChanges(ctx context.Context, more ...string) (ChangeSet, error) {
+	w.patch = nil
 	args := append(quiet("diff-index", "--cached", "--raw", "--numstat", "--no-abbrev", "-z", "-M"), more...)
 	out, err := w.git.Ask(ctx, append(args, "HEAD", "--")...)
 	if err != nil {
@@ -63,19 +82,27 @@ func (w *Workspace) stage(ctx context.Context) error {
 		return err
 	}
 	w.staged, w.patch = false, nil
-	if _, err := w.git.Do(ctx, quiet(w.addArgs(ctx)...)...); err != nil {
+	if _, err := w.git.Do(ctx, quiet(w.addArgs()...)...); err != nil {
 		return failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
 	}
 	return nil
 }
 
-func (w *Workspace) addArgs(ctx context.Context) []string {
+func (w *Workspace) unstage(ctx context.Context, paths []string) error {
+	c := unstaging(paths)
+	if _, err := w.git.DoInput(ctx, c.Input, quiet(c.Args...)...); err != nil {
+		return failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
+	}
+	return nil
+}
+
+func (w *Workspace) addArgs() []string {
 	args := []string{"add", "-A"}
 	if exists(filepath.Join(w.gitDir, "info", "sparse-checkout")) {
 		args = append(args, "--sparse")
 	}
 	if w.linked {
-		return append(args, w.without(ctx)...)
+		return append(args, w.without()...)
 	}
 	args = append(args, "--", ":/")
 	for _, dir := range []string{"locks", "cache", "worktrees", "project"} {
@@ -220,10 +247,9 @@ func count(f *FileChange, added, deleted string) {
 // files in it.
 func (w *Workspace) Patch(ctx context.Context) ([]byte, error) {
 	if !w.staged {
-		if err := w.stage(ctx); err != nil {
+		if _, err := w.Judged(ctx, false); err != nil {
 			return nil, err
 		}
-		w.staged = true
 	}
 	if w.patch != nil {
 		return w.patch, nil

@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -15,14 +16,11 @@ import (
 // repository), {owner} and {repo}; {{…}} is understood too. No origin is
 // ORIGIN_MISSING, a place that is not known REMOTE_NOT_GITHUB.
 func (r *Repo) CompareURL(ctx context.Context, base, branch, template string) (string, error) {
-	out, err := r.git.Ask(ctx, "remote", "get-url", "origin")
-	switch {
-	case gitcmd.Exit(err) > 0:
-		return "", fault.Wrap(err, fault.OriginMissing, "name", "origin", "cause", gitcmd.Stderr(err))
-	case err != nil:
+	origin, err := r.originURL(ctx)
+	if err != nil {
 		return "", err
 	}
-	at, ok := parseRemote(line(out))
+	at, ok := parseRemote(origin)
 	base = strings.TrimPrefix(base, "origin/")
 	if template != "" {
 		return at.fill(template, base, branch), nil
@@ -35,6 +33,22 @@ func (r *Repo) CompareURL(ctx context.Context, base, branch, template string) (s
 		return "", fault.New(fault.RemoteNotGitHub, "name", "origin", "value", at.shown)
 	}
 	return compare, nil
+}
+
+func (r *Repo) originURL(ctx context.Context) (string, error) {
+	s := r.settings(ctx)
+	if url, plain := s.origin(); plain {
+		return url, nil
+	}
+	// Very old repositories have remotes in files.
+	if !s.hasOrigin() && !exists(filepath.Join(r.commonDir, "remotes")) && !exists(filepath.Join(r.commonDir, "branches", "origin")) {
+		return "", fault.New(fault.OriginMissing, "name", "origin")
+	}
+	out, err := r.git.Ask(ctx, "remote", "get-url", "origin")
+	if gitcmd.Exit(err) > 0 {
+		return "", fault.Wrap(err, fault.OriginMissing, "name", "origin", "cause", gitcmd.Stderr(err))
+	}
+	return line(out), err
 }
 
 // remote is where a remote's repository can be looked at.

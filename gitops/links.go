@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"os"
+	"path"
 	"path/filepath"
 )
 
@@ -33,19 +34,36 @@ func (w *Workspace) links(ctx context.Context) []string {
 	if err != nil {
 		return nil
 	}
-	w.known = true
 	for _, name := range fields(out) {
 		if w.repo.borrowed(w.path, name) {
 			w.borrowed = append(w.borrowed, name)
 		}
 	}
+	if set, err := w.stagedChanges(ctx); err == nil { // by a process that died
+		w.borrowed = append(w.borrowed, w.borrowedOf(set)...)
+	}
+	w.known = true
 	return w.borrowed
 }
 
+// borrowedOf finds the borrowed paths among what is staged and new.
+func (w *Workspace) borrowedOf(set ChangeSet) []string {
+	var found []string
+	for _, f := range set.Files {
+		name := path.Join(w.repo.prefix, f.Path)
+		if f.NewMode == symlink && (f.Status == Added || f.Status == Renamed) && w.repo.borrowed(w.path, name) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+const symlink = "120000"
+
 // without is the rest of a git add that leaves the borrowed paths out.
-func (w *Workspace) without(ctx context.Context) []string {
+func (w *Workspace) without() []string {
 	var rest []string
-	for _, name := range w.links(ctx) {
+	for _, name := range w.borrowed {
 		if rest == nil {
 			rest = []string{"--", ":/"}
 		}

@@ -63,3 +63,37 @@ func TestBorrowedLinks(t *testing.T) {
 		t.Error("a link was followed")
 	}
 }
+
+// TestBorrowedLinkThatIsStaged: a process that died between two of its commands
+// leaves the link in the index.
+func TestBorrowedLinkThatIsStaged(t *testing.T) {
+	b := newBench(t)
+	root := b.repo("r")
+	writeFile(t, filepath.Join(root, "deps", "f"), "f\n")
+	r := b.open(root)
+	w := b.worktree(r, "RQ-1")
+	if err := os.Symlink(filepath.Join(root, "deps"), filepath.Join(w.Path(), "deps")); err != nil {
+		t.Fatal(err)
+	}
+	for name, look := range map[string]func(*Workspace) (string, error){
+		"changes": func(w *Workspace) (string, error) { set, err := w.Changes(t.Context()); return set.Tree, err },
+		"patch": func(w *Workspace) (string, error) {
+			patch, err := w.Patch(t.Context())
+			return string(patch), err
+		},
+		"attempt": func(w *Workspace) (string, error) { return w.snapshot(t.Context()) },
+	} {
+		b.sh(w.Path(), "add", "deps")
+		again, _, err := r.OpenWorktree(t.Context(), w.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := b.sh(root, "rev-parse", "HEAD^{tree}")
+		if name == "patch" {
+			want = ""
+		}
+		if got, err := look(again); got != want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
+	}
+}

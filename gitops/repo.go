@@ -31,6 +31,7 @@ type Repo struct {
 	prefix    string // root inside top: "" or "dir/"
 	commonDir string
 	src       *source
+	config    *settings
 }
 
 // Marked gives the same repository whose git processes have further entries in
@@ -48,7 +49,7 @@ func Open(ctx context.Context, g gitcmd.Git, root string) (*Repo, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.GitNotRepo, "path", root)
 	}
-	r := &Repo{WorkPrefix: DefaultWorkPrefix, WorktreesDir: DefaultWorktreesDir, git: g.In(abs), root: abs}
+	r := &Repo{WorkPrefix: DefaultWorkPrefix, WorktreesDir: DefaultWorktreesDir, git: g.In(abs), root: abs, config: &settings{}}
 	if err := r.locate(ctx); err != nil {
 		return nil, err
 	}

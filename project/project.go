@@ -61,6 +61,7 @@ type Project struct {
 	Warnings []config.Warning
 
 	locks func() (*locks.Manager, error)
+	git   func() string
 }
 
 // Open finds the project above env.Dir and reads its configuration. Faults:
@@ -88,6 +89,7 @@ func OpenAnyway(env Env) (*Project, error) {
 	}
 	p := &Project{Root: root, Env: env, Config: cfg, Warnings: warnings}
 	p.locks = sync.OnceValues(p.openLocks)
+	p.git = sync.OnceValue(p.findGit)
 	return p, err
 }
 
@@ -119,8 +121,16 @@ func (p *Project) path(rel string) string {
 // Path makes a project path (relative, slashes) absolute.
 func (p *Project) Path(rel string) string { return p.path(rel) }
 
-// Git is the git binary in the main checkout.
-func (p *Project) Git() gitcmd.Git { return gitcmd.Git{Dir: p.Dir, Env: p.Env.Environ} }
+// Git is the git binary in the main checkout. Where none is found it is looked
+// for at each call, and each says so.
+func (p *Project) Git() gitcmd.Git {
+	return gitcmd.Git{Bin: p.git(), Dir: p.Dir, Env: p.Env.Environ}
+}
+
+func (p *Project) findGit() string {
+	found, _ := gitcmd.Find(p.Env.Environ, nil)
+	return found.Bin
+}
 
 // RequestsDir, RunsDir and WorktreesDir are relative to Dir, with slashes.
 func (p *Project) RequestsDir() string { return p.Config.Paths.RequestsDir }

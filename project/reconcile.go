@@ -113,7 +113,13 @@ func (s *Survey) awaitsMerge(r *reqmeta.Request) bool {
 // commits, or git is in the middle of something), a run's commits in HEAD are
 // no merge.
 func (p *Project) onOwnBranch(ctx context.Context) bool {
-	out, err := p.Git().Ask(ctx, "symbolic-ref", "-q", "HEAD")
-	branch, ok := strings.CutPrefix(string(bytes.TrimSpace(out)), "refs/heads/")
-	return err == nil && ok && !strings.HasPrefix(branch, p.Config.Git.WorkBranchPrefix)
+	branch, plain := p.Root.branch()
+	if !plain {
+		out, err := p.Git().Ask(ctx, "symbolic-ref", "-q", "HEAD")
+		var ok bool
+		if branch, ok = strings.CutPrefix(string(bytes.TrimSpace(out)), "refs/heads/"); err != nil || !ok {
+			return false
+		}
+	}
+	return !strings.HasPrefix(branch, p.Config.Git.WorkBranchPrefix)
 }

@@ -101,6 +101,25 @@ func mainCheckout(top string) (Root, error) {
 	return Root{Dir: top, Git: true}, nil
 }
 
+// branch is what HEAD names, when its file says so; git knows more ways (no
+// branch, a link for a file, no files at all).
+func (r Root) branch() (name string, plain bool) {
+	dir := filepath.Join(r.Dir, ".git")
+	if !isDir(dir) {
+		var err error
+		if dir, err = gitDirOf(r.Dir); err != nil {
+			return "", false
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "HEAD"))
+	if err != nil {
+		return "", false
+	}
+	name, plain = strings.CutPrefix(string(text), "ref: refs/heads/")
+	name = strings.TrimRight(name, "\r\n")
+	return name, plain && name != "" && name != ".invalid"
+}
+
 func gitDirOf(top string) (string, error) {
 	path := filepath.Join(top, ".git")
 	text, err := os.ReadFile(path)

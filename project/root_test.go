@@ -115,3 +115,32 @@ func TestRootWithoutGit(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// What HEAD names is read from its file, or left to git.
+func TestBranchOfRoot(t *testing.T) {
+	top := realTemp(t)
+	repo := mkdir(t, top, "repo")
+	git(t, repo, "init", "-q", "-b", "main", ".")
+	root := Root{Dir: repo, Git: true}
+	see := func(what string, r Root, want string, plain bool) {
+		t.Helper()
+		if name, ok := r.branch(); ok != plain || plain && name != want {
+			t.Errorf("%s: %q, %v", what, name, ok)
+		}
+	}
+	see("nothing committed", root, "main", true)
+	git(t, repo, "commit", "-q", "--allow-empty", "-m", "x")
+	git(t, repo, "checkout", "-q", "-b", "日本/x")
+	see("a branch", root, "日本/x", true)
+	git(t, repo, "worktree", "add", "-q", "-b", "other", filepath.Join(top, "linked"))
+	see("a linked worktree", Root{Dir: filepath.Join(top, "linked"), Git: true}, "other", true)
+	git(t, repo, "symbolic-ref", "HEAD", "refs/remotes/x")
+	see("no branch", root, "", false)
+	git(t, repo, "checkout", "-q", "--detach", "main")
+	see("no branch at all", root, "", false)
+	if err := os.WriteFile(filepath.Join(repo, ".git", "HEAD"), []byte("ref: refs/heads/.invalid\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	see("refs that are no files", root, "", false)
+	see("no repository", Root{Dir: top}, "", false)
+}

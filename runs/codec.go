@@ -45,6 +45,9 @@ func encode(v any, unknown map[string]any) ([]byte, error) {
 // incomplete. Records without a version and of D56's shape are read and become
 // ours at the next save.
 func Decode(data []byte) (*Stage, error) {
+	if s := decodeOurs(data); s != nil {
+		return s, nil
+	}
 	var h head
 	if err := json.Unmarshal(data, &h); err != nil {
 		return nil, unreadable("torn", err)
@@ -59,10 +62,25 @@ func Decode(data []byte) (*Stage, error) {
 	if s.RequestID == "" || s.RunID == "" || !s.State.known() {
 		return nil, unreadable("incomplete", errors.New("request_id, run_id or state is missing"))
 	}
+	return s.readFrom(data), nil
+}
+
+// decodeOurs reads what this version wrote, which needs no second look; nil is
+// everything else.
+func decodeOurs(data []byte) *Stage {
+	s := &Stage{}
+	err := json.Unmarshal(data, s)
+	if err != nil || s.Version != Version || s.RequestID == "" || s.RunID == "" || !s.State.known() {
+		return nil
+	}
+	return s.readFrom(data)
+}
+
+func (s *Stage) readFrom(data []byte) *Stage {
 	s.Version = Version
 	s.raw = data
 	s.mend()
-	return s, nil
+	return s
 }
 
 // head is what must be known of a record before the rest is read.

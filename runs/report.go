@@ -172,9 +172,9 @@ func safeFacts(facts fault.Facts) fault.Facts {
 
 // inline makes foreign text fit into a line or a cell of markdown: it cannot
 // begin a line, end a cell, be a tag, or be one of our marks.
-func inline(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(oneLine(s))
-}
+func inline(s string) string { return cells.Replace(oneLine(s)) }
+
+var cells = strings.NewReplacer("|", `\|`, "<", "&lt;")
 
 func oneLine(s string) string { return term.Escape(strings.Join(strings.Fields(s), " ")) }
 

@@ -78,6 +78,9 @@ func (g *group) reap() {
 
 // eachDescendant visits the command's processes below us but the leader.
 func (g *group) eachDescendant(visit func(int, procStat)) {
+	if !haveChildren() {
+		return
+	}
 	session, _ := unix.Getsid(0)
 	var todo []int
 	for _, pid := range childrenOf(os.Getpid()) {
@@ -98,6 +101,13 @@ func (g *group) eachDescendant(visit func(int, procStat)) {
 		}
 		todo = append(todo, childrenOf(pid)...)
 	}
+}
+
+// haveChildren asks with one call what childrenOf finds out by reading a file
+// for each thread.
+func haveChildren() bool {
+	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+	return err != unix.ECHILD
 }
 
 // owns tells a command's process from one that somebody else in this program
