@@ -81,14 +81,9 @@ func (m *Manager) Acquire(ctx context.Context, k Key, a Ask) (*Lease, error) {
 
 // try makes one attempt. refused is the lock that stands in the way.
 func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Entry, err error) {
-	// A glance first: those who wait do not queue up for the guard.
-	if e, found, err := m.look(k, false); err == nil && found && e.certain() && !e.free(a) {
-		return nil, &e, m.refuse(k, e)
-	}
-	began := m.reading()
-	unlock, firm, err := m.guard.lock(ctx, true)
+	began, unlock, firm, refused, err := m.enter(ctx, k, a)
 	if err != nil {
-		return nil, nil, err
+		return nil, refused, err
 	}
 	defer unlock()
 	e, found, err := m.look(k, true)
@@ -106,6 +101,23 @@ func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Ent
 		l.recovered, l.took = e.Record, true
 	}
 	return l, nil, err
+}
+
+// enter takes the guard. Those who wait for the lock, and those who find the
+// guard taken, look at the lock first, so that they do not queue up.
+func (m *Manager) enter(ctx context.Context, k Key, a Ask) (began reading, unlock func(), firm bool, refused *Entry, err error) {
+	if a.Wait <= 0 {
+		began = m.reading()
+		if unlock, firm, err = m.guard.lock(ctx, true, 0); err == nil {
+			return began, unlock, firm, nil, nil
+		}
+	}
+	if e, found, err := m.look(k, false); err == nil && found && e.certain() && !e.free(a) {
+		return began, nil, false, &e, m.refuse(k, e)
+	}
+	began = m.reading()
+	unlock, firm, err = m.guard.lock(ctx, true, guardPatience)
+	return began, unlock, firm, nil, err
 }
 
 // win publishes the record of a new lease. The guard is held.

@@ -310,4 +310,6 @@ func TestDirectoryThatCannotBeMade(t *testing.T) {
 	wantCode(t, err, fault.PathNotWritable)
 }
 
-func (softGuard) lock(context.Context, bool) (func(), bool, error) { return func() {}, false, nil }
+func (softGuard) lock(context.Context, bool, time.Duration) (func(), bool, error) {
+	return func() {}, false, nil
+}

@@ -24,9 +24,12 @@ const guardPatience = 10 * time.Second
 // guard excludes every other read-decide-replace of a directory.
 type guard interface {
 	// lock returns how to unlock. firm is false where the file system has no
-	// working flock(2). create makes a missing directory.
-	lock(ctx context.Context, create bool) (unlock func(), firm bool, err error)
+	// working flock(2). create makes a missing directory. patience bounds the
+	// wait for a stopped holder; 0 takes only what is free.
+	lock(ctx context.Context, create bool, patience time.Duration) (unlock func(), firm bool, err error)
 }
+
+var errBusy = errors.New("the guard is not free")
 
 // flockGuard keeps its file open. flock(2) belongs to the open file, so that
 // goroutines take turns first; the kernel lets go when the process dies.
@@ -42,8 +45,19 @@ func newFlockGuard(dir string) *flockGuard {
 	return &flockGuard{path: filepath.Join(dir, guardName), turn: make(chan struct{}, 1)}
 }
 
-func (g *flockGuard) lock(ctx context.Context, create bool) (unlock func(), firm bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, guardPatience)
+func (g *flockGuard) lock(ctx context.Context, create bool, patience time.Duration) (unlock func(), firm bool, err error) {
+	select {
+	case g.turn <- struct{}{}:
+		if got, firm := g.takeNow(create); got {
+			return func() { g.letGo(firm) }, firm, nil
+		}
+		<-g.turn
+	default:
+	}
+	if patience <= 0 {
+		return nil, false, errBusy
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	select {
 	case g.turn <- struct{}{}:
@@ -56,6 +70,23 @@ func (g *flockGuard) lock(ctx context.Context, create bool) (unlock func(), firm
 		return nil, false, err
 	}
 	return func() { g.letGo(firm) }, firm, nil
+}
+
+// takeNow takes a guard that is free, which it nearly always is.
+func (g *flockGuard) takeNow(create bool) (got, firm bool) {
+	if g.open(create) != nil {
+		return false, false
+	}
+	switch err := unix.Flock(g.fd, unix.LOCK_EX|unix.LOCK_NB); {
+	case noFlock(err):
+		return true, false
+	case err != nil:
+		return false, false
+	case g.same():
+		return true, true
+	}
+	g.close()
+	return false, false
 }
 
 func (g *flockGuard) take(ctx context.Context, create bool) (firm bool, err error) {

@@ -16,7 +16,7 @@ import (
 // occupy holds the guard as a stopped process would.
 func (w *world) occupy() (letGo func()) {
 	w.t.Helper()
-	unlock, firm, err := newFlockGuard(w.dir).lock(context.Background(), true)
+	unlock, firm, err := newFlockGuard(w.dir).lock(context.Background(), true, guardPatience)
 	if err != nil || !firm {
 		w.t.Fatal(firm, err)
 	}
@@ -85,7 +85,7 @@ func TestDeletedGuardIsOpenedAnew(t *testing.T) {
 		letGo := w.occupy()
 		got := make(chan func())
 		go func() {
-			unlock, _, err := newFlockGuard(w.dir).lock(context.Background(), true)
+			unlock, _, err := newFlockGuard(w.dir).lock(context.Background(), true, guardPatience)
 			if err != nil {
 				t.Error(err)
 			}

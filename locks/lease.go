@@ -185,9 +185,7 @@ func (l *Lease) change(f func(*Record)) error {
 const guardTimeout = 5 * time.Second
 
 func (l *Lease) guard() (func(), bool, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), guardTimeout)
-	defer cancel()
-	return l.m.guard.lock(ctx, false)
+	return l.m.guard.lock(context.Background(), false, guardTimeout)
 }
 
 // renew is compare-and-swap: it replaces the record only while it is ours. l.mu

@@ -251,7 +251,7 @@ func (m *Manager) sweep(ctx context.Context, wanted func(Entry) bool) ([]Entry, 
 }
 
 func (m *Manager) sweepOne(ctx context.Context, k Key) (Entry, bool, error) {
-	unlock, firm, err := m.guard.lock(ctx, false)
+	unlock, firm, err := m.guard.lock(ctx, false, guardPatience)
 	if err != nil {
 		return Entry{}, false, err
 	}
@@ -273,7 +273,7 @@ func (m *Manager) sweepTemps(ctx context.Context, names []string) error {
 		if !atomicfile.IsTemp(name) {
 			continue
 		}
-		unlock, firm, err := m.guard.lock(ctx, false)
+		unlock, firm, err := m.guard.lock(ctx, false, guardPatience)
 		if err != nil {
 			return err
 		}
@@ -307,7 +307,7 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 	if err != nil || !found {
 		return e, false, err
 	}
-	unlock, _, err := m.guard.lock(ctx, false)
+	unlock, _, err := m.guard.lock(ctx, false, guardPatience)
 	if err != nil {
 		return e, false, err
 	}

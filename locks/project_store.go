@@ -78,7 +78,7 @@ func (p *Project) CompareAndSwap(ctx context.Context, text []byte, ifMatch strin
 	if next.verdict != "" || len(text) > maxRecord {
 		return fault.New(fault.InvalidRequest, "reason", "bad_lock_record")
 	}
-	unlock, firm, err := p.guard.lock(ctx, true)
+	unlock, firm, err := p.guard.lock(ctx, true, guardPatience)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (p *Project) remove(ctx context.Context, leaseID string, wanted func(Stored
 	if _, found, err := p.look(leaseID); err == nil && !found {
 		return nil
 	}
-	unlock, _, err := p.guard.lock(ctx, false)
+	unlock, _, err := p.guard.lock(ctx, false, guardPatience)
 	if err != nil {
 		return err
 	}

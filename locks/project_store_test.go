@@ -128,7 +128,9 @@ func TestProjectTakeoverNeedsTheGuard(t *testing.T) {
 
 type openGate struct{}
 
-func (openGate) lock(context.Context, bool) (func(), bool, error) { return func() {}, true, nil }
+func (openGate) lock(context.Context, bool, time.Duration) (func(), bool, error) {
+	return func() {}, true, nil
+}
 
 // winners counts the rounds that had not exactly one; g replaces the guard.
 func winners(t *testing.T, rounds int, g guard) int {

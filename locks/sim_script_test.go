@@ -96,7 +96,7 @@ func (p *simProc) naiveAcquire(ctx context.Context) *Lease {
 // dropByMistake removes, under the guard, a record that the variant takes for
 // free.
 func (p *simProc) dropByMistake() {
-	unlock, _, err := p.m.guard.lock(context.Background(), false)
+	unlock, _, err := p.m.guard.lock(context.Background(), false, guardPatience)
 	if err != nil {
 		return
 	}
@@ -136,7 +136,7 @@ func (p *simProc) renew(l *Lease) {
 		_ = l.Renew()
 		return
 	}
-	unlock, _, err := p.m.guard.lock(context.Background(), false)
+	unlock, _, err := p.m.guard.lock(context.Background(), false, guardPatience)
 	if err != nil {
 		return
 	}

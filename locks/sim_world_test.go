@@ -251,7 +251,7 @@ func (r simRand) Read(b []byte) (int, error) {
 // simGuard is the kernel lock.
 type simGuard struct{ p *simProc }
 
-func (g simGuard) lock(context.Context, bool) (func(), bool, error) {
+func (g simGuard) lock(_ context.Context, _ bool, patience time.Duration) (func(), bool, error) {
 	p, s := g.p, g.p.s
 	p.step()
 	if p.dead {
@@ -261,7 +261,7 @@ func (g simGuard) lock(context.Context, bool) (func(), bool, error) {
 		return func() {}, true, nil
 	}
 	for s.guard != nil {
-		if !s.quiet && s.chance(3) {
+		if patience == 0 || !s.quiet && s.chance(3) {
 			return nil, false, fault.New(fault.LockHeld, "reason", "guard_busy")
 		}
 		p.step()

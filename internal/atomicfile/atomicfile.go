@@ -44,11 +44,59 @@ func (OS) Create(path string, perm fs.FileMode) (File, error) {
 		fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(perm.Perm()))
 		switch {
 		case err == nil:
-			return os.NewFile(uintptr(fd), path), nil
+			return &file{fd, path}, nil
 		case err != unix.EINTR:
 			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 		}
 	}
+}
+
+// file is a plain file that one goroutine writes: it needs nothing of what
+// os.File adds for pipes, deadlines and forgetting to close.
+type file struct {
+	fd   int
+	path string
+}
+
+func (f *file) Name() string { return f.path }
+
+func (f *file) Write(b []byte) (n int, err error) {
+	for n < len(b) {
+		m, err := unix.Write(f.fd, b[n:])
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return n, f.failed("write", err)
+		case m == 0:
+			return n, f.failed("write", io.ErrUnexpectedEOF)
+		}
+		n += m
+	}
+	return n, nil
+}
+
+func (f *file) Sync() error {
+	for {
+		err := flush(f.fd)
+		if err != unix.EINTR {
+			return f.failed("sync", err)
+		}
+	}
+}
+
+// Close is not tried again after EINTR: the descriptor may be another's by then.
+func (f *file) Close() error {
+	fd := f.fd
+	f.fd = -1
+	return f.failed("close", unix.Close(fd))
+}
+
+func (f *file) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: f.path, Err: err}
 }
 
 // Rename is rename(2), without the look at the target that os.Rename takes
@@ -61,7 +109,17 @@ func (OS) Rename(from, to string) error {
 }
 
 // Remove is unlink(2).
-func (OS) Remove(path string) error { return os.Remove(path) }
+func (OS) Remove(path string) error {
+	for {
+		err := unix.Unlink(path)
+		switch {
+		case err == nil:
+			return nil
+		case err != unix.EINTR:
+			return &fs.PathError{Op: "remove", Path: path, Err: err}
+		}
+	}
+}
 
 // Link is link(2). It is no part of Disk: whoever wants it asks whether a disk
 // can, and has another way.
