@@ -164,7 +164,7 @@ func (m *Manager) withdraw(k Key, token string) {
 	}
 }
 
-func (m *Manager) path(k Key) string { return filepath.Join(m.dir, k.file()) }
+func (m *Manager) path(k Key) string { return m.dir + string(filepath.Separator) + k.file() }
 
 // look reads and judges one lock. probe: the caller holds the guard, so a file
 // may be made to read the file system's clock.

@@ -3,11 +3,11 @@ package locks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -330,4 +330,6 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 	return e, true, nil
 }
 
-func tempSuffix(r Record) string { return fmt.Sprintf("%d-%.16s-%d", r.PID, r.Token, r.Beat) }
+func tempSuffix(r Record) string {
+	return strconv.Itoa(r.PID) + "-" + r.Token[:min(16, len(r.Token))] + "-" + strconv.FormatUint(r.Beat, 10)
+}

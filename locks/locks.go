@@ -15,6 +15,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"io"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -79,7 +80,7 @@ type Manager struct {
 // Open makes a manager. It touches no file.
 func Open(o Options) *Manager {
 	m := &Manager{
-		dir: o.Dir, ttl: o.TTL, clock: o.Clock, self: o.Self, disk: o.Disk, rand: o.Rand, alive: o.Alive,
+		dir: filepath.Clean(o.Dir), ttl: o.TTL, clock: o.Clock, self: o.Self, disk: o.Disk, rand: o.Rand, alive: o.Alive,
 		held: map[string]*Lease{},
 	}
 	if m.ttl <= 0 {
@@ -94,8 +95,8 @@ func Open(o Options) *Manager {
 	if m.alive == nil {
 		m.alive = proc.Alive
 	}
-	m.guard = newFlockGuard(o.Dir)
-	m.files = &osFiles{dir: o.Dir}
+	m.guard = newFlockGuard(m.dir)
+	m.files = &osFiles{dir: m.dir}
 	m.tend = (*Lease).heartbeat
 	return m
 }

@@ -68,11 +68,6 @@ func (r *Record) setKey(k Key) {
 
 func stamp(t time.Time) time.Time { return t.Round(0).Truncate(time.Millisecond) }
 
-func (r Record) encode() ([]byte, error) {
-	data, err := json.Marshal(r)
-	return append(data, '\n'), err
-}
-
 // isOf reports whether the holder is on the machine of self: equal names are
 // not enough, and an unknown machine is nobody's.
 func (r Record) isOf(self proc.Identity) bool {

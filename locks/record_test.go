@@ -3,6 +3,7 @@ package locks
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -174,4 +175,47 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("believed %q", data)
 		}
 	})
+}
+
+// What encodeOwn writes is what encoding/json would, byte for byte; the rest is
+// left to it.
+func TestOwnRecordsAreWrittenAsJSON(t *testing.T) {
+	now := time.Date(2026, 11, 27, 14, 32, 55, 123e6, time.UTC)
+	full := Record{
+		Version: "1.0", LockType: "request", RequestID: "RQ-1", RunID: "RUN-1", PID: 7, Host: localHost, CreatedAt: now,
+		ExpiresAt: now.Add(time.Hour), Name: "n", Token: "0123456789abcdef", PIDStart: 1 << 63, BootID: "b-1", Machine: "m",
+		PIDNS: "4026531836", Hostname: "host.example", Beat: 3, TTLSec: 1800, Command: 9, CommandStart: 11, CommandGroup: true,
+	}
+	with := func(change func(*Record)) Record { r := full; change(&r); return r }
+	for name, tc := range map[string]struct {
+		rec Record
+		own bool
+	}{
+		"full": {full, true}, "zero": {Record{}, true},
+		"negative":       {with(func(r *Record) { r.PID, r.TTLSec, r.Command = -1, -2, -3 }), true},
+		"no fraction":    {with(func(r *Record) { r.CreatedAt = now.Truncate(time.Second) }), true},
+		"a zone":         {with(func(r *Record) { r.CreatedAt = now.In(time.FixedZone("", 9*3600)) }), true},
+		"odd zone":       {with(func(r *Record) { r.CreatedAt = now.In(time.FixedZone("", 3601)) }), false},
+		"too late":       {with(func(r *Record) { r.ExpiresAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }), false},
+		"quote":          {with(func(r *Record) { r.Hostname = `a"b` }), false},
+		"control":        {with(func(r *Record) { r.Name = "a\x01" }), false},
+		"markup":         {with(func(r *Record) { r.RunID = "<&>" }), false},
+		"other language": {with(func(r *Record) { r.Hostname = "ホスト" }), false},
+		"no text at all": {with(func(r *Record) { r.Hostname = "\xff" }), false},
+	} {
+		want, err := json.Marshal(tc.rec)
+		got, own := encodeOwn(tc.rec)
+		if own != tc.own || own && (err != nil || string(got) != string(want)+"\n") {
+			t.Errorf("%s: own %v\n got %s\nwant %s", name, own, got, want)
+		}
+		if all, allErr := tc.rec.encode(); (allErr == nil) != (err == nil) || err == nil && string(all) != string(want)+"\n" {
+			t.Errorf("%s: %s, %v", name, all, allErr)
+		}
+	}
+	// A field that is added to Record is written here too, or this fails.
+	var fields map[string]any
+	data, _ := encodeOwn(full)
+	if err := json.Unmarshal(data, &fields); err != nil || len(fields) != reflect.TypeFor[Record]().NumField() {
+		t.Errorf("%d fields of %d, %v", len(fields), reflect.TypeFor[Record]().NumField(), err)
+	}
 }

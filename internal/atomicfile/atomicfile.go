@@ -165,7 +165,7 @@ func IsTemp(name string) bool {
 // temporary file removed; no failed sync is tried again.
 func Write(d Disk, path string, data []byte, o Options) error {
 	dir, base := filepath.Split(path)
-	tmp := filepath.Join(dir, "."+base+TempMark+o.TempSuffix)
+	tmp := dir + "." + base + TempMark + o.TempSuffix
 	if err := writeTemp(d, tmp, data, o, mode(path, o)); err != nil {
 		return err
 	}
