@@ -130,7 +130,7 @@ func texts(t *testing.T, lang string) []string {
 // command line was refused.
 func typed(t *testing.T, line string) (out string, refused bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	line = strings.ReplaceAll(line, "<number>", "4310")
 	line = strings.ReplaceAll(line, "<番号>", "4310")

@@ -171,9 +171,9 @@ func cmdKill9(ts *testscript.TestScript, _ bool, args []string) {
 // threads still end is not gone yet, nor are its files and locks.
 func gone(pid int) bool { return proc.Alive(pid, 0) == proc.Dead }
 
-// until asks again and again, for at most half a minute.
+// until asks again and again, for at most two minutes: the machine may be busy.
 func until(ts *testscript.TestScript, what string, ok func() bool) {
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
@@ -202,7 +202,7 @@ func waitFIFO(ts *testscript.TestScript, path string) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0) // does not block; a deadline works
 	ts.Check(err)
 	defer f.Close()
-	ts.Check(f.SetReadDeadline(time.Now().Add(30 * time.Second)))
+	ts.Check(f.SetReadDeadline(time.Now().Add(2 * time.Minute)))
 	_, err = f.Read(make([]byte, 1))
 	ts.Check(err)
 }

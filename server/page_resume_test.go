@@ -165,7 +165,7 @@ func TestPageReplan(t *testing.T) {
 
 func (w *world) waitFile(name string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := poll(ctx, 10*time.Millisecond, func() (bool, error) {
 		_, err := os.Stat(w.path(name))

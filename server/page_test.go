@@ -134,7 +134,7 @@ func (p *tab) do(js string) string {
 // be waited for.
 func (p *tab) until(js string) {
 	p.t.Helper()
-	seen := p.do(`(async () => { for (const end = Date.now() + 60000; Date.now() < end;) {
+	seen := p.do(`(async () => { for (const end = Date.now() + 120000; Date.now() < end;) {
 		if (` + js + `) return ''; await new Promise((r) => setTimeout(r, 20)); }
 		return document.title + ' ' + location.pathname + '\n' + document.body.innerText.slice(0, 3000); })()`)
 	if seen != `""` {

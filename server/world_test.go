@@ -394,7 +394,7 @@ func (s *stream2) next() streamEvent {
 			s.t.Fatal("the stream ended")
 		}
 		return e
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		s.t.Fatalf("no event after %q", s.seen)
 	}
 	return streamEvent{}
