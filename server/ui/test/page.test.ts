@@ -20,7 +20,7 @@ import { placeOf } from '../src/page/run_logs.js';
 import { en, ja } from '../src/page/texts.js';
 import { axisOf, runLanes } from '../src/page/timeline.js';
 import { scrollFor, visibleRange } from '../src/page/window.js';
-import type { Item } from '../src/page/api.js';
+import { ApiError, type Item } from '../src/page/api.js';
 import { settle } from './world.js';
 
 // A short form of the tree, to compare with.
@@ -349,6 +349,43 @@ test('coalesced: what is wanted now waits for what is on its way', async (t) => 
   await settle();
   t.mock.timers.tick(1_000);
   assert.equal(going.length, 2);
+});
+
+test('coalesced: what failed for a while is asked again, ever more slowly', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let runs = 0;
+  let error: unknown = new TypeError('no connection');
+  const ask = coalesced(async () => {
+    runs++;
+    if (error) throw error;
+  }, 20);
+  const after = async (ms: number, want: number) => {
+    t.mock.timers.tick(ms);
+    await settle();
+    assert.equal(runs, want, `after ${ms} ms`);
+  };
+  ask();
+  await after(20, 1);
+  await after(999, 1);
+  await after(1, 2);
+  await after(2_000, 3);
+  error = new ApiError(0, 'OFFLINE', '', [], {});
+  await after(4_000, 4);
+  error = new ApiError(503, 'DISK_FULL', '', [], {});
+  for (let n = 5; n < 9; n++) await after(30_000, n);
+  ask(); // something else is told: that does not wait
+  await after(20, 9);
+  error = undefined;
+  await after(30_000, 10);
+  await after(100_000, 10);
+  error = new ApiError(404, 'RUN_NOT_FOUND', '', [], {});
+  ask();
+  await after(20, 11);
+  await after(100_000, 11); // it is gone: nothing to wait for
+  error = new TypeError('no connection');
+  ask();
+  await after(20, 12);
+  await after(1_000, 13); // from the beginning
 });
 
 test('drafts: twenty versions, and room is made for what is not saved', () => {

@@ -164,14 +164,26 @@ export interface Coalesced {
   now(): Promise<void>;
 }
 
-/** Runs after a moment, and once more when asked meanwhile. */
+/** A failure that another try may get over: no answer, or one that says it is the server's. */
+const isPassing = (e: unknown): boolean => !(e instanceof ApiError) || e.isOffline || e.status >= 500;
+
+const FIRST_RETRY = 1_000;
+const LAST_RETRY = 30_000;
+
+/** Runs after a moment, once more when asked meanwhile, and again when it failed: what was told is not lost. */
 export function coalesced(run: () => Promise<void>, delay: number): Coalesced {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let busy: Promise<void> | undefined;
   let again = false;
-  const go = (): Promise<void> => {
+  let pause = FIRST_RETRY;
+  let isRetry = false;
+  const forget = () => {
     clearTimeout(timer);
     timer = undefined;
+    isRetry = false;
+  };
+  const go = (): Promise<void> => {
+    forget();
     busy = run().finally(() => {
       busy = undefined;
       if (again) ask();
@@ -179,9 +191,22 @@ export function coalesced(run: () => Promise<void>, delay: number): Coalesced {
     });
     return busy;
   };
+  const later = (ms: number) => {
+    timer ??= setTimeout(() => void go().then(fine, failed), ms);
+  };
+  const fine = () => {
+    pause = FIRST_RETRY;
+  };
+  const failed = (e: unknown) => {
+    if (!isPassing(e) || busy || timer !== undefined) return;
+    isRetry = true;
+    later(pause);
+    pause = Math.min(LAST_RETRY, 2 * pause);
+  };
   const ask = () => {
+    if (isRetry) forget();
     if (busy) again = true;
-    else timer ??= setTimeout(() => void go().catch(() => undefined), delay);
+    else later(delay);
   };
   const now = (): Promise<void> => (busy ? busy.catch(() => undefined).then(now) : go());
   return Object.assign(ask, { now });
