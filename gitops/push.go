@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"regexp"
+	"sync"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
@@ -30,7 +31,7 @@ func (r *Repo) Push(ctx context.Context, branch string, hooks bool) error {
 		"exit_status", gitcmd.Exit(err), "command", "git push -u origin "+branch)
 }
 
-var credentials = regexp.MustCompile(`://[^/@\s]+@`)
+var credentials = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/@\s]+@`) })
 
 // withoutSecrets leaves the user part of addresses out.
-func withoutSecrets(s string) string { return credentials.ReplaceAllString(s, "://") }
+func withoutSecrets(s string) string { return credentials().ReplaceAllString(s, "://") }

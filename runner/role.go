@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"aiflow/internal/config"
@@ -201,14 +202,16 @@ func (j *job) callTimeout() config.Timeout {
 }
 
 // notLoggedIn are the words with which agents say that they want a login.
-var notLoggedIn = regexp.MustCompile(`(?i)not logged in|please (run .{0,30})?log ?in|login required|invalid api key|authentication required`)
+var notLoggedIn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)not logged in|please (run .{0,30})?log ?in|login required|invalid api key|authentication required`)
+})
 
 func roleEnded(call config.Call, c shellCommand, res result) error {
 	facts := []any{"command", call.Command.Bin, "name", call.Provider, "path", res.log}
 	switch {
 	case res.TimedOut:
 		return fault.New(fault.AgentTimeout, append(facts, c.limit.Facts()...)...)
-	case res.Status != 0 && notLoggedIn.MatchString(res.tail):
+	case res.Status != 0 && notLoggedIn().MatchString(res.tail):
 		return fault.New(fault.CLIAuthRequired, append(facts, "exit_status", res.Status, "output", res.tail)...)
 	case res.Status != 0:
 		return fault.New(fault.ProcessCrashed, append(facts, "exit_status", res.Status, "output", res.tail)...)
