@@ -67,7 +67,7 @@ func (p *Project) waiting() ([]*runs.Stage, error) {
 			continue
 		}
 		st, err := runs.Latest(p.Dir, p.RunsDir(), id)
-		if err == nil && st != nil && st.State == runs.Done && !st.HasEvent(runs.EventMerged) {
+		if err == nil && st != nil && st.Unmerged() {
 			found = append(found, st)
 		}
 	}
@@ -105,7 +105,7 @@ func (s *Survey) awaitsMerge(r *reqmeta.Request) bool {
 		return false
 	}
 	st := s.Latest(r.ID)
-	return st != nil && st.State == runs.Done && !st.HasEvent(runs.EventMerged)
+	return st != nil && st.Unmerged()
 }
 
 // onOwnBranch reports whether a branch of the user's own is checked out. On a

@@ -265,7 +265,7 @@ func (s *Survey) recordMerge(ctx context.Context, st *runs.Stage) error {
 	defer lease.Release()
 	dir := s.p.Run(st.RequestID, st.RunID)
 	now, err := dir.LoadStage() // it may have been written since it was looked at
-	if err != nil || now.State != runs.Done || now.HasEvent(runs.EventMerged) {
+	if err != nil || !now.Unmerged() {
 		return err
 	}
 	now.AddEvent(s.p.Now(), runs.EventMerged, "", "")

@@ -30,10 +30,9 @@ func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing
 	}
 	var waiting []*runs.Stage
 	for _, st := range stages {
-		if st.State != runs.Done || st.HasEvent(runs.EventMerged) {
-			continue
+		if st.Unmerged() {
+			waiting = append(waiting, st)
 		}
-		waiting = append(waiting, st)
 	}
 	s.branches = p.workBranches(ctx)
 	if len(waiting) == 0 {

@@ -160,7 +160,7 @@ func (s *Survey) latestRun(ctx context.Context, id string) *reqmeta.LatestRun {
 	if st.Error != nil {
 		r.ReasonCode = st.Error.ReasonCode
 	}
-	if st.State == runs.Done && !st.HasEvent(runs.EventMerged) {
+	if st.Unmerged() {
 		r.Unmerged = s.branchExists(ctx, st.Git.WorkBranch)
 	}
 	return r

@@ -306,6 +306,10 @@ func (s *Stage) HasEvent(event string) bool {
 	return slices.ContainsFunc(s.History, func(e Event) bool { return e.Event == event })
 }
 
+// Unmerged reports whether the run is finished and its work was not yet seen
+// to be merged.
+func (s *Stage) Unmerged() bool { return s.State == Done && !s.HasEvent(EventMerged) }
+
 // HasCommit reports whether the record names a commit of this step.
 func (s *Stage) HasCommit(stepID string) bool {
 	for _, c := range s.Git.Commits {

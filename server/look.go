@@ -134,7 +134,7 @@ func (s *Server) fingerprint(ctx context.Context, sn *snapshot, gen uint64, held
 		if e.stage != nil {
 			sn.latest[id] = e.stage
 			fmt.Fprintln(h, id, e.stage.RunID, e.stage.Seq, e.rec)
-			waiting = waiting || e.stage.State == runs.Done && !e.stage.HasEvent(runs.EventMerged)
+			waiting = waiting || e.stage.Unmerged()
 		}
 	}
 	if waiting {
@@ -200,7 +200,7 @@ func (sn *snapshot) latestRun(id string) *reqmeta.LatestRun {
 }
 
 func (sn *snapshot) unmerged(st *runs.Stage) bool {
-	return st.State == runs.Done && !st.HasEvent(runs.EventMerged) && st.Git.WorkBranch != "" &&
+	return st.Unmerged() && st.Git.WorkBranch != "" &&
 		(sn.branches == nil || sn.branches[st.Git.WorkBranch])
 }
 
