@@ -62,24 +62,21 @@ func (w *Workspace) snapshot(ctx context.Context) (string, error) {
 			return "", failed(err, fault.PathNotWritable, "path", index)
 		}
 	}
-	calls := []gitcmd.Call{{Args: w.addArgs()}, {Args: []string{"write-tree"}}}
-	if links := w.links(ctx); len(links) > 0 {
-		calls = []gitcmd.Call{{Args: w.addArgs()}, unstaging(links), {Args: []string{"write-tree"}}}
+	w.known = false // a step that was not judged may have made links
+	calls := [][]string{{"read-tree", "HEAD"}}
+	if len(w.links(ctx)) == 0 {
+		calls = nil // the copy is as good as new
 	}
+	calls = append(calls, w.addArgs(), []string{"write-tree"})
 	var out []byte
-	for _, c := range calls {
-		c.Args, c.Mode, c.Env = quiet(c.Args...), gitcmd.Write, []string{"GIT_INDEX_FILE=" + index}
+	for _, args := range calls {
 		var err error
-		if out, err = w.git.Run(ctx, c); err != nil {
+		out, err = w.git.Run(ctx, gitcmd.Call{Args: quiet(args...), Mode: gitcmd.Write, Env: []string{"GIT_INDEX_FILE=" + index}})
+		if err != nil {
 			return "", failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_kept")
 		}
 	}
 	return line(out), nil
-}
-
-// unstaging takes new paths, from the top of the workspace, out of the index.
-func unstaging(paths []string) gitcmd.Call {
-	return gitcmd.Call{Args: []string{"update-index", "--force-remove", "-z", "--stdin"}, Input: []byte(strings.Join(paths, "\x00") + "\x00")}
 }
 
 // commitTree names aiflow as the author where git knows none: what was tried

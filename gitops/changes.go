@@ -37,23 +37,27 @@ func (w *Workspace) Judged(ctx context.Context, tree bool) (ChangeSet, error) {
 	return set, err
 }
 
-// differences stages everything and asks what differs from HEAD. Whether there
-// are links that prepare the worktree shows in what is new, when it is first
-// looked at.
+// differences stages everything and asks what differs from HEAD. Links that
+// prepare the worktree show in what is new; when there are some that were not
+// known, all is staged again without them and what they hide.
 func (w *Workspace) differences(ctx context.Context, more ...string) (ChangeSet, error) {
 	if err := w.stage(ctx); err != nil {
 		return ChangeSet{}, err
 	}
 	set, err := w.stagedChanges(ctx, more...)
-	if err != nil || w.known || !w.linked {
+	if err != nil || !w.linked {
 		return set, err
 	}
-	w.known, w.borrowed = true, w.borrowedOf(set)
-	if len(w.borrowed) == 0 {
+	found := w.borrowedOf(set)
+	w.known = true
+	if len(found) == 0 {
 		return set, nil
 	}
-	if err := w.unstage(ctx, w.borrowed); err != nil {
-		w.known = false
+	w.note(found...)
+	if _, err := w.git.Do(ctx, quiet("read-tree", "HEAD")...); err != nil {
+		return ChangeSet{}, failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
+	}
+	if err := w.stage(ctx); err != nil {
 		return ChangeSet{}, err
 	}
 	return w.stagedChanges(ctx, more...)
@@ -83,14 +87,6 @@ func (w *Workspace) stage(ctx context.Context) error {
 	}
 	w.staged, w.patch = false, nil
 	if _, err := w.git.Do(ctx, quiet(w.addArgs()...)...); err != nil {
-		return failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
-	}
-	return nil
-}
-
-func (w *Workspace) unstage(ctx context.Context, paths []string) error {
-	c := unstaging(paths)
-	if _, err := w.git.DoInput(ctx, c.Input, quiet(c.Args...)...); err != nil {
 		return failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 )
 
 // borrowed reports whether the untracked path (from the top of the worktree)
@@ -24,8 +25,8 @@ func (r *Repo) borrowed(worktree, name string) bool {
 	return target == same || resolved(target) == resolved(same)
 }
 
-// links are the borrowed paths of a linked worktree. They are put there before
-// the first step, so one look is enough.
+// links are the borrowed paths of a linked worktree, as far as they are known
+// without a look at everything; differences finds later ones.
 func (w *Workspace) links(ctx context.Context) []string {
 	if w.known || !w.linked {
 		return w.borrowed
@@ -36,14 +37,22 @@ func (w *Workspace) links(ctx context.Context) []string {
 	}
 	for _, name := range fields(out) {
 		if w.repo.borrowed(w.path, name) {
-			w.borrowed = append(w.borrowed, name)
+			w.note(name)
 		}
 	}
 	if set, err := w.stagedChanges(ctx); err == nil { // by a process that died
-		w.borrowed = append(w.borrowed, w.borrowedOf(set)...)
+		w.note(w.borrowedOf(set)...)
 	}
 	w.known = true
 	return w.borrowed
+}
+
+func (w *Workspace) note(borrowed ...string) {
+	for _, name := range borrowed {
+		if !slices.Contains(w.borrowed, name) {
+			w.borrowed = append(w.borrowed, name)
+		}
+	}
 }
 
 // borrowedOf finds the borrowed paths among what is staged and new.

@@ -97,3 +97,71 @@ func TestBorrowedLinkThatIsStaged(t *testing.T) {
 		}
 	}
 }
+
+// TestBorrowedLinkInPlaceOfAFolder: what the link hides is not gone, whenever it
+// comes; a step's own link in place of a folder is a change like any other.
+func TestBorrowedLinkInPlaceOfAFolder(t *testing.T) {
+	b := newBench(t)
+	root := b.repo("r")
+	b.commit(root, "folders", map[string]string{"deps/f": "f\n", "deps/g": "g\n", "own/f": "f\n", "late/f": "f\n"})
+	r := b.open(root)
+	w := b.worktree(r, "RQ-1")
+	link := func(name, target string) {
+		t.Helper()
+		at := filepath.Join(w.Path(), name)
+		if err := os.RemoveAll(at); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	paths := func(w *Workspace) string {
+		t.Helper()
+		set, err := w.Changes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := ""
+		for _, f := range set.Files {
+			names += string(f.Status) + " " + f.Path + "\n"
+		}
+		return names
+	}
+	link("deps", filepath.Join(root, "deps"))
+	if got := paths(w); got != "" {
+		t.Errorf("first look: %s", got)
+	}
+	writeFile(t, filepath.Join(w.Path(), "a.txt"), "a\n")
+	link("late", filepath.Join(root, "late"))
+	if got := paths(w); got != string(Added)+" a.txt\n" {
+		t.Errorf("second look: %s", got)
+	}
+	b.sh(w.Path(), "add", "-A") // by a process that died
+	again, _, err := r.OpenWorktree(t.Context(), w.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := again.snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.sh(root, "diff", "--name-status", "HEAD", tree); got != "A\ta.txt" {
+		t.Errorf("kept: %s", got)
+	}
+	again, _, _ = r.OpenWorktree(t.Context(), w.Path())
+	if got := paths(again); got != string(Added)+" a.txt\n" {
+		t.Errorf("after it: %s", got)
+	}
+	link("own", "/etc")
+	if got := b.sh(root, "diff", "--name-only", "HEAD", must(again.Changes(t.Context())).Tree); got != "a.txt\nown\nown/f" {
+		t.Errorf("its own: %s", got)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -25,7 +25,8 @@ func (r *Repo) settings(ctx context.Context) *settings {
 		s.read = err == nil || gitcmd.Exit(err) == 1 // 1: there is none of them
 		s.all = map[string][]string{}
 		for _, record := range fields(out) {
-			key, value, _ := strings.Cut(record, "\n")
+			key, value, valued := strings.Cut(record, "\n")
+			s.read = s.read && valued // without one, git may refuse it
 			s.all[key] = append(s.all[key], value)
 			s.urls = s.urls || strings.HasPrefix(key, "url.")
 		}
@@ -70,7 +71,7 @@ func isPlain(s string) bool {
 			return false
 		}
 	}
-	return some && strings.TrimSpace(s) == s
+	return some && strings.Trim(s, " .,:;\"\\'") == s
 }
 
 // hasOrigin: the configuration has a section for it, or cannot be read.

@@ -9,8 +9,9 @@ import (
 
 // Waiting is what waits for a person, whichever session or command left it.
 type Waiting struct {
-	Merge  []*runs.Stage // finished, and not in the checked out branch
-	Resume []*runs.Stage // stopped
+	Merge  []*runs.Stage      // finished, and not in the checked out branch
+	Resume []*runs.Stage      // stopped
+	Broken []*reqmeta.Request // cannot be used as they are written
 }
 
 // Waiting finds it among these runs, which are all that are recorded, newest
@@ -24,6 +25,9 @@ func (p *Project) Waiting(ctx context.Context, all []*runs.Stage) (Waiting, erro
 	status := map[string]string{}
 	for _, r := range s.Folder.Requests {
 		status[r.ID] = r.Meta.Status
+		if !r.Valid() {
+			w.Broken = append(w.Broken, r)
+		}
 	}
 	standing, err := p.Standing(ctx, all)
 	if err != nil {
@@ -46,7 +50,7 @@ func (w *Waiting) add(standing *Standing, st *runs.Stage, status string) {
 	case status == "" || status == reqmeta.Archived:
 	case standing.AwaitsMerge(st):
 		w.Merge = append(w.Merge, st)
-	case status == reqmeta.Done:
+	case status == reqmeta.Done, st.ReplacedBy != "":
 	case st.State == runs.NeedsInput || st.State == runs.Failed:
 		w.Resume = append(w.Resume, st)
 	}

@@ -205,10 +205,8 @@ func (r *Runner) closeSession(s *Session) {
 
 func (r *Runner) stopReason(why *fault.Error) *StopReason {
 	title, message, actions := r.Words.Fault(why.Code, why.Facts)
-	if message != "" {
-		title += ". " + message
-	}
-	return &StopReason{ReasonCode: why.Code, Message: title, Actions: actions, Facts: kept(why.Facts)}
+	said := r.Words.Text("work.session_reason", fault.Facts{"title": title, "message": message})
+	return &StopReason{ReasonCode: why.Code, Message: said, Actions: actions, Facts: kept(why.Facts)}
 }
 
 func (r *Runner) skipReason(id string, why *fault.Error) SkipReason {

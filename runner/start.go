@@ -128,8 +128,10 @@ func (j *job) record(base, commit string, last *runs.Stage) error {
 		return err
 	}
 	j.at("begun")
-	if err := j.linkReplaced(); err != nil {
+	if err := j.linkReplaced(); err != nil && (j.replans || fault.Has(err, fault.LockLost)) {
 		return err
+	} else if err != nil {
+		j.tell(Event{Kind: Warned, What: j.inWords(err)}) // who begins anew may have taken the old record away
 	}
 	if err := j.lease.SetRun(runID); err != nil {
 		return err

@@ -1,25 +1,38 @@
 package runs
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
+	"syscall"
 	"time"
 
 	"aiflow/internal/fault"
 )
 
 // ListRequestsWithRuns gives the names under the runs directory: the requests
-// that may have runs. It reads one directory and nothing else.
+// that may have runs. It reads one directory and nothing else. Other files
+// there (a log of the night, say) are the user's.
 func ListRequestsWithRuns(root, runsDir string) (map[string]bool, error) {
-	names, err := names(filepath.Join(root, runsDir))
-	if err != nil || len(names) == 0 {
-		return nil, err
+	dir := filepath.Join(root, runsDir)
+	f, err := os.Open(dir)
+	if missing(err) {
+		return nil, nil
 	}
-	all := make(map[string]bool, len(names))
-	for _, n := range names {
-		if n[0] != '.' {
-			all[n] = true
+	if err != nil {
+		return nil, fault.Wrap(err, fault.StageUnreadable, "path", dir, "reason", "io")
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.StageUnreadable, "path", dir, "reason", "io")
+	}
+	all := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		if e.Name()[0] != '.' && (e.IsDir() || e.Type()&fs.ModeSymlink != 0) {
+			all[e.Name()] = true
 		}
 	}
 	return all, nil
@@ -35,6 +48,9 @@ func names(dir string) ([]string, error) {
 	}
 	defer f.Close()
 	list, err := f.Readdirnames(-1)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fault.Wrap(err, fault.StageUnreadable, "path", dir, "reason", "io")
 	}

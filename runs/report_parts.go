@@ -294,12 +294,22 @@ func testNote(r TestResult) string {
 func (w *reporter) safety() {
 	w.item("report.safety.scope", fault.Facts{"branch": w.s.Git.WorkBranch})
 	if w.s.Git.WorkBranch != "" {
-		w.item("report.safety.drop", fault.Facts{"branch": w.s.Git.WorkBranch})
+		w.drop()
 		w.item("report.safety.revert", nil)
 		if n := len(w.s.Git.Commits); n > 0 {
 			w.item("report.safety.revert_range", fault.Facts{"base": w.s.Git.BaseCommit, "commit": w.s.Git.Commits[n-1].Hash})
 		}
 	}
+}
+
+// drop says how to be rid of the run; git keeps a branch that a worktree has.
+func (w *reporter) drop() {
+	g := w.s.Git
+	if w.s.State != Done && g.Workspace != "" && g.Workspace != "." {
+		w.item("report.safety.drop_stopped", fault.Facts{"path": g.Workspace, "branch": g.WorkBranch})
+		return
+	}
+	w.item("report.safety.drop", fault.Facts{"branch": g.WorkBranch})
 }
 
 func (w *reporter) next() {

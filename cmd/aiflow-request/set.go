@@ -191,9 +191,13 @@ func valueOf(m reqmeta.Meta, key string) string {
 
 // listed are the values of a list as they are written on the command line.
 func listed(list string) []string {
+	list = strings.TrimSpace(list)
+	if strings.HasPrefix(list, "[") && strings.HasSuffix(list, "]") {
+		list = list[1 : len(list)-1]
+	}
 	var all []string
 	for id := range strings.SplitSeq(list, ",") {
-		if id = strings.TrimSpace(id); id != "" {
+		if id = strings.Trim(strings.TrimSpace(id), `"'`); id != "" {
 			all = append(all, id)
 		}
 	}
