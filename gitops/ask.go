@@ -48,6 +48,10 @@ func (r *Repo) Identity(ctx context.Context) (name, email string, err error) {
 	if name, email, plain := r.settings(ctx).author(r.git.Env); plain {
 		return name, email, nil
 	}
+	return r.askIdentity(ctx)
+}
+
+func (r *Repo) askIdentity(ctx context.Context) (name, email string, err error) {
 	out, err := r.git.Ask(ctx, "var", "GIT_AUTHOR_IDENT")
 	if err != nil {
 		return "", "", failed(err, fault.GitIdentityMissing, "reason", "identity_missing",

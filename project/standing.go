@@ -120,6 +120,13 @@ func (s *Standing) Merged(st *runs.Stage) bool {
 		(st.HasEvent(runs.EventMerged) || s.landed.Whole(st) || s.within[st.Git.WorkBranch] || s.told[st.RunID])
 }
 
+// Summary is a record's outline with how it stands.
+func (s *Standing) Summary(st *runs.Stage) runs.Summary {
+	r := st.Summary()
+	r.Interrupted, r.Merged, r.BranchExists = s.Interrupted(st), s.Merged(st), s.BranchExists(st)
+	return r
+}
+
 // AwaitsMerge: a finished run whose branch is there, and whose work is not in
 // the checked out one.
 func (s *Standing) AwaitsMerge(st *runs.Stage) bool {

@@ -9,15 +9,15 @@ import (
 
 // Waiting is what waits for a person, whichever session or command left it.
 type Waiting struct {
-	Merge  []*runs.Stage      // finished, and not in the checked out branch
-	Resume []*runs.Stage      // stopped
+	Merge  []runs.Summary     // finished, and not in the checked out branch
+	Resume []runs.Summary     // stopped
 	Broken []*reqmeta.Request // cannot be used as they are written
 }
 
 // Waiting finds it among these runs, which are all that are recorded, newest
 // first: of each request the newest counts.
 func (p *Project) Waiting(ctx context.Context, all []*runs.Stage) (Waiting, error) {
-	var w Waiting
+	w := Waiting{Merge: []runs.Summary{}, Resume: []runs.Summary{}}
 	s, err := p.Look(ctx)
 	if err != nil {
 		return w, err
@@ -49,9 +49,9 @@ func (w *Waiting) add(standing *Standing, st *runs.Stage, status string) {
 	switch {
 	case status == "" || status == reqmeta.Archived:
 	case standing.AwaitsMerge(st):
-		w.Merge = append(w.Merge, st)
+		w.Merge = append(w.Merge, standing.Summary(st))
 	case status == reqmeta.Done, st.ReplacedBy != "":
 	case st.State == runs.NeedsInput || st.State == runs.Failed:
-		w.Resume = append(w.Resume, st)
+		w.Resume = append(w.Resume, standing.Summary(st))
 	}
 }

@@ -141,7 +141,7 @@ func (j *judge) duplicateRoot(id string) root {
 // ownRoot is what keeps r back besides its dependencies.
 func (j *judge) ownRoot(i int) root {
 	r := j.f.Requests[i]
-	if p := r.firstError(); p != nil {
+	if p := r.FirstError(); p != nil {
 		return root{r.ID, "invalid", rankBroken, fault.Facts{"path": r.Path, "line": lineText(p.Line)}}
 	}
 	switch r.Meta.Status {

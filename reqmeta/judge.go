@@ -60,7 +60,7 @@ func (j *judge) judge(i int) (Exclusion, bool) {
 func (j *judge) before(i int) (Exclusion, bool) {
 	r := j.f.Requests[i]
 	switch {
-	case !r.Valid() && r.firstError().Code != fault.DuplicateID:
+	case !r.Valid() && r.FirstError().Code != fault.DuplicateID:
 		return invalid(r), false
 	case !j.isUnique(i):
 		return r.exclude(fault.DuplicateID, "duplicate_id", "paths", join(j.f.paths(j.f.dups[r.ID]))), false
@@ -198,7 +198,7 @@ func (r *Request) exclude(code fault.Code, kind string, pairs ...string) Exclusi
 }
 
 func invalid(r *Request) Exclusion {
-	p := r.firstError()
+	p := r.FirstError()
 	e := r.exclude(fault.RequestInvalidFormat, "invalid")
 	e.tell()
 	if p.Line > 0 {

@@ -101,7 +101,7 @@ func TestLoadOddThings(t *testing.T) {
 	f := load(t, root)
 	for _, r := range f.Requests {
 		got[r.ID] = ""
-		if p := r.firstError(); p != nil {
+		if p := r.FirstError(); p != nil {
 			got[r.ID] = p.Kind
 		}
 	}
@@ -181,7 +181,7 @@ func TestDuplicateIDs(t *testing.T) {
 			continue
 		}
 		n++
-		p := r.firstError()
+		p := r.FirstError()
 		if p == nil || p.Code != fault.DuplicateID || p.Facts["paths"] != paths {
 			t.Errorf("%s: %+v", r.Path, r.Problems)
 		}

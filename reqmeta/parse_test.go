@@ -170,7 +170,7 @@ func TestHostileHeads(t *testing.T) {
 	} {
 		start := time.Now()
 		r := Parse("requests/x.md", head(tc.head))
-		if r.Valid() || r.firstError().Kind != tc.want {
+		if r.Valid() || r.FirstError().Kind != tc.want {
 			t.Errorf("%s: %v, want %s", tc.name, kinds(r), tc.want)
 		}
 		if d := time.Since(start); d > endless {
@@ -294,7 +294,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%s at line %d of %d", p.Kind, p.Line, lines)
 			}
 		}
-		if r.Valid() != (r.firstError() == nil) || r.Valid() && r.Meta.Status == "" || !CheckID(r.ID) || r.Title() == "" {
+		if r.Valid() != (r.FirstError() == nil) || r.Valid() && r.Meta.Status == "" || !CheckID(r.ID) || r.Title() == "" {
 			t.Errorf("%+v", r)
 		}
 		Body(data)

@@ -100,9 +100,11 @@ const (
 
 // Valid reports whether nothing is wrong with the file that keeps it from
 // running.
-func (r *Request) Valid() bool { return r.firstError() == nil }
+func (r *Request) Valid() bool { return r.FirstError() == nil }
 
-func (r *Request) firstError() *Problem {
+// FirstError is the first of the problems that keep the request from being
+// used; nil when it is valid.
+func (r *Request) FirstError() *Problem {
 	for i := range r.Problems {
 		if r.Problems[i].Level == LevelError {
 			return &r.Problems[i]

@@ -69,22 +69,33 @@ func oneOf(kind, value string, allowed []string) *Problem {
 
 func wantedList(key, value string) (entry, *Problem) {
 	e := entry{key: key, kind: listValue}
-	value = strings.TrimSpace(value)
-	if strings.HasPrefix(value, "[") != strings.HasSuffix(value, "]") {
+	items, ok := ListItems(value)
+	if !ok {
 		return e, problem(LevelError, "want_list", 0, "key", key)
 	}
-	value = strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")
-	for _, text := range strings.Split(value, ",") {
-		text = unquote(strings.TrimSpace(text))
-		if text == "" {
-			continue
-		}
+	for _, text := range items {
 		if key == "depends_on" && !CheckID(text) {
 			return e, problem(LevelError, "bad_depends_on", 0, "value", text)
 		}
 		e.items = append(e.items, item{text: text, scalar: true})
 	}
 	return e, nil
+}
+
+// ListItems are the items of a list as it is written on a command line: with
+// commas, with or without brackets and quotes. ok is false for half a bracket.
+func ListItems(value string) (items []string, ok bool) {
+	value = strings.TrimSpace(value)
+	if strings.HasPrefix(value, "[") != strings.HasSuffix(value, "]") {
+		return nil, false
+	}
+	value = strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")
+	for text := range strings.SplitSeq(value, ",") {
+		if text = unquote(strings.TrimSpace(text)); text != "" {
+			items = append(items, text)
+		}
+	}
+	return items, true
 }
 
 func unquote(s string) string {

@@ -16,21 +16,12 @@ import (
 // that may have runs. It reads one directory and nothing else. Other files
 // there (a log of the night, say) are the user's.
 func ListRequestsWithRuns(root, runsDir string) (map[string]bool, error) {
-	dir := filepath.Join(root, runsDir)
-	f, err := os.Open(dir)
-	if missing(err) {
-		return nil, nil
+	list, err := entries(filepath.Join(root, runsDir))
+	if err != nil || len(list) == 0 {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fault.Wrap(err, fault.StageUnreadable, "path", dir, "reason", "io")
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	if err != nil {
-		return nil, fault.Wrap(err, fault.StageUnreadable, "path", dir, "reason", "io")
-	}
-	all := make(map[string]bool, len(entries))
-	for _, e := range entries {
+	all := make(map[string]bool, len(list))
+	for _, e := range list {
 		if e.Name()[0] != '.' && (e.IsDir() || e.Type()&fs.ModeSymlink != 0) {
 			all[e.Name()] = true
 		}
@@ -38,7 +29,7 @@ func ListRequestsWithRuns(root, runsDir string) (map[string]bool, error) {
 	return all, nil
 }
 
-func names(dir string) ([]string, error) {
+func entries(dir string) ([]fs.DirEntry, error) {
 	f, err := os.Open(dir)
 	if missing(err) {
 		return nil, nil
@@ -47,10 +38,7 @@ func names(dir string) ([]string, error) {
 		return nil, fault.Wrap(err, fault.StageUnreadable, "path", dir, "reason", "io")
 	}
 	defer f.Close()
-	list, err := f.Readdirnames(-1)
-	if errors.Is(err, syscall.ENOTDIR) {
-		return nil, nil
-	}
+	list, err := f.ReadDir(-1)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.StageUnreadable, "path", dir, "reason", "io")
 	}
@@ -62,14 +50,17 @@ func ListRuns(root, runsDir, requestID string) ([]string, error) {
 	if !safeName(requestID) {
 		return nil, nil
 	}
-	all, err := names(filepath.Join(root, runsDir, requestID))
+	all, err := entries(filepath.Join(root, runsDir, requestID))
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	ids := all[:0]
-	for _, n := range all {
-		if _, ok := ParseRunID(n); ok {
-			ids = append(ids, n)
+	var ids []string
+	for _, e := range all {
+		if _, ok := ParseRunID(e.Name()); ok {
+			ids = append(ids, e.Name())
 		}
 	}
 	sort.Slice(ids, func(i, j int) bool {

@@ -31,8 +31,8 @@ func set(s *door.Shell, name string, pairs []string) error {
 	if values["status"] == reqmeta.Running {
 		return fault.New(fault.UsageError, "id", r.ID, "cause_key", "request.running_by_hand")
 	}
-	if list, asked := values["depends_on"]; asked {
-		values["depends_on"] = strings.Join(wholeIn(v.survey.Folder, listed(list)), ",")
+	if ids, ok := reqmeta.ListItems(values["depends_on"]); ok && len(ids) > 0 {
+		values["depends_on"] = strings.Join(wholeIn(v.survey.Folder, ids), ",")
 	}
 	if err := v.refuseRing(r, values); err != nil {
 		return readable(err)
@@ -187,19 +187,4 @@ func valueOf(m reqmeta.Meta, key string) string {
 		return m.UpdatedAt.Text
 	}
 	return m.Unknown[key]
-}
-
-// listed are the values of a list as they are written on the command line.
-func listed(list string) []string {
-	list = strings.TrimSpace(list)
-	if strings.HasPrefix(list, "[") && strings.HasSuffix(list, "]") {
-		list = list[1 : len(list)-1]
-	}
-	var all []string
-	for id := range strings.SplitSeq(list, ",") {
-		if id = strings.Trim(strings.TrimSpace(id), `"'`); id != "" {
-			all = append(all, id)
-		}
-	}
-	return all
 }

@@ -99,15 +99,9 @@ func summaries(ctx context.Context, p *project.Project) ([]runs.Summary, error) 
 	}
 	all := make([]runs.Summary, len(stages))
 	for i, st := range stages {
-		all[i] = summary(standing, st)
+		all[i] = standing.Summary(st)
 	}
 	return all, nil
-}
-
-func summary(of *project.Standing, st *runs.Stage) runs.Summary {
-	r := st.Summary()
-	r.Interrupted, r.Merged, r.BranchExists = of.Interrupted(st), of.Merged(st), of.BranchExists(st)
-	return r
 }
 
 func runLine(s *door.Shell, r runs.Summary, width int) string {

@@ -57,7 +57,7 @@ func showRun(s *door.Shell, arg string) error {
 	if err != nil {
 		return err
 	}
-	sum := summary(standing, st)
+	sum := standing.Summary(st)
 	st = st.Reworded(work.Words(s).Fault)
 	if s.JSON {
 		v := detail(p.Dir, st, dir)

@@ -1,32 +1,31 @@
 package main
 
 import (
-	"strconv"
-
 	"aiflow/cmd/internal/door"
-	"aiflow/internal/fault"
 	"aiflow/project"
-	"aiflow/reqmeta"
 	"aiflow/runner"
 	"aiflow/runs"
 )
 
 // printWaiting names everything that waits for a person now: branches to be
-// merged, runs to be resumed.
+// merged, runs to be resumed, files to be mended.
 func printWaiting(s *door.Shell, p *project.Project) error {
 	w, err := waiting(s, p)
 	if err != nil {
 		return err
 	}
-	for _, st := range w.Merge {
-		s.Printf("%s\n", s.Text("work.session_merge", "id", st.RequestID, "command", gitAt(s, p)+" merge "+st.Git.WorkBranch))
+	for _, r := range w.Merge {
+		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", gitAt(s, p)+" merge "+r.WorkBranch))
 	}
-	for _, st := range w.Resume {
-		s.Printf("%s\n", s.Text("work.session_resume", "id", st.RequestID, "run_id", st.RunID, "reason", st.ReasonCode()))
+	for _, r := range w.Resume {
+		s.Printf("%s\n", s.Text("work.session_resume", "id", r.RequestID, "run_id", r.RunID, "reason", r.ReasonCode))
 	}
-	for _, r := range w.Broken {
-		path, line := faultyLine(r)
-		s.Printf("%s\n", s.Text("work.session_broken", "path", path, "line", orNone(line)))
+	for _, b := range brokenFiles(w) {
+		pairs := []any{"path", b.Path}
+		if b.Line > 0 {
+			pairs = append(pairs, "line", b.Line)
+		}
+		s.Printf("%s\n", s.Text("work.session_broken", pairs...))
 	}
 	return nil
 }
@@ -46,23 +45,17 @@ type sessionAnswer struct {
 }
 
 type waitingAnswer struct {
-	Merge  []waitingRun `json:"merge"`
-	Resume []waitingRun `json:"resume"`
-	Broken []brokenFile `json:"broken"`
+	Merge  []runs.Summary `json:"merge"`
+	Resume []runs.Summary `json:"resume"`
+	Broken []brokenFile   `json:"broken"`
 }
 
+// brokenFile is where the first error of a request is; no line is the file as
+// a whole.
 type brokenFile struct {
 	RequestID string `json:"request_id"`
 	Path      string `json:"path"`
 	Line      int    `json:"line,omitempty"`
-}
-
-type waitingRun struct {
-	RequestID  string     `json:"request_id"`
-	RunID      string     `json:"run_id"`
-	State      runs.State `json:"state"`
-	ReasonCode fault.Code `json:"reason_code,omitempty"`
-	WorkBranch string     `json:"work_branch"`
 }
 
 func printStatus(s *door.Shell, p *project.Project, v runner.Session) error {
@@ -70,39 +63,13 @@ func printStatus(s *door.Shell, p *project.Project, v runner.Session) error {
 	if err != nil {
 		return err
 	}
-	return s.PrintJSON(sessionAnswer{v, waitingAnswer{waitingRuns(w.Merge), waitingRuns(w.Resume), brokenFiles(w.Broken)}})
+	return s.PrintJSON(sessionAnswer{v, waitingAnswer{w.Merge, w.Resume, brokenFiles(w)}})
 }
 
-func brokenFiles(requests []*reqmeta.Request) []brokenFile {
-	list := make([]brokenFile, len(requests))
-	for i, r := range requests {
-		path, line := faultyLine(r)
-		list[i] = brokenFile{r.ID, path, line}
-	}
-	return list
-}
-
-// faultyLine is where the first error is; 0 when that has no line.
-func faultyLine(r *reqmeta.Request) (path string, line int) {
-	for _, p := range r.Problems {
-		if p.Level == reqmeta.LevelError {
-			return r.Path, p.Line
-		}
-	}
-	return r.Path, 0
-}
-
-func orNone(line int) string {
-	if line == 0 {
-		return ""
-	}
-	return strconv.Itoa(line)
-}
-
-func waitingRuns(stages []*runs.Stage) []waitingRun {
-	list := make([]waitingRun, len(stages))
-	for i, st := range stages {
-		list[i] = waitingRun{st.RequestID, st.RunID, st.State, fault.Code(st.ReasonCode()), st.Git.WorkBranch}
+func brokenFiles(w project.Waiting) []brokenFile {
+	list := make([]brokenFile, len(w.Broken))
+	for i, r := range w.Broken {
+		list[i] = brokenFile{r.ID, r.Path, r.FirstError().Line}
 	}
 	return list
 }

@@ -66,18 +66,18 @@ func timed(list []time.Duration, f func() error) ([]time.Duration, error) {
 // bareLock does what a record that is published whole under a kernel lock, read
 // again and removed, costs without any rule.
 type bareLock struct {
-	guard           int
-	temp, at, again string
-	record          []byte
+	guard               int
+	temp, at, guardPath string
+	record              []byte
 }
 
 func newBareLock(dir string) (*bareLock, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	l := &bareLock{temp: filepath.Join(dir, ".new"), at: filepath.Join(dir, "lock.json"), again: filepath.Join(dir, ".guard"), record: make([]byte, 400)}
+	l := &bareLock{temp: filepath.Join(dir, ".new"), at: filepath.Join(dir, "lock.json"), guardPath: filepath.Join(dir, ".guard"), record: make([]byte, 400)}
 	var err error
-	l.guard, err = unix.Open(l.again, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o666)
+	l.guard, err = unix.Open(l.guardPath, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o666)
 	return l, err
 }
 
@@ -87,7 +87,7 @@ func (l *bareLock) takeAndGive() error { return errors.Join(l.guarded(l.publish)
 
 func (l *bareLock) guarded(f func() error) error {
 	var st unix.Stat_t
-	err := errors.Join(unix.Flock(l.guard, unix.LOCK_EX), unix.Lstat(l.again, &st), f())
+	err := errors.Join(unix.Flock(l.guard, unix.LOCK_EX), unix.Lstat(l.guardPath, &st), f())
 	return errors.Join(err, unix.Flock(l.guard, unix.LOCK_UN))
 }
 
