@@ -16,6 +16,13 @@ server.on('error', (err) => {
   console.error(String(err.message))
   process.exit(1)
 })
+// dynalite throws when a client dies in the middle of a request; a database
+// goes on.
+process.on('uncaughtException', (err) => {
+  if (err.code === 'ECONNRESET') return
+  console.error(err)
+  process.exit(1)
+})
 server.listen(Number(process.argv[2] || 0), '127.0.0.1', () => {
   console.log('http://127.0.0.1:' + server.address().port)
 })
