@@ -120,7 +120,6 @@ func (x *examiner) checkDependencies(f *reqmeta.Folder) {
 	}
 	var bad []reqmeta.Edge
 	rings, missing := 0, 0
-	var names []string
 	for _, e := range reqmeta.Graph(f, reqmeta.Facts{}).Edges {
 		if !open[e.From] || e.State != reqmeta.EdgeMissing && e.State != reqmeta.EdgeCycle {
 			continue
@@ -130,9 +129,11 @@ func (x *examiner) checkDependencies(f *reqmeta.Folder) {
 		} else {
 			missing++
 		}
-		bad, names = append(bad, e), append(names, e.From+" → "+e.To)
+		bad = append(bad, e)
 	}
-	seen := Evidence{"edges": first(bad, maxEvidence), "count": len(bad)}
+	meant := meantBy(f, bad)
+	names := arrows(bad, meant)
+	seen := Evidence{"edges": first(bad, maxEvidence), "count": len(bad), "meant": meant}
 	switch {
 	case missing > 0 && rings > 0:
 		x.warn("dependencies", "both", seen, "count", len(bad), "names", some(names))
@@ -143,6 +144,32 @@ func (x *examiner) checkDependencies(f *reqmeta.Folder) {
 	default:
 		x.pass("dependencies", "ok", nil)
 	}
+}
+
+// meantBy gives what was probably meant by ids that do not exist.
+func meantBy(f *reqmeta.Folder, edges []reqmeta.Edge) map[string]string {
+	meant := map[string]string{}
+	for _, e := range first(edges, reqmeta.MaxMeant) {
+		if e.State != reqmeta.EdgeMissing {
+			continue
+		}
+		if id := f.Meant(e.To, e.From); id != "" {
+			meant[e.To] = id
+		}
+	}
+	return meant
+}
+
+// arrows names edges: "RQ-2 → RQ-1", and "RQ-2 → 001 (RQ-001-login?)".
+func arrows(edges []reqmeta.Edge, meant map[string]string) []string {
+	names := make([]string, len(edges))
+	for i, e := range edges {
+		names[i] = e.From + " → " + e.To
+		if id := meant[e.To]; id != "" {
+			names[i] += " (" + id + "?)"
+		}
+	}
+	return names
 }
 
 // checkRunsDir looks whether runs can be recorded, and at those that are.

@@ -23,6 +23,7 @@ type judge struct {
 	frames []frame
 
 	latestOf []latest // by request index; nil when nobody knows of runs
+	lacking  int      // how many depend on nothing, so far
 }
 
 // latest is an answer of Facts.LatestRun; each is asked for once.
@@ -154,7 +155,7 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 	}
 	switch {
 	case len(missing) > 0:
-		return r.exclude(fault.DependsNotFound, "depends_not_found", "ids", join(missing)), false
+		return j.lacks(r, missing), false
 	case waits.n == 0:
 		return Exclusion{}, true
 	}
@@ -163,6 +164,17 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 		return ring.exclude(r, i), false
 	}
 	return j.waitsFor(r, waits.ids(), j.state[i].root), false
+}
+
+// lacks excludes what depends on nothing. What was meant is looked for when the
+// exclusion is told, in the first of them.
+func (j *judge) lacks(r *Request, ids []string) Exclusion {
+	e := r.exclude(fault.DependsNotFound, "depends_not_found", "ids", join(ids))
+	if j.lacking < MaxMeant {
+		e.late.lost = &lost{ids, j.f.Requests}
+	}
+	j.lacking++
+	return e
 }
 
 // waiting is a part of a list of ids; one that is in a row is not copied.

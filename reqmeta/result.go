@@ -74,6 +74,7 @@ type late struct {
 	pairs []string // names and values in turn
 	waits []string // ids, of one that waits
 	why   root     // of one that waits
+	lost  *lost    // of one that depends on nothing; nil: nobody asks what was meant
 
 	notReady bool
 	reason   string // of one that is not ready
@@ -99,6 +100,9 @@ func (e *Exclusion) tell() {
 	}
 	if l.notReady {
 		e.Facts["reason"] = l.reason
+	}
+	if l.lost != nil {
+		e.Facts["meant"] = l.lost.meant(l.r.ID)
 	}
 	if l.waits != nil {
 		e.tellWait(l)

@@ -113,7 +113,7 @@ func TestExclusions(t *testing.T) {
 		"RQ-3":    "DEPENDS_NOT_DONE RQ-3 waits for RQ-2, which is blocked: UNIT_TEST_FAILED",
 		"RQ-4":    "DEPENDS_NOT_DONE RQ-4 waits for RQ-3; the root cause is RQ-2, which is blocked: UNIT_TEST_FAILED",
 		"w1":      "runnable",
-		"w2":      "DEPENDS_NOT_FOUND w2 depends on nope, nope2, which does not exist; correct depends_on or add the request",
+		"w2":      "DEPENDS_NOT_FOUND w2 depends on nope, nope2, which does not exist[ (did you mean ?)]; correct depends_on or add the request",
 		"w3":      "DEPENDS_NOT_DONE w3 waits for draft, runs; the root cause is draft, which is still a draft: set it to ready",
 		"w4":      "DEPENDS_NOT_DONE w4 waits for old, which is archived and was never done, so this can never run: take it up again or remove it from depends_on",
 		"w5":      "DEPENDS_NOT_DONE w5 waits for merged, which is ready and comes first",
@@ -133,7 +133,7 @@ func TestExclusions(t *testing.T) {
 		"broken":  "REQUEST_INVALID_FORMAT requests/broken.md:2: status: \"weird\" is not one of draft, ready, running, blocked, done, archived; write one of them",
 		"wb":      "DEPENDS_NOT_DONE wb waits for broken, which cannot be read: mend requests/broken.md[:2]",
 		"twice":   "DEPENDS_NOT_DONE twice waits for draft, which is still a draft: set it to ready",
-		"cased":   "DEPENDS_NOT_FOUND cased depends on DRAFT, which does not exist; correct depends_on or add the request",
+		"cased":   "DEPENDS_NOT_FOUND cased depends on DRAFT, which does not exist[ (did you mean draft?)]; correct depends_on or add the request",
 	}
 	for id, w := range want {
 		if got[id] != w {

@@ -175,6 +175,7 @@ func judge(s *door.Shell, w here) error {
 		RequestsDir: p.RequestsDir,
 		StateDirs:   []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/worktrees", p.AiflowDir + "/project"},
 		Live:        func(id string) bool { return live(s, w, id) },
+		There:       func(id string) bool { return there(w, id) },
 		Stopped:     func(id string) gate.Stop { return stopped(w, id) },
 		Place:       gate.Place{GitDir: w.gitDir, Index: w.index(s)},
 	})
@@ -183,6 +184,11 @@ func judge(s *door.Shell, w here) error {
 		return err
 	}
 	return verdict(s, found)
+}
+
+func there(w here, id string) bool {
+	_, err := os.Lstat(filepath.Join(w.top, w.config.Paths.RequestsDir, id+".md"))
+	return err == nil
 }
 
 // live asks whether a run holds the request; what cannot be asked is no.

@@ -46,6 +46,7 @@ type link struct {
 	NeededBy   string      `json:"needed_by"`
 	Depth      int         `json:"depth"`
 	Exists     bool        `json:"exists"`
+	Meant      string      `json:"meant,omitempty"` // what was probably meant by one that does not exist
 	Status     string      `json:"status"`
 	Title      string      `json:"title"`
 	ReasonCode *fault.Code `json:"reason_code"`
@@ -74,6 +75,7 @@ type explainer struct {
 	excluded map[string]*reqmeta.Exclusion // by path: broken files share ids
 	runnable map[string]int                // by path, from 1
 	byID     map[string]*reqmeta.Request
+	asked    int // how often somebody asked what was meant
 }
 
 func newExplainer(q *question) *explainer {
@@ -167,7 +169,9 @@ func (x *explainer) chain(req *reqmeta.Request) []link {
 		}
 		seen[l.RequestID] = true
 		d := x.byID[l.RequestID]
-		if d != nil {
+		if d == nil {
+			l.Meant = x.meant(l.RequestID, l.NeededBy)
+		} else {
 			l.Exists, l.Status, l.Title = true, d.Meta.Status, d.Title()
 			if why := x.excluded[d.Path]; why != nil {
 				l.ReasonCode = &why.ReasonCode
@@ -179,6 +183,13 @@ func (x *explainer) chain(req *reqmeta.Request) []link {
 		list = append(list, l)
 	}
 	return list
+}
+
+func (x *explainer) meant(id, by string) string {
+	if x.asked++; x.asked > reqmeta.MaxMeant {
+		return ""
+	}
+	return x.survey.Folder.Meant(id, by)
 }
 
 func below(req *reqmeta.Request, depth int) []link {
@@ -241,7 +252,7 @@ func (q *question) printChain(list []link) {
 		}
 		indent := strings.Repeat("  ", min(l.Depth, deepest))
 		if !l.Exists {
-			q.line("%s%s", indent, q.Text("next.explain_missing", "id", l.RequestID))
+			q.line("%s%s", indent, q.Text("next.explain_missing", "id", l.RequestID, "meant", l.Meant))
 			continue
 		}
 		text := term.Escape(l.RequestID + " " + cmp.Or(l.Status, "-") + " " + l.Title)

@@ -56,16 +56,24 @@ func (x *explainer) unblock(id string) []string {
 	return []string{"aiflow request set " + id + " status=ready"}
 }
 
-// tenable are the dependencies of req that exist and are in no ring.
+// tenable are the dependencies of req that exist, or what was meant by those
+// that do not, and are in no ring.
 func (x *explainer) tenable(req *reqmeta.Request) []string {
-	return slices.DeleteFunc(slices.Clone(req.Meta.DependsOn), func(id string) bool {
-		d := x.byID[id]
-		if d == nil {
-			return true
+	var ids []string
+	for _, id := range req.Meta.DependsOn {
+		if x.byID[id] == nil {
+			id = x.meant(id, req.ID)
 		}
-		why := x.excluded[d.Path]
-		return why != nil && (why.Kind == "cycle" || why.Kind == "cycle_with")
-	})
+		if d := x.byID[id]; d != nil && !x.inRing(d) && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (x *explainer) inRing(req *reqmeta.Request) bool {
+	why := x.excluded[req.Path]
+	return why != nil && (why.Kind == "cycle" || why.Kind == "cycle_with")
 }
 
 // quoted makes a word safe for a shell, where that is needed.

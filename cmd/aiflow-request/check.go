@@ -62,6 +62,7 @@ type checker struct {
 	named   bool // files were named
 	network *reqmeta.Network
 	rings   map[string]string // by path of the smallest member
+	lacking int               // how many dependencies do not exist, so far
 	report  report
 }
 
@@ -131,12 +132,19 @@ func (c *checker) request(r *reqmeta.Request, shown string) {
 	c.relations()
 	for _, e := range c.network.Edges {
 		if e.From == r.ID && e.State == reqmeta.EdgeMissing {
-			c.relation(r, shown, fault.DependsNotFound, "depends_not_found", e.To, fault.Facts{"id": r.ID, "ids": e.To})
+			c.relation(r, shown, fault.DependsNotFound, "depends_not_found", e.To, fault.Facts{"id": r.ID, "ids": e.To, "meant": c.meant(e)})
 		}
 	}
 	if ring := c.ringOf(r); ring != "" {
 		c.relation(r, shown, fault.DependsCycle, "cycle", "", fault.Facts{"id": r.ID, "ring": ring})
 	}
+}
+
+func (c *checker) meant(e reqmeta.Edge) string {
+	if c.lacking++; c.lacking > reqmeta.MaxMeant {
+		return ""
+	}
+	return c.folder.Meant(e.To, e.From)
 }
 
 // ringOf is the ring that is told of at r: at its smallest member, or at any

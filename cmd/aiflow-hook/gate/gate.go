@@ -27,6 +27,7 @@ type Options struct {
 	RequestsDir string
 	StateDirs   []string             // never committed: runs, locks, cache
 	Live        func(id string) bool // whether a run holds this request; nil: never
+	There       func(id string) bool // whether the folder has this request, staged or not; nil: never
 	Stopped     func(id string) Stop // how the request's latest run stopped; nil: never did
 	Place       Place                // zero: always ask git
 }

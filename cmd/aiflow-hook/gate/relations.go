@@ -13,6 +13,7 @@ import (
 
 // tree is every request of the tree that would be committed.
 type tree struct {
+	folder  *reqmeta.Folder
 	byID    map[string]*reqmeta.Request
 	changed map[string]*pair // by id: files whose id or dependencies change
 }
@@ -42,26 +43,32 @@ func (j *judgement) relations(ctx context.Context, files []pair) error {
 			mine, before = append(mine, f), append(before, len(f.new.Problems))
 		}
 	}
-	reqmeta.NewFolder(j.o.RequestsDir, requests) // finds what only all files together show
+	t.folder = reqmeta.NewFolder(j.o.RequestsDir, requests) // finds what only all files together show
 	for i, f := range mine {
 		for _, p := range f.new.Problems[before[i]:] {
 			j.problem(p)
 		}
 	}
-	j.missing(t)
+	j.missing(t, mine)
 	j.deleted(files, t)
 	j.rings(t)
 	return nil
 }
 
 // missing reports dependencies that lead nowhere.
-func (j *judgement) missing(t tree) {
-	for _, f := range t.changed {
+func (j *judgement) missing(t tree, files []*pair) {
+	asked := 0
+	for _, f := range files {
 		for _, dep := range f.new.Meta.DependsOn {
-			if t.byID[dep] == nil && reqmeta.CheckID(dep) {
-				j.add(reqmeta.LevelError, fault.DependsNotFound, "hook.check_missing", f.path,
-					lineOf(f.data, "depends_on", dep), "id", f.new.ID, "dep", dep)
+			if t.byID[dep] != nil || !reqmeta.CheckID(dep) {
+				continue
 			}
+			meant := ""
+			if asked++; asked <= reqmeta.MaxMeant && (j.o.There == nil || !j.o.There(dep)) {
+				meant = t.folder.Meant(dep, f.new.ID)
+			}
+			j.add(reqmeta.LevelError, fault.DependsNotFound, "hook.check_missing", f.path,
+				lineOf(f.data, "depends_on", dep), "id", f.new.ID, "dep", dep, "meant", meant)
 		}
 	}
 }
