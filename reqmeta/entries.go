@@ -30,8 +30,17 @@ type entry struct {
 
 // item is one member of a list.
 type item struct {
-	text   string
-	line   int
-	scalar bool
-	node   *yaml.Node
+	text    string
+	line    int
+	scalar  bool
+	mapping bool
+	pairs   []pair     // of a mapping
+	node    *yaml.Node // nil when the scanner found it
+}
+
+// pair is one `key: value` of an item that is a mapping.
+type pair struct {
+	key, text string // text: "" for null
+	line      int
+	scalar    bool
 }

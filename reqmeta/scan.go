@@ -8,12 +8,15 @@ import (
 const maxKey = 512 // YAML itself allows about a thousand
 
 // scanner reads the common flat shape of a head by hand: simple keys, one-line
-// scalars, one-line flow lists, block lists of one-line scalars. It gives up on
-// everything else, and then the YAML library reads the head. Where it does not
-// give up, both give the same entries (FuzzScannerAgreesWithYAML).
+// scalars, one-line flow lists, block lists of one-line scalars or of mappings
+// of such (steps). It gives up on everything else, and then the YAML library
+// reads the head. Where it does not give up, both give the same entries
+// (FuzzScannerAgreesWithYAML).
 type scanner struct {
 	entries []entry
 	items   []item
+	dash    int // in a list of mappings: where its dashes stand,
+	column  int // and the keys of the last one
 }
 
 // scan fills entries from head, whose first line is file line `line`. False
@@ -41,7 +44,7 @@ func (sc *scanner) line(text string, at, line int) bool {
 	case c == '#':
 		return plainChars(text)
 	case c == ' ' || c == '-':
-		return strings.Trim(text, " ") == "" || plainChars(text) && sc.blockItem(text, at, line)
+		return strings.Trim(text, " ") == "" || plainChars(text) && (sc.blockItem(text, at, line) || sc.blockPair(text, line))
 	}
 	n := keyLen(text)
 	if n == 0 || n > maxKey || n == len(text) || text[n] != ':' {
@@ -228,35 +231,6 @@ func blanks(s string) int {
 		n++
 	}
 	return n
-}
-
-// blockItem reads a line `- item` that belongs to the key above.
-func (sc *scanner) blockItem(text string, at, line int) bool {
-	indent := blanks(text)
-	if len(sc.entries) == 0 || len(text) < indent+3 || text[indent] != '-' || text[indent+1] != ' ' {
-		return false
-	}
-	e := &sc.entries[len(sc.entries)-1]
-	v := text[indent+1:]
-	v = v[blanks(v):]
-	switch {
-	case e.kind == nullValue && e.start == e.colon:
-		e.kind, e.block, e.start, e.indent = listValue, true, at, indent
-		e.items = sc.items[len(sc.items):]
-	case !e.block || e.indent != indent:
-		return false
-	}
-	if v == "" {
-		return false
-	}
-	s, n := one(v)
-	if n == 0 || !isEnd(v[n:]) {
-		return false
-	}
-	sc.items = append(sc.items, item{text: s, line: line, scalar: true})
-	e.items = sc.items[len(sc.items)-len(e.items)-1:]
-	e.end = at + len(text)
-	return true
 }
 
 // plainChars reports whether s holds only printable characters that YAML takes

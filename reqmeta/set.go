@@ -285,11 +285,22 @@ func sameValue(a, b entry) bool {
 	}
 	for i := range a.items {
 		x, y := a.items[i], b.items[i]
-		if x.text != y.text || x.scalar != y.scalar || !x.scalar && !sameNode(x.node, y.node) {
+		if x.text != y.text || x.scalar != y.scalar || !x.scalar && !sameItem(x, y) {
 			return false
 		}
 	}
 	return true
+}
+
+// sameItem compares items that are no scalars. One that the scanner read has
+// nothing but its pairs.
+func sameItem(a, b item) bool {
+	if a.node != nil && b.node != nil {
+		return sameNode(a.node, b.node)
+	}
+	return a.mapping == b.mapping && slices.EqualFunc(a.pairs, b.pairs, func(x, y pair) bool {
+		return x.key == y.key && x.text == y.text && x.scalar == y.scalar
+	})
 }
 
 func sameNode(a, b *yaml.Node) bool {

@@ -3,8 +3,6 @@ package reqmeta
 import (
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
 // fill takes the values out of entries and judges them.
@@ -186,7 +184,7 @@ func (r *Request) fillSteps(e *entry) {
 		return
 	}
 	for _, it := range e.items {
-		if it.node == nil || it.node.Kind != yaml.MappingNode {
+		if !it.mapping {
 			r.fail("want_steps", it.line)
 			return
 		}
@@ -197,26 +195,20 @@ func (r *Request) fillSteps(e *entry) {
 }
 
 func (r *Request) step(it item) (s Step, ok bool) {
-	for i := 0; i+1 < len(it.node.Content); i += 2 {
-		k, v := it.node.Content[i], it.node.Content[i+1]
-		line := it.line + k.Line - it.node.Line
-		if v.Kind != yaml.ScalarNode {
-			r.fail("want_scalar", line, "key", k.Value)
+	for _, p := range it.pairs {
+		if !p.scalar {
+			r.fail("want_scalar", p.line, "key", p.key)
 			return s, false
 		}
-		text := v.Value
-		if v.Tag == "!!null" {
-			text = ""
-		}
-		switch k.Value {
+		switch p.key {
 		case "title":
-			s.Title = text
+			s.Title = p.text
 		case "run":
-			s.Run = text
+			s.Run = p.text
 		case "test":
-			s.Test = text
+			s.Test = p.text
 		default:
-			r.warn("step_key", line, "key", k.Value)
+			r.warn("step_key", p.line, "key", p.key)
 		}
 	}
 	if strings.TrimSpace(s.Title) == "" {

@@ -219,9 +219,27 @@ func (e *entry) fill(v *yaml.Node, line int) {
 	case v.Kind == yaml.SequenceNode:
 		e.kind = listValue
 		for _, c := range v.Content {
-			e.items = append(e.items, item{c.Value, line + c.Line - 1, c.Kind == yaml.ScalarNode, c})
+			e.items = append(e.items, item{
+				text: c.Value, line: line + c.Line - 1, node: c, pairs: pairsOf(c, line),
+				scalar: c.Kind == yaml.ScalarNode, mapping: c.Kind == yaml.MappingNode,
+			})
 		}
 	default:
 		e.kind = otherValue
 	}
+}
+
+func pairsOf(n *yaml.Node, line int) (list []pair) {
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		p := pair{key: k.Value, line: line + k.Line - 1, scalar: v.Kind == yaml.ScalarNode}
+		if v.Tag != "!!null" {
+			p.text = v.Value
+		}
+		list = append(list, p)
+	}
+	return list
 }
