@@ -7,7 +7,6 @@ import (
 	"path"
 	"strings"
 
-	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -74,7 +73,7 @@ func (r *Repo) ReadFile(ctx context.Context, commit, relPath string) ([]byte, bo
 		data []byte
 		ok   bool
 	}
-	a, err := read(r.src, func(repo *gogit.Repository) (a answer, err error) {
+	a, err := read(r.src, func(repo *objects) (a answer, err error) {
 		a.data, a.ok, err = readFile(repo, h, full)
 		return a, err
 	})
@@ -84,7 +83,7 @@ func (r *Repo) ReadFile(ctx context.Context, commit, relPath string) ([]byte, bo
 	return r.askFile(ctx, h, full)
 }
 
-func readFile(repo *gogit.Repository, commit, full string) ([]byte, bool, error) {
+func readFile(repo *objects, commit, full string) ([]byte, bool, error) {
 	c, err := repo.CommitObject(plumbing.NewHash(commit))
 	if err != nil {
 		return nil, false, err
@@ -107,7 +106,7 @@ func readFile(repo *gogit.Repository, commit, full string) ([]byte, bool, error)
 	return data, err == nil, err
 }
 
-func readBlob(repo *gogit.Repository, h plumbing.Hash) ([]byte, error) {
+func readBlob(repo *objects, h plumbing.Hash) ([]byte, error) {
 	blob, err := repo.BlobObject(h)
 	if err != nil {
 		return nil, err

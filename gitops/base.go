@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"aiflow/internal/fault"
@@ -78,7 +77,7 @@ func (r *Repo) currentBase(ctx context.Context) (branch, commit string, err erro
 // it is not known.
 func (r *Repo) originHead(ctx context.Context) (string, error) {
 	const ref = "refs/remotes/origin/HEAD"
-	target, err := read(r.src, func(repo *gogit.Repository) (string, error) { return readSymbolic(repo, ref) })
+	target, err := read(r.src, func(repo *objects) (string, error) { return readSymbolic(repo, ref) })
 	if err == nil {
 		return target, nil
 	}
@@ -89,7 +88,7 @@ func (r *Repo) originHead(ctx context.Context) (string, error) {
 	return line(out), nil
 }
 
-func readSymbolic(repo *gogit.Repository, name string) (string, error) {
+func readSymbolic(repo *objects, name string) (string, error) {
 	ref, err := repo.Reference(plumbing.ReferenceName(name), false)
 	switch {
 	case err == plumbing.ErrReferenceNotFound:

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"aiflow/internal/fault"
@@ -136,7 +135,7 @@ func (w *Workspace) tree(ctx context.Context, unchanged bool) (string, error) {
 
 // treeOf is the tree of a commit: equal trees are equal content.
 func (r *Repo) treeOf(ctx context.Context, commit string) (string, error) {
-	tree, err := read(r.src, func(repo *gogit.Repository) (string, error) {
+	tree, err := read(r.src, func(repo *objects) (string, error) {
 		c, err := repo.CommitObject(plumbing.NewHash(commit))
 		if err != nil {
 			return "", err

@@ -94,7 +94,8 @@ func (w *Workspace) write(relPath string, data []byte) error {
 	if resolved(dir) != filepath.Join(resolved(w.path), strings.TrimPrefix(dir, w.path)) || isLink(p) {
 		return refuse(fault.GitCommitFailed, "not_inside", "path", relPath)
 	}
-	if err := atomicfile.Write(atomicfile.OS{}, p, data, atomicfile.Options{TempSuffix: rand.Text()}); err != nil {
+	o := atomicfile.Options{TempSuffix: rand.Text(), Volatile: w.linked} // what is lost of a worktree is in the commit
+	if err := atomicfile.Write(atomicfile.OS{}, p, data, o); err != nil {
 		return failedIn(w.path, err, fault.GitCommitFailed, "path", relPath)
 	}
 	return nil

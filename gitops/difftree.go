@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -33,7 +32,7 @@ type entry struct {
 // changed lists the paths that differ. A rename is only possible where files
 // both came and went; those comparisons are git's.
 func (r *Repo) changed(ctx context.Context, from, to string, only []string) ([]entry, error) {
-	found, err := read(r.src, func(repo *gogit.Repository) ([]entry, error) { return readChanged(ctx, repo, from, to) })
+	found, err := read(r.src, func(repo *objects) ([]entry, error) { return readChanged(ctx, repo, from, to) })
 	if err != nil {
 		found, err = r.askChanged(ctx, from, to)
 	}
@@ -55,7 +54,7 @@ func (r *Repo) choose(found []entry, only []string) []entry {
 	})
 }
 
-func readChanged(ctx context.Context, repo *gogit.Repository, from, to string) ([]entry, error) {
+func readChanged(ctx context.Context, repo *objects, from, to string) ([]entry, error) {
 	var trees [2]*object.Tree
 	for i, h := range []string{from, to} {
 		c, err := repo.CommitObject(plumbing.NewHash(h))
@@ -153,7 +152,7 @@ func (b *builder) load(ctx context.Context, changed []entry) error {
 	}
 	slices.Sort(wanted)
 	wanted = slices.Compact(wanted)
-	_, err := read(b.r.src, func(repo *gogit.Repository) (bool, error) { return true, b.readBlobs(repo, wanted) })
+	_, err := read(b.r.src, func(repo *objects) (bool, error) { return true, b.readBlobs(repo, wanted) })
 	if err != nil && len(wanted) > 0 {
 		return b.askBlobs(ctx, wanted)
 	}
@@ -173,9 +172,9 @@ func (b *builder) fits(size int64) bool {
 	return true
 }
 
-func (b *builder) readBlobs(repo *gogit.Repository, wanted []string) error {
+func (b *builder) readBlobs(repo *objects, wanted []string) error {
 	for _, h := range wanted {
-		size, err := repo.Storer.EncodedObjectSize(plumbing.NewHash(h))
+		size, err := repo.storage.EncodedObjectSize(plumbing.NewHash(h))
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -16,12 +17,17 @@ import (
 // why, or notices only that the message is gone; a hook may say such things
 // about another disk than ours.
 var (
-	saysFull    = regexp.MustCompile(`(?m)^(?:fatal|error): .*(?:No space left on device|Disk quota exceeded|Out of diskspace)`)
-	hintsAtFull = regexp.MustCompile(`(?m)No space left on device|Disk quota exceeded|^(?:fatal|error): .*(?:unable to (?:write|create)|couldn't write|could not write|failed to write|write error)|^Aborting commit due to empty commit message`)
-	saysDenied  = regexp.MustCompile(`(?m)^(?:fatal|error): .*(?:Permission denied|Read-only file system|insufficient permission)`)
-	hintsDenied = regexp.MustCompile(`(?m)^(?:fatal|error): .*unable to create`)
-	quotedPath  = regexp.MustCompile(`'(/[^'\n]+)'`)
+	saysFull    = lazily(`(?m)^(?:fatal|error): .*(?:No space left on device|Disk quota exceeded|Out of diskspace)`)
+	hintsAtFull = lazily(`(?m)No space left on device|Disk quota exceeded|^(?:fatal|error): .*(?:unable to (?:write|create)|couldn't write|could not write|failed to write|write error)|^Aborting commit due to empty commit message`)
+	saysDenied  = lazily(`(?m)^(?:fatal|error): .*(?:Permission denied|Read-only file system|insufficient permission)`)
+	hintsDenied = lazily(`(?m)^(?:fatal|error): .*unable to create`)
+	quotedPath  = lazily(`'(/[^'\n]+)'`)
 )
+
+// lazily compiles an expression when it is first asked for, not at every start.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // diskTrouble tells whether the disk is what failed: DISK_FULL or
 // PATH_NOT_WRITABLE, and where; "" is neither.
@@ -37,14 +43,14 @@ func diskTrouble(err error, dir string) (code fault.Code, path string) {
 	}
 	said := gitcmd.Stderr(err)
 	switch {
-	case saysFull.MatchString(said), hintsAtFull.MatchString(said) && nearlyFull(dir):
+	case saysFull().MatchString(said), hintsAtFull().MatchString(said) && nearlyFull(dir):
 		return fault.DiskFull, dir
-	case saysDenied.MatchString(said):
-		if m := quotedPath.FindStringSubmatch(saysDenied.FindString(said)); m != nil {
+	case saysDenied().MatchString(said):
+		if m := quotedPath().FindStringSubmatch(saysDenied().FindString(said)); m != nil {
 			dir = m[1]
 		}
 		return fault.PathNotWritable, dir
-	case hintsDenied.MatchString(said) && closed(dir):
+	case hintsDenied().MatchString(said) && closed(dir):
 		return fault.PathNotWritable, dir
 	}
 	return "", ""

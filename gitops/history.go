@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
@@ -62,7 +61,7 @@ func (r *Repo) Commits(ctx context.Context, base, tip string) ([]Commit, error) 
 	if err != nil {
 		return nil, err
 	}
-	found, err := read(r.src, func(repo *gogit.Repository) ([]Commit, error) { return readChain(repo, from, to) })
+	found, err := read(r.src, func(repo *objects) ([]Commit, error) { return readChain(repo, from, to) })
 	if err == nil {
 		return found, nil
 	}
@@ -71,7 +70,7 @@ func (r *Repo) Commits(ctx context.Context, base, tip string) ([]Commit, error) 
 
 // readChain follows single parents from tip to base. A merge, or a base that
 // is not reached, is a question for git.
-func readChain(repo *gogit.Repository, base, tip string) ([]Commit, error) {
+func readChain(repo *objects, base, tip string) ([]Commit, error) {
 	var found []Commit
 	for h := tip; h != base; {
 		c, err := repo.CommitObject(plumbing.NewHash(h))

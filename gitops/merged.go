@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"time"
 
-	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
@@ -35,14 +34,14 @@ func (r *Repo) RunCommitsInHead(ctx context.Context, runIDs []string) (map[strin
 		}
 		return missing == 0
 	}
-	if _, err := read(r.src, func(repo *gogit.Repository) (bool, error) { return true, walk(repo, h.Commit, note) }); err == nil {
+	if _, err := read(r.src, func(repo *objects) (bool, error) { return true, walk(repo, h.Commit, note) }); err == nil {
 		return found, nil
 	}
 	return found, r.askRunCommits(ctx, h.Commit, oldest(runIDs), note)
 }
 
 // walk shows each message in tip's history to note until it is satisfied.
-func walk(repo *gogit.Repository, tip string, note func(message string) bool) error {
+func walk(repo *objects, tip string, note func(message string) bool) error {
 	c, err := repo.CommitObject(plumbing.NewHash(tip))
 	if err != nil {
 		return err

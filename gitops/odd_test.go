@@ -8,8 +8,6 @@ import (
 	"sort"
 	"strings"
 	"testing"
-
-	gogit "github.com/go-git/go-git/v5"
 )
 
 // odd is a repository that git reads well and go-git perhaps not.
@@ -339,7 +337,7 @@ func (c *comparison) history() {
 	for _, tip := range c.commits {
 		for _, base := range c.commits {
 			want := c.git("rev-list", "--reverse", "--topo-order", "^"+base, tip)
-			direct, err := read(c.r.src, func(repo *gogit.Repository) ([]Commit, error) { return readChain(repo, base, tip) })
+			direct, err := read(c.r.src, func(repo *objects) ([]Commit, error) { return readChain(repo, base, tip) })
 			asked, askErr := c.r.askCommits(ctx, base, tip)
 			if askErr != nil || hashes(asked) != want {
 				t.Errorf("askCommits(%s, %s) = %s, %v, want %s", base, tip, hashes(asked), askErr, want)
@@ -400,7 +398,7 @@ func (c *comparison) trees() {
 		if got, raw := rawLines(want), c.rawDiff(from, to); got != raw {
 			t.Errorf("askChanged(%s, %s)\n%s\ngit says\n%s", from, to, got, raw)
 		}
-		direct, err := read(c.r.src, func(repo *gogit.Repository) ([]entry, error) { return readChanged(ctx, repo, from, to) })
+		direct, err := read(c.r.src, func(repo *objects) ([]entry, error) { return readChanged(ctx, repo, from, to) })
 		if err == nil && rawLines(direct) != rawLines(want) {
 			t.Errorf("readChanged(%s, %s)\n%s\ngit says\n%s", from, to, rawLines(direct), rawLines(want))
 		}
@@ -575,7 +573,7 @@ func TestPackedWhileOpen(t *testing.T) {
 	b.sh(root, "gc", "-q")
 	r := b.open(root)
 	direct := func(commit string) error {
-		_, err := read(r.src, func(repo *gogit.Repository) (bool, error) {
+		_, err := read(r.src, func(repo *objects) (bool, error) {
 			_, ok, err := readFile(repo, commit, "f")
 			return ok, err
 		})

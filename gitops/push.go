@@ -3,8 +3,6 @@ package gitops
 import (
 	"context"
 	"os"
-	"regexp"
-	"sync"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
@@ -31,7 +29,7 @@ func (r *Repo) Push(ctx context.Context, branch string, hooks bool) error {
 		"exit_status", gitcmd.Exit(err), "command", "git push -u origin "+branch)
 }
 
-var credentials = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/@\s]+@`) })
+var credentials = lazily(`://[^/@\s]+@`)
 
 // withoutSecrets leaves the user part of addresses out.
 func withoutSecrets(s string) string { return credentials().ReplaceAllString(s, "://") }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"aiflow/internal/fault"
@@ -23,7 +22,7 @@ func headOf(ctx context.Context, s *source, g gitcmd.Git) (Head, error) {
 	return askHead(ctx, g)
 }
 
-func readHead(repo *gogit.Repository) (Head, error) {
+func readHead(repo *objects) (Head, error) {
 	head, err := repo.Reference(plumbing.HEAD, false)
 	if err != nil {
 		return Head{}, err
@@ -31,14 +30,15 @@ func readHead(repo *gogit.Repository) (Head, error) {
 	if head.Type() == plumbing.HashReference {
 		return Head{Commit: head.Hash().String(), Detached: true}, nil
 	}
-	if !head.Target().IsBranch() {
+	branch, ok := branchOf(head.Target())
+	if !ok {
 		return Head{}, errAskGit
 	}
 	tip, err := repo.Reference(head.Target(), true)
 	if err != nil {
 		return Head{}, err // perhaps unborn: git decides
 	}
-	return Head{Branch: head.Target().Short(), Commit: tip.Hash().String()}, nil
+	return Head{Branch: branch, Commit: tip.Hash().String()}, nil
 }
 
 func askHead(ctx context.Context, g gitcmd.Git) (Head, error) {
@@ -73,7 +73,7 @@ func line(out []byte) string { return strings.TrimSuffix(string(out), "\n") }
 
 // refTip is the commit that a full ref name stands at.
 func (r *Repo) refTip(ctx context.Context, ref string) (string, bool, error) {
-	tip, err := read(r.src, func(repo *gogit.Repository) (string, error) { return readRef(repo, ref) })
+	tip, err := read(r.src, func(repo *objects) (string, error) { return readRef(repo, ref) })
 	switch {
 	case err == nil:
 		return tip, true, nil
@@ -83,7 +83,7 @@ func (r *Repo) refTip(ctx context.Context, ref string) (string, bool, error) {
 	return revParse(ctx, r.git, ref)
 }
 
-func readRef(repo *gogit.Repository, ref string) (string, error) {
+func readRef(repo *objects, ref string) (string, error) {
 	found, err := repo.Reference(plumbing.ReferenceName(ref), true)
 	if err != nil {
 		return "", err

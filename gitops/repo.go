@@ -53,7 +53,7 @@ func Open(ctx context.Context, g gitcmd.Git, root string) (*Repo, error) {
 	if err := r.locate(ctx); err != nil {
 		return nil, err
 	}
-	r.src = newSource(r.root, r.commonDir)
+	r.src = newSource(gitDirOf(r.top), r.commonDir)
 	return r, nil
 }
 

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
-	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
@@ -18,21 +16,23 @@ var errAskGit = errors.New("a question for the git binary")
 
 // source reads one checkout's repository with go-git.
 type source struct {
-	dir, commonDir string
+	gitDir, commonDir string
 
 	mu     sync.Mutex
 	opened bool
-	repo   *gogit.Repository
+	repo   *objects
 	err    error
 }
 
-func newSource(dir, commonDir string) *source {
-	return &source{dir: dir, commonDir: commonDir}
+// newSource: gitDir is the checkout's own part of the repository, "" when it is
+// not known.
+func newSource(gitDir, commonDir string) *source {
+	return &source{gitDir: gitDir, commonDir: commonDir}
 }
 
 // read lets f read with go-git. Any error, and any doubt, means that the
 // caller has to put the same question to git.
-func read[T any](s *source, f func(*gogit.Repository) (T, error)) (out T, err error) {
+func read[T any](s *source, f func(*objects) (T, error)) (out T, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer func() {
@@ -58,11 +58,11 @@ func (s *source) open() error {
 		return s.err
 	}
 	s.opened = true
-	if strings.Contains(s.dir+s.commonDir, "\n") || s.packedReplacements() {
-		s.err = errAskGit // go-git reads one line of a .git file
+	if s.gitDir == "" || s.packedReplacements() {
+		s.err = errAskGit
 		return s.err
 	}
-	s.repo, s.err = gogit.PlainOpenWithOptions(s.dir, &gogit.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	s.repo, s.err = openObjects(s.gitDir, s.commonDir)
 	return s.err
 }
 

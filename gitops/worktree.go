@@ -74,12 +74,22 @@ func (r *Repo) RemoveWorktree(ctx context.Context, path string, force bool) erro
 		return nil
 	case a == nil:
 		return refuse(fault.WorkspaceFailed, "not_a_worktree", "path", path)
-	case !force && exists(path):
-		if err := r.refuseChanges(ctx, path, a); err != nil {
+	case !force:
+		if err := r.CheckWorktree(ctx, path); err != nil {
 			return err
 		}
 	}
 	return r.removeWorktree(ctx, path, a)
+}
+
+// CheckWorktree is WORKTREE_DIRTY when something in the worktree at path is not
+// committed. No worktree has nothing.
+func (r *Repo) CheckWorktree(ctx context.Context, path string) error {
+	a := r.adminOf(path)
+	if a == nil || !exists(path) {
+		return nil
+	}
+	return r.refuseChanges(ctx, path, a)
 }
 
 func (r *Repo) refuseChanges(ctx context.Context, path string, a *admin) error {
@@ -231,6 +241,16 @@ func (r *Repo) checkedOut(branch string) string {
 	return ""
 }
 
+// gitDirOf is the part of the repository that belongs to the checkout at top, ""
+// when its .git is neither a folder nor a file that names one.
+func gitDirOf(top string) string {
+	dir := filepath.Join(top, ".git")
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return dir
+	}
+	return linkTarget(top)
+}
+
 // linkTarget is the repository folder that a worktree's .git file names, ""
 // when it is not such a file.
 func linkTarget(path string) string {
@@ -258,7 +278,7 @@ func (r *Repo) workspace(path, gitDir string, linked bool, branch string) *Works
 	g := r.git.In(path)
 	return &Workspace{
 		repo: r, path: path, gitDir: gitDir, linked: linked, branch: branch,
-		git: pinned(g, gitDir, path, linked), src: newSource(path, r.commonDir),
+		git: pinned(g, gitDir, path, linked), src: newSource(gitDir, r.commonDir),
 	}
 }
 
