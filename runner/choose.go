@@ -22,6 +22,7 @@ func (r *Runner) Run(ctx context.Context, o Options) (Outcome, error) {
 // runNamed runs one request that a person asked for: only its lock, its form
 // and its dependencies can refuse.
 func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
+	repo := r.opening(ctx)
 	before, err := r.survey(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -43,7 +44,7 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, r.refusal(why)
 	}
 	r.warnAgain(ctx, survey, req)
-	return r.start(lease.Context(), o, survey, req.ID, lease, nil)
+	return r.start(lease.Context(), o, survey, claimed{id: req.ID, lease: lease, repo: repo})
 }
 
 // afterLock looks anew at what may have changed until the lock was there. What
@@ -157,6 +158,7 @@ func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outco
 }
 
 func (r *Runner) claim(ctx context.Context, o Options, choice reqmeta.Choice, queue *locks.Lease) (Outcome, bool, error) {
+	repo := r.opening(ctx)
 	lease, err := r.lockRequest(ctx, choice.RequestID, Options{TakeOverdue: o.TakeOverdue})
 	if fault.Has(err, fault.RunInProgress) {
 		return Outcome{}, false, nil
@@ -172,7 +174,7 @@ func (r *Runner) claim(ctx context.Context, o Options, choice reqmeta.Choice, qu
 	if _, ok := reqmeta.Judge(survey.Folder, survey.Facts, choice.RequestID); !ok {
 		return Outcome{}, false, nil
 	}
-	out, err := r.start(lease.Context(), o, survey, choice.RequestID, lease, queue)
+	out, err := r.start(lease.Context(), o, survey, claimed{id: choice.RequestID, lease: lease, queue: queue, repo: repo})
 	out.RequestID = choice.RequestID
 	return out, true, err
 }

@@ -3,17 +3,23 @@ package runner
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"aiflow/runs"
 )
 
 var (
-	criterionLine = regexp.MustCompile(`^\s*[-*] \[[ xX]\]\s*(?:\*\*)?(AC-[0-9]+)?(?:\*\*)?[::\s]*(.*)$`)
-	acHeading     = regexp.MustCompile(`(?i)^#{1,6}\s.*(受け入れ(条件|基準)|acceptance criteria)`)
-	anyHeading    = regexp.MustCompile(`^#{1,6}\s`)
+	criterionLine = lazily(`^\s*[-*] \[[ xX]\]\s*(?:\*\*)?(AC-[0-9]+)?(?:\*\*)?[::\s]*(.*)$`)
+	acHeading     = lazily(`(?i)^#{1,6}\s.*(受け入れ(条件|基準)|acceptance criteria)`)
+	anyHeading    = lazily(`^#{1,6}\s`)
 
-	regressionWord = regexp.MustCompile(`(?i)\bregressions?\b|回帰|リグレッション`)
+	regressionWord = lazily(`(?i)\bregressions?\b|回帰|リグレッション`)
 )
+
+// lazily compiles an expression when it is first asked for, not at every start.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // regression is the type of a criterion that says that what is there goes on
 // working. AC-03 is one by convention (D46).
@@ -25,11 +31,11 @@ func Criteria(body []byte) []runs.Criterion {
 	all, inside := []runs.Criterion{}, false
 	for line := range strings.Lines(string(body)) {
 		line = strings.TrimRight(line, "\r\n")
-		if anyHeading.MatchString(line) {
-			inside = acHeading.MatchString(line) || inside && strings.HasPrefix(line, "###")
+		if anyHeading().MatchString(line) {
+			inside = acHeading().MatchString(line) || inside && strings.HasPrefix(line, "###")
 			continue
 		}
-		if m := criterionLine.FindStringSubmatch(line); inside && m != nil {
+		if m := criterionLine().FindStringSubmatch(line); inside && m != nil {
 			all = append(all, criterion(len(all)+1, m[1], m[2]))
 		}
 	}
@@ -41,7 +47,7 @@ func criterion(n int, id, text string) runs.Criterion {
 		id = "AC-" + twoDigits(n)
 	}
 	c := runs.Criterion{ID: id, Text: strings.TrimSpace(text), Type: "functional"}
-	if id == "AC-03" || regressionWord.MatchString(text) {
+	if id == "AC-03" || regressionWord().MatchString(text) {
 		c.Type = regression
 	}
 	return c

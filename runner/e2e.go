@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,12 +11,12 @@ import (
 )
 
 var (
-	testsHeading = regexp.MustCompile(`(?i)^(#{1,6})\s+(?:.*テスト|.*\btests?\b)`)
-	e2eHeading   = regexp.MustCompile(`(?i)^#{1,6}\s+(?:e2e|end-to-end)`)
-	unitHeading  = regexp.MustCompile(`(?i)^#{1,6}\s+(?:unit|単体|ユニット)`)
-	comment      = regexp.MustCompile(`(?s)<!--.*?-->`)
-	nothingAsked = regexp.MustCompile(`(?i)^[-*+]?\s*(?:(?:none|n/a|not needed|waived|なし|無し|不要)(?:[\s.,:;(（、。：].*)?)?$`)
-	e2eWord      = regexp.MustCompile(`(?i)\be2e\b|\bend-to-end\b`)
+	testsHeading = lazily(`(?i)^(#{1,6})\s+(?:.*テスト|.*\btests?\b)`)
+	e2eHeading   = lazily(`(?i)^#{1,6}\s+(?:e2e|end-to-end)`)
+	unitHeading  = lazily(`(?i)^#{1,6}\s+(?:unit|単体|ユニット)`)
+	comment      = lazily(`(?s)<!--.*?-->`)
+	nothingAsked = lazily(`(?i)^[-*+]?\s*(?:(?:none|n/a|not needed|waived|なし|無し|不要)(?:[\s.,:;(（、。：].*)?)?$`)
+	e2eWord      = lazily(`(?i)\be2e\b|\bend-to-end\b`)
 )
 
 // Instructions are the request's words below E2E and Unit in its section about
@@ -26,18 +25,18 @@ func Instructions(body []byte) runs.TestInstructions {
 	var t runs.TestInstructions
 	var into *string
 	depth := 0
-	for line := range strings.Lines(comment.ReplaceAllString(string(body), "")) {
+	for line := range strings.Lines(comment().ReplaceAllString(string(body), "")) {
 		line = strings.TrimRight(line, "\r\n")
 		switch level := headingLevel(line); {
 		case level == 0:
 			add(into, line)
-		case depth > 0 && level > depth && e2eHeading.MatchString(line):
+		case depth > 0 && level > depth && e2eHeading().MatchString(line):
 			into = &t.E2E
-		case depth > 0 && level > depth && unitHeading.MatchString(line):
+		case depth > 0 && level > depth && unitHeading().MatchString(line):
 			into = &t.Unit
 		case depth == 0 || level <= depth:
 			into, depth = nil, 0
-			if testsHeading.MatchString(line) {
+			if testsHeading().MatchString(line) {
 				depth = level
 			}
 		default:
@@ -49,14 +48,14 @@ func Instructions(body []byte) runs.TestInstructions {
 }
 
 func headingLevel(line string) int {
-	if !anyHeading.MatchString(line) {
+	if !anyHeading().MatchString(line) {
 		return 0
 	}
 	return len(line) - len(strings.TrimLeft(line, "#"))
 }
 
 func add(to *string, line string) {
-	if to != nil && !nothingAsked.MatchString(strings.TrimSpace(line)) {
+	if to != nil && !nothingAsked().MatchString(strings.TrimSpace(line)) {
 		*to += line + "\n"
 	}
 }
@@ -65,7 +64,7 @@ func add(to *string, line string) {
 // asks for end-to-end tests.
 func wantsE2E(c runs.Context) bool {
 	return slices.ContainsFunc(c.AcceptanceCriteria, func(a runs.Criterion) bool {
-		return a.Type == regression && (c.TestInstructions.E2E != "" || e2eWord.MatchString(a.Text+" "+a.Then))
+		return a.Type == regression && (c.TestInstructions.E2E != "" || e2eWord().MatchString(a.Text+" "+a.Then))
 	})
 }
 

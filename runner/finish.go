@@ -32,20 +32,32 @@ func (j *job) finish(ctx context.Context) error {
 	if err := j.publish(ctx); err != nil {
 		return err
 	}
+	clean := j.cleanAhead(ctx)
 	if err := j.complete(); err != nil {
 		return err
 	}
-	return j.putAway(ctx)
+	return j.putAway(ctx, clean)
+}
+
+// cleanAhead begins to look whether all that is in the workspace is committed.
+// In place there is nothing to take away.
+func (j *job) cleanAhead(ctx context.Context) func() error {
+	return aheadErr(func() error {
+		if j.inPlace() {
+			return nil
+		}
+		return j.repo.CheckWorktree(ctx, j.workspacePath())
+	})
 }
 
 // putAway is what is left to do once the end is recorded. Each part is done
 // even if another fails.
-func (j *job) putAway(ctx context.Context) error {
+func (j *job) putAway(ctx context.Context, clean func() error) error {
 	j.recorded = true
 	j.at("completed")
 	err := j.restore()
 	j.at("restored")
-	return errors.Join(err, j.tidy(ctx))
+	return errors.Join(err, j.tidy(ctx, clean))
 }
 
 // commitRecord is the run's last commit: it sets `status: done` on the work
@@ -148,8 +160,8 @@ func (j *job) complete() error {
 	return j.save()
 }
 
-// tidy removes the workspace: everything in it is committed.
-func (j *job) tidy(ctx context.Context) error {
+// tidy removes the workspace, if clean says that everything in it is committed.
+func (j *job) tidy(ctx context.Context, clean func() error) error {
 	if err := j.held(); err != nil {
 		return err
 	}
@@ -158,11 +170,13 @@ func (j *job) tidy(ctx context.Context) error {
 	if j.inPlace() {
 		return j.leaveBranch(ctx)
 	}
-	err := j.removeWorkspace(ctx, false)
-	if !fault.Has(err, fault.WorktreeDirty) {
+	switch err := clean(); {
+	case fault.Has(err, fault.WorktreeDirty):
+		return j.tidyLeftovers(ctx)
+	case err != nil:
 		return err
 	}
-	return j.tidyLeftovers(ctx)
+	return j.removeWorkspace(ctx)
 }
 
 // tidyLeftovers removes a workspace in which tests left something after the
@@ -179,7 +193,7 @@ func (j *job) tidyLeftovers(ctx context.Context) error {
 	if err := j.save(); err != nil {
 		return err
 	}
-	return j.removeWorkspace(ctx, true)
+	return j.removeWorkspace(ctx)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

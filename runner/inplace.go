@@ -24,7 +24,7 @@ func (j *job) checkOutInPlace(ctx context.Context) error {
 		j.ws = ws
 		return nil
 	}
-	if err := j.checkCheckout(ctx); err != nil {
+	if err := j.refuseDirty(j.dirtyAhead(ctx)()); err != nil {
 		return err
 	}
 	if err := j.restore(); err != nil {
@@ -95,26 +95,37 @@ func (j *job) clearWorkspace(ctx context.Context) error {
 // namedDirty is how many uncommitted files are named before they are counted.
 const namedDirty = 3
 
-// checkCheckout looks for changes in the user's checkout that nobody
-// committed: a refusal in place and with git.require_clean_worktree, else a
-// warning.
-func (j *job) checkCheckout(ctx context.Context) error {
-	strict := j.strict()
-	dirty, err := j.dirty(ctx)
-	switch {
-	case err != nil && strict:
+// dirtyAhead begins to look for changes in the user's checkout that nobody
+// committed. Nothing of the run is in it yet.
+func (j *job) dirtyAhead(ctx context.Context) func() ([]string, error) {
+	changes := ahead(func() ([]gitops.Change, error) { return j.repo.Dirty(ctx) })
+	return func() ([]string, error) {
+		found, err := changes()
+		if err != nil {
+			return nil, err
+		}
+		return j.dirty(ctx, found)
+	}
+}
+
+// refuseDirty is for work in place and for git.require_clean_worktree.
+func (j *job) refuseDirty(dirty []string, err error) error {
+	if err != nil || len(dirty) == 0 {
 		return err
-	case err != nil || len(dirty) == 0:
-		return nil
-	case strict:
-		return fault.New(fault.WorktreeDirty, "path", dirty[0], "count", len(dirty), "request_id", j.req.ID)
+	}
+	return fault.New(fault.WorktreeDirty, "path", dirty[0], "count", len(dirty), "request_id", j.req.ID)
+}
+
+// warnDirty says what the run will not see. A git that cannot say stops nobody.
+func (j *job) warnDirty(dirty []string, err error) {
+	if err != nil || len(dirty) == 0 {
+		return
 	}
 	facts := fault.Facts{"path": strings.Join(dirty[:min(len(dirty), namedDirty)], ", ")}
 	if len(dirty) > namedDirty {
 		facts["count"] = strconv.Itoa(len(dirty))
 	}
 	j.tell(Event{Kind: Warned, Count: len(dirty), What: j.Words.Text("work.note_dirty", facts)})
-	return nil
 }
 
 // strict: a checkout with changes is refused. Elsewhere the tool's own files,
@@ -123,11 +134,7 @@ func (j *job) strict() bool { return j.inPlace() || j.Project.Config.Git.Require
 
 // dirty lists what git status lists, without what is the toolkit's own:
 // records and locks, new requests, and values in requests that tools own.
-func (j *job) dirty(ctx context.Context) ([]string, error) {
-	changes, err := j.repo.Dirty(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (j *job) dirty(ctx context.Context, changes []gitops.Change) ([]string, error) {
 	j.outside = append([]gitops.Change{}, changes...)
 	var found, requests []string
 	for _, c := range changes {

@@ -17,9 +17,6 @@ func (j *job) makePlan(ctx context.Context) error {
 	if err := j.stage.Move(runs.Planning, now); err != nil {
 		return err
 	}
-	if err := j.save(); err != nil {
-		return err
-	}
 	plan, err := j.newPlan(ctx)
 	if err != nil {
 		return err
@@ -52,6 +49,9 @@ func (j *job) makePlan(ctx context.Context) error {
 // steps of its own.
 func (j *job) newPlan(ctx context.Context) (*runs.Plan, error) {
 	if len(j.req.Meta.Steps) == 0 && j.plays(config.RolePlanner) {
+		if err := j.save(); err != nil {
+			return nil, err
+		}
 		return j.askPlanner(ctx)
 	}
 	j.stage.Attempts.Planning++

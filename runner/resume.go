@@ -367,7 +367,7 @@ func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
 		j.tellMends(last, step.StepID, before)
 	}
 	if err == nil {
-		err = j.removeWorkspace(ctx, true)
+		err = j.removeWorkspace(ctx)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		j.tell(Event{Kind: Warned, What: j.inWords(err)})

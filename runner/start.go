@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/project"
@@ -14,25 +15,29 @@ import (
 	"aiflow/runs"
 )
 
+// claimed is a request whose lock is held and which may run.
+type claimed struct {
+	id           string
+	lease, queue *locks.Lease // queue: nil outside of auto-runs
+	repo         func() (*gitops.Repo, error)
+}
+
 // start runs a claimed request: it goes on with the run that was interrupted,
 // or begins a new one. ctx ends when the lease is lost.
-func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, id string, lease, queue *locks.Lease) (Outcome, error) {
-	req, err := s.Folder.Get(id)
+func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, c claimed) (Outcome, error) {
+	req, err := s.Folder.Get(c.id)
 	if err != nil {
 		return Outcome{}, err
 	}
 	r.sweepLocks(ctx)
-	repo, err := r.openRepo(ctx)
+	repo, err := c.repo()
 	if err != nil {
 		return Outcome{}, err
 	}
-	if _, _, err := repo.Identity(ctx); err != nil {
-		return Outcome{}, err
-	}
-	j := &job{Runner: r, opts: o, repo: repo, req: req, lease: lease, queue: queue}
-	r.tell(Event{Kind: Chosen, RequestID: id, Title: req.Title()})
-	last := s.Latest(id)
-	if err := s.Unreadable(id); err != nil && !o.Fresh {
+	j := &job{Runner: r, opts: o, repo: repo, req: req, lease: c.lease, queue: c.queue}
+	r.tell(Event{Kind: Chosen, RequestID: c.id, Title: req.Title()})
+	last := s.Latest(c.id)
+	if err := s.Unreadable(c.id); err != nil && !o.Fresh {
 		return Outcome{}, err
 	}
 	if last != nil && !last.State.Ended() && !o.Fresh {
@@ -62,8 +67,11 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 	if _, err := j.routes(); err != nil {
 		return Outcome{}, err
 	}
-	if err := j.checkCheckout(ctx); err != nil {
-		return Outcome{}, err
+	dirty := j.dirtyAhead(ctx)
+	if j.strict() {
+		if err := j.refuseDirty(dirty()); err != nil {
+			return Outcome{}, err
+		}
 	}
 	base, commit, err := j.repo.ResolveBase(ctx, j.wantedBase())
 	if err != nil {
@@ -78,6 +86,9 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 	}
 	if err := j.record(base, commit, last); err != nil {
 		return Outcome{}, err
+	}
+	if !j.strict() {
+		j.warnDirty(dirty())
 	}
 	if last != nil {
 		j.hear(j.Project.Run(last.RequestID, last.RunID))

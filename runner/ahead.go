@@ -1,0 +1,34 @@
+package runner
+
+import (
+	"context"
+	"sync"
+
+	"aiflow/gitops"
+)
+
+// ahead begins f beside what follows. What it gives waits for f, and gives the
+// same each time.
+func ahead[T any](f func() (T, error)) (wait func() (T, error)) {
+	wait = sync.OnceValues(f)
+	go func() { _, _ = wait() }()
+	return wait
+}
+
+// aheadErr is ahead for what gives nothing but an error.
+func aheadErr(f func() error) (wait func() error) {
+	w := ahead(func() (struct{}, error) { return struct{}{}, f() })
+	return func() error { _, err := w(); return err }
+}
+
+// opening opens the repository and finds out who commits. Neither depends on
+// the requests, which are read meanwhile.
+func (r *Runner) opening(ctx context.Context) func() (*gitops.Repo, error) {
+	return ahead(func() (*gitops.Repo, error) {
+		repo, err := r.openRepo(ctx)
+		if err == nil {
+			_, _, err = repo.Identity(ctx)
+		}
+		return repo, err
+	})
+}
