@@ -2,10 +2,13 @@ package doctor
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"aiflow/internal/fault"
 	"aiflow/project"
+	"aiflow/runs"
 )
 
 // fix repairs what cannot lose anything, each part under the lock that a run
@@ -46,6 +49,7 @@ func (x *examiner) fixLocks(ctx context.Context) {
 // fixRuns lets the project put right what a killed command left half done, as
 // every other command does at its start.
 func (x *examiner) fixRuns(ctx context.Context) {
+	x.fixReplaced(ctx)
 	s, err := x.p.Survey(ctx)
 	if err != nil {
 		return // the check says what is wrong
@@ -61,5 +65,33 @@ func (x *examiner) fixRuns(ctx context.Context) {
 		case !fault.Has(n.Cause, fault.RunInProgress):
 			x.cannot("runs", kind, n.Cause, pairs...)
 		}
+	}
+}
+
+// fixReplaced looks at every run, not only at those that other commands meet.
+func (x *examiner) fixReplaced(ctx context.Context) {
+	ids, err := runs.ListRequestsWithRuns(x.p.Dir, x.p.RunsDir())
+	if err != nil {
+		return // the check says what is wrong
+	}
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		list, _ := runs.ListRuns(x.p.Dir, x.p.RunsDir(), id)
+		for _, run := range list[:max(0, len(list)-1)] { // the oldest replaces none
+			x.fixLink(ctx, id, run)
+		}
+	}
+}
+
+func (x *examiner) fixLink(ctx context.Context, id, run string) {
+	st, err := x.p.Run(id, run).LoadStage()
+	if err != nil || st.Replaces == "" {
+		return
+	}
+	pairs := []any{"id", id, "run_id", st.Replaces, "by", run}
+	switch done, err := x.p.Relink(ctx, st); {
+	case done && err == nil:
+		x.did("runs", "replaced", pairs...)
+	case err != nil && !fault.Has(err, fault.RunInProgress):
+		x.cannot("runs", "replaced", err, pairs...)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"aiflow/internal/fault"
 	"aiflow/locks"
@@ -38,6 +39,7 @@ type Note struct {
 
 // repair looks at the few requests whose file and latest run may disagree.
 func (s *Survey) repair(ctx context.Context) {
+	s.relink(ctx)
 	for _, r := range s.Folder.Requests {
 		if s.withRuns[r.ID] && r.Valid() && r.Meta.Status == reqmeta.Running {
 			s.repairRunning(ctx, r)
@@ -53,7 +55,7 @@ func (s *Survey) repairRunning(ctx context.Context, r *reqmeta.Request) {
 	if st == nil || s.locked(r.ID) != nil {
 		return
 	}
-	lease, err := s.lock(ctx, r.ID, st.RunID)
+	lease, err := s.p.lock(ctx, r.ID, st.RunID)
 	if err != nil && fault.Has(err, fault.RunInProgress) {
 		return // somebody was quicker: it is running after all
 	}
@@ -98,8 +100,8 @@ func (s *Survey) again(r *reqmeta.Request, st *runs.Stage) *runs.Stage {
 	return now
 }
 
-func (s *Survey) lock(ctx context.Context, id, runID string) (*locks.Lease, error) {
-	m, err := s.p.Locks()
+func (p *Project) lock(ctx context.Context, id, runID string) (*locks.Lease, error) {
+	m, err := p.Locks()
 	if err != nil {
 		return nil, err
 	}
@@ -114,12 +116,20 @@ func (s *Survey) settle(r *reqmeta.Request, st *runs.Stage, lease *locks.Lease) 
 		return nil
 	}
 	now := s.p.Now()
-	if old, ok := lease.Recovered(); ok {
+	noteRecovered(st, lease, now)
+	st.AddEvent(now, runs.EventInterrupted, st.CurrentStepID, fault.Interrupted)
+	return s.p.Run(st.RequestID, st.RunID).SaveStage(st)
+}
+
+// noteRecovered writes into a run's history that its dead runner's lock was
+// taken, if it was.
+func noteRecovered(st *runs.Stage, lease *locks.Lease, now time.Time) bool {
+	old, ok := lease.Recovered()
+	if ok {
 		e := st.AddEvent(now, runs.EventLockRecovered, st.CurrentStepID, fault.LockStaleRecovered)
 		e.Detail = map[string]string{"pid": strconv.Itoa(old.PID), "hostname": old.Hostname}
 	}
-	st.AddEvent(now, runs.EventInterrupted, st.CurrentStepID, fault.Interrupted)
-	return s.p.Run(st.RequestID, st.RunID).SaveStage(st)
+	return ok
 }
 
 // statusAfter is how a request is judged whose file could not be told.
@@ -258,7 +268,7 @@ func (s *Survey) doneAt(ctx context.Context, commit string, r *reqmeta.Request) 
 }
 
 func (s *Survey) recordMerge(ctx context.Context, st *runs.Stage) error {
-	lease, err := s.lock(ctx, st.RequestID, st.RunID)
+	lease, err := s.p.lock(ctx, st.RequestID, st.RunID)
 	if err != nil {
 		return err
 	}
