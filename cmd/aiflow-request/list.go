@@ -61,7 +61,7 @@ func list(s *door.Shell, f filter) error {
 	}
 	chosen := slices.DeleteFunc(reqmeta.Order(v.survey.Folder), func(r *reqmeta.Request) bool { return !f.passes(r, v.runnable[r.Path]) })
 	if !v.JSON {
-		v.printTable(chosen)
+		v.printTable(openFirst(chosen))
 		return nil
 	}
 	items := make([]item, len(chosen))
@@ -71,6 +71,19 @@ func list(s *door.Shell, f filter) error {
 	return v.PrintJSON(struct {
 		Items []item `json:"items"`
 	}{items})
+}
+
+// openFirst keeps the order, but for people: what is over comes last.
+func openFirst(chosen []*reqmeta.Request) []*reqmeta.Request {
+	var open, over []*reqmeta.Request
+	for _, r := range chosen {
+		if r.Valid() && (r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived) {
+			over = append(over, r)
+		} else {
+			open = append(open, r)
+		}
+	}
+	return append(open, over...)
 }
 
 // printTable aligns every column but the last. The third says what a script
