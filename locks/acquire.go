@@ -96,7 +96,7 @@ func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Ent
 	case found && !firm:
 		return nil, nil, fault.New(fault.LockStaleDetected, e.pairs("reason", "no_flock")...)
 	}
-	l, err = m.win(ctx, k, a, began, firm)
+	l, err = m.win(ctx, k, a, began, stateOf(firm, found))
 	if err == nil && found {
 		l.recovered, l.took = e.Record, true
 	}
@@ -121,14 +121,14 @@ func (m *Manager) enter(ctx context.Context, k Key, a Ask) (began reading, unloc
 }
 
 // win publishes the record of a new lease. The guard is held.
-func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, firm bool) (*Lease, error) {
+func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, at state) (*Lease, error) {
 	token, err := m.newToken()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.InternalError)
 	}
 	rec := m.newRecord(k, a.RunID, began.wall)
 	rec.Token = token
-	raw, err := m.publish(k, rec, firm)
+	raw, err := m.publish(k, rec, at)
 	if err != nil {
 		m.withdraw(k, token)
 		return nil, diskFault(err, m.path(k))
@@ -136,25 +136,53 @@ func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, firm boo
 	return m.newLease(ctx, k, rec, raw, began), nil
 }
 
-// publish writes a record whole. Without a guard a new record is created
-// exclusively instead, since a rename would replace what another process
-// created meanwhile.
-func (m *Manager) publish(k Key, rec Record, firm bool) ([]byte, error) {
+// state is what is known of a lock's path when a record is written there.
+type state int
+
+const (
+	vacant    state = iota // nothing is there, and the guard is held
+	taken                  // a record is there that is replaced
+	unguarded              // nothing was there
+)
+
+func stateOf(firm, found bool) state {
+	switch {
+	case found:
+		return taken
+	case !firm:
+		return unguarded
+	}
+	return vacant
+}
+
+// publish writes a record whole, and gives it as it was written. Without a guard
+// a new record is created exclusively instead, since a rename would replace what
+// another process created meanwhile.
+func (m *Manager) publish(k Key, rec Record, at state) ([]byte, error) {
 	data, err := rec.encode()
 	if err != nil {
 		return nil, err
 	}
-	if firm || rec.Beat > 0 {
-		return data, atomicfile.Write(m.disk, m.path(k), data, atomicfile.Options{
-			Perm: 0o666, Volatile: true, TempSuffix: tempSuffix(rec),
-		})
+	switch at {
+	case unguarded:
+		return data, m.create(k, data)
+	case vacant:
+		if padded, err := m.publishSpare(k, data); err == nil {
+			return padded, nil
+		}
 	}
+	return data, atomicfile.Write(m.disk, m.path(k), data, atomicfile.Options{
+		Perm: 0o666, Volatile: true, TempSuffix: tempSuffix(rec), Swap: at == taken,
+	})
+}
+
+func (m *Manager) create(k Key, data []byte) error {
 	f, err := m.disk.Create(m.path(k), 0o666)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	_, err = f.Write(data)
-	return data, errors.Join(err, f.Close())
+	return errors.Join(err, f.Close())
 }
 
 // withdraw removes a record whose writing failed after it had become visible.
@@ -166,17 +194,17 @@ func (m *Manager) withdraw(k Key, token string) {
 
 func (m *Manager) path(k Key) string { return m.dir + string(filepath.Separator) + k.file() }
 
-// look reads and judges one lock. probe: the caller holds the guard, so a file
+// look reads and judges one lock. guarded: the caller holds the guard, so a file
 // may be made to read the file system's clock.
-func (m *Manager) look(k Key, probe bool) (Entry, bool, error) {
-	data, mtime, f, err := m.files.read(k.file())
+func (m *Manager) look(k Key, guarded bool) (Entry, bool, error) {
+	rec, mtime, f, err := m.read(k, guarded)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Entry{}, false, nil
 	}
 	if err != nil {
 		return Entry{}, false, err
 	}
-	return m.entry(k, data, mtime, f, probe), true, nil
+	return m.entry(k, rec, mtime, f, guarded, m.alive), true, nil
 }
 
 // inOrder keeps to the one order (queue, then request): who asks for the queue

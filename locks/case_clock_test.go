@@ -184,9 +184,14 @@ type slowDisk struct {
 	takes time.Duration
 }
 
-func (d *slowDisk) Rename(from, to string) error {
+func (d *slowDisk) Link(from, to string) error {
 	d.w.clock.pass(d.takes)
-	return d.faultDisk.Rename(from, to)
+	return d.faultDisk.Link(from, to)
+}
+
+func (d *slowDisk) Exchange(a, b string) error {
+	d.w.clock.pass(d.takes)
+	return d.faultDisk.Exchange(a, b)
 }
 
 func TestDiskErrorsUntilTrustRunsOut(t *testing.T) {

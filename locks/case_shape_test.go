@@ -161,7 +161,8 @@ func TestCase18NewerIsHeldAndLeftAlone(t *testing.T) {
 func TestCase18UnknownFieldsAreLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	l := take(t, w.process(1))
-	with := strings.Replace(w.content(), "{", `{"color":"blue",`, 1)
+	body := w.content()[:strings.Index(w.content(), `,"sum"`)]
+	with := string(seal([]byte(strings.Replace(body, "{", `{"color":"blue",`, 1) + "}")))
 	w.put(with)
 	refused(t, w.process(2))
 	if w.content() != with {

@@ -99,6 +99,7 @@ var recordFields = [...]struct {
 	{"command", func(d *decoder, r *Record) bool { return d.num(&r.Command) }},
 	{"command_start", func(d *decoder, r *Record) bool { return d.uint(&r.CommandStart) }},
 	{"command_group", func(d *decoder, r *Record) bool { return d.yes(&r.CommandGroup) }},
+	{"sum", func(d *decoder, r *Record) bool { return d.str(&r.Sum) }},
 }
 
 func (d *decoder) str(to *string) bool {

@@ -192,7 +192,7 @@ func (l *Lease) guard() (func(), bool, error) {
 // is held.
 func (l *Lease) renew(change func(*Record)) error {
 	began := l.m.reading()
-	unlock, firm, err := l.guard()
+	unlock, _, err := l.guard()
 	if err != nil {
 		return l.doubt(err)
 	}
@@ -209,7 +209,7 @@ func (l *Lease) renew(change func(*Record)) error {
 	if change != nil {
 		change(&next)
 	}
-	raw, err := l.m.publish(l.key, next, firm)
+	raw, err := l.m.publish(l.key, next, taken)
 	if err != nil {
 		return l.doubt(diskFault(err, l.Path()))
 	}
@@ -217,7 +217,9 @@ func (l *Lease) renew(change func(*Record)) error {
 	return nil
 }
 
-// verify re-reads the token. l.mu is held.
+// verify re-reads the token, once, guard or not: our file is not written over
+// while our name is on it, so that a torn record, or one of another lock, can
+// only be what has become of it since. l.mu is held.
 func (l *Lease) verify() error {
 	data, _, f, err := l.m.files.read(l.key.file())
 	switch {
@@ -237,6 +239,8 @@ func (l *Lease) verify() error {
 	switch {
 	case f != "":
 		return l.lose(l.fault(string(f)))
+	case rec.Sum != "" && rec.key() != l.key:
+		return l.lose(l.fault("vanished"))
 	case rec.Token != l.token:
 		e := Entry{Record: rec, Path: l.Path()}
 		return l.lose(fault.New(fault.LockLost, e.pairs("reason", "taken")...))

@@ -77,17 +77,9 @@ func (m *Manager) refuse(k Key, e Entry) error {
 }
 
 // entry judges what was read.
-func (m *Manager) entry(k Key, data []byte, mtime time.Time, f flaw, probe bool) Entry {
-	return m.entryWith(k, data, mtime, f, probe, m.alive)
-}
-
-func (m *Manager) entryWith(k Key, data []byte, mtime time.Time, f flaw, probe bool,
+func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flaw, guarded bool,
 	alive func(int, uint64) proc.Liveness,
 ) Entry {
-	var rec Record
-	if f == "" {
-		rec, f = parse(data)
-	}
 	e := Entry{Record: rec, Path: m.path(k), flaw: f}
 	if f != "" {
 		e.Record = Record{Version: rec.Version}
@@ -98,7 +90,7 @@ func (m *Manager) entryWith(k Key, data []byte, mtime time.Time, f flaw, probe b
 		rec: e.Record, flaw: f, self: m.self, now: m.clock.Now().Round(0), ttl: m.ttl,
 		mine:  m.holds(k.file(), rec.Token),
 		alive: alive, group: proc.GroupAlive,
-		age:    func() (time.Duration, bool) { return m.age(k, mtime, probe) },
+		age:    func() (time.Duration, bool) { return m.age(k, mtime, guarded) },
 		shared: m.files.shared,
 	})
 	e.Verdict, e.Live, e.Orphaned = j.verdict, j.live, j.orphaned
@@ -107,8 +99,8 @@ func (m *Manager) entryWith(k Key, data []byte, mtime time.Time, f flaw, probe b
 
 // age of a file by the file system's clock, or by ours for those who only
 // look. A file from the future begins to age when one who may write sees it.
-func (m *Manager) age(k Key, mtime time.Time, probe bool) (time.Duration, bool) {
-	if !probe {
+func (m *Manager) age(k Key, mtime time.Time, guarded bool) (time.Duration, bool) {
+	if !guarded {
 		return m.clock.Now().Sub(mtime), true
 	}
 	now, err := m.files.now()
@@ -162,10 +154,10 @@ func (m *Manager) listSome(names []string, alive func(int, uint64) proc.Liveness
 }
 
 func (m *Manager) listed(k Key, alive func(int, uint64) proc.Liveness) (Entry, bool) {
-	data, mtime, f, err := m.files.read(k.file())
+	rec, mtime, f, err := m.read(k, false)
 	switch {
 	case err == nil:
-		return m.entryWith(k, data, mtime, f, false, alive), true
+		return m.entry(k, rec, mtime, f, false, alive), true
 	case errors.Is(err, fs.ErrNotExist):
 		return Entry{}, false // released meanwhile
 	}

@@ -38,6 +38,8 @@ type Record struct {
 	Command      int    `json:"command,omitempty"`
 	CommandStart uint64 `json:"command_start,omitempty"`
 	CommandGroup bool   `json:"command_group,omitempty"`
+	// Sum is the last field; encode makes it, parse has checked it.
+	Sum string `json:"sum,omitempty"`
 }
 
 // localHost is seed 000's example value: the record's holder is on the machine
@@ -64,6 +66,17 @@ func (r *Record) setKey(k Key) {
 	case TypeName:
 		r.Name = k.ID
 	}
+}
+
+// key is the lock that the record names.
+func (r Record) key() Key {
+	switch r.LockType {
+	case TypeRequest:
+		return Request(r.RequestID)
+	case TypeName:
+		return Named(r.Name)
+	}
+	return Key{Type: r.LockType}
 }
 
 func stamp(t time.Time) time.Time { return t.Round(0).Truncate(time.Millisecond) }
@@ -100,6 +113,7 @@ const (
 	flawNotJSON   flaw = "not_json"
 	flawNoLock    flaw = "not_a_lock"
 	flawDuplicate flaw = "duplicate_key"
+	flawTorn      flaw = "torn"
 	flawNewer     flaw = "newer_version"
 	flawSymlink   flaw = "symlink"
 	flawNotFile   flaw = "not_a_file"
@@ -123,25 +137,31 @@ func parse(data []byte) (Record, flaw) {
 	if !utf8.Valid(data) {
 		return r, flawNotJSON
 	}
+	has, right := sealed(data)
+	if has && !right {
+		return tornOrNewer(data)
+	}
 	if r, ok := decodeOwn(data); ok {
-		return r, judgeFields(r)
+		return r, judgeFields(r, has)
 	}
 	if data[0] != '{' || json.Unmarshal(data, &r) != nil {
 		return leniently(data)
 	}
-	f := judgeFields(r)
+	f := judgeFields(r, has)
 	if f != flawNoLock && hasDuplicateKeys(data) {
 		f = flawDuplicate
 	}
 	return r, f
 }
 
-func judgeFields(r Record) flaw {
+func judgeFields(r Record, sealed bool) flaw {
 	switch {
 	case r.Version == "" || r.LockType == "" || r.ExpiresAt.IsZero():
 		return flawNoLock
 	case newer(r.Version):
 		return flawNewer
+	case r.Sum != "" && !sealed: // it is not where we write it
+		return flawTorn
 	}
 	return ""
 }
@@ -161,6 +181,14 @@ func leniently(data []byte) (Record, flaw) {
 		return Record{Version: v}, flawNewer
 	}
 	return Record{}, flawNoLock
+}
+
+// tornOrNewer: a newer version may count its sum in another way.
+func tornOrNewer(data []byte) (Record, flaw) {
+	if r, f := leniently(data); f == flawNewer {
+		return r, f
+	}
+	return Record{}, flawTorn
 }
 
 // newer compares major and minor numbers; what is no number is not newer.

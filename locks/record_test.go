@@ -3,6 +3,8 @@ package locks
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"hash/crc32"
 	"reflect"
 	"strings"
 	"testing"
@@ -40,7 +42,9 @@ func TestRecordOnDisk(t *testing.T) {
 	got := strings.Replace(w.content(), l.token, "TOKEN", 1)
 	const want = `{"version":"1.0","lock_type":"request","request_id":"RQ-1","run_id":"RUN-1","pid":12345,"host":"127.0.0.1",` +
 		`"created_at":"2025-12-14T15:01:02.345+09:00","expires_at":"2025-12-14T15:31:02.345+09:00","token":"TOKEN",` +
-		`"pid_start":123450,"boot_id":"boot-1","machine":"m-1","pid_ns":"ns-1","hostname":"box","ttl_sec":1800}` + "\n"
+		`"pid_start":123450,"boot_id":"boot-1","machine":"m-1","pid_ns":"ns-1","hostname":"box","ttl_sec":1800,"sum":"SUM"}` + "\n"
+	sum := crc32.ChecksumIEEE([]byte(w.content()[:strings.Index(w.content(), `,"sum"`)]))
+	got = strings.Replace(got, fmt.Sprintf("%08x", sum), "SUM", 1)
 	if got != want {
 		t.Errorf("record\n%s\nwant\n%s", got, want)
 	}
@@ -97,6 +101,17 @@ func TestFlaws(t *testing.T) {
 		{`{"version":"2.0","lock_type":"request","expires_at":{"sec":1},"pid":"x"}`, flawNewer},
 		{`{"version":3,"lock_type":"request"}`, flawNewer},
 		{`{"version":"0.9",` + ok + `}`, ""},
+		{string(seal([]byte(seedExample))), ""},
+		{string(seal([]byte(seedExample))) + " \n", ""},
+		{string(seal([]byte(`{"version":"1.0",` + ok + `,"hostname":"ホスト"}`))), ""},
+		{strings.Replace(string(seal([]byte(seedExample))), "12345", "12346", 1), flawTorn},
+		{strings.Replace(string(seal([]byte(seedExample))), `"sum":`, `"sum": `, 1), flawTorn},
+		{`{"version":"1.0",` + ok + `,"sum":""}`, ""},
+		{`{"version":"1.0",` + ok + `,"sum":"00000000"}`, flawTorn},
+		{`{"sum":"00000000","version":"1.0",` + ok + `}`, flawTorn},
+		{`{"version":"1.0","sum":"00000000"}`, flawTorn},
+		{`{"version":"1.1",` + ok + `,"sum":"00000000"}`, flawNewer},
+		{`{"version":"1.1",` + ok + `,"sum":[1]}`, flawNewer},
 	} {
 		r, got := parse([]byte(tc.in))
 		if got != tc.want {
@@ -205,16 +220,16 @@ func TestOwnRecordsAreWrittenAsJSON(t *testing.T) {
 	} {
 		want, err := json.Marshal(tc.rec)
 		got, own := encodeOwn(tc.rec)
-		if own != tc.own || own && (err != nil || string(got) != string(want)+"\n") {
+		if own != tc.own || own && (err != nil || string(got) != string(want)) {
 			t.Errorf("%s: own %v\n got %s\nwant %s", name, own, got, want)
 		}
-		if all, allErr := tc.rec.encode(); (allErr == nil) != (err == nil) || err == nil && string(all) != string(want)+"\n" {
+		if all, allErr := tc.rec.encode(); (allErr == nil) != (err == nil) || err == nil && string(all) != string(seal(want))+"\n" {
 			t.Errorf("%s: %s, %v", name, all, allErr)
 		}
 	}
 	// A field that is added to Record is written here too, or this fails.
 	var fields map[string]any
-	data, _ := encodeOwn(full)
+	data, _ := full.encode()
 	if err := json.Unmarshal(data, &fields); err != nil || len(fields) != reflect.TypeFor[Record]().NumField() {
 		t.Errorf("%d fields of %d, %v", len(fields), reflect.TypeFor[Record]().NumField(), err)
 	}

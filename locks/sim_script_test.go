@@ -86,7 +86,7 @@ func (p *simProc) naiveAcquire(ctx context.Context) *Lease {
 	began := p.m.reading()
 	rec := p.m.newRecord(k, "RUN", began.wall)
 	rec.Token, _ = p.m.newToken()
-	raw, err := p.m.publish(k, rec, false)
+	raw, err := p.m.publish(k, rec, unguarded)
 	if err != nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (p *simProc) renew(l *Lease) {
 	l.last = p.m.reading()
 	l.rec.Beat++
 	l.rec.ExpiresAt = stamp(l.last.wall.Add(simTTL))
-	_, _ = p.m.publish(l.key, l.rec, true)
+	_, _ = p.m.publish(l.key, l.rec, taken)
 }
 
 func (p *simProc) release(l *Lease) {

@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -135,7 +136,7 @@ func naiveTake(m *Manager, k Key) (took bool, err error) {
 	}
 	rec := m.newRecord(k, "", m.clock.Now())
 	rec.Token = "naive"
-	_, err = m.publish(k, rec, false)
+	_, err = m.publish(k, rec, unguarded)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		err = fault.New(fault.RunInProgress)
 	}
@@ -278,8 +279,7 @@ func (s *stress) afterwards() {
 	if _, err := m.Sweep(context.Background()); err != nil {
 		s.t.Error(err)
 	}
-	left, _ := os.ReadDir(m.dir)
-	if len(left) != 1 {
+	if left, _ := m.files.list(); !slices.Equal(left, []string{guardName, spareName}) {
 		s.t.Errorf("left over: %v", left)
 	}
 }

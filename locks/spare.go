@@ -1,0 +1,89 @@
+package locks
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"aiflow/internal/atomicfile"
+)
+
+// spareName is a file that is written over for one lock after the other and
+// then gets the lock's name too, because to make a file and to delete its last
+// name costs most of what a lock costs. It is never read under its own name.
+const spareName = ".spare"
+
+// maxSpare is a length that more than records must have brought about.
+const maxSpare = 4 << 10
+
+var errNoSpare = errors.New("no spare file")
+
+// publishSpare writes a record over the spare and links it to the lock's name,
+// at which there is nothing. The guard is held. On any error the lock is
+// written in the other way; one whose link was made all the same is replaced by
+// the same record.
+func (m *Manager) publishSpare(k Key, data []byte) ([]byte, error) {
+	d, able := m.disk.(atomicfile.Reuser)
+	if !able || m.files.shared() { // another machine may remember how many names it has
+		return nil, errNoSpare
+	}
+	spare := m.dir + string(filepath.Separator) + spareName
+	f, size, err := d.Reuse(spare, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	data, err = pad(data, size)
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	return data, d.Link(spare, m.path(k))
+}
+
+// pad fills a record up to the length of what it is written over: to cut that
+// off would cost more.
+func pad(record []byte, size int64) ([]byte, error) {
+	if size > maxSpare {
+		return nil, errNoSpare
+	}
+	more := int(size) - len(record)
+	if more <= 0 {
+		return record, nil
+	}
+	blanks := bytes.Repeat([]byte{' '}, more)
+	return slices.Concat(record[:len(record)-1], blanks, record[len(record)-1:]), nil
+}
+
+// sightings bounds how often a record is read that does not fit.
+const sightings = 10
+
+// read gives a lock's record. What is read under the guard is exact. Without it
+// the file may be written over for another lock after it was opened; then the
+// name means another file by now, or none, and is looked up again. The same
+// bytes twice are no such accident: every record has a token of its own.
+func (m *Manager) read(k Key, guarded bool) (rec Record, mtime time.Time, f flaw, err error) {
+	var last []byte
+	for range sightings {
+		var data []byte
+		data, mtime, f, err = m.files.read(k.file())
+		if err != nil || f != "" {
+			return rec, mtime, f, err
+		}
+		rec, f = parse(data)
+		if guarded || fitsFile(rec, f, k) || last != nil && bytes.Equal(data, last) {
+			break
+		}
+		last = data
+	}
+	return rec, mtime, f, nil
+}
+
+// fitsFile reports whether a record is whole and of the lock that it was read
+// for. One without a sum is believed, and one of a newer version left to it.
+func fitsFile(r Record, f flaw, k Key) bool {
+	return f == flawNewer || f == "" && (r.Sum == "" || r.key() == k)
+}
