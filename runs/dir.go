@@ -30,8 +30,6 @@ type Dir struct {
 	suffix  func() string
 	synced  mark
 	current onDisk
-	// unsynced is the report that we made out of nothing and did not sync, or "".
-	unsynced string
 }
 
 // Linker is a disk that can also make hard links; with one, keeping the record

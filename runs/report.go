@@ -76,27 +76,17 @@ func Report(s *Stage, p *Plan, f ReportFacts, old string, text Text) string {
 	return b.String()
 }
 
-// RenderReport writes the report anew and keeps what a person wrote. As long as
-// the run goes on and nobody wrote anything, a report that a power cut takes
-// can be made again, so it is not synced.
+// RenderReport writes the report anew and keeps what a person wrote.
 func (d *Dir) RenderReport(s *Stage, p *Plan, f ReportFacts, text Text) error {
 	old, err := d.LoadReport()
 	if err != nil {
 		return err
 	}
 	now := Report(s, p, f, old, text)
-	ours := old == d.unsynced
-	durable := s.State.Ended() || !ours
-	if now == old && !(ours && durable) {
+	if now == old {
 		return nil
 	}
-	if err := d.putReport(now, durable); err != nil {
-		return err
-	}
-	if d.unsynced = now; durable {
-		d.unsynced = ""
-	}
-	return nil
+	return d.SaveReport(now)
 }
 
 // reporter writes the tool's part of each section.

@@ -244,12 +244,9 @@ func encodeJSON(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// SaveReport writes report.md so that it outlives a power cut.
-func (d *Dir) SaveReport(text string) error { return d.putReport(text, true) }
-
-func (d *Dir) putReport(text string, durable bool) error {
-	o := atomicfile.Options{Perm: 0o644, TempSuffix: d.suffix(), Volatile: !durable}
-	if err := atomicfile.Write(noDirSync{d.disk}, d.file(reportFile), []byte(text), o); err != nil {
+// SaveReport writes report.md.
+func (d *Dir) SaveReport(text string) error {
+	if err := d.write(noDirSync{d.disk}, reportFile, []byte(text)); err != nil {
 		return writeFault(err, d.RelPath(reportFile))
 	}
 	return nil
