@@ -21,8 +21,8 @@ type Catalog struct {
 
 	mu    sync.Mutex
 	areas map[string]string
-	codes map[string]entry
-	fault error
+	own   map[string]entry // texts of codes that the project has replaced; nil: not read yet
+	fault error            // what is wrong with them
 }
 
 // Rendered is a reason code in words.
@@ -76,16 +76,22 @@ func (c *Catalog) lookup(key string) (string, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	texts, ok := c.areas[area]
-	if !ok {
-		texts = readArea(c.lang, area)
-		c.areas[area] = texts
-	}
+	texts := c.area(area)
 	s, ok := sentence(texts, strings.TrimPrefix(key, area+"."))
 	if !ok {
 		s, ok = sentence(texts, key)
 	}
 	return s, ok
+}
+
+// area is the text of an area as it stands. c.mu is held.
+func (c *Catalog) area(name string) string {
+	texts, ok := c.areas[name]
+	if !ok {
+		texts = readArea(c.lang, name)
+		c.areas[name] = texts
+	}
+	return texts
 }
 
 // Fault is err in words: its code's title, summary and actions with the facts
@@ -106,12 +112,12 @@ func (c *Catalog) Fault(err error) Rendered {
 // with the code as a fact. When the fact cause_key names a sentence, that
 // sentence is the cause.
 func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
-	e, ok := c.entries()[string(code)]
+	e, ok := c.entry(string(code))
 	facts = forPeople(c.lastReason(c.WithCause(code, facts)))
 	if !ok {
 		facts = with(facts, "code", string(code))
 		code = fault.UnknownError
-		e = c.entries()[string(code)]
+		e, _ = c.entry(string(code))
 	}
 	r := Rendered{Code: code, Title: fill(e.Title, facts), Message: fill(e.Summary, facts), Actions: make([]string, 0, len(e.Actions))}
 	for _, a := range e.Actions {
@@ -133,11 +139,11 @@ func forPeople(facts fault.Facts) fault.Facts {
 // lastReason names the codes in the facts before and reason by their titles,
 // too. A cause that is only that error as programs write it says no more.
 func (c *Catalog) lastReason(facts fault.Facts) fault.Facts {
-	if before, ok := c.entries()[facts["before"]]; ok {
+	if before, ok := c.entry(facts["before"]); ok {
 		facts = with(facts, "before_title", before.Title)
 	}
 	reason := facts["reason"]
-	of, ok := c.entries()[reason]
+	of, ok := c.entry(reason)
 	if !ok {
 		return facts
 	}
@@ -180,8 +186,8 @@ func with(facts fault.Facts, name, value string) fault.Facts {
 // Problem is what is wrong with the project's own file of texts, if anything;
 // the texts we ship are used then.
 func (c *Catalog) Problem() error {
-	c.entries()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.replaced()
 	return c.fault
 }

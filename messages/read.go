@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,27 +51,54 @@ func sentence(area, name string) (string, bool) {
 	return text, err == nil
 }
 
+// codeText finds the texts of one code without decoding the rest, as sentence
+// does.
+func codeText(area, code string) (e entry, ok bool) {
+	_, rest, ok := strings.Cut(area, "\n  \""+code+"\": {")
+	text, _, whole := strings.Cut(rest, "\n  }")
+	if !ok || !whole {
+		return entry{}, false
+	}
+	return e, json.Unmarshal([]byte("{"+text+"}"), &e) == nil
+}
+
+// entry is the text of one code, with what the project has replaced of it.
+func (c *Catalog) entry(code string) (entry, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ours, ok := codeText(c.area("codes"), code)
+	own, replaced := c.replaced()[code]
+	return merge(ours, own), ok || replaced
+}
+
+// entries are the texts of all codes.
 func (c *Catalog) entries() map[string]entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.codes == nil {
-		c.codes = readCodes(c.lang)
-		c.fault = override(c.codes, c.override, c.lang)
+	all := readCodes(c.lang)
+	for code, own := range c.replaced() {
+		all[code] = merge(all[code], own)
 	}
-	return c.codes
+	return all
 }
 
 func readCodes(lang string) map[string]entry {
 	codes := map[string]entry{}
-	data, err := shipped.ReadFile("text/" + lang + "/codes.json")
-	if err == nil {
-		_ = json.Unmarshal(data, &codes)
-	}
+	_ = json.Unmarshal([]byte(readArea(lang, "codes")), &codes)
 	return codes
 }
 
-// override lays the project's texts over codes; what they leave out stays.
-func override(codes map[string]entry, dir, lang string) error {
+// replaced reads the project's own texts once; what they leave out stays as we
+// ship it. c.mu is held.
+func (c *Catalog) replaced() map[string]entry {
+	if c.own == nil {
+		c.own = map[string]entry{}
+		c.fault = readOwn(c.override, c.lang, c.own)
+	}
+	return c.own
+}
+
+func readOwn(dir, lang string, into map[string]entry) error {
 	if dir == "" {
 		return nil
 	}
@@ -88,9 +116,7 @@ func override(codes map[string]entry, dir, lang string) error {
 	if err := json.Unmarshal(data, &own); err != nil {
 		return fault.Wrap(err, fault.ConfigInvalid, "path", path)
 	}
-	for code, e := range own.Codes {
-		codes[code] = merge(codes[code], e)
-	}
+	maps.Copy(into, own.Codes)
 	return nil
 }
 

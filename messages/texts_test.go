@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"sort"
@@ -266,6 +267,25 @@ func TestSentenceFindsWhatJSONSays(t *testing.T) {
 			}
 			if _, ok := sentence(readArea(lang, area), "no such key"); ok {
 				t.Errorf("%s/%s: a key that is not there was found", lang, area)
+			}
+		}
+	}
+}
+
+func TestCodeTextFindsWhatJSONSays(t *testing.T) {
+	for _, lang := range []string{"en", "ja"} {
+		all, area := readCodes(lang), readArea(lang, "codes")
+		if len(all) == 0 {
+			t.Fatalf("%s: no texts", lang)
+		}
+		for code, want := range all {
+			if got, ok := codeText(area, code); !ok || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %s = %+v, %v; want %+v (a code indented by two blanks, its end too?)", lang, code, got, ok, want)
+			}
+		}
+		for _, no := range []string{"", "NO_SUCH_CODE", "title", "not_a_lock"} {
+			if e, ok := codeText(area, no); ok {
+				t.Errorf("%s: %q = %+v", lang, no, e)
 			}
 		}
 	}
