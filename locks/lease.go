@@ -130,10 +130,13 @@ func (l *Lease) Check() error {
 	if l.over != nil {
 		return l.over
 	}
-	if !l.trusted() {
-		return l.renew(nil)
+	if l.trusted() {
+		// Who is stopped between opening the file and reading it sees what it was.
+		if err := l.verify(); err != nil || l.trusted() {
+			return err
+		}
 	}
-	return l.verify()
+	return l.renew(nil)
 }
 
 // Do runs f while nobody can take the lease: the guard is held, so f must be

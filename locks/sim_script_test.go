@@ -21,6 +21,8 @@ const (
 	deadAtExpiry         // expired means dead, living or not
 	trustForTTL          // check the clock only, never the token
 	emptyIsFree          // create exclusively; unreadable means free
+	noNameCount          // write over the spare while a lock has it
+	noSum                // believe what was read without the guard
 	variants
 )
 
@@ -28,6 +30,7 @@ func (v variant) String() string {
 	return [...]string{
 		"sound", "no guard", "remove, then create", "blind renew", "blind release",
 		"no fence", "expired is dead", "clock only", "empty is free",
+		"no count of names", "no sum",
 	}[v]
 }
 
@@ -38,10 +41,14 @@ func (p *simProc) live() {
 		if p.s.chance(10) {
 			_, _ = p.m.Sweep(ctx)
 		}
+		k := simKeys[p.s.rng.IntN(len(simKeys))]
 		if p.s.kind == anything && p.s.chance(5) {
-			_, _, _ = p.m.Break(ctx, Request("RQ"), p.s.chance(30))
+			_, _, _ = p.m.Break(ctx, k, p.s.chance(30))
 		}
-		l := p.acquire(ctx)
+		for range p.s.rng.IntN(4) {
+			p.look(simKeys[p.s.rng.IntN(len(simKeys))])
+		}
+		l := p.acquire(ctx, k)
 		if l == nil {
 			p.think(simTTL / 4)
 			continue
@@ -57,15 +64,49 @@ func (p *simProc) live() {
 	}
 }
 
-func (p *simProc) acquire(ctx context.Context) *Lease {
+// simKeys are the locks that are asked for, one more often than the other.
+var simKeys = []Key{Request("RQ"), Request("RQ"), Request("RQ"), Request("RQ-2")}
+
+// believed is a record as the file of a lock has it.
+type believed struct{ lock, record string }
+
+// believe notes what a lock's file says.
+func (s *sim) believe(name string) (r Record, ok bool) {
+	f := s.files[name]
+	if strings.HasPrefix(name, ".") || f == nil || json.Unmarshal(f.data, &r) != nil || r.Token == "" {
+		return r, false
+	}
+	text, err := r.encode()
+	s.believed[believed{name, string(text)}] = true
+	return r, err == nil
+}
+
+// look reads a lock without the guard. What it believes must be a record that
+// was published for this very lock.
+func (p *simProc) look(k Key) {
+	e, found, err := p.m.Look(k)
+	if err != nil || !found {
+		return
+	}
+	p.s.stats.looks++
+	if e.Problem != nil {
+		p.s.stats.torn++
+		return
+	}
+	if text, err := e.encode(); err != nil || !p.s.believed[believed{k.file(), string(text)}] {
+		p.s.misled = fmt.Errorf("event %d: pid %d reads of %s: %+v", len(p.s.history), p.pid, k.file(), e.Record)
+	}
+}
+
+func (p *simProc) acquire(ctx context.Context, k Key) *Lease {
 	if p.s.variant == removeCreate || p.s.variant == emptyIsFree {
-		return p.naiveAcquire(ctx)
+		return p.naiveAcquire(ctx, k)
 	}
 	if p.s.variant == deadAtExpiry {
-		p.dropByMistake()
+		p.dropByMistake(k)
 	}
 	a := Ask{RunID: "RUN", TakeOverdue: p.s.kind == anything && p.s.chance(20)}
-	l, err := p.m.AcquireRequest(ctx, "RQ", a)
+	l, err := p.m.Acquire(ctx, k, a)
 	if err != nil {
 		return nil
 	}
@@ -73,8 +114,7 @@ func (p *simProc) acquire(ctx context.Context) *Lease {
 }
 
 // naiveAcquire is the usual recipe.
-func (p *simProc) naiveAcquire(ctx context.Context) *Lease {
-	k := Request("RQ")
+func (p *simProc) naiveAcquire(ctx context.Context, k Key) *Lease {
 	e, found, err := p.m.look(k, false)
 	mistaken := p.s.variant == emptyIsFree && e.Problem != nil
 	if err != nil || found && e.Live && !mistaken {
@@ -95,13 +135,13 @@ func (p *simProc) naiveAcquire(ctx context.Context) *Lease {
 
 // dropByMistake removes, under the guard, a record that the variant takes for
 // free.
-func (p *simProc) dropByMistake() {
+func (p *simProc) dropByMistake(k Key) {
 	unlock, _, err := p.m.guard.lock(context.Background(), false, guardPatience)
 	if err != nil {
 		return
 	}
 	defer unlock()
-	e, found, err := p.m.look(Request("RQ"), false)
+	e, found, err := p.m.look(k, false)
 	if err == nil && found && e.Problem == nil && p.Now().After(e.ExpiresAt) {
 		_ = p.m.disk.Remove(e.Path)
 	}
@@ -123,7 +163,7 @@ func (p *simProc) work(l *Lease) {
 		}
 		if l.ctx.Err() != nil {
 			p.s.stats.lost++
-			p.s.note("lost", p, l.token)
+			p.s.note("lost", p, l.key.file(), l.token)
 			if p.s.variant == sound {
 				return
 			}
@@ -192,7 +232,7 @@ func (p *simProc) gap(l *Lease) {
 func (p *simProc) accept(l *Lease) {
 	if !p.dead {
 		p.s.stats.writes++
-		p.s.note("write", p, l.token)
+		p.s.note("write", p, l.key.file(), l.token)
 	}
 }
 
@@ -204,18 +244,10 @@ func (p *simProc) think(most time.Duration) {
 	p.step()
 }
 
-// published notes who owns the lock from the moment that its record is there.
-func (p *simProc) published(data []byte) {
-	var r Record
-	if json.Unmarshal(data, &r) == nil && r.Beat == 0 && r.Token != "" {
-		p.s.note("publish", p, r.Token)
-	}
-}
-
-// created is the same for records that are written in place.
-func (p *simProc) created(name string) {
-	if !strings.HasPrefix(name, ".") {
-		p.published(p.s.files[name].data)
+// published notes who owns a lock from the moment that its record is there.
+func (p *simProc) published(name string) {
+	if r, ok := p.s.believe(name); ok && r.Beat == 0 {
+		p.s.note("publish", p, name, r.Token)
 	}
 }
 
@@ -223,7 +255,7 @@ func (p *simProc) created(name string) {
 // lease of a living process and has not run out.
 func (p *simProc) replaces(name string, next []byte) {
 	var old, now Record
-	if strings.HasPrefix(name, ".") || json.Unmarshal(p.s.files[name].data, &old) != nil || old.Token == "" {
+	if strings.HasPrefix(name, ".") || p.s.files[name] == nil || json.Unmarshal(p.s.files[name].data, &old) != nil || old.Token == "" {
 		return
 	}
 	if _ = json.Unmarshal(next, &now); now.Token == old.Token || p.s.kind == anything || p.s.robbed != nil {

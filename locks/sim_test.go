@@ -6,7 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 )
@@ -18,7 +18,7 @@ var (
 
 // play runs one world to its end and returns what the checker found.
 func (s *sim) play() error {
-	for range 150 + s.rng.IntN(400) {
+	for range 200 + s.rng.IntN(500) {
 		s.disturb()
 		p := s.pick()
 		if p == nil {
@@ -33,7 +33,7 @@ func (s *sim) play() error {
 			s.kill(p)
 		}
 	}
-	if err := errors.Join(s.robbed, check(s.history)); err != nil {
+	if err := errors.Join(s.robbed, s.misled, check(s.history)); err != nil {
 		return err
 	}
 	return s.lastsNotForEver()
@@ -86,46 +86,54 @@ func (s *sim) reboot(m *simMachine) {
 	}
 	m.boots++
 	m.since = s.now
-	s.note("reboot", nil, "")
+	s.note("reboot", nil, "", "")
 	s.start(m)
 }
 
-// tear is what a power cut does to files that were never synced.
+// tear is what a power cut does to files that were never synced: names are lost,
+// and bytes are cut, emptied, or in part those that were written over.
 func (s *sim) tear() {
-	for name, f := range s.sortedFiles() {
-		switch s.rng.IntN(4) {
-		case 0:
+	names, _ := simFiles{&simProc{s: s}}.list()
+	torn := map[*simFile]bool{}
+	for _, name := range names {
+		f := s.files[name]
+		if s.chance(25) {
 			delete(s.files, name)
-		case 1:
-			s.files[name] = simFile{f.data[:s.rng.IntN(len(f.data)+1)], f.mtime}
-		case 2:
-			s.files[name] = simFile{[]byte(strings.Repeat("\x00", len(f.data))), f.mtime}
 		}
+		if !torn[f] {
+			torn[f] = true
+			f.data = s.torn(f)
+		}
+		s.believe(name)
 	}
 }
 
-func (s *sim) sortedFiles() func(func(string, simFile) bool) {
-	names, _ := simFiles{&simProc{s: s}}.list()
-	return func(yield func(string, simFile) bool) {
-		for _, name := range names {
-			if !yield(name, s.files[name]) {
-				return
-			}
-		}
+func (s *sim) torn(f *simFile) []byte {
+	cut := s.rng.IntN(len(f.data) + 1)
+	switch s.rng.IntN(5) {
+	case 0:
+		return f.data[:cut]
+	case 1:
+		return make([]byte, len(f.data))
+	case 2:
+		return f.old
+	case 3:
+		return slices.Concat(f.data[:cut], f.old[min(cut, len(f.old)):])
 	}
+	return f.data
 }
 
 // check is the promise: a write is accepted only from the owner of the lock,
 // that is, the one whose record was published last.
 func check(history []event) error {
-	owner := ""
+	owner := map[string]string{}
 	for i, e := range history {
 		switch e.what {
 		case "publish":
-			owner = e.token
+			owner[e.lock] = e.token
 		case "write":
-			if e.token != owner {
-				return fmt.Errorf("write %d by %.8s while %.8s owns the lock", i, e.token, owner)
+			if e.token != owner[e.lock] {
+				return fmt.Errorf("write %d by %.8s while %.8s owns the lock", i, e.token, owner[e.lock])
 			}
 		}
 	}
@@ -148,16 +156,19 @@ func (s *sim) lastsNotForEver() error {
 	return err
 }
 
-// newcomer takes and releases the lock in a new process.
+// newcomer takes and releases the locks in a new process.
 func (s *sim) newcomer() (err error) {
 	var p *simProc
 	for p == nil {
 		p = s.start(s.machines[0])
 	}
 	p.script = func() {
-		var l *Lease
-		if l, err = p.m.AcquireRequest(context.Background(), "RQ", Ask{}); err == nil {
-			err = l.Release()
+		for _, k := range simKeys {
+			l, aerr := p.m.Acquire(context.Background(), k, Ask{})
+			if aerr == nil {
+				aerr = l.Release()
+			}
+			err = errors.Join(err, aerr)
 		}
 	}
 	for !p.done {
@@ -207,7 +218,7 @@ func TestSimulation(t *testing.T) {
 		sum.add(s.stats)
 	}
 	t.Logf("%d seeds in %v: %+v", seedsToRun(), time.Since(began).Round(time.Millisecond), sum)
-	if sum.takeovers == 0 || sum.writes == 0 || sum.lost == 0 || sum.reboots == 0 || sum.jumps == 0 {
+	if sum.takeovers == 0 || sum.writes == 0 || sum.lost == 0 || sum.reboots == 0 || sum.jumps == 0 || sum.reused == 0 || sum.looks == 0 {
 		t.Errorf("too quiet: %+v", sum)
 	}
 }
@@ -221,6 +232,9 @@ func (a *simStats) add(b simStats) {
 	a.reboots += b.reboots
 	a.jumps += b.jumps
 	a.faults += b.faults
+	a.reused += b.reused
+	a.looks += b.looks
+	a.torn += b.torn
 }
 
 func TestSimulationIsDeterministic(t *testing.T) {

@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"syscall"
 	"time"
@@ -32,7 +34,8 @@ type sim struct {
 	now      time.Duration // true time
 	machines []*simMachine
 	procs    []*simProc
-	files    map[string]simFile
+	files    map[string]*simFile // by name; a file may have two
+	believed map[believed]bool   // what a reader may see
 	guard    *simProc
 	guarded  bool // the guard excludes
 	yielded  chan struct{}
@@ -40,10 +43,11 @@ type sim struct {
 	nextPID  int
 	quiet    bool  // no more faults
 	robbed   error // a lease was taken from a living holder before it ran out
+	misled   error // a reader saw a record that was never this lock's
 	stats    simStats
 }
 
-type simStats struct{ acquired, takeovers, writes, lost, kills, reboots, jumps, faults int }
+type simStats struct{ acquired, takeovers, writes, lost, kills, reboots, jumps, faults, reused, looks, torn int }
 
 // simKind is what a world may do, and what must hold in it.
 type simKind int
@@ -72,9 +76,23 @@ type simMachine struct {
 	since time.Duration // of the last boot
 }
 
+// simFile is an inode. What it was before it was written over may come back
+// when the power fails.
 type simFile struct {
-	data  []byte
-	mtime time.Duration
+	data, old []byte
+	mtime     time.Duration
+}
+
+// names are all that a file has.
+func (s *sim) names(f *simFile) []string {
+	var names []string
+	for name, g := range s.files {
+		if f == g {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	return names
 }
 
 // event is a line of the history that the checker reads.
@@ -82,17 +100,18 @@ type event struct {
 	at    time.Duration
 	what  string // publish, write, release, lost, kill, reboot
 	pid   int
+	lock  string // its file
 	token string
 }
 
 func (e event) String() string {
-	return fmt.Sprintf("%12v %-8s pid %-4d %.8s", e.at, e.what, e.pid, e.token)
+	return fmt.Sprintf("%12v %-8s pid %-4d %s %.8s", e.at, e.what, e.pid, e.lock, e.token)
 }
 
 func newSim(seed uint64, v variant) *sim {
 	s := &sim{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), variant: v, guarded: v != noGuard,
-		files: map[string]simFile{}, yielded: make(chan struct{}), nextPID: 2,
+		files: map[string]*simFile{}, believed: map[believed]bool{}, yielded: make(chan struct{}), nextPID: 2,
 	}
 	s.kind = simKind(s.rng.IntN(int(simKinds)))
 	machines := 1
@@ -118,12 +137,12 @@ func (s *sim) between(a, b time.Duration) time.Duration {
 
 func (s *sim) chance(percent int) bool { return s.rng.IntN(100) < percent }
 
-func (s *sim) note(what string, p *simProc, token string) {
+func (s *sim) note(what string, p *simProc, lock, token string) {
 	pid := 0
 	if p != nil {
 		pid = p.pid
 	}
-	s.history = append(s.history, event{s.now, what, pid, token})
+	s.history = append(s.history, event{s.now, what, pid, lock, token})
 }
 
 // simProc is a pretended process.
@@ -214,7 +233,7 @@ func (s *sim) kill(p *simProc) {
 	p.dead = true
 	s.stats.kills++
 	s.freeGuard(p)
-	s.note("kill", p, "")
+	s.note("kill", p, "", "")
 	s.wake(p)
 }
 
@@ -275,20 +294,42 @@ var errDead = errors.New("dead")
 // simFiles and simDisk are the lock directory.
 type simFiles struct{ p *simProc }
 
+// read opens a file, and reads it when much may have happened to it.
 func (f simFiles) read(name string) ([]byte, time.Time, flaw, error) {
+	s := f.p.s
 	f.p.step()
 	if f.p.dead {
 		return nil, time.Time{}, "", errDead
 	}
-	if !f.p.s.quiet && f.p.s.chance(1) {
-		f.p.s.stats.faults++
+	if !s.quiet && s.chance(1) {
+		s.stats.faults++
 		return nil, time.Time{}, "", syscall.EIO
 	}
-	file, ok := f.p.s.files[name]
+	file, ok := s.files[name]
 	if !ok {
 		return nil, time.Time{}, "", fs.ErrNotExist
 	}
-	return file.data, simEpoch.Add(file.mtime), "", nil
+	size, mtime := len(file.data), simEpoch.Add(file.mtime)
+	if !s.quiet && s.chance(5) {
+		f.p.until = s.now + s.between(0, simTTL/10)
+	}
+	f.p.step()
+	if f.p.dead {
+		return nil, time.Time{}, "", errDead
+	}
+	data := file.data[:min(size, len(file.data))]
+	if s.variant == noSum {
+		data = unsealed(data)
+	}
+	return data, mtime, "", nil
+}
+
+// unsealed is a record without its sum.
+func unsealed(data []byte) []byte {
+	if i := bytes.LastIndex(data, []byte(sumKey)); i > 0 {
+		return append(bytes.Clone(data[:i]), '}')
+	}
+	return data
 }
 
 func (f simFiles) list() ([]string, error) {
@@ -303,9 +344,7 @@ func (f simFiles) list() ([]string, error) {
 func (f simFiles) now() (time.Time, error) { return simEpoch.Add(f.p.s.now), nil }
 
 func (f simFiles) touch(name string, t time.Time) error {
-	file := f.p.s.files[name]
-	file.mtime = t.Sub(simEpoch)
-	f.p.s.files[name] = file
+	f.p.s.files[name].mtime = t.Sub(simEpoch)
 	return nil
 }
 
@@ -332,23 +371,74 @@ func (d simDisk) op(work func() error) error {
 
 func (d simDisk) Create(path string, _ fs.FileMode) (atomicfile.File, error) {
 	name := filepath.Base(path)
+	f := &simFile{mtime: d.p.s.now}
 	err := d.op(func() error {
 		if _, there := d.p.s.files[name]; there {
 			return fs.ErrExist
 		}
-		d.p.s.files[name] = simFile{mtime: d.p.s.now}
+		d.p.s.files[name] = f
 		return nil
 	})
-	return simHandle{d, name}, err
+	return &simHandle{d: d, name: name, file: f}, err
+}
+
+func (d simDisk) Reuse(path string, perm fs.FileMode) (atomicfile.File, int64, error) {
+	name := filepath.Base(path)
+	if d.p.s.files[name] == nil {
+		f, err := d.Create(path, perm)
+		return f, 0, err
+	}
+	var f *simFile
+	err := d.op(func() error {
+		f = d.p.s.files[name]
+		if len(d.p.s.names(f)) > 1 && d.p.s.variant != noNameCount {
+			return atomicfile.ErrInUse
+		}
+		d.p.s.stats.reused++
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return &simHandle{d: d, name: name, file: f}, int64(len(f.data)), nil
+}
+
+func (d simDisk) Link(from, to string) error {
+	return d.op(func() error {
+		from, to := filepath.Base(from), filepath.Base(to)
+		if d.p.s.files[to] != nil {
+			return fs.ErrExist
+		}
+		d.p.s.files[to] = d.p.s.files[from]
+		d.p.published(to)
+		return nil
+	})
+}
+
+func (d simDisk) Exchange(a, b string) error {
+	return d.op(func() error {
+		a, b := filepath.Base(a), filepath.Base(b)
+		files := d.p.s.files
+		if files[a] == nil || files[b] == nil {
+			return syscall.ENOENT
+		}
+		d.p.replaces(b, files[a].data)
+		files[a], files[b] = files[b], files[a]
+		d.p.published(b)
+		return nil
+	})
 }
 
 func (d simDisk) Rename(from, to string) error {
 	return d.op(func() error {
 		from, to := filepath.Base(from), filepath.Base(to)
+		if d.p.s.files[from] == nil {
+			return fs.ErrNotExist
+		}
 		d.p.replaces(to, d.p.s.files[from].data)
 		d.p.s.files[to] = d.p.s.files[from]
 		delete(d.p.s.files, from)
-		d.p.published(d.p.s.files[to].data)
+		d.p.published(to)
 		return nil
 	})
 }
@@ -369,24 +459,34 @@ func (d simDisk) SyncDir(string) error { panic("locks are not synced") }
 type simHandle struct {
 	d    simDisk
 	name string
+	file *simFile
+	at   int
 }
 
-func (h simHandle) Name() string { return h.name }
-func (h simHandle) Sync() error  { panic("locks are not synced") }
-func (h simHandle) Close() error { return h.d.op(func() error { return nil }) }
+func (h *simHandle) Name() string { return h.name }
+func (h *simHandle) Sync() error  { panic("locks are not synced") }
+func (h *simHandle) Close() error { return h.d.op(func() error { return nil }) }
 
-func (h simHandle) Write(b []byte) (int, error) {
+// Write takes two steps; between them, and when it dies there, the file is half
+// of this and half of that.
+func (h *simHandle) Write(b []byte) (int, error) {
+	h.file.old = h.file.data
 	half := len(b) / 2
 	for _, part := range [][]byte{b[:half], b[half:]} {
-		err := h.d.op(func() error {
-			f := h.d.p.s.files[h.name]
-			h.d.p.s.files[h.name] = simFile{append(f.data[:len(f.data):len(f.data)], part...), h.d.p.s.now}
-			return nil
-		})
-		if err != nil {
+		if err := h.d.op(func() error { h.over(part); return nil }); err != nil {
 			return 0, err
 		}
 	}
-	h.d.p.created(h.name)
 	return len(b), nil
+}
+
+func (h *simHandle) over(part []byte) {
+	f, end := h.file, h.at+len(part)
+	before := append(bytes.Clone(f.data), make([]byte, max(0, h.at-len(f.data)))...)[:h.at] // it may have been torn
+	data := slices.Concat(before, part, f.data[min(end, len(f.data)):])
+	for _, name := range h.d.p.s.names(f) {
+		h.d.p.replaces(name, data)
+	}
+	f.data, f.mtime, h.at = data, h.d.p.s.now, end
+	h.d.p.published(h.name)
 }
