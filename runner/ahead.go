@@ -7,8 +7,8 @@ import (
 	"aiflow/gitops"
 )
 
-// ahead begins f beside what follows. What it gives waits for f, and gives the
-// same each time.
+// ahead begins f beside what follows; f must not touch a job, which goes on. What
+// it gives waits for f, and gives the same each time.
 func ahead[T any](f func() (T, error)) (wait func() (T, error)) {
 	wait = sync.OnceValues(f)
 	go func() { _, _ = wait() }()

@@ -42,12 +42,11 @@ func (j *job) finish(ctx context.Context) error {
 // cleanAhead begins to look whether all that is in the workspace is committed.
 // In place there is nothing to take away.
 func (j *job) cleanAhead(ctx context.Context) func() error {
-	return aheadErr(func() error {
-		if j.inPlace() {
-			return nil
-		}
-		return j.repo.CheckWorktree(ctx, j.workspacePath())
-	})
+	if j.inPlace() {
+		return func() error { return nil }
+	}
+	repo, path := j.repo, j.workspacePath()
+	return aheadErr(func() error { return repo.CheckWorktree(ctx, path) })
 }
 
 // putAway is what is left to do once the end is recorded. Each part is done

@@ -98,7 +98,8 @@ const namedDirty = 3
 // dirtyAhead begins to look for changes in the user's checkout that nobody
 // committed. Nothing of the run is in it yet.
 func (j *job) dirtyAhead(ctx context.Context) func() ([]string, error) {
-	changes := ahead(func() ([]gitops.Change, error) { return j.repo.Dirty(ctx) })
+	repo := j.repo
+	changes := ahead(func() ([]gitops.Change, error) { return repo.Dirty(ctx) })
 	return func() ([]string, error) {
 		found, err := changes()
 		if err != nil {
