@@ -11,24 +11,20 @@ import (
 )
 
 const (
-	opCreate  = "create"
-	opWrite   = "write"
-	opSync    = "sync"
-	opClose   = "close"
-	opRename  = "rename"
-	opSyncDir = "syncdir"
-	opLink    = "link"
-	opRemove  = "remove"
+	opCreate   = "create"
+	opReuse    = "reuse"
+	opWrite    = "write"
+	opSync     = "sync"
+	opClose    = "close"
+	opRename   = "rename"
+	opExchange = "exchange"
+	opSyncDir  = "syncdir"
+	opLink     = "link"
+	opRemove   = "remove"
 )
 
-// linking is a disk that can make hard links, as the real one can.
-type linking interface {
-	atomicfile.Disk
-	Link(from, to string) error
-}
-
 // Disk passes a point before each operation of inner.
-func Disk(p *Points, inner linking) atomicfile.Disk {
+func Disk(p *Points, inner powercut.Able) atomicfile.Disk {
 	if p.record != "" {
 		inner = powercut.Record(inner, powercut.File(p.record))
 	}
@@ -37,7 +33,7 @@ func Disk(p *Points, inner linking) atomicfile.Disk {
 
 type disk struct {
 	p     *Points
-	inner linking
+	inner powercut.Able
 }
 
 // At lets whoever holds the disk name a place; see Points.At.
@@ -70,6 +66,24 @@ func (d disk) Create(path string, perm fs.FileMode) (atomicfile.File, error) {
 		return nil, err
 	}
 	return file{d, f, Kind(path)}, nil
+}
+
+func (d disk) Reuse(path string, perm fs.FileMode) (atomicfile.File, int64, error) {
+	if err := d.try(Kind(path), opReuse); err != nil {
+		return nil, 0, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	f, size, err := d.inner.Reuse(path, perm)
+	if err != nil {
+		return nil, 0, err
+	}
+	return file{d, f, Kind(path)}, size, nil
+}
+
+func (d disk) Exchange(a, b string) error {
+	if err := d.try(Kind(b), opExchange); err != nil {
+		return &fs.PathError{Op: "exchange", Path: b, Err: err}
+	}
+	return d.inner.Exchange(a, b)
 }
 
 func (d disk) Rename(from, to string) error {

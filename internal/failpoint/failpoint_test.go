@@ -21,6 +21,7 @@ func TestKind(t *testing.T) {
 		"/p/.aiflow/locks/request.RQ-1.lock.json":    "lock",
 		"/p/.aiflow/locks/.queue.lock.json.tmp-1-x":  "queuelock",
 		"/p/.aiflow/locks/name.worktrees.lock.json":  "namedlock",
+		"/p/.aiflow/locks/.spare":                    "spare",
 		"/p/requests/.RQ-1.md.tmp-1":                 "request",
 		"/p/runs/RQ/RUN/request.before.md":           "runrequest",
 		"/p/runs/RQ/RUN/patches/S01.attempt2.patch":  "attempt",

@@ -35,6 +35,7 @@ func named() map[string]string {
 	return map[string]string{
 		"stage.json": "stage", "stage.json.prev": "stageprev", "planning.json": "plan", "errors.json": "errors",
 		"report.md": "report", "request.before.md": "runrequest", "queue.lock.json": "queuelock",
+		".spare": "spare",
 	}
 }
 

@@ -20,6 +20,7 @@ type Left map[string][]byte
 // inode is a file whatever its names are.
 type inode struct {
 	data []byte
+	old  []byte // before it was written over
 	safe bool
 }
 
@@ -90,6 +91,10 @@ func (p *past) do(op Op) {
 		if n := p.at(op.Path); n != nil {
 			n.data, n.safe = append(bytes.Clone(n.data), op.Data...), false
 		}
+	case Over:
+		if n := p.at(op.Path); n != nil {
+			n.over(op)
+		}
 	case Sync:
 		if n := p.at(op.Path); n != nil {
 			n.safe = true
@@ -99,6 +104,10 @@ func (p *past) do(op Op) {
 			p.set(op.To, n)
 			p.set(op.Path, nil)
 		}
+	case Exchange:
+		a, b := p.at(op.Path), p.at(op.To)
+		p.set(op.Path, b)
+		p.set(op.To, a)
 	case Link:
 		p.set(op.To, p.at(op.Path))
 	case Remove:
@@ -119,6 +128,12 @@ func (p *past) sync(op Op) {
 	}
 }
 
+func (n *inode) over(op Op) {
+	n.old, n.safe = n.data, false
+	rest := n.data[min(op.At+len(op.Data), len(n.data)):]
+	n.data = slices.Concat(n.data[:min(op.At, len(n.data))], op.Data, rest)
+}
+
 // after is what is left of the bytes.
 func (n *inode) after(rng *rand.Rand) []byte {
 	if n == nil {
@@ -129,6 +144,9 @@ func (n *inode) after(rng *rand.Rand) []byte {
 		return whole
 	}
 	cut := rng.IntN(len(whole) + 1)
+	if n.old != nil && rng.IntN(2) == 0 { // in part what it was
+		return append(whole[:cut], n.old[min(cut, len(n.old)):]...)
+	}
 	switch rng.IntN(5) {
 	case 0:
 		return whole
