@@ -60,7 +60,9 @@ func (j *job) putAway(ctx context.Context, clean func() error) error {
 }
 
 // commitRecord is the run's last commit: it sets `status: done` on the work
-// branch, so that merging the branch is what makes the request done.
+// branch, so that merging the branch is what makes the request done. It is
+// recorded with what comes next, the push or the end; a run that dies before
+// that finds the commit on its branch.
 func (j *job) commitRecord(ctx context.Context) error {
 	if j.stage.HasCommit(runs.RecordStep) {
 		return nil
@@ -79,7 +81,7 @@ func (j *job) commitRecord(ctx context.Context) error {
 	j.at("record_committed")
 	j.stage.Git.Commits = append(j.stage.Git.Commits, runs.Commit{StepID: runs.RecordStep, Hash: hash, Subject: msg.Subject})
 	j.stage.AddEvent(j.Project.Now(), runs.EventRecordCommitted, "", "")
-	return j.save()
+	return nil
 }
 
 // commitStatus commits the request's own file, or nothing where the work

@@ -28,7 +28,7 @@ func (j *job) push(ctx context.Context) error {
 	if !j.Project.Config.Git.AutoPush || j.stage.HasEvent(runs.EventPushed) {
 		return nil
 	}
-	if err := j.held(); err != nil {
+	if err := j.save(); err != nil {
 		return err
 	}
 	if err := j.repo.Push(ctx, j.stage.Git.WorkBranch, j.Project.Config.Git.RunHooks); err != nil {
