@@ -67,12 +67,18 @@ func Alive(pid int, start uint64) Liveness {
 	if pid <= 0 {
 		return Unknown
 	}
-	if err := unix.Kill(pid, 0); errors.Is(err, unix.ESRCH) {
-		return Dead
-	} else if err != nil && !errors.Is(err, unix.EPERM) {
-		return Unknown
-	}
 	return look(pid, start)
+}
+
+// exists asks kill(2), which knows every process but tells nothing of it.
+func exists(pid int) Liveness {
+	switch err := unix.Kill(pid, 0); {
+	case err == nil, errors.Is(err, unix.EPERM):
+		return Living
+	case errors.Is(err, unix.ESRCH):
+		return Dead
+	}
+	return Unknown
 }
 
 // machine hashes the machine's own number. Without one the boot stands in for

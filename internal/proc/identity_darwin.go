@@ -8,6 +8,9 @@ const bootClockID = unix.CLOCK_MONOTONIC
 const szomb = 5 // SZOMB in sys/proc.h
 
 func look(pid int, start uint64) Liveness {
+	if life := exists(pid); life != Living {
+		return life
+	}
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
 		return Living

@@ -27,14 +27,34 @@ func parseStat(data []byte) (stat, bool) {
 	if end < 0 {
 		return stat{}, false
 	}
-	f := bytes.Fields(data[end+1:]) // f[0] is field 3
-	if len(f) < 20 || len(f[0]) != 1 {
-		return stat{}, false
+	var s stat
+	rest := bytes.TrimLeft(data[end+1:], " ")
+	for n := 3; n <= 22; n++ { // as proc(5) counts them
+		var field []byte
+		field, rest, _ = bytes.Cut(rest, []byte(" "))
+		if !s.set(n, field) {
+			return stat{}, false
+		}
 	}
-	pgrp, err1 := strconv.Atoi(string(f[2]))
-	threads, err2 := strconv.Atoi(string(f[17]))
-	start, err3 := strconv.ParseUint(string(f[19]), 10, 64)
-	return stat{f[0][0], pgrp, threads, start}, err1 == nil && err2 == nil && err3 == nil
+	return s, true
+}
+
+func (s *stat) set(n int, field []byte) (ok bool) {
+	var err error
+	switch n {
+	case 3:
+		if len(field) == 1 {
+			s.state = field[0]
+		}
+		return len(field) == 1
+	case 5:
+		s.pgrp, err = strconv.Atoi(string(field))
+	case 20:
+		s.threads, err = strconv.Atoi(string(field))
+	case 22:
+		s.start, err = strconv.ParseUint(string(field), 10, 64)
+	}
+	return err == nil && len(field) > 0
 }
 
 func readStat(pid int) (stat, bool) {
@@ -69,14 +89,14 @@ func (s stat) dead(start uint64) bool {
 	return gone && s.threads <= 1
 }
 
-// look is asked after kill(2) has found pid. Where /proc hides the process
-// (hidepid) it counts as living.
+// look asks kill(2) only where /proc does not show the process: it is gone, or
+// hidden (hidepid), and then it counts as living.
 func look(pid int, start uint64) Liveness {
 	s, ok := readStat(pid)
 	switch {
-	case ok && s.dead(start):
-		return Dead
-	case !ok && unix.Kill(pid, 0) == unix.ESRCH:
+	case !ok:
+		return exists(pid)
+	case s.dead(start):
 		return Dead
 	}
 	return Living
