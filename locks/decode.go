@@ -1,8 +1,8 @@
 package locks
 
 import (
-	"bytes"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -10,7 +10,7 @@ import (
 // blanks, escapes, unknown or repeated keys. It is ten times as fast as
 // encoding/json, which reads everything else. false: not that form.
 func decodeOwn(data []byte) (r Record, ok bool) {
-	d := decoder{rest: data}
+	d := decoder{rest: string(data)} // the record's texts are parts of it
 	if !d.skip('{') {
 		return r, false
 	}
@@ -20,7 +20,7 @@ func decodeOwn(data []byte) (r Record, ok bool) {
 		if !ok || !d.skip(':') {
 			return r, false
 		}
-		bit := d.field(&r, string(key))
+		bit := d.field(&r, key)
 		if bit == 0 || seen&bit != 0 {
 			return r, false
 		}
@@ -34,7 +34,10 @@ func decodeOwn(data []byte) (r Record, ok bool) {
 	}
 }
 
-type decoder struct{ rest []byte }
+type decoder struct {
+	rest string
+	next int // the field that probably comes next
+}
 
 func (d *decoder) skip(c byte) bool {
 	if len(d.rest) == 0 || d.rest[0] != c {
@@ -45,27 +48,29 @@ func (d *decoder) skip(c byte) bool {
 }
 
 // text reads a string without escapes.
-func (d *decoder) text() ([]byte, bool) {
+func (d *decoder) text() (string, bool) {
 	if !d.skip('"') {
-		return nil, false
+		return "", false
 	}
-	for i, c := range d.rest {
-		switch {
+	for i := range len(d.rest) {
+		switch c := d.rest[i]; {
 		case c == '"':
 			s := d.rest[:i]
 			d.rest = d.rest[i+1:]
 			return s, true
 		case c == '\\' || c < 0x20:
-			return nil, false
+			return "", false
 		}
 	}
-	return nil, false
+	return "", false
 }
 
 // field reads the value of key and says which it was; 0 is failure.
 func (d *decoder) field(r *Record, key string) uint32 {
-	for i, f := range recordFields {
-		if f.name == key {
+	for n := range recordFields {
+		i := (d.next + n) % len(recordFields)
+		if f := &recordFields[i]; f.name == key {
+			d.next = i + 1
 			if !f.read(d, r) {
 				return 0
 			}
@@ -104,13 +109,13 @@ var recordFields = [...]struct {
 
 func (d *decoder) str(to *string) bool {
 	s, ok := d.text()
-	*to = string(s)
+	*to = s
 	return ok
 }
 
 func (d *decoder) time(to *time.Time) bool {
 	s, ok := d.text()
-	return ok && to.UnmarshalText(s) == nil
+	return ok && to.UnmarshalText([]byte(s)) == nil
 }
 
 // uint reads digits as JSON has them: no sign, no leading zero.
@@ -122,7 +127,7 @@ func (d *decoder) uint(to *uint64) bool {
 	if n == 0 || n > 1 && d.rest[0] == '0' {
 		return false
 	}
-	v, err := strconv.ParseUint(string(d.rest[:n]), 10, 64)
+	v, err := strconv.ParseUint(d.rest[:n], 10, 64)
 	*to, d.rest = v, d.rest[n:]
 	return err == nil
 }
@@ -144,7 +149,7 @@ func (d *decoder) num(to *int) bool {
 }
 
 func (d *decoder) yes(to *bool) bool {
-	rest, ok := bytes.CutPrefix(d.rest, []byte("true"))
+	rest, ok := strings.CutPrefix(d.rest, "true")
 	*to, d.rest = ok, rest
 	return ok
 }

@@ -303,6 +303,6 @@ func (l *Lease) Release() error {
 	if err := l.m.disk.Remove(l.Path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return l.doubt(diskFault(err, l.Path()))
 	}
-	l.finish(fault.New(fault.LockLost, "path", l.Path(), "reason", "released"), nil)
+	l.finish(&fault.Error{Code: fault.LockLost, Facts: fault.Facts{"path": l.Path(), "reason": "released"}}, nil)
 	return nil
 }
