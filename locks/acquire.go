@@ -230,8 +230,8 @@ const (
 	lastPause  = 250 * time.Millisecond
 )
 
-func newLimit(wait time.Duration) *limit {
-	l := &limit{next: firstPause, most: lastPause, over: wait <= 0}
+func newLimit(wait time.Duration) limit {
+	l := limit{next: firstPause, most: lastPause, over: wait <= 0}
 	if wait > 0 {
 		l.timer = time.NewTimer(wait)
 	}

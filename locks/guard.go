@@ -39,17 +39,28 @@ type flockGuard struct {
 	file *os.File      // nil: not open; closed with the last manager that has it
 	fd   int
 	id   [2]uint64 // device and inode
+	// How to let go of a guard that is firm, and of one that is not.
+	firm, soft func()
 }
 
 func newFlockGuard(dir string) *flockGuard {
-	return &flockGuard{path: filepath.Join(dir, guardName), turn: make(chan struct{}, 1)}
+	g := &flockGuard{path: filepath.Join(dir, guardName), turn: make(chan struct{}, 1)}
+	g.firm, g.soft = func() { g.letGo(true) }, func() { g.letGo(false) }
+	return g
+}
+
+func (g *flockGuard) unlock(firm bool) func() {
+	if firm {
+		return g.firm
+	}
+	return g.soft
 }
 
 func (g *flockGuard) lock(ctx context.Context, create bool, patience time.Duration) (unlock func(), firm bool, err error) {
 	select {
 	case g.turn <- struct{}{}:
 		if got, firm := g.takeNow(create); got {
-			return func() { g.letGo(firm) }, firm, nil
+			return g.unlock(firm), firm, nil
 		}
 		<-g.turn
 	default:
@@ -69,7 +80,7 @@ func (g *flockGuard) lock(ctx context.Context, create bool, patience time.Durati
 		<-g.turn
 		return nil, false, err
 	}
-	return func() { g.letGo(firm) }, firm, nil
+	return g.unlock(firm), firm, nil
 }
 
 // takeNow takes a guard that is free, which it nearly always is.

@@ -26,6 +26,8 @@ func (m *Manager) reading() reading {
 type Lease struct {
 	m         *Manager
 	key       Key
+	file      string // its name in the lock directory
+	path      string
 	token     string
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
@@ -45,7 +47,7 @@ type Lease struct {
 type leaseKey struct{}
 
 func (m *Manager) newLease(ctx context.Context, k Key, rec Record, raw []byte, began reading) *Lease {
-	l := &Lease{m: m, key: k, token: rec.Token, rec: rec, raw: raw, last: began, done: make(chan struct{})}
+	l := &Lease{m: m, key: k, file: k.file(), path: m.path(k), token: rec.Token, rec: rec, raw: raw, last: began, done: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(context.WithValue(ctx, leaseKey{}, k))
 	m.remember(l)
 	m.tend(l)
@@ -70,7 +72,7 @@ func (l *Lease) Record() Record {
 }
 
 // Path is the lock file.
-func (l *Lease) Path() string { return l.m.path(l.key) }
+func (l *Lease) Path() string { return l.path }
 
 // interval between renewals.
 func (m *Manager) interval() time.Duration { return m.ttl / 6 }
@@ -214,7 +216,7 @@ func (l *Lease) renew(change func(*Record)) error {
 	}
 	raw, err := l.m.publish(l.key, next, taken)
 	if err != nil {
-		return l.doubt(diskFault(err, l.Path()))
+		return l.doubt(diskFault(err, l.path))
 	}
 	l.rec, l.raw, l.last = next, raw, began
 	return nil
@@ -224,14 +226,14 @@ func (l *Lease) renew(change func(*Record)) error {
 // while our name is on it, so that a torn record, or one of another lock, can
 // only be what has become of it since. l.mu is held.
 func (l *Lease) verify() error {
-	data, _, f, err := l.m.files.read(l.key.file())
+	data, _, f, err := l.m.files.read(l.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return l.lose(l.fault("vanished"))
 	case err != nil:
-		return l.doubt(fault.Wrap(err, fault.LockUnreadable, "path", l.Path()))
+		return l.doubt(fault.Wrap(err, fault.LockUnreadable, "path", l.path))
 	case f == flawNoAccess:
-		return l.doubt(fault.New(fault.LockUnreadable, "path", l.Path(), "reason", f))
+		return l.doubt(fault.New(fault.LockUnreadable, "path", l.path, "reason", f))
 	case f != "":
 		return l.lose(l.fault(string(f)))
 	}
@@ -245,7 +247,7 @@ func (l *Lease) verify() error {
 	case rec.Sum != "" && rec.key() != l.key:
 		return l.lose(l.fault("vanished"))
 	case rec.Token != l.token:
-		e := Entry{Record: rec, Path: l.Path()}
+		e := Entry{Record: rec, Path: l.path}
 		return l.lose(fault.New(fault.LockLost, e.pairs("reason", "taken")...))
 	}
 	return nil
@@ -263,7 +265,7 @@ func (l *Lease) doubt(err error) error {
 }
 
 func (l *Lease) fault(reason string) *fault.Error {
-	e := Entry{Record: l.rec, Path: l.Path()}
+	e := Entry{Record: l.rec, Path: l.path}
 	return fault.New(fault.LockLost, e.pairs("reason", reason)...)
 }
 
@@ -300,9 +302,9 @@ func (l *Lease) Release() error {
 	if err := l.verify(); err != nil {
 		return err
 	}
-	if err := l.m.disk.Remove(l.Path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return l.doubt(diskFault(err, l.Path()))
+	if err := l.m.disk.Remove(l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return l.doubt(diskFault(err, l.path))
 	}
-	l.finish(&fault.Error{Code: fault.LockLost, Facts: fault.Facts{"path": l.Path(), "reason": "released"}}, nil)
+	l.finish(&fault.Error{Code: fault.LockLost, Facts: fault.Facts{"path": l.path, "reason": "released"}}, nil)
 	return nil
 }

@@ -121,14 +121,14 @@ func (m *Manager) holds(name, token string) bool {
 func (m *Manager) remember(l *Lease) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.held[l.key.file()] = l
+	m.held[l.file] = l
 }
 
 // forget takes l, and no later lease of the same name, out of the table.
 func (m *Manager) forget(l *Lease) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.held[l.key.file()] == l {
-		delete(m.held, l.key.file())
+	if m.held[l.file] == l {
+		delete(m.held, l.file)
 	}
 }
