@@ -92,13 +92,15 @@ func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Ent
 		return nil, nil, fault.Wrap(err, fault.LockUnreadable, "path", m.path(k))
 	case found && !e.free(a):
 		endOrphans(e)
-		return nil, &e, m.refuse(k, e)
+		held := e
+		return nil, &held, m.refuse(k, e)
 	case found && !firm:
 		return nil, nil, fault.New(fault.LockStaleDetected, e.pairs("reason", "no_flock")...)
 	}
 	l, err = m.win(ctx, k, a, began, stateOf(firm, found))
 	if err == nil && found {
-		l.recovered, l.took = e.Record, true
+		before := e.Record
+		l.recovered = &before
 	}
 	return l, nil, err
 }

@@ -31,8 +31,7 @@ type Lease struct {
 	token     string
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	recovered Record
-	took      bool
+	recovered *Record       // nil: nobody's
 	done      chan struct{} // closed when the lease is over
 
 	mu    sync.Mutex
@@ -62,7 +61,12 @@ func (l *Lease) Context() context.Context { return l.ctx }
 func (l *Lease) Over() <-chan struct{} { return l.done }
 
 // Recovered is the record of the holder that this lease was taken over from.
-func (l *Lease) Recovered() (Record, bool) { return l.recovered, l.took }
+func (l *Lease) Recovered() (Record, bool) {
+	if l.recovered == nil {
+		return Record{}, false
+	}
+	return *l.recovered, true
+}
 
 // Record is what the lock file says.
 func (l *Lease) Record() Record {

@@ -62,6 +62,7 @@ type Options struct {
 // many goroutines, which exclude each other like processes do.
 type Manager struct {
 	dir   string
+	spare string
 	ttl   time.Duration
 	clock Clock
 	self  proc.Identity
@@ -95,6 +96,7 @@ func Open(o Options) *Manager {
 	if m.alive == nil {
 		m.alive = proc.Alive
 	}
+	m.spare = filepath.Join(m.dir, spareName)
 	m.guard = newFlockGuard(m.dir)
 	m.files = &osFiles{dir: m.dir}
 	m.tend = (*Lease).heartbeat

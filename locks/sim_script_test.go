@@ -54,7 +54,7 @@ func (p *simProc) live() {
 			continue
 		}
 		p.s.stats.acquired++
-		if l.took {
+		if l.recovered != nil {
 			p.s.stats.takeovers++
 		}
 		p.work(l)

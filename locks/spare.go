@@ -3,7 +3,6 @@ package locks
 import (
 	"bytes"
 	"errors"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -21,16 +20,17 @@ const maxSpare = 4 << 10
 var errNoSpare = errors.New("no spare file")
 
 // publishSpare writes a record over the spare and links it to the lock's name,
-// at which there is nothing. The guard is held. On any error the lock is
-// written in the other way; one whose link was made all the same is replaced by
-// the same record.
+// at which there is nothing: that was looked at first, although link(2) would
+// say so too, because a slow reader may still see what is written, and should
+// see no record of one who is refused. The guard is held. On any error the lock
+// is written in the other way; one whose link was made all the same is replaced
+// by the same record.
 func (m *Manager) publishSpare(k Key, data []byte) ([]byte, error) {
 	d, able := m.disk.(atomicfile.Reuser)
 	if !able || m.files.shared() { // another machine may remember how many names it has
 		return nil, errNoSpare
 	}
-	spare := m.dir + string(filepath.Separator) + spareName
-	f, size, err := d.Reuse(spare, 0o666)
+	f, size, err := d.Reuse(m.spare, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (m *Manager) publishSpare(k Key, data []byte) ([]byte, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
-	return data, d.Link(spare, m.path(k))
+	return data, d.Link(m.spare, m.path(k))
 }
 
 // pad fills a record up to the length of what it is written over: to cut that

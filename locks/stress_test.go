@@ -122,7 +122,7 @@ func stressAcquire(ctx context.Context, m *Manager, name string, naive bool) (le
 		if err := l.Release(); err != nil && !refusedFairly(err) {
 			say("E release: " + err.Error())
 		}
-	}, l.took, nil
+	}, l.recovered != nil, nil
 }
 
 // naiveTake removes what it judged dead and creates exclusively.
