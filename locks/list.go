@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -127,20 +126,25 @@ func (m *Manager) List() ([]Entry, error) {
 // listAll reads many files at once, each worker a run of neighbours.
 func (m *Manager) listAll(names []string) []Entry {
 	const enough = 64
+	room := make([]Entry, len(names))
 	parts := make([][]Entry, max(1, min(runtime.GOMAXPROCS(0), len(names)/enough)))
 	alive := remembering(m.alive)
 	var wg sync.WaitGroup
 	for i := range parts {
 		wg.Go(func() {
-			parts[i] = m.listSome(names[i*len(names)/len(parts):(i+1)*len(names)/len(parts)], alive)
+			from, to := i*len(names)/len(parts), (i+1)*len(names)/len(parts)
+			parts[i] = m.listSome(room[from:from:to], names[from:to], alive)
 		})
 	}
 	wg.Wait()
-	return slices.Concat(parts...)
+	entries := room[:0]
+	for _, part := range parts { // closes the gaps that other files left
+		entries = append(entries, part...)
+	}
+	return entries
 }
 
-func (m *Manager) listSome(names []string, alive func(int, uint64) proc.Liveness) []Entry {
-	entries := make([]Entry, 0, len(names))
+func (m *Manager) listSome(entries []Entry, names []string, alive func(int, uint64) proc.Liveness) []Entry {
 	for _, name := range names {
 		k, ok := keyOf(name)
 		if !ok {

@@ -141,9 +141,10 @@ func parse(data []byte) (Record, flaw) {
 	if has && !right {
 		return tornOrNewer(data)
 	}
-	if r, ok := decodeOwn(data); ok {
+	if decodeOwn(data, &r) {
 		return r, judgeFields(r, has)
 	}
+	r = Record{}
 	if data[0] != '{' || json.Unmarshal(data, &r) != nil {
 		return leniently(data)
 	}
