@@ -120,6 +120,12 @@ func (s *Standing) Merged(st *runs.Stage) bool {
 		(st.HasEvent(runs.EventMerged) || s.landed.Whole(st) || s.within[st.Git.WorkBranch] || s.told[st.RunID])
 }
 
+// OnlySaid: a finished run counts as merged for no other reason than that its
+// request says done.
+func (s *Standing) OnlySaid(st *runs.Stage) bool {
+	return s.told[st.RunID] && !st.HasEvent(runs.EventMerged) && !s.landed.Whole(st) && !s.within[st.Git.WorkBranch]
+}
+
 // Summary is a record's outline with how it stands.
 func (s *Standing) Summary(st *runs.Stage) runs.Summary {
 	r := st.Summary()

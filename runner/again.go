@@ -83,7 +83,8 @@ func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Out
 }
 
 // gate asks doctor before a run goes on; when it says no, the run stays where
-// it is and errors.json says why.
+// it is, and errors.json of one that had stopped says why. One that was
+// interrupted is still that: it goes on by itself once doctor lets it.
 func (j *job) gate(ctx context.Context) error {
 	if j.Doctor == nil {
 		return nil
@@ -94,6 +95,9 @@ func (j *job) gate(ctx context.Context) error {
 	}
 	j.noteDiagnosis(ctx)
 	at := j.stage.State
+	if !at.Ended() {
+		return cause
+	}
 	if err := j.stage.Fail(j.Project.Now(), j.stage.ErrorOf(cause, j.Words.Fault)); err != nil {
 		return cause
 	}

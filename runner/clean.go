@@ -121,7 +121,7 @@ func (c *cleaner) run(ctx context.Context, id, runID string, newest bool) (Clean
 	}
 	safe := !exists || tip == st.Git.BaseCommit || c.merged(ctx, st, tip)
 	gone := c.requestGone(ctx, st)
-	if !safe && !gone || !c.due(st, newest, exists, gone) {
+	if !safe && !gone && !c.standing.OnlySaid(st) || !c.due(st, newest, exists, gone) {
 		return CleanedItem{}, false
 	}
 	it := CleanedItem{RequestID: id, RunID: runID, Did: "would_remove"}
@@ -157,14 +157,18 @@ func (c *cleaner) requestGone(ctx context.Context, st *runs.Stage) bool {
 }
 
 // merged reports whether the branch is merged with all that is on it. Of one
-// that somebody added to, only git can say that.
+// that somebody added to, and of one whose request merely says done, only git
+// can say that.
 func (c *cleaner) merged(ctx context.Context, st *runs.Stage, tip string) bool {
-	if n := len(st.Git.Commits); n > 0 && st.Git.Commits[n-1].Hash == tip {
-		if c.standing.Merged(st) {
-			return true
-		}
+	n := len(st.Git.Commits)
+	whole := n > 0 && st.Git.Commits[n-1].Hash == tip && c.standing.Merged(st)
+	if whole && !c.standing.OnlySaid(st) {
+		return true
 	}
 	in, err := c.repo.IsAncestor(ctx, tip, "HEAD")
+	if err == nil && !in && whole {
+		in, err = c.repo.HasAllOf(ctx, "HEAD", tip, c.r.Project.RequestsDir())
+	}
 	return err == nil && in
 }
 

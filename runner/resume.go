@@ -315,10 +315,21 @@ func (j *job) goOnTesting(ctx context.Context, at runs.Point, interrupted bool) 
 	if _, err := j.stage.Continue(now, step.StepID); err != nil {
 		return err
 	}
+	if !interrupted {
+		j.noteTaken(step)
+	}
 	if err := j.judgeStep(ctx, at.Index); err != nil {
 		return err
 	}
 	return j.steps(ctx)
+}
+
+// noteTaken tells of a step whose command never ended well: a person's changes
+// count as its work.
+func (j *job) noteTaken(s *runs.Step) {
+	if !s.Implemented {
+		j.note(s, "work.note_taken")
+	}
 }
 
 // putBack keeps what the workspace holds as an attempt and returns it to the

@@ -170,7 +170,12 @@ func (j *job) noteEmpty(i int, patch []byte) {
 	if len(patch) > 0 || j.plan.Steps[i].Run == "" && !j.plays(config.RoleImplementer) {
 		return
 	}
-	text := j.Words.Text("work.note_empty", nil)
+	j.note(s, "work.note_empty")
+}
+
+// note tells something about a step, now and in the report.
+func (j *job) note(s *runs.Step, key string) {
+	text := j.Words.Text(key, nil)
 	s.Notes = appendOnce(s.Notes, text)
 	j.tell(Event{Kind: Warned, StepID: s.StepID, What: s.StepID + ": " + text})
 }
