@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -216,6 +217,7 @@ func (c *cleaner) remove(ctx context.Context, st *runs.Stage, dir *runs.Dir, it 
 	if err := os.RemoveAll(dir.Path); err != nil {
 		return fault.Wrap(err, fault.PathNotWritable, "path", dir.Rel)
 	}
+	_ = os.Remove(filepath.Dir(dir.Path)) // unless another run of the request is there
 	return nil
 }
 
