@@ -13,6 +13,7 @@ import (
 //	{name}     the fact called name; a missing one shows as "?"
 //	{name?}    the fact, or nothing
 //	{name|x}   the fact, or x
+//	{!name}    nothing; counts as missing when the fact is there
 //	[… {x} …]  only when every fact directly inside is there; may be nested
 //	{{…}}      stays as it is, braces too
 //
@@ -88,6 +89,10 @@ func (f filler) place(b *strings.Builder, s string, g *group) int {
 		b.WriteByte('{')
 		return 1
 	}
+	if name, not := strings.CutPrefix(s[1:end], "!"); not {
+		g.places, g.missing = true, g.missing || f.facts[name] != ""
+		return end + 1
+	}
 	name, other, optional := cutPlace(s[1:end])
 	value := cmp.Or(f.facts[name], other)
 	g.places = true
@@ -112,7 +117,7 @@ func cutPlace(s string) (name, other string, optional bool) {
 }
 
 func isPlace(s string) bool {
-	name, _, _ := cutPlace(s)
+	name, _, _ := cutPlace(strings.TrimPrefix(s, "!"))
 	if name == "" {
 		return false
 	}

@@ -27,6 +27,7 @@ func TestFill(t *testing.T) {
 		{"a[ {x}[ on {none}]]b", "a 1b"},
 		{"a[ {x}[ on {y}]]b", "a 1 on 2b"},
 		{"a[ {none}[ on {y}]]b", "ab"},
+		{"a[ {!none}b {y}][{!x}c]", "a b 2"},
 		{"- [ ] {x} [RUN|REQUEST]", "- [ ] 1 [RUN|REQUEST]"},
 		{"{{prompt}} {x}", "{{prompt}} 1"},
 		{"{ {X} {x", "{ {X} {x"},
@@ -60,7 +61,7 @@ func TestFaultInWords(t *testing.T) {
 			"別タブ/別ウィンドウで起動していないか確認",
 			"しばらく待つ（TTLで回収されます）",
 			"必要なら doctor(full) でロック回収を実施",
-			"ロック回収のコマンドは `aiflow doctor full --fix`、停止は `aiflow run stop --queue`",
+			"待ってから実行するには `aiflow run --next --wait 10m`、様子は `aiflow run status`、停止は `aiflow run stop --queue`。終わったプロセスのロックは自動で回収され、手動なら `aiflow doctor full --fix`",
 		},
 	}
 	if !reflect.DeepEqual(got, want) {
