@@ -119,7 +119,8 @@ func (x *examiner) tellRouter(r config.Router, warnings []config.Warning) {
 	}
 }
 
-// stepless are the ready requests that only an implementer could work on.
+// stepless are the requests still to be done that only an implementer could
+// work on. A run that found nobody left its request blocked.
 func (x *examiner) stepless() []string {
 	s, err := x.look()
 	if err != nil {
@@ -127,11 +128,15 @@ func (x *examiner) stepless() []string {
 	}
 	var ids []string
 	for _, r := range s.Folder.Requests {
-		if r.Valid() && r.Meta.Status == reqmeta.Ready && len(r.Meta.Steps) == 0 {
+		if r.Valid() && toBeDone(r.Meta.Status) && len(r.Meta.Steps) == 0 {
 			ids = append(ids, r.ID)
 		}
 	}
 	return ids
+}
+
+func toBeDone(status string) bool {
+	return status == reqmeta.Ready || status == reqmeta.Running || status == reqmeta.Blocked
 }
 
 func calls(r config.Router) []callLine {

@@ -91,4 +91,10 @@ func TestStepless(t *testing.T) {
 	r.put("requests/RQ-1.md", steps)
 	r.put("requests/RQ-4.md", steps)
 	r.want(r.look(Quick, nil), "router", Pass, "none")
+	for _, status := range []string{"blocked", "running"} {
+		r.put("requests/RQ-4.md", "---\nstatus: "+status+"\npriority: P1\n---\n")
+		r.want(r.look(Quick, nil), "router", Warn, "stepless")
+	}
+	r.put("requests/RQ-4.md", "---\nstatus: done\npriority: P1\n---\n")
+	r.want(r.look(Quick, nil), "router", Pass, "none")
 }
