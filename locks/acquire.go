@@ -143,6 +143,7 @@ type state int
 
 const (
 	vacant    state = iota // nothing is there, and the guard is held
+	own                    // our record is there, and the guard is held
 	taken                  // a record is there that is replaced
 	unguarded              // nothing was there
 )
@@ -169,12 +170,16 @@ func (m *Manager) publish(k Key, rec Record, at state) ([]byte, error) {
 	case unguarded:
 		return data, m.create(k, data)
 	case vacant:
-		if padded, err := m.publishSpare(k, data); err == nil {
+		if padded, err := m.linkSpare(k, data); err == nil {
+			return padded, nil
+		}
+	case own:
+		if padded, err := m.swapSpare(k, data); err == nil {
 			return padded, nil
 		}
 	}
 	return data, atomicfile.Write(m.disk, m.path(k), data, atomicfile.Options{
-		Perm: 0o666, Volatile: true, TempSuffix: tempSuffix(rec), Swap: at == taken,
+		Perm: 0o666, Volatile: true, TempSuffix: tempSuffix(rec), Swap: at == taken || at == own,
 	})
 }
 

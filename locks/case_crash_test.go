@@ -32,6 +32,13 @@ var ways = map[string]func(t *testing.T, w *world, d *faultDisk, m *Manager) err
 	"renew": func(t *testing.T, _ *world, d *faultDisk, m *Manager) error {
 		return armedAfter(d, take(t, m).Renew)
 	},
+	"renew again": func(t *testing.T, _ *world, d *faultDisk, m *Manager) error {
+		l := take(t, m)
+		if err := l.Renew(); err != nil {
+			t.Error(err)
+		}
+		return armedAfter(d, l.Renew)
+	},
 	"name the run": func(t *testing.T, _ *world, d *faultDisk, m *Manager) error {
 		l := take(t, m)
 		return armedAfter(d, func() error { return l.SetRun("RUN-9") })
@@ -56,7 +63,8 @@ func armedAfter(d *faultDisk, f func() error) error {
 // arm sets the n-th operation to fail, in the part that the way is about.
 func arm(way string, d *faultDisk, n int) {
 	d.at = n
-	if way == "renew" || way == "name the run" || way == "release" {
+	switch way {
+	case "renew", "renew again", "name the run", "release":
 		d.at += 1000
 	}
 }
@@ -68,7 +76,7 @@ type unable struct{ atomicfile.Disk }
 // points are how many operations each way takes, on a disk that can do all and
 // on one that cannot.
 var points = map[string][2]int{
-	"acquire": {4, 4}, "take over": {5, 4}, "renew": {5, 4}, "name the run": {5, 4}, "release": {1, 1}, "sweep": {1, 1},
+	"acquire": {4, 4}, "take over": {5, 4}, "renew": {6, 4}, "renew again": {4, 4}, "name the run": {6, 4}, "release": {1, 1}, "sweep": {1, 1},
 }
 
 // everyPoint runs each way with a fault at each write point until one run has
@@ -107,13 +115,10 @@ func everyPoint(t *testing.T, set func(*faultDisk), after func(t *testing.T, w *
 func (d *faultDisk) needless() bool {
 	d.at = max(d.at, 1)
 	before := d.trace[:d.at]
-	switch {
-	case slices.Contains(before, "exchange"):
-		return before[d.at-1] == "remove"
-	case before[0] == "reuse" && d.at <= 4:
-		return !d.onwards
+	if !slices.Contains(before, "create") {
+		return before[0] == "reuse" && !d.onwards
 	}
-	return false
+	return slices.Contains(before, "exchange") && before[d.at-1] == "remove"
 }
 
 // legal: no half record, at most one temporary file, and the next process gets
@@ -308,19 +313,21 @@ func TestCase07NoLinkNoSyncNoChmod(t *testing.T) {
 	}{
 		{
 			func(d *faultDisk) atomicfile.Disk { return d },
-			"reuse write close link create write close exchange remove remove",
+			"reuse write close link reuse create write close exchange remove reuse write close exchange remove",
 		},
 		{
 			func(d *faultDisk) atomicfile.Disk { return unable{d} },
-			"create write close rename create write close rename remove",
+			"create write close rename create write close rename create write close rename remove",
 		},
 	} {
 		w := newWorld(t)
 		d := &faultDisk{}
 		m := w.process(1, func(o *Options) { o.Disk = tc.disk(d) })
 		l := take(t, m)
-		if err := l.Renew(); err != nil {
-			t.Fatal(err)
+		for range 2 {
+			if err := l.Renew(); err != nil {
+				t.Fatal(err)
+			}
 		}
 		release(t, l)
 		if got := strings.Join(d.trace, " "); got != tc.want {

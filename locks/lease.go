@@ -201,13 +201,17 @@ func (l *Lease) guard() (func(), bool, error) {
 // is held.
 func (l *Lease) renew(change func(*Record)) error {
 	began := l.m.reading()
-	unlock, _, err := l.guard()
+	unlock, firm, err := l.guard()
 	if err != nil {
 		return l.doubt(err)
 	}
 	defer unlock()
 	if err := l.verify(); err != nil {
 		return err
+	}
+	at := taken
+	if firm {
+		at = own
 	}
 	next := l.rec
 	next.Beat++
@@ -218,7 +222,7 @@ func (l *Lease) renew(change func(*Record)) error {
 	if change != nil {
 		change(&next)
 	}
-	raw, err := l.m.publish(l.key, next, taken)
+	raw, err := l.m.publish(l.key, next, at)
 	if err != nil {
 		return l.doubt(diskFault(err, l.path))
 	}

@@ -81,6 +81,23 @@ func (s *sim) believe(name string) (r Record, ok bool) {
 	return r, err == nil
 }
 
+// intends lets readers see a record in the moment before it gets its name, if it
+// is that of one who found the lock free or renews it: a slow reader may have
+// the file in hand. One who is refused must never be seen.
+func (p *simProc) intends(data []byte) {
+	var r, now Record
+	if json.Unmarshal(data, &r) != nil || r.Token == "" {
+		return
+	}
+	name := r.key().file()
+	if f := p.s.files[name]; f != nil && (json.Unmarshal(f.data, &now) != nil || now.Token != r.Token) {
+		return
+	}
+	if text, err := r.encode(); err == nil {
+		p.s.believed[believed{name, string(text)}] = true
+	}
+}
+
 // look reads a lock without the guard. What it believes must be a record that
 // was published for this very lock.
 func (p *simProc) look(k Key) {

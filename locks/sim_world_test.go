@@ -477,6 +477,7 @@ func (h *simHandle) Write(b []byte) (int, error) {
 			return 0, err
 		}
 	}
+	h.d.p.intends(h.file.data)
 	return len(b), nil
 }
 

@@ -19,13 +19,37 @@ const maxSpare = 4 << 10
 
 var errNoSpare = errors.New("no spare file")
 
-// publishSpare writes a record over the spare and links it to the lock's name,
-// at which there is nothing: that was looked at first, although link(2) would
-// say so too, because a slow reader may still see what is written, and should
-// see no record of one who is refused. The guard is held. On any error the lock
-// is written in the other way; one whose link was made all the same is replaced
-// by the same record.
-func (m *Manager) publishSpare(k Key, data []byte) ([]byte, error) {
+// linkSpare writes a record over the spare and links it to the lock's name, at
+// which there is nothing: that was looked at first, although link(2) would say
+// so too, because a slow reader may still see what is written, and should see
+// no record of one who is refused. The guard is held. On any error the lock is
+// written in the other way; one whose link was made all the same is replaced by
+// the same record.
+func (m *Manager) linkSpare(k Key, data []byte) ([]byte, error) {
+	data, err := m.fillSpare(data)
+	if err != nil {
+		return nil, err
+	}
+	return data, m.disk.(atomicfile.Reuser).Link(m.spare, m.path(k))
+}
+
+// swapSpare writes a record over the spare and lets it change places with the
+// lock's file, which is our own and is the spare then. The guard is held. On any
+// error the lock is written in the other way, which is the same record again.
+func (m *Manager) swapSpare(k Key, data []byte) ([]byte, error) {
+	d, able := m.disk.(atomicfile.Exchanger)
+	if !able {
+		return nil, errNoSpare
+	}
+	data, err := m.fillSpare(data)
+	if err != nil {
+		return nil, err
+	}
+	return data, d.Exchange(m.spare, m.path(k))
+}
+
+// fillSpare writes a record over the spare, and gives it as it was written.
+func (m *Manager) fillSpare(data []byte) ([]byte, error) {
 	d, able := m.disk.(atomicfile.Reuser)
 	if !able || m.files.shared() { // another machine may remember how many names it has
 		return nil, errNoSpare
@@ -38,10 +62,7 @@ func (m *Manager) publishSpare(k Key, data []byte) ([]byte, error) {
 	if err == nil {
 		_, err = f.Write(data)
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	return data, d.Link(m.spare, m.path(k))
+	return data, errors.Join(err, f.Close())
 }
 
 // pad fills a record up to the length of what it is written over: to cut that
