@@ -2,6 +2,7 @@ package main
 
 import (
 	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/runner"
 	"aiflow/runs"
@@ -18,7 +19,7 @@ func printWaiting(s *door.Shell, p *project.Project) error {
 		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", gitAt(s, p)+" merge "+r.WorkBranch))
 	}
 	for _, r := range w.Resume {
-		s.Printf("%s\n", s.Text("work.session_resume", "id", r.RequestID, "run_id", r.RunID, "reason", r.ReasonCode))
+		s.Printf("%s\n", s.Text("work.session_resume", "id", r.RequestID, "run_id", r.RunID, "command", commandFor(p, r), "reason", r.ReasonCode))
 	}
 	for _, b := range brokenFiles(w) {
 		pairs := []any{"path", b.Path}
@@ -28,6 +29,23 @@ func printWaiting(s *door.Shell, p *project.Project) error {
 		s.Printf("%s\n", s.Text("work.session_broken", pairs...))
 	}
 	return nil
+}
+
+// commandFor is the command for a run that stopped: resume, or where that alone
+// would be refused or help nothing, show, which says what does.
+func commandFor(p *project.Project, r runs.Summary) string {
+	dir := p.Run(r.RequestID, r.RunID)
+	st, err := dir.LoadStage()
+	if err != nil || r.ReasonCode == fault.ModelNotConfigured || r.ReasonCode == fault.WorktreeDirty {
+		return "aiflow run show " + r.RunID
+	}
+	plan, _ := dir.LoadPlan() // none is what a run has that stopped before it planned
+	limits := p.Config.Limits
+	bounds := runs.Bounds{RoleTries: limits.MaxRoleTries, StepRetries: limits.MaxStepRetries}
+	if _, err := runs.Resume(st, plan, runs.Ask{Mode: runs.ModeResume}, bounds); err != nil || r.ReasonCode == fault.ReplanRequired {
+		return "aiflow run show " + r.RunID
+	}
+	return "aiflow run resume " + r.RunID
 }
 
 func waiting(s *door.Shell, p *project.Project) (project.Waiting, error) {
