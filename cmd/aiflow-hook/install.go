@@ -10,9 +10,11 @@ import (
 
 	"aiflow/cmd/internal/door"
 	"aiflow/hooks"
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/term"
+	"aiflow/project"
 )
 
 // change is what install and uninstall are asked for.
@@ -80,11 +82,23 @@ func look(s *door.Shell) (hooks.Folder, error) {
 	if err != nil {
 		return hooks.Folder{}, err
 	}
+	adopt(s, dir)
 	repo, err := hooks.Look(s.Context(), gitcmd.Git{Dir: dir, Env: s.Environ()})
 	if err != nil {
 		return hooks.Folder{}, err
 	}
 	return hooks.Read(repo), nil
+}
+
+// adopt takes over the project's language, where there is a project.
+func adopt(s *door.Shell, dir string) {
+	root, err := project.FindRoot(dir)
+	if err != nil {
+		return
+	}
+	if c, _, err := config.Load(root.Dir, s.Sources()); err == nil {
+		s.Adopt(c, nil)
+	}
 }
 
 func suffix() string {
