@@ -173,7 +173,11 @@ func (f *Folder) byPrefix(prefix string) (*Request, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return nil, fault.New(fault.RequestNotFound, "id", prefix, "similar", join(f.similar(prefix, found)))
+	facts := []any{"id", prefix, "similar", join(f.similar(prefix, found))}
+	if len(found) > 1 {
+		facts = append(facts, "count", len(found))
+	}
+	return nil, fault.New(fault.RequestNotFound, facts...)
 }
 
 const maxSimilar = 5
