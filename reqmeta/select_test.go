@@ -102,7 +102,7 @@ func TestExclusions(t *testing.T) {
 	}
 	ring := "ring-a → ring-c → ring-b → ring-a"
 	want := map[string]string{
-		"asks":    "LATEST_RUN_NEEDS_INPUT the latest run of asks needs a person[: UNIT_TEST_FAILED][ (RUN-2)]; answer it and resume, or start afresh",
+		"asks":    "LATEST_RUN_NEEDS_INPUT the latest run of asks needs a person[: UNIT_TEST_FAILED][ (RUN-2)]; answer it and resume, or start afresh with `aiflow run asks --fresh`",
 		"locked":  "REQUEST_LOCKED locked is being run right now[ (RUN-1)][ by process 7][ on box][ since 2026-01-02T03:04:05Z]; wait for it or stop it",
 		"merge":   "LATEST_RUN_DONE merge is finished[ (RUN-3)], but its branch aiflow/merge/1 is not merged; merge it, mark the request as done, or delete the branch to reject the result",
 		"merged":  "runnable",
