@@ -3,6 +3,7 @@ package reqmeta
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,17 @@ func problem(level Level, kind string, line int, pairs ...any) *Problem {
 func (r *Request) Undoable() Problem {
 	p := problem(LevelWarning, "no_implementer", 0, "id", r.ID, "path", r.Path)
 	p.Code, p.Path = fault.ModelNotConfigured, r.Path
+	return *p
+}
+
+// Unreadable is the error of a file of which nothing can be read.
+func Unreadable(path string, err error) Problem {
+	kind := "unreadable"
+	if errors.Is(err, fs.ErrNotExist) {
+		kind = "no_file"
+	}
+	p := problem(LevelError, kind, 0, "path", path, "cause", err)
+	p.Path = path
 	return *p
 }
 

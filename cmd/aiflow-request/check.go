@@ -88,10 +88,7 @@ func (c *checker) file(p *project.Project, name string) {
 	c.report.Files++
 	data, err := readFile(name)
 	if err != nil {
-		c.add(reqmeta.Problem{
-			Level: reqmeta.LevelError, Kind: "unreadable", Code: fault.RequestInvalidFormat, Path: name,
-			Facts: fault.Facts{"cause": err.Error()},
-		}, name)
+		c.add(reqmeta.Unreadable(name, err), name)
 		return
 	}
 	for _, problem := range reqmeta.Parse(filepath.ToSlash(name), data).Problems {

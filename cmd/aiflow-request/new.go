@@ -32,6 +32,8 @@ func (o newOptions) check() error {
 		return door.Usage("missing_value", "name", "--title")
 	}
 	for _, want := range []struct{ flag, value, allowed string }{
+		{"--priority", o.priority, strings.Join(reqmeta.Priorities[:], ", ")},
+		{"--estimate", o.estimate, strings.Join(reqmeta.Estimates[:], ", ")},
 		{"--status", o.status, "draft, ready"},
 		{"--edit", o.edit, "auto, yes, no"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -203,7 +204,10 @@ func (in *initializer) bin() error {
 
 // next is what a person types now, in this order.
 func (in *initializer) next() []string {
-	keys := []string{"commit", "hooks", "write", "make"}
+	keys := []string{"hooks", "write", "make"}
+	if slices.ContainsFunc(in.files, func(f initFile) bool { return f.Action != kept }) {
+		keys = append([]string{"commit"}, keys...)
+	}
 	if !in.root.Git {
 		keys = append([]string{"git"}, keys...)
 	}
