@@ -103,6 +103,7 @@ type Shell struct {
 
 // Main runs the program that build describes and gives its exit status.
 func Main(p Process, build func(*Shell) *cli.App) (status int) {
+	growStack(false, 0)
 	s := newShell(p)
 	defer func() {
 		if r := recover(); r != nil {
