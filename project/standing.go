@@ -116,14 +116,18 @@ func (s *Standing) BranchExists(st *runs.Stage) bool {
 // Merged: all of a finished run is in the checked out branch, or was once, or
 // its request says that it is done.
 func (s *Standing) Merged(st *runs.Stage) bool {
-	return st.State == runs.Done &&
-		(st.HasEvent(runs.EventMerged) || s.landed.Whole(st) || s.within[st.Git.WorkBranch] || s.told[st.RunID])
+	return st.State == runs.Done && (s.seen(st) || s.told[st.RunID])
+}
+
+// seen: the history shows that all of a run was merged.
+func (s *Standing) seen(st *runs.Stage) bool {
+	return st.HasEvent(runs.EventMerged) || s.landed.Whole(st) || s.within[st.Git.WorkBranch]
 }
 
 // OnlySaid: a finished run counts as merged for no other reason than that its
 // request says done.
 func (s *Standing) OnlySaid(st *runs.Stage) bool {
-	return s.told[st.RunID] && !st.HasEvent(runs.EventMerged) && !s.landed.Whole(st) && !s.within[st.Git.WorkBranch]
+	return s.told[st.RunID] && !s.seen(st)
 }
 
 // Summary is a record's outline with how it stands.

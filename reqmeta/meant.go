@@ -11,6 +11,20 @@ import (
 // it is not for their spelling.
 const MaxMeant = 50
 
+// Guesser is Meant for somebody who tells of many ids, at most MaxMeant times.
+type Guesser struct {
+	Folder *Folder
+	asked  int
+}
+
+// Meant is Folder.Meant, and "" once that was asked often enough.
+func (g *Guesser) Meant(id, by string) string {
+	if g.asked++; g.asked > MaxMeant {
+		return ""
+	}
+	return g.Folder.Meant(id, by)
+}
+
 // Meant gives the id that was probably meant by one that no request has: the
 // only one that begins with it, or that has it as a part, or that is written
 // nearly so. "" when there is none, or none more likely than the others. What

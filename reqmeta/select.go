@@ -12,7 +12,7 @@ import (
 // number of CPUs changes its answer.
 func Select(f *Folder, facts Facts) Result {
 	j := newJudge(f, facts)
-	order := j.order(func(r *Request) bool { return !isOver(r) })
+	order := j.order(func(r *Request) bool { return !r.Over() })
 	res := Result{Excluded: make([]Exclusion, 0, len(order)), Warnings: []Problem{}, Queue: queueState(facts.Queue)}
 	for _, k := range order {
 		if j.isReady(int(k.i)) {
@@ -50,8 +50,9 @@ func appendWarnings(list []Problem, r *Request) []Problem {
 	return list
 }
 
-// isOver reports whether r is soundly done or archived; those are not listed.
-func isOver(r *Request) bool {
+// Over reports whether r is soundly done or archived; such are not listed among
+// what waits.
+func (r *Request) Over() bool {
 	return (r.Meta.Status == Done || r.Meta.Status == Archived) && r.Valid()
 }
 

@@ -65,7 +65,7 @@ func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Out
 		return Outcome{}, err
 	}
 	ask := runs.Ask{Mode: o.Mode, Step: o.Step, Force: o.Force}
-	at, err := runs.Resume(j.stage, j.plan, ask, j.bounds())
+	at, err := runs.Resume(j.stage, j.plan, ask, j.Project.ResumeBounds())
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -120,7 +120,7 @@ func (j *job) resume(ctx context.Context, ask runs.Ask) (Outcome, error) {
 	if err := j.comeBack(ctx); err != nil {
 		return Outcome{}, err
 	}
-	at, err := runs.Resume(j.stage, j.plan, ask, j.bounds())
+	at, err := runs.Resume(j.stage, j.plan, ask, j.Project.ResumeBounds())
 	if err != nil {
 		return Outcome{}, err
 	}

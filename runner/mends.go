@@ -36,7 +36,7 @@ func (j *job) mendsThere(ctx context.Context, last *runs.Stage) error {
 func (j *job) resumeCommand(last *runs.Stage) string {
 	command := []string{"aiflow run resume", last.RunID}
 	plan, _ := j.Project.Run(last.RequestID, last.RunID).LoadPlan()
-	at, err := runs.Resume(last, plan, runs.Ask{Mode: runs.ModeResume}, j.bounds())
+	at, err := runs.Resume(last, plan, runs.Ask{Mode: runs.ModeResume}, j.Project.ResumeBounds())
 	if err != nil || at.State == runs.Implementing && at.Changed == runs.ChangedRefuse {
 		command = append(command, "--force")
 	}

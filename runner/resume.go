@@ -21,7 +21,7 @@ func (j *job) resumeInterrupted(ctx context.Context, last *runs.Stage) (Outcome,
 	if err := j.take(last); err != nil {
 		return Outcome{}, err
 	}
-	at, err := runs.Resume(j.stage, j.plan, runs.Ask{Mode: runs.ModeResume}, j.bounds())
+	at, err := runs.Resume(j.stage, j.plan, runs.Ask{Mode: runs.ModeResume}, j.Project.ResumeBounds())
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -37,16 +37,11 @@ func (j *job) resumeInterrupted(ctx context.Context, last *runs.Stage) (Outcome,
 		if err := j.markRunning(); err != nil {
 			return err
 		}
-		if at, err = runs.Resume(j.stage, j.plan, runs.Ask{Mode: runs.ModeResume}, j.bounds()); err != nil {
+		if at, err = runs.Resume(j.stage, j.plan, runs.Ask{Mode: runs.ModeResume}, j.Project.ResumeBounds()); err != nil {
 			return err
 		}
 		return j.goOn(ctx, at, true)
 	})
-}
-
-func (j *job) bounds() runs.Bounds {
-	lim := j.Project.Config.Limits
-	return runs.Bounds{RoleTries: lim.MaxRoleTries, StepRetries: lim.MaxStepRetries}
 }
 
 // take loads the record of a run.

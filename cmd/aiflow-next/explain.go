@@ -75,13 +75,13 @@ type explainer struct {
 	excluded map[string]*reqmeta.Exclusion // by path: broken files share ids
 	runnable map[string]int                // by path, from 1
 	byID     map[string]*reqmeta.Request
-	asked    int // how often somebody asked what was meant
+	guess    reqmeta.Guesser
 }
 
 func newExplainer(q *question) *explainer {
 	r := q.survey.Select()
 	x := &explainer{
-		question: q, excluded: map[string]*reqmeta.Exclusion{}, runnable: map[string]int{}, byID: map[string]*reqmeta.Request{},
+		question: q, excluded: map[string]*reqmeta.Exclusion{}, runnable: map[string]int{}, byID: map[string]*reqmeta.Request{}, guess: reqmeta.Guesser{Folder: q.survey.Folder},
 	}
 	for i := range r.Excluded {
 		x.excluded[r.Excluded[i].Path] = &r.Excluded[i]
@@ -148,8 +148,7 @@ func (x *explainer) latest(id string) *latestRun {
 func (x *explainer) neededBy(id string) []string {
 	list := []string{}
 	for _, f := range x.survey.Folder.Requests {
-		over := f.Valid() && (f.Meta.Status == reqmeta.Done || f.Meta.Status == reqmeta.Archived)
-		if !over && f.ID != id && slices.Contains(f.Meta.DependsOn, id) && !slices.Contains(list, f.ID) {
+		if !f.Over() && f.ID != id && slices.Contains(f.Meta.DependsOn, id) && !slices.Contains(list, f.ID) {
 			list = append(list, f.ID)
 		}
 	}
@@ -170,7 +169,7 @@ func (x *explainer) chain(req *reqmeta.Request) []link {
 		seen[l.RequestID] = true
 		d := x.byID[l.RequestID]
 		if d == nil {
-			l.Meant = x.meant(l.RequestID, l.NeededBy)
+			l.Meant = x.guess.Meant(l.RequestID, l.NeededBy)
 		} else {
 			l.Exists, l.Status, l.Title = true, d.Meta.Status, d.Title()
 			if why := x.excluded[d.Path]; why != nil {
@@ -183,13 +182,6 @@ func (x *explainer) chain(req *reqmeta.Request) []link {
 		list = append(list, l)
 	}
 	return list
-}
-
-func (x *explainer) meant(id, by string) string {
-	if x.asked++; x.asked > reqmeta.MaxMeant {
-		return ""
-	}
-	return x.survey.Folder.Meant(id, by)
 }
 
 func below(req *reqmeta.Request, depth int) []link {

@@ -62,7 +62,7 @@ func (x *explainer) tenable(req *reqmeta.Request) []string {
 	var ids []string
 	for _, id := range req.Meta.DependsOn {
 		if x.byID[id] == nil {
-			id = x.meant(id, req.ID)
+			id = x.guess.Meant(id, req.ID)
 		}
 		if d := x.byID[id]; d != nil && !x.inRing(d) && !slices.Contains(ids, id) {
 			ids = append(ids, id)

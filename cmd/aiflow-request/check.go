@@ -29,7 +29,7 @@ func check(s *door.Shell, files []string) error {
 	if err != nil {
 		return err
 	}
-	c := checker{Shell: s, folder: folder, named: len(files) > 0}
+	c := checker{Shell: s, folder: folder, named: len(files) > 0, guess: reqmeta.Guesser{Folder: folder}}
 	if len(files) == 0 {
 		c.whole()
 	}
@@ -62,7 +62,7 @@ type checker struct {
 	named   bool // files were named
 	network *reqmeta.Network
 	rings   map[string]string // by path of the smallest member
-	lacking int               // how many dependencies do not exist, so far
+	guess   reqmeta.Guesser
 	report  report
 }
 
@@ -129,19 +129,12 @@ func (c *checker) request(r *reqmeta.Request, shown string) {
 	c.relations()
 	for _, e := range c.network.Edges {
 		if e.From == r.ID && e.State == reqmeta.EdgeMissing {
-			c.relation(r, shown, fault.DependsNotFound, "depends_not_found", e.To, fault.Facts{"id": r.ID, "ids": e.To, "meant": c.meant(e)})
+			c.relation(r, shown, fault.DependsNotFound, "depends_not_found", e.To, fault.Facts{"id": r.ID, "ids": e.To, "meant": c.guess.Meant(e.To, e.From)})
 		}
 	}
 	if ring := c.ringOf(r); ring != "" {
 		c.relation(r, shown, fault.DependsCycle, "cycle", "", fault.Facts{"id": r.ID, "ring": ring})
 	}
-}
-
-func (c *checker) meant(e reqmeta.Edge) string {
-	if c.lacking++; c.lacking > reqmeta.MaxMeant {
-		return ""
-	}
-	return c.folder.Meant(e.To, e.From)
 }
 
 // ringOf is the ring that is told of at r: at its smallest member, or at any

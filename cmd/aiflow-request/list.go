@@ -77,7 +77,7 @@ func list(s *door.Shell, f filter) error {
 func openFirst(chosen []*reqmeta.Request) []*reqmeta.Request {
 	var open, over []*reqmeta.Request
 	for _, r := range chosen {
-		if r.Valid() && (r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived) {
+		if r.Over() {
 			over = append(over, r)
 		} else {
 			open = append(open, r)

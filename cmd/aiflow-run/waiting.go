@@ -40,9 +40,7 @@ func commandFor(p *project.Project, r runs.Summary) string {
 		return "aiflow run show " + r.RunID
 	}
 	plan, _ := dir.LoadPlan() // none is what a run has that stopped before it planned
-	limits := p.Config.Limits
-	bounds := runs.Bounds{RoleTries: limits.MaxRoleTries, StepRetries: limits.MaxStepRetries}
-	if _, err := runs.Resume(st, plan, runs.Ask{Mode: runs.ModeResume}, bounds); err != nil || r.ReasonCode == fault.ReplanRequired {
+	if _, err := runs.Resume(st, plan, runs.Ask{Mode: runs.ModeResume}, p.ResumeBounds()); err != nil || r.ReasonCode == fault.ReplanRequired {
 		return "aiflow run show " + r.RunID
 	}
 	return "aiflow run resume " + r.RunID

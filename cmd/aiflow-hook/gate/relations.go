@@ -57,15 +57,15 @@ func (j *judgement) relations(ctx context.Context, files []pair) error {
 
 // missing reports dependencies that lead nowhere.
 func (j *judgement) missing(t tree, files []*pair) {
-	asked := 0
+	guess := reqmeta.Guesser{Folder: t.folder}
 	for _, f := range files {
 		for _, dep := range f.new.Meta.DependsOn {
 			if t.byID[dep] != nil || !reqmeta.CheckID(dep) {
 				continue
 			}
-			meant := ""
-			if asked++; asked <= reqmeta.MaxMeant && (j.o.There == nil || !j.o.There(dep)) {
-				meant = t.folder.Meant(dep, f.new.ID)
+			meant := guess.Meant(dep, f.new.ID)
+			if meant != "" && j.o.There != nil && j.o.There(dep) {
+				meant = "" // it is there, and merely not staged
 			}
 			j.add(reqmeta.LevelError, fault.DependsNotFound, "hook.check_missing", f.path,
 				lineOf(f.data, "depends_on", dep), "id", f.new.ID, "dep", dep, "meant", meant)
