@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -89,6 +90,7 @@ func TestCase17NoPlainFile(t *testing.T) {
 			}
 			m := w.process(1)
 			w.clock.pass(1000 * time.Hour)
+			wantVerdict(t, m, UnknownRec, true)
 			wantFacts(t, refused(t, m), fault.Facts{"reason": tc.reason, "path": w.file()})
 			if swept, err := m.Sweep(t.Context()); err != nil || len(swept) != 0 {
 				t.Errorf("swept %v, %v", swept, err)
@@ -104,6 +106,28 @@ func TestCase17NoPlainFile(t *testing.T) {
 				t.Errorf("what the link named: %q, %v", data, err)
 			}
 		})
+	}
+}
+
+// What is on its way through a FIFO is for somebody else.
+func TestCase17FIFOIsNotRead(t *testing.T) {
+	w := newWorld(t)
+	w.put("")
+	if err := errors.Join(os.Remove(w.file()), syscall.Mkfifo(w.file(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := syscall.Open(w.file(), syscall.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
+	if _, err := syscall.Write(fd, []byte(seedExample)); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, w.process(1), UnknownRec, true)
+	left := make([]byte, len(seedExample))
+	if n, err := syscall.Read(fd, left); err != nil || string(left[:n]) != seedExample {
+		t.Errorf("left in it: %d bytes, %v", n, err)
 	}
 }
 

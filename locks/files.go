@@ -15,11 +15,20 @@ import (
 // maxRecord is more than any record needs and little enough to read always.
 const maxRecord = 64 << 10
 
-// files reads the lock directory. (Writing goes through atomicfile.Disk.)
-type files interface {
+// reader reads the records of one directory.
+type reader interface {
 	// read gives a record's bytes and its file's time, a flaw when it is no
 	// plain readable file, or fs.ErrNotExist.
 	read(name string) (data []byte, mtime time.Time, f flaw, err error)
+}
+
+// files reads the lock directory. (Writing goes through atomicfile.Disk.)
+type files interface {
+	reader
+	// many is a reader for one goroutine that will read many records. The bytes
+	// that it gives are good until its next read, and a time of zero is one that
+	// it did not ask for.
+	many() (r reader, done func())
 	// list names everything in the directory, sorted; none when it is missing.
 	list() ([]string, error)
 	// now is the file system's own clock: the time of a file just made.
@@ -36,16 +45,51 @@ type osFiles struct {
 	remote bool
 }
 
-// read never follows a link and never blocks: a FIFO or a device is found out
-// before it is read.
+// readFlags never follow a link and never block.
+const readFlags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
+
 func (d *osFiles) read(name string) ([]byte, time.Time, flaw, error) {
-	const flags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
-	fd, err := openRetry(d.dir+"/"+name, flags)
+	fd, err := openRetry(unix.AT_FDCWD, d.dir+"/"+name, readFlags)
 	if err != nil {
 		f, err := openFlaw(err)
 		return nil, time.Time{}, f, err
 	}
 	defer unix.Close(fd)
+	return readOpen(fd)
+}
+
+// many keeps the directory open: its path need not be walked for each record.
+func (d *osFiles) many() (reader, func()) {
+	fd, err := openRetry(unix.AT_FDCWD, d.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC)
+	if err != nil {
+		return d, func() {}
+	}
+	return &folder{fd: fd, buf: make([]byte, 4<<10)}, func() { _ = unix.Close(fd) }
+}
+
+// folder is an open directory and room for one record.
+type folder struct {
+	fd  int
+	buf []byte
+}
+
+// read spares what has the usual size the question what it is: a read from a
+// place fails for a FIFO, a socket and a directory.
+func (o *folder) read(name string) ([]byte, time.Time, flaw, error) {
+	fd, err := openRetry(o.fd, name, readFlags)
+	if err != nil {
+		f, err := openFlaw(err)
+		return nil, time.Time{}, f, err
+	}
+	defer unix.Close(fd)
+	if n, err := unix.Pread(fd, o.buf, 0); err == nil && n > 0 && n < len(o.buf) {
+		return o.buf[:n], time.Time{}, "", nil
+	}
+	return readOpen(fd)
+}
+
+// readOpen finds out a FIFO or a device before it is read.
+func readOpen(fd int) ([]byte, time.Time, flaw, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, time.Time{}, "", err

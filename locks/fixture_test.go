@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -162,7 +164,21 @@ func look(t *testing.T, m *Manager) Entry {
 	if err != nil || !found {
 		t.Fatalf("look: found %v, %v", found, err)
 	}
+	sameInList(t, m, e)
 	return e
+}
+
+// sameInList: whoever reads one record and whoever reads them all see the same.
+func sameInList(t *testing.T, m *Manager, e Entry) {
+	t.Helper()
+	all, err := m.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(o Entry) bool { return o.Path == e.Path })
+	if i < 0 || !reflect.DeepEqual(all[i], e) {
+		t.Errorf("listed: %+v, looked at: %+v", all, e)
+	}
 }
 
 func wantVerdict(t *testing.T, m *Manager, v Verdict, live bool) {

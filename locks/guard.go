@@ -167,12 +167,12 @@ func identity(st unix.Stat_t) [2]uint64 { return [2]uint64{uint64(st.Dev), st.In
 
 func openGuard(path string, create bool) (int, error) {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	fd, err := openRetry(path, flags)
+	fd, err := openRetry(unix.AT_FDCWD, path, flags)
 	if create && errors.Is(err, unix.ENOENT) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return -1, diskFault(err, filepath.Dir(path))
 		}
-		fd, err = openRetry(path, flags)
+		fd, err = openRetry(unix.AT_FDCWD, path, flags)
 	}
 	if err != nil {
 		return -1, diskFault(err, path)
@@ -180,9 +180,9 @@ func openGuard(path string, create bool) (int, error) {
 	return fd, nil
 }
 
-func openRetry(path string, flags int) (int, error) {
+func openRetry(dir int, path string, flags int) (int, error) {
 	for {
-		fd, err := unix.Open(path, flags, 0o666)
+		fd, err := unix.Openat(dir, path, flags, 0o666)
 		if err != unix.EINTR {
 			return fd, err
 		}

@@ -100,7 +100,7 @@ func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flaw, guarded bool
 // look. A file from the future begins to age when one who may write sees it.
 func (m *Manager) age(k Key, mtime time.Time, guarded bool) (time.Duration, bool) {
 	if !guarded {
-		return m.clock.Now().Sub(mtime), true
+		return m.ageSeen(k, mtime)
 	}
 	now, err := m.files.now()
 	if err != nil {
@@ -111,6 +111,16 @@ func (m *Manager) age(k Key, mtime time.Time, guarded bool) (time.Duration, bool
 		_ = m.files.touch(k.file(), now)
 	}
 	return age, true
+}
+
+func (m *Manager) ageSeen(k Key, mtime time.Time) (time.Duration, bool) {
+	if mtime.IsZero() {
+		var err error
+		if _, mtime, _, err = m.files.read(k.file()); err != nil {
+			return 0, false
+		}
+	}
+	return m.clock.Now().Sub(mtime), true
 }
 
 // List shows every lock, sorted by file name. A bad file is an entry with a
@@ -145,20 +155,22 @@ func (m *Manager) listAll(names []string) []Entry {
 }
 
 func (m *Manager) listSome(entries []Entry, names []string, alive func(int, uint64) proc.Liveness) []Entry {
+	from, done := m.files.many()
+	defer done()
 	for _, name := range names {
 		k, ok := keyOf(name)
 		if !ok {
 			continue
 		}
-		if e, ok := m.listed(k, alive); ok {
+		if e, ok := m.listed(from, k, alive); ok {
 			entries = append(entries, e)
 		}
 	}
 	return entries
 }
 
-func (m *Manager) listed(k Key, alive func(int, uint64) proc.Liveness) (Entry, bool) {
-	rec, mtime, f, err := m.read(k, false)
+func (m *Manager) listed(from reader, k Key, alive func(int, uint64) proc.Liveness) (Entry, bool) {
+	rec, mtime, f, err := readFrom(from, k, false)
 	switch {
 	case err == nil:
 		return m.entry(k, rec, mtime, f, false, alive), true

@@ -90,6 +90,8 @@ func (f unsealedFiles) read(name string) ([]byte, time.Time, flaw, error) {
 	return unsealed(data), mtime, bad, err
 }
 
+func (f unsealedFiles) many() (reader, func()) { return f, func() {} }
+
 // Negative control: such a reader sees what is another lock's.
 func TestReadersControlWithoutSums(t *testing.T) {
 	w := watch{until: 1}

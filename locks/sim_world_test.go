@@ -324,6 +324,8 @@ func (f simFiles) read(name string) ([]byte, time.Time, flaw, error) {
 	return data, mtime, "", nil
 }
 
+func (f simFiles) many() (reader, func()) { return f, func() {} }
+
 // unsealed is a record without its sum.
 func unsealed(data []byte) []byte {
 	if i := bytes.LastIndex(data, []byte(sumKey)); i > 0 {

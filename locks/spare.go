@@ -87,10 +87,14 @@ const sightings = 10
 // name means another file by now, or none, and is looked up again. The same
 // bytes twice are no such accident: every record has a token of its own.
 func (m *Manager) read(k Key, guarded bool) (rec Record, mtime time.Time, f flaw, err error) {
+	return readFrom(m.files, k, guarded)
+}
+
+func readFrom(from reader, k Key, guarded bool) (rec Record, mtime time.Time, f flaw, err error) {
 	var last []byte
 	for range sightings {
 		var data []byte
-		data, mtime, f, err = m.files.read(k.file())
+		data, mtime, f, err = from.read(k.file())
 		if err != nil || f != "" {
 			return rec, mtime, f, err
 		}
@@ -98,7 +102,7 @@ func (m *Manager) read(k Key, guarded bool) (rec Record, mtime time.Time, f flaw
 		if guarded || fitsFile(rec, f, k) || last != nil && bytes.Equal(data, last) {
 			break
 		}
-		last = data
+		last = bytes.Clone(data)
 	}
 	return rec, mtime, f, nil
 }
