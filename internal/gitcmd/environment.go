@@ -5,26 +5,34 @@ import "strings"
 // kept are the GIT_* variables that say how git reaches the world or who the
 // user is. Every other GIT_* names a repository, an index or a moment of
 // another git process and is dropped.
-var kept = map[string]bool{
-	"GIT_AUTHOR_NAME": true, "GIT_AUTHOR_EMAIL": true,
-	"GIT_COMMITTER_NAME": true, "GIT_COMMITTER_EMAIL": true,
-	"GIT_CONFIG_GLOBAL": true, "GIT_CONFIG_SYSTEM": true, "GIT_CONFIG_NOSYSTEM": true,
-	"GIT_CEILING_DIRECTORIES": true, "GIT_DISCOVERY_ACROSS_FILESYSTEM": true,
-	"GIT_EXEC_PATH": true, "GIT_TEMPLATE_DIR": true,
-	"GIT_SSH": true, "GIT_SSH_COMMAND": true, "GIT_SSH_VARIANT": true, "GIT_ASKPASS": true,
-	"GIT_SSL_CAINFO": true, "GIT_SSL_CAPATH": true, "GIT_SSL_CERT": true, "GIT_SSL_KEY": true,
-	"GIT_SSL_NO_VERIFY": true, "GIT_PROXY_COMMAND": true, "GIT_PROXY_SSL_CAINFO": true,
-	"GIT_ALLOW_PROTOCOL": true, "GIT_PROTOCOL_FROM_USER": true, "GIT_HTTP_USER_AGENT": true,
-	"GIT_DEFAULT_HASH": true,
+func kept(k string) bool {
+	switch k {
+	case "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL",
+		"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL",
+		"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
+		"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+		"GIT_EXEC_PATH", "GIT_TEMPLATE_DIR",
+		"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS",
+		"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY",
+		"GIT_SSL_NO_VERIFY", "GIT_PROXY_COMMAND", "GIT_PROXY_SSL_CAINFO",
+		"GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER", "GIT_HTTP_USER_AGENT",
+		"GIT_DEFAULT_HASH":
+		return true
+	}
+	return false
 }
 
 // ofThisCommit are the variables that name the commit being made; a staged
 // question keeps them.
-var ofThisCommit = map[string]bool{
-	"GIT_DIR": true, "GIT_INDEX_FILE": true, "GIT_WORK_TREE": true, "GIT_COMMON_DIR": true,
-	"GIT_OBJECT_DIRECTORY": true, "GIT_ALTERNATE_OBJECT_DIRECTORIES": true,
-	"GIT_CONFIG_PARAMETERS": true, "GIT_PREFIX": true, "GIT_QUARANTINE_PATH": true,
-	"GIT_NO_REPLACE_OBJECTS": true, "GIT_REPLACE_REF_BASE": true, "GIT_SHALLOW_FILE": true,
+func ofThisCommit(k string) bool {
+	switch k {
+	case "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_COMMON_DIR",
+		"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+		"GIT_CONFIG_PARAMETERS", "GIT_PREFIX", "GIT_QUARANTINE_PATH",
+		"GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE":
+		return true
+	}
+	return false
 }
 
 // environment makes what git gets. Nothing in it can make git wait for a
@@ -50,10 +58,10 @@ func dropped(k string, m Mode) bool {
 	case "LC_ALL", "LC_CTYPE":
 		return m == Write
 	}
-	if !strings.HasPrefix(k, "GIT_") || kept[k] || perhapsConfig(k) {
+	if !strings.HasPrefix(k, "GIT_") || kept(k) || perhapsConfig(k) {
 		return false
 	}
-	return m != Staged || !ofThisCommit[k]
+	return m != Staged || !ofThisCommit(k)
 }
 
 // perhapsConfig is true of the variables that hand git single settings, the

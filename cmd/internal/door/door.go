@@ -47,10 +47,12 @@ package door
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 
@@ -158,7 +160,35 @@ func (s *Shell) run(app *cli.App) error {
 	if err := w.check(); err != nil {
 		return err
 	}
-	return w.meant(s.flat(app, w).Run(append([]string{w.node.path}, w.argv()...)))
+	return w.meant(s.act(s.flat(app, w), w))
+}
+
+// act calls the action. Where no flag has anything to say there is nothing for
+// cli to do, and aiflow-next starts without its regular expressions.
+func (s *Shell) act(app *cli.App, w *walked) error {
+	if len(w.set) > 0 || slices.ContainsFunc(app.Flags, preset) {
+		return app.Run(append([]string{w.node.path}, w.argv()...))
+	}
+	var set flag.FlagSet
+	if err := set.Parse(w.argv()); err != nil {
+		return Usage("bad_flag", "reason", err)
+	}
+	return app.Action(cli.NewContext(app, &set, nil))
+}
+
+// preset reports whether a flag says something that was not given.
+func preset(f cli.Flag) bool {
+	switch f := f.(type) {
+	case *cli.BoolFlag:
+		return f.Value || len(f.EnvVars) > 0
+	case *cli.IntFlag:
+		return f.Value != 0 || len(f.EnvVars) > 0
+	case *cli.StringFlag:
+		return f.Value != "" || len(f.EnvVars) > 0
+	case *cli.DurationFlag:
+		return f.Value != 0 || len(f.EnvVars) > 0
+	}
+	return true
 }
 
 // common takes over what the common flags said.

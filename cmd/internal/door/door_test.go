@@ -108,6 +108,33 @@ func TestFlagsStandAnywhere(t *testing.T) {
 	}
 }
 
+// What a flag says by itself arrives whether or not another is given.
+func TestWhatFlagsSayUnasked(t *testing.T) {
+	for want, flag := range map[string]cli.Flag{
+		"true 0  0s []":   &cli.BoolFlag{Name: "yes", Value: true},
+		"false 7  0s []":  &cli.IntFlag{Name: "n", Value: 7},
+		"false 0 x 0s []": &cli.StringFlag{Name: "word", Value: "x"},
+		"false 0  1s []":  &cli.DurationFlag{Name: "for", Value: time.Second},
+		"false 0  0s [a]": &cli.StringSliceFlag{Name: "list", Value: cli.NewStringSlice("a")},
+		"false 0  0s []":  &cli.StringFlag{Name: "none"},
+	} {
+		build := func(s *Shell) *cli.App {
+			return &cli.App{
+				Name: "aiflow-x", ArgsUsage: "[ID...]", Flags: []cli.Flag{flag, &cli.BoolFlag{Name: "other"}},
+				Action: func(c *cli.Context) error {
+					s.Printf("%v %v %v %v %v", c.Bool("yes"), c.Int("n"), c.String("word"), c.Duration("for"), c.StringSlice("list"))
+					return nil
+				},
+			}
+		}
+		for _, line := range [][]string{{"A"}, {"--other", "A"}} {
+			if got := (world{build: build}).run(line...); got.out != want || got.status != 0 {
+				t.Errorf("%v %v: %q, want %q; %s", flag, line, got.out, want, got.errout)
+			}
+		}
+	}
+}
+
 func TestUsageErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"--plna 3":            "aiflow-x has no flag --plna; did you mean --plan?",

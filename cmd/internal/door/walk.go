@@ -85,6 +85,9 @@ func named(flags []cli.Flag, name string) cli.Flag {
 
 // allFlags are all flags that the command understands.
 func (n *node) allFlags() []cli.Flag {
+	if len(n.reach()) == 1 {
+		return slices.Clone(n.flags)
+	}
 	var all []cli.Flag
 	seen := map[string]bool{}
 	for _, at := range n.reach() {
