@@ -14,11 +14,16 @@ import (
 // it has no steps, and nobody is named to plan or to do it. The router is read
 // for a choice without steps alone; one that cannot be read is doctor's to tell.
 func (p *Project) Warn(res reqmeta.Result) reqmeta.Result {
-	if res.Next == nil || len(res.Next.Request.Meta.Steps) > 0 || p.anybody() {
+	if res.Next == nil || !p.Undoable(res.Next.Request) {
 		return res
 	}
 	res.Warnings = slices.Insert(slices.Clone(res.Warnings), 0, res.Next.Request.Undoable())
 	return res
+}
+
+// Undoable reports whether a run of r could only stop.
+func (p *Project) Undoable(r *reqmeta.Request) bool {
+	return len(r.Meta.Steps) == 0 && !p.anybody()
 }
 
 // anybody reports whether the router names somebody for a request without

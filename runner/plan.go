@@ -109,7 +109,8 @@ func planStep(n int, step reqmeta.Step, r *reqmeta.Request, cfg config.Config) r
 	}
 }
 
-// noImplementer is the reason to stop at a step that nobody can do.
-func (j *job) noImplementer(stepID string) error {
-	return fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", stepID, "path", j.req.Path)
+// noImplementer is the reason to stop at a step, or to pass over a request, that
+// nobody can do.
+func (j *job) noImplementer(id string) error {
+	return fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", id, "path", j.req.Path)
 }

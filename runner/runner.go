@@ -60,6 +60,7 @@ type Options struct {
 	TakeOverdue bool   // take the lock of a live but overdue holder
 	Wait        time.Duration
 	Skip        map[string]bool               // requests that are not to be chosen
+	Doable      bool                          // refuse a new run that nobody is named to do the work of
 	Begun       func(requestID, runID string) // told when the run has a name; nil is nobody
 }
 

@@ -67,6 +67,9 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 	if _, err := j.routes(); err != nil {
 		return Outcome{}, err
 	}
+	if j.opts.Doable && j.Project.Undoable(j.req) {
+		return Outcome{}, j.noImplementer(j.req.ID)
+	}
 	dirty := j.dirtyAhead(ctx)
 	if j.strict() {
 		if err := j.refuseDirty(dirty()); err != nil {

@@ -148,7 +148,7 @@ func printSessionBody(s *door.Shell, v runner.Session) {
 		printResult(s, r)
 	}
 	for _, k := range v.Skipped {
-		s.Printf("%s  %s  %s\n", pad("SKIPPED", 12), k.RequestID, s.Paint(term.Yellow, string(k.ReasonCode)))
+		s.Printf("%s  %s  %s  %s\n", pad("SKIPPED", 12), k.RequestID, s.Paint(term.Yellow, string(k.ReasonCode)), k.Detail)
 	}
 	if v.CurrentRequestID != nil {
 		s.Printf("%s\n", s.Text("work.session_now", "id", *v.CurrentRequestID, "run_id", *v.CurrentRunID))
