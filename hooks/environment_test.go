@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"aiflow/internal/proc"
 )
 
 func TestEmptyEnvironment(t *testing.T) {
 	b := newBench(t)
 	b.git("config", "user.name", "a")
 	b.git("config", "user.email", "a@b")
-	b.put(b.bin, strings.ReplaceAll(fakeBin, `"$LOG"`, quote(b.log)), 0o755)
+	b.put(b.bin, strings.ReplaceAll(fakeBin, `"$LOG"`, proc.Quoted(b.log)), 0o755)
 	b.install(b.options())
 	git, _ := exec.LookPath("git")
 	for _, env := range [][]string{nil, {"PATH=/usr/bin:/bin:/usr/sbin:/sbin"}, {"PATH="}, {"LC_ALL=ja_JP.UTF-8"}} {

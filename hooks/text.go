@@ -3,6 +3,8 @@ package hooks
 import (
 	"fmt"
 	"strings"
+
+	"aiflow/internal/proc"
 )
 
 // place says how our block came into its file.
@@ -88,13 +90,13 @@ func callOurs1(p params) string {
 	if p.hook == PreCommit && p.place == placeNew {
 		run = "exec "
 	}
-	bin := quote(p.bin)
+	bin := proc.Quoted(p.bin)
 	var b strings.Builder
 	b.WriteString("if [ -n \"${AIFLOW_HOOK-}\" ]; then :\n")
 	fmt.Fprintf(&b, "elif [ -f %[1]s ] && [ -x %[1]s ]; then %[2]s%[1]s %[3]s %[4]s\n", bin, run, p.hook, tail)
 	fmt.Fprintf(&b, "elif command -v aiflow-hook >/dev/null 2>&1; then aiflow-hook %s %s\n", p.hook, tail)
 	fmt.Fprintf(&b, "elif command -v aiflow >/dev/null 2>&1; then aiflow hook %s %s\n", p.hook, tail)
-	fmt.Fprintf(&b, "else\n\tprintf '%%s\\n' %s >&2\n%sfi\n", quote(missing1(p)), missingEnd1(p))
+	fmt.Fprintf(&b, "else\n\tprintf '%%s\\n' %s >&2\n%sfi\n", proc.Quoted(missing1(p)), missingEnd1(p))
 	return b.String()
 }
 
@@ -123,9 +125,4 @@ func missingEnd1(p params) string {
 		return "\texit 1\n"
 	}
 	return ""
-}
-
-// quote makes one word of sh out of s.
-func quote(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

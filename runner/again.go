@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/runs"
 )
 
@@ -161,7 +162,7 @@ func (j *job) workspaceAllows(ctx context.Context, at runs.Point, ask runs.Ask) 
 			return at, nil
 		}
 		return at, fault.New(fault.WorktreeDirty, "path", j.stage.Git.Workspace, "count", len(changes.Files),
-			"request_id", j.req.ID, "run_id", j.stage.RunID, "workspace", typable(j.workspacePath()))
+			"request_id", j.req.ID, "run_id", j.stage.RunID, "workspace", proc.Word(j.workspacePath()))
 	}
 	return at, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/runs"
 )
 
@@ -50,12 +51,10 @@ func (j *job) markPath() string { return filepath.Join(j.dir.Path, "tmp", "guard
 
 func refusingCommand(name, mark string) []byte {
 	return []byte("#!/bin/sh\n" +
-		"printf '%s\\n' " + quoted(name) + `" $*" >>` + quoted(mark) + "\n" +
-		"echo " + quoted("aiflow: "+name+" is forbidden here (guards.forbid_commands in .aiflow/router.v1.json)") + " >&2\n" +
+		"printf '%s\\n' " + proc.Quoted(name) + `" $*" >>` + proc.Quoted(mark) + "\n" +
+		"echo " + proc.Quoted("aiflow: "+name+" is forbidden here (guards.forbid_commands in .aiflow/router.v1.json)") + " >&2\n" +
 		"exit 77\n")
 }
-
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // caught says which forbidden command was called since the last look.
 func (j *job) caught(log string) error {

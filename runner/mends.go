@@ -3,9 +3,9 @@ package runner
 import (
 	"context"
 	"strings"
-	"unicode"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/runs"
 )
 
@@ -28,7 +28,7 @@ func (j *job) mendsThere(ctx context.Context, last *runs.Stage) error {
 		return nil
 	}
 	return fault.New(fault.WorktreeDirty, "path", last.Git.Workspace, "count", len(changes.Files), "request_id", j.req.ID, "run_id", last.RunID,
-		"workspace", typable(j.workspacePathOf(last)), "resume", j.resumeCommand(last), "fresh", "aiflow run "+j.req.ID+" --fresh")
+		"workspace", proc.Word(j.workspacePathOf(last)), "resume", j.resumeCommand(last), "fresh", "aiflow run "+j.req.ID+" --fresh")
 }
 
 // resumeCommand goes on with a person's mends: by itself where the run stopped
@@ -47,17 +47,6 @@ func (j *job) resumeCommand(last *runs.Stage) string {
 // new run takes over.
 func (j *job) tellMends(last *runs.Stage, stepID string, before int) {
 	if n := j.Project.Run(last.RequestID, last.RunID).NextAttempt(stepID); n > before {
-		j.warn("work.mends_kept", last, fault.Facts{"command": "git -C " + typable(j.workspacePath()) + " cherry-pick -n " + attemptRef(last.RunID, stepID, n-1)})
+		j.warn("work.mends_kept", last, fault.Facts{"command": "git -C " + proc.Word(j.workspacePath()) + " cherry-pick -n " + attemptRef(last.RunID, stepID, n-1)})
 	}
-}
-
-// typable is a path as a shell takes it.
-func typable(path string) string {
-	plain := func(r rune) bool {
-		return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/.-+@,:", r)
-	}
-	if strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
-		return path
-	}
-	return quoted(path)
 }

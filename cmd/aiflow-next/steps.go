@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 )
 
@@ -30,7 +31,7 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 	run := why.Fact("run_id")
 	switch why.Kind {
 	case "invalid", "invalid_line", "duplicate_id":
-		return []string{"aiflow request check " + quoted(req.Path)}
+		return []string{"aiflow request check " + proc.Word(req.Path)}
 	case "not_ready_draft":
 		return []string{"aiflow request set " + id + " status=ready"}
 	case "not_ready_blocked":
@@ -40,7 +41,7 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 	case "latest_needs_input":
 		return []string{"aiflow run show " + run, "aiflow run resume " + id}
 	case "latest_done":
-		return []string{"aiflow run diff " + run, "git merge " + quoted(why.Fact("branch"))}
+		return []string{"aiflow run diff " + run, "git merge " + proc.Word(why.Fact("branch"))}
 	case "locked":
 		return []string{"aiflow run logs -f " + run, "aiflow run stop " + id}
 	case "depends_not_found", "cycle", "cycle_with":
@@ -74,15 +75,4 @@ func (x *explainer) tenable(req *reqmeta.Request) []string {
 func (x *explainer) inRing(req *reqmeta.Request) bool {
 	why := x.excluded[req.Path]
 	return why != nil && (why.Kind == "cycle" || why.Kind == "cycle_with")
-}
-
-// quoted makes a word safe for a shell, where that is needed.
-func quoted(s string) string {
-	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./:@%+=", r)
-	})
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
