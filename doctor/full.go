@@ -103,7 +103,7 @@ func (x *examiner) softLines() []trace {
 	var all []trace
 	if f, err := reqmeta.Load(x.p.Dir, x.p.RequestsDir()); err == nil {
 		for _, r := range f.Requests {
-			if r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived {
+			if r.SaysOver() {
 				continue
 			}
 			for _, s := range r.Meta.Steps {

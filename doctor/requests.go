@@ -114,7 +114,7 @@ func (x *examiner) checkDuplicates(f *reqmeta.Folder) {
 func (x *examiner) checkDependencies(f *reqmeta.Folder) {
 	open := map[string]bool{}
 	for _, r := range f.Requests {
-		if r.Meta.Status != reqmeta.Done && r.Meta.Status != reqmeta.Archived {
+		if !r.SaysOver() {
 			open[r.ID] = true
 		}
 	}
@@ -221,7 +221,7 @@ func (x *examiner) checkRuns(s *project.Survey) {
 	}
 	var lines []runLine
 	for _, r := range s.Folder.Requests {
-		over := r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived
+		over := r.SaysOver()
 		if !ids[r.ID] || over && !x.full() || s.Facts.Holder(r.ID) != nil {
 			continue
 		}
@@ -241,7 +241,7 @@ func (x *examiner) judgeRun(s *project.Survey, r *reqmeta.Request) (runLine, boo
 			return runLine{}, false
 		}
 		return runLine{r.ID, list[0], "", "unreadable"}, true
-	case !st.State.Ended() && r.Meta.Status != reqmeta.Done && r.Meta.Status != reqmeta.Archived:
+	case !st.State.Ended() && !r.SaysOver():
 		return runLine{r.ID, st.RunID, string(st.State), "interrupted"}, true
 	case st.State.Ended() && r.Meta.Status == reqmeta.Running:
 		return runLine{r.ID, st.RunID, string(st.State), "unfinished"}, true

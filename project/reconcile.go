@@ -41,7 +41,7 @@ func (s *Survey) takeIn(ctx context.Context, st *runs.Stage, landed Landed) {
 	r, err := s.Folder.Get(st.RequestID)
 	switch {
 	case err != nil || !r.Valid() || r.ID != st.RequestID:
-	case r.Meta.Status == reqmeta.Done, r.Meta.Status == reqmeta.Archived:
+	case r.SaysOver():
 		s.noteLanded(ctx, r, st)
 	case s.awaitsMerge(r):
 		s.markDone(ctx, r, st, landed)

@@ -52,9 +52,11 @@ func appendWarnings(list []Problem, r *Request) []Problem {
 
 // Over reports whether r is soundly done or archived; such are not listed among
 // what waits.
-func (r *Request) Over() bool {
-	return (r.Meta.Status == Done || r.Meta.Status == Archived) && r.Valid()
-}
+func (r *Request) Over() bool { return r.SaysOver() && r.Valid() }
+
+// SaysOver reports whether r says that it is done or archived, whatever is wrong
+// with its file otherwise.
+func (r *Request) SaysOver() bool { return r.Meta.Status == Done || r.Meta.Status == Archived }
 
 func choice(r *Request) Choice {
 	return Choice{RequestID: r.ID, Priority: r.Meta.Priority, Status: r.Meta.Status, Title: r.Title(), Path: r.Path, Request: r}

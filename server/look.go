@@ -219,7 +219,7 @@ func (sn *snapshot) order() []*reqmeta.Request { return reqmeta.Order(sn.folder)
 // blockedBy lists the dependencies that are not done, missing ones too.
 func (sn *snapshot) blockedBy(r *reqmeta.Request) []string {
 	list := []string{}
-	if r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived {
+	if r.SaysOver() {
 		return list
 	}
 	for _, id := range r.Meta.DependsOn {

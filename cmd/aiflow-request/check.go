@@ -122,7 +122,7 @@ func (c *checker) request(r *reqmeta.Request, shown string) {
 	for _, p := range r.Problems {
 		c.add(p, shown)
 	}
-	over := r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived
+	over := r.SaysOver()
 	if len(r.Meta.DependsOn) == 0 || over {
 		return
 	}

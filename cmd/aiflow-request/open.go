@@ -99,7 +99,7 @@ func (v *view) item(r *reqmeta.Request) item {
 // blockedBy lists the dependencies that are not done, missing ones too.
 func (v *view) blockedBy(r *reqmeta.Request) []string {
 	list := []string{}
-	if r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived {
+	if r.SaysOver() {
 		return list
 	}
 	seen := map[string]bool{}

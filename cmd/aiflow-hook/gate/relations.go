@@ -95,7 +95,7 @@ func (j *judgement) deleted(files []pair, t tree) {
 func (t tree) needing(gone map[string]string) map[string][]string {
 	needed := map[string][]string{}
 	for _, r := range t.byID {
-		if t.changed[r.ID] != nil || r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived {
+		if t.changed[r.ID] != nil || r.SaysOver() {
 			continue
 		}
 		for _, dep := range r.Meta.DependsOn {
