@@ -235,10 +235,15 @@ func isFalse(v string) bool {
 	return false
 }
 
-// folder asks git itself where it looks, because only git knows every rule:
-// "~", includes, relative to which root. An empty value makes it look in "/".
+// folder asks git itself where core.hooksPath points, because only git knows
+// every rule: "~", includes, relative to which root. An empty value makes it
+// look in "/".
 func (r *Repo) folder(ctx context.Context, g gitcmd.Git) error {
-	if r.Setting != nil && r.Setting.Value == "" {
+	switch {
+	case r.Setting == nil:
+		r.Dir = filepath.Join(r.CommonDir, "hooks")
+		return nil
+	case r.Setting.Value == "":
 		return nil
 	}
 	out, err := g.Ask(ctx, "rev-parse", "--git-path", "hooks")
