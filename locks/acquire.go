@@ -211,7 +211,7 @@ func (m *Manager) look(k Key, guarded bool) (Entry, bool, error) {
 	if err != nil {
 		return Entry{}, false, err
 	}
-	return m.entry(k, rec, mtime, f, guarded, m.alive), true, nil
+	return m.entry(k, rec, mtime, f, guarded, m.processes), true, nil
 }
 
 // inOrder keeps to the one order (queue, then request): who asks for the queue

@@ -96,6 +96,7 @@ var recordFields = [...]struct {
 	{"name", func(d *decoder, r *Record) bool { return d.str(&r.Name) }},
 	{"token", func(d *decoder, r *Record) bool { return d.str(&r.Token) }},
 	{"pid_start", func(d *decoder, r *Record) bool { return d.uint(&r.PIDStart) }},
+	{"pid_inode", func(d *decoder, r *Record) bool { return d.uint(&r.PIDInode) }},
 	{"boot_id", func(d *decoder, r *Record) bool { return d.str(&r.BootID) }},
 	{"machine", func(d *decoder, r *Record) bool { return d.str(&r.Machine) }},
 	{"pid_ns", func(d *decoder, r *Record) bool { return d.str(&r.PIDNS) }},

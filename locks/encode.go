@@ -34,6 +34,7 @@ func encodeOwn(r Record) ([]byte, bool) {
 	e.textIf("name", r.Name)
 	e.textIf("token", r.Token)
 	e.countIf("pid_start", r.PIDStart)
+	e.countIf("pid_inode", r.PIDInode)
 	e.textIf("boot_id", r.BootID)
 	e.textIf("machine", r.Machine)
 	e.textIf("pid_ns", r.PIDNS)

@@ -77,7 +77,7 @@ func (m *Manager) refuse(k Key, e Entry) error {
 
 // entry judges what was read.
 func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flaw, guarded bool,
-	alive func(int, uint64) proc.Liveness,
+	of processes,
 ) Entry {
 	e := Entry{Record: rec, Path: m.path(k), flaw: f}
 	if f != "" {
@@ -87,8 +87,8 @@ func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flaw, guarded bool
 	}
 	j := judge(sight{
 		rec: e.Record, flaw: f, self: m.self, now: m.clock.Now().Round(0), ttl: m.ttl,
-		mine:  m.holds(k.file(), rec.Token),
-		alive: alive, group: proc.GroupAlive,
+		mine:      m.holds(k.file(), rec.Token),
+		processes: of, group: proc.GroupAlive,
 		age:    func() (time.Duration, bool) { return m.age(k, mtime, guarded) },
 		shared: m.files.shared,
 	})
@@ -138,12 +138,12 @@ func (m *Manager) listAll(names []string) []Entry {
 	const enough = 64
 	room := make([]Entry, len(names))
 	parts := make([][]Entry, max(1, min(runtime.GOMAXPROCS(0), len(names)/enough)))
-	alive := remembering(m.alive)
+	of := processes{remembering(m.processes.alive), remembering(m.processes.as)}
 	var wg sync.WaitGroup
 	for i := range parts {
 		wg.Go(func() {
 			from, to := i*len(names)/len(parts), (i+1)*len(names)/len(parts)
-			parts[i] = m.listSome(room[from:from:to], names[from:to], alive)
+			parts[i] = m.listSome(room[from:from:to], names[from:to], of)
 		})
 	}
 	wg.Wait()
@@ -154,7 +154,7 @@ func (m *Manager) listAll(names []string) []Entry {
 	return entries
 }
 
-func (m *Manager) listSome(entries []Entry, names []string, alive func(int, uint64) proc.Liveness) []Entry {
+func (m *Manager) listSome(entries []Entry, names []string, of processes) []Entry {
 	from, done := m.files.many()
 	defer done()
 	for _, name := range names {
@@ -162,18 +162,18 @@ func (m *Manager) listSome(entries []Entry, names []string, alive func(int, uint
 		if !ok {
 			continue
 		}
-		if e, ok := m.listed(from, k, alive); ok {
+		if e, ok := m.listed(from, k, of); ok {
 			entries = append(entries, e)
 		}
 	}
 	return entries
 }
 
-func (m *Manager) listed(from reader, k Key, alive func(int, uint64) proc.Liveness) (Entry, bool) {
+func (m *Manager) listed(from reader, k Key, of processes) (Entry, bool) {
 	rec, mtime, f, err := readFrom(from, k, false)
 	switch {
 	case err == nil:
-		return m.entry(k, rec, mtime, f, false, alive), true
+		return m.entry(k, rec, mtime, f, false, of), true
 	case errors.Is(err, fs.ErrNotExist):
 		return Entry{}, false // released meanwhile
 	}
@@ -184,18 +184,18 @@ func (m *Manager) listed(from reader, k Key, alive func(int, uint64) proc.Livene
 }
 
 // remembering asks about each process once, or hardly more often.
-func remembering(alive func(int, uint64) proc.Liveness) func(int, uint64) proc.Liveness {
+func remembering(ask func(int, uint64) proc.Liveness) func(int, uint64) proc.Liveness {
 	type process struct {
-		pid   int
-		start uint64
+		pid  int
+		mark uint64
 	}
 	var known sync.Map
-	return func(pid int, start uint64) proc.Liveness {
-		p := process{pid, start}
+	return func(pid int, mark uint64) proc.Liveness {
+		p := process{pid, mark}
 		if life, ok := known.Load(p); ok {
 			return life.(proc.Liveness)
 		}
-		life := alive(pid, start)
+		life := ask(pid, mark)
 		known.Store(p, life)
 		return life
 	}

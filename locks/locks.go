@@ -54,23 +54,23 @@ type Options struct {
 	Disk  atomicfile.Disk // nil: the real one
 	Rand  io.Reader       // nil: crypto/rand
 	// Alive judges a process of this machine, boot and pid namespace; nil:
-	// proc.Alive.
+	// proc.AliveAs and proc.Alive.
 	Alive func(pid int, start uint64) proc.Liveness
 }
 
 // Manager takes and shows the locks of one directory. It is safe for use by
 // many goroutines, which exclude each other like processes do.
 type Manager struct {
-	dir   string
-	spare string
-	ttl   time.Duration
-	clock Clock
-	self  proc.Identity
-	disk  atomicfile.Disk
-	rand  io.Reader
-	alive func(int, uint64) proc.Liveness
-	guard guard
-	files files
+	dir       string
+	spare     string
+	ttl       time.Duration
+	clock     Clock
+	self      proc.Identity
+	disk      atomicfile.Disk
+	rand      io.Reader
+	processes processes
+	guard     guard
+	files     files
 	// tend runs a new lease's heartbeat; the simulation calls it itself.
 	tend func(*Lease)
 
@@ -81,7 +81,7 @@ type Manager struct {
 // Open makes a manager. It touches no file.
 func Open(o Options) *Manager {
 	m := &Manager{
-		dir: filepath.Clean(o.Dir), ttl: o.TTL, clock: o.Clock, self: o.Self, disk: o.Disk, rand: o.Rand, alive: o.Alive,
+		dir: filepath.Clean(o.Dir), ttl: o.TTL, clock: o.Clock, self: o.Self, disk: o.Disk, rand: o.Rand,
 		held: map[string]*Lease{},
 	}
 	if m.ttl <= 0 {
@@ -93,8 +93,9 @@ func Open(o Options) *Manager {
 	if m.rand == nil {
 		m.rand = rand.Reader
 	}
-	if m.alive == nil {
-		m.alive = proc.Alive
+	m.processes = processes{proc.Alive, proc.AliveAs}
+	if o.Alive != nil {
+		m.processes = processes{o.Alive, unasked}
 	}
 	m.spare = filepath.Join(m.dir, spareName)
 	m.guard = newFlockGuard(m.dir)

@@ -27,6 +27,7 @@ type Record struct {
 	Name     string `json:"name,omitempty"` // of a named lock
 	Token    string `json:"token,omitempty"`
 	PIDStart uint64 `json:"pid_start,omitempty"`
+	PIDInode uint64 `json:"pid_inode,omitempty"`
 	BootID   string `json:"boot_id,omitempty"`
 	Machine  string `json:"machine,omitempty"`
 	PIDNS    string `json:"pid_ns,omitempty"`
@@ -50,7 +51,7 @@ func (m *Manager) newRecord(k Key, runID string, now time.Time) Record {
 	r := Record{
 		Version: recordVersion, LockType: k.Type, RunID: runID,
 		PID: m.self.PID, Host: localHost, CreatedAt: stamp(now), ExpiresAt: stamp(now.Add(m.ttl)),
-		PIDStart: m.self.PIDStart, BootID: m.self.BootID, Machine: m.self.Machine,
+		PIDStart: m.self.PIDStart, PIDInode: m.self.PIDInode, BootID: m.self.BootID, Machine: m.self.Machine,
 		PIDNS: m.self.PIDNS, Hostname: m.self.Hostname,
 		TTLSec: int64((m.ttl + time.Second - 1) / time.Second),
 	}

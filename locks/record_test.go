@@ -198,7 +198,7 @@ func TestOwnRecordsAreWrittenAsJSON(t *testing.T) {
 	now := time.Date(2026, 11, 27, 14, 32, 55, 123e6, time.UTC)
 	full := Record{
 		Version: "1.0", LockType: "request", RequestID: "RQ-1", RunID: "RUN-1", PID: 7, Host: localHost, CreatedAt: now,
-		ExpiresAt: now.Add(time.Hour), Name: "n", Token: "0123456789abcdef", PIDStart: 1 << 63, BootID: "b-1", Machine: "m",
+		ExpiresAt: now.Add(time.Hour), Name: "n", Token: "0123456789abcdef", PIDStart: 1 << 63, PIDInode: 1<<64 - 1, BootID: "b-1", Machine: "m",
 		PIDNS: "4026531836", Hostname: "host.example", Beat: 3, TTLSec: 1800, Command: 9, CommandStart: 11, CommandGroup: true,
 	}
 	with := func(change func(*Record)) Record { r := full; change(&r); return r }

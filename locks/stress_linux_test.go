@@ -53,12 +53,12 @@ func zombie(pid int) bool {
 
 // takesFromZombie says whether a manager that judges life so takes the lock of
 // a zombie with living threads, and whether the witness then sees two holders.
-func takesFromZombie(t *testing.T, alive func(int, uint64) proc.Liveness) (takes, double bool) {
+func takesFromZombie(t *testing.T, judge processes) (takes, double bool) {
 	t.Helper()
 	dir := t.TempDir()
 	helper(t, "zombie-leader", dir)
 	m := selfManager(filepath.Join(dir, "locks"))
-	m.alive = alive
+	m.processes = judge
 	l, err := m.AcquireRequest(t.Context(), "RQ-0", Ask{})
 	if err != nil {
 		wantCode(t, err, fault.RunInProgress)
@@ -70,18 +70,22 @@ func takesFromZombie(t *testing.T, alive func(int, uint64) proc.Liveness) (takes
 }
 
 func TestCase13ZombieWithLivingThreadsHolds(t *testing.T) {
-	if takes, _ := takesFromZombie(t, proc.Alive); takes {
-		t.Error("taken while threads of the holder were alive")
+	for name, judge := range map[string]processes{
+		"by its number in pidfs": {proc.Alive, proc.AliveAs}, "by /proc": {proc.Alive, unasked},
+	} {
+		if takes, _ := takesFromZombie(t, judge); takes {
+			t.Errorf("%s: taken while threads of the holder were alive", name)
+		}
 	}
 }
 
 func TestStressControlZombieIsDeadIsCaught(t *testing.T) {
-	takes, double := takesFromZombie(t, func(pid int, start uint64) proc.Liveness {
+	takes, double := takesFromZombie(t, processes{func(pid int, start uint64) proc.Liveness {
 		if zombie(pid) {
 			return proc.Dead
 		}
 		return proc.Alive(pid, start)
-	})
+	}, unasked})
 	if !takes || !double {
 		t.Errorf("takes %v, double %v: the witness sees nothing", takes, double)
 	}

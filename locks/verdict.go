@@ -30,19 +30,28 @@ const maxTTL = 24 * time.Hour
 
 // sight is everything that a verdict depends on.
 type sight struct {
-	rec   Record
-	flaw  flaw
-	self  proc.Identity
-	now   time.Time
-	ttl   time.Duration                             // ours, for records that do not tell theirs
-	mine  bool                                      // the token is one of this manager's
-	alive func(pid int, start uint64) proc.Liveness // of a process in our namespace
+	rec  Record
+	flaw flaw
+	self proc.Identity
+	now  time.Time
+	ttl  time.Duration // ours, for records that do not tell theirs
+	mine bool          // the token is one of this manager's
+	processes
 	group func(pid int, start uint64) proc.Liveness // of the group that it leads
 	// age of the file by the file system's own clock; false when unknown.
 	age func() (time.Duration, bool)
 	// shared: the directory may be another machine's too.
 	shared func() bool
 }
+
+// processes asks about a process in our namespace.
+type processes struct {
+	alive func(pid int, start uint64) proc.Liveness
+	as    func(pid int, inode uint64) proc.Liveness // Unknown: ask alive
+}
+
+// unasked is for those who judge by start times alone.
+func unasked(int, uint64) proc.Liveness { return proc.Unknown }
 
 type judgement struct {
 	verdict  Verdict
@@ -76,7 +85,7 @@ func judge(s sight) judgement {
 
 // byProcess: same host, boot and pid namespace, so the pid can be asked.
 func (s sight) byProcess() judgement {
-	life := s.alive(s.rec.PID, s.rec.PIDStart)
+	life := s.holderLife()
 	if s.rec.PID == s.self.PID && s.rec.PIDStart == 0 {
 		life = proc.Dead // our number, not our token: an earlier process had it
 	}
@@ -87,6 +96,15 @@ func (s sight) byProcess() judgement {
 		return s.byTime()
 	}
 	return s.lives()
+}
+
+func (s sight) holderLife() proc.Liveness {
+	if s.rec.PIDInode != 0 {
+		if life := s.as(s.rec.PID, s.rec.PIDInode); life != proc.Unknown {
+			return life
+		}
+	}
+	return s.alive(s.rec.PID, s.rec.PIDStart)
 }
 
 // orphaned: the holder is dead; a command that it ran may not be.

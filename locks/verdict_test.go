@@ -39,6 +39,7 @@ func seedOnly(change ...func(*Record)) Record {
 	return r
 }
 
+func numbered(r *Record)     { r.PIDInode = 5 }
 func otherMachine(r *Record) { r.Machine = "m-2" }
 func otherHost(r *Record)    { r.Machine, r.Hostname, r.BootID = "m-2", "far", "boot-9" }
 func otherName(r *Record)    { r.Hostname = "renamed" }
@@ -66,6 +67,7 @@ func TestVerdictTable(t *testing.T) {
 		flaw   flaw
 		mine   bool
 		life   proc.Liveness
+		as     proc.Liveness // by the record's number in pidfs, if it has one
 		group  proc.Liveness
 		at     time.Duration // now, after noon
 		age    time.Duration
@@ -91,6 +93,13 @@ func TestVerdictTable(t *testing.T) {
 		{name: "alive, expired for days", rec: ours(), life: alive, at: 99 * time.Hour, age: 99 * time.Hour, want: Overdue, live: true},
 		{name: "alive, created in the future", rec: ours(fromTomorrow), life: alive, want: ClockFault, live: true},
 		{name: "alive, expires in the future", rec: ours(tillNextYear), life: alive, want: ClockFault, live: true},
+		{name: "number in pidfs says living", rec: ours(numbered), life: dead, as: alive, want: Held, live: true},
+		{name: "number in pidfs says dead", rec: ours(numbered), life: alive, as: dead, want: Dead},
+		{name: "number in pidfs cannot be asked", rec: ours(numbered), life: dead, as: unknown, want: Dead},
+		{name: "number in pidfs cannot be asked, living", rec: ours(numbered), life: alive, as: unknown, want: Held, live: true},
+		{name: "no number in pidfs", rec: ours(), life: alive, as: dead, want: Held, live: true},
+		{name: "number in pidfs, other boot", rec: ours(numbered, otherBoot), life: alive, as: alive, want: Dead},
+		{name: "number in pidfs, other namespace", rec: ours(numbered, otherNS), life: dead, as: dead, want: Held, live: true},
 		{name: "my number, no start time, not my token", rec: ours(func(r *Record) { r.PID, r.PIDStart = 100, 0 }), life: alive, want: Dead},
 		{name: "this very process, another manager", rec: ours(func(r *Record) { r.PID, r.PIDStart = 100, 7000 }), life: alive, want: Held, live: true},
 		{name: "pid cannot be asked", rec: ours(), life: unknown, at: half + Grace, want: Held, live: true},
@@ -153,7 +162,10 @@ func TestVerdictTable(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			got := judge(sight{
 				rec: tc.rec, flaw: tc.flaw, self: here, now: noon.Add(tc.at), ttl: half, mine: tc.mine,
-				alive:  func(int, uint64) proc.Liveness { return tc.life },
+				processes: processes{
+					alive: func(int, uint64) proc.Liveness { return tc.life },
+					as:    func(int, uint64) proc.Liveness { return tc.as },
+				},
 				group:  func(int, uint64) proc.Liveness { return tc.group },
 				age:    func() (time.Duration, bool) { return tc.age, tc.age != never },
 				shared: func() bool { return tc.shared },
@@ -176,9 +188,9 @@ func TestNoRecordOfTheDeadHoldsForEver(t *testing.T) {
 	} {
 		got := judge(sight{
 			rec: rec, self: here, now: noon.Add(later), ttl: half,
-			alive:  func(int, uint64) proc.Liveness { return proc.Dead },
-			age:    func() (time.Duration, bool) { return later, true },
-			shared: func() bool { return true },
+			processes: processes{alive: func(int, uint64) proc.Liveness { return proc.Dead }},
+			age:       func() (time.Duration, bool) { return later, true },
+			shared:    func() bool { return true },
 		})
 		if got.live {
 			t.Errorf("%s: %+v", name, got)

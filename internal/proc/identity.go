@@ -22,6 +22,7 @@ import (
 type Identity struct {
 	PID      int
 	PIDStart uint64 // start time in the platform's own unit
+	PIDInode uint64 // number in pidfs, which no other process of this boot has
 	BootID   string
 	Machine  string // hash; equal host names on two machines are not one host
 	PIDNS    string
@@ -51,7 +52,7 @@ func Self() (Identity, error) {
 	pid := os.Getpid()
 	boot := bootID()
 	return Identity{
-		PID: pid, PIDStart: startTime(pid), BootID: boot,
+		PID: pid, PIDStart: startTime(pid), PIDInode: inodeOf(pid), BootID: boot,
 		Machine: machine(boot), PIDNS: pidNamespace(), Hostname: host,
 	}, nil
 }

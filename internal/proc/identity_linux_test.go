@@ -144,3 +144,65 @@ func TestGroupLivesAsLongAsAMember(t *testing.T) {
 		t.Errorf("group 1: %v", got)
 	}
 }
+
+// What pidfs says of a process is what /proc says, and no two processes have a
+// number in common.
+func TestPidfsSaysWhatProcSays(t *testing.T) {
+	if inodeOf(os.Getpid()) == 0 {
+		t.Skip("a kernel before 6.9")
+	}
+	if got := AliveAs(os.Getpid(), inodeOf(os.Getpid())); got != Living {
+		t.Errorf("this process: %v", got)
+	}
+	for pid, want := range map[int]Liveness{0: Unknown, -1: Unknown, 1 << 22: Dead} {
+		if got := AliveAs(pid, 1); got != want {
+			t.Errorf("%d: %v, want %v", pid, got, want)
+		}
+	}
+	if got := AliveAs(os.Getpid(), 0); got != Unknown {
+		t.Errorf("without a number: %v", got)
+	}
+	seen := map[uint64]bool{inodeOf(os.Getpid()): true}
+	for range 3 {
+		cmd, in, _ := helper(t, "hold")
+		pid, number := cmd.Process.Pid, inodeOf(cmd.Process.Pid)
+		if seen[number] || number == 0 {
+			t.Errorf("number %d of %d: %v", number, pid, seen)
+		}
+		seen[number] = true
+		if life, other := AliveAs(pid, number), AliveAs(pid, number+1); life != Living || other != Dead {
+			t.Errorf("living: %v, another's number: %v", life, other)
+		}
+		_ = in.Close()
+		waitForZombie(pid)
+		if got := AliveAs(pid, number); got != Dead {
+			t.Errorf("a zombie: %v", got)
+		}
+		_ = cmd.Wait()
+		if got := AliveAs(pid, number); got != Dead {
+			t.Errorf("afterwards: %v", got)
+		}
+	}
+}
+
+func waitForZombie(pid int) {
+	for {
+		if s, ok := readStat(pid); !ok || s.dead(0) {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestZombieWithLivingThreadsLivesByPidfs(t *testing.T) {
+	cmd, in, _ := helper(t, "zombie-leader")
+	number := inodeOf(cmd.Process.Pid)
+	if number == 0 {
+		t.Skip("a kernel before 6.9")
+	}
+	if got := AliveAs(cmd.Process.Pid, number); got != Living {
+		t.Errorf("threads alive: %v", got)
+	}
+	_ = in.Close()
+	_ = cmd.Wait()
+}
