@@ -2,8 +2,11 @@ package gitops
 
 import (
 	"context"
+	"path/filepath"
+	"slices"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
 )
 
 // TakeBack undoes, in files and index, what differs from a tree or commit
@@ -42,10 +45,46 @@ func (w *Workspace) Rejoin(ctx context.Context, commit string) error {
 			return failed(err, fault.WorkspaceFailed, "path", w.path, "branch", w.branch)
 		}
 	}
+	if err := w.leaveMerge(ctx); err != nil {
+		return err
+	}
 	if _, err := w.git.Do(ctx, quiet("reset", "-q", "--soft", commit)...); err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit, "reason", "not_reset")
 	}
 	return nil
+}
+
+// leaveMerge forgets about a merge or conflicts that were left open, with which
+// git moves no branch. The files stay as they are.
+func (w *Workspace) leaveMerge(ctx context.Context) error {
+	open, err := unmerged(ctx, w.git)
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		if err := w.stage(ctx); err != nil {
+			return err
+		}
+	}
+	if !exists(filepath.Join(w.gitDir, "MERGE_HEAD")) {
+		return nil
+	}
+	if _, err := w.git.Do(ctx, "merge", "--quit"); err != nil {
+		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "not_reset")
+	}
+	return nil
+}
+
+// Unmerged names the files in which a merge left conflicts that nobody has
+// resolved, as seen from the workspace.
+func (w *Workspace) Unmerged(ctx context.Context) ([]string, error) { return unmerged(ctx, w.git) }
+
+func unmerged(ctx context.Context, g gitcmd.Git) ([]string, error) {
+	out, err := g.Ask(ctx, "diff-files", "--name-only", "--diff-filter=U", "-z")
+	if err != nil {
+		return nil, failed(err, fault.GitCommandFailed)
+	}
+	return slices.Compact(fields(out)), nil
 }
 
 // KeepCommit gives a commit a name outside refs/heads, so that it outlives

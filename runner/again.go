@@ -80,7 +80,27 @@ func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Out
 	if at.NewRun {
 		return j.replan(ctx, last)
 	}
+	if err := j.resolved(ctx, last, at); err != nil {
+		return Outcome{}, err
+	}
 	return j.resume(ctx, ask)
+}
+
+// resolved refuses to take a person's workspace as it is while a merge is left
+// open there. What is put aside may have conflicts.
+func (j *job) resolved(ctx context.Context, last *runs.Stage, at runs.Point) error {
+	if !last.State.Ended() || at.Changed == runs.ChangedDiscard {
+		return nil
+	}
+	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePathOf(last))
+	if j.inPlace() {
+		ws, err = j.repo.InPlace(ctx)
+		ok = true
+	}
+	if err != nil || !ok {
+		return nil
+	}
+	return j.refuseUnmerged(ctx, ws, last)
 }
 
 // gate asks doctor before a run goes on; when it says no, the run stays where

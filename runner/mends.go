@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/runs"
@@ -20,6 +21,9 @@ func (j *job) mendsThere(ctx context.Context, last *runs.Stage) error {
 	if err != nil || !ok || ws.Branch() != last.Git.WorkBranch {
 		return nil // nothing of that run is there
 	}
+	if err := j.refuseUnmerged(ctx, ws, last); err != nil {
+		return err
+	}
 	changes, err := ws.Changes(ctx)
 	if err != nil || changes.Empty() {
 		return nil // a workspace that cannot be read is reported when it is cleared
@@ -29,6 +33,17 @@ func (j *job) mendsThere(ctx context.Context, last *runs.Stage) error {
 	}
 	return fault.New(fault.WorktreeDirty, "path", last.Git.Workspace, "count", len(changes.Files), "request_id", j.req.ID, "run_id", last.RunID,
 		"workspace", proc.Word(j.workspacePathOf(last)), "resume", j.resumeCommand(last), "fresh", "aiflow run "+j.req.ID+" --fresh")
+}
+
+// refuseUnmerged refuses conflicts that nobody has resolved: staging them would
+// call them resolved, and they would be committed with their marks.
+func (j *job) refuseUnmerged(ctx context.Context, ws *gitops.Workspace, last *runs.Stage) error {
+	names, err := ws.Unmerged(ctx)
+	if err != nil || len(names) == 0 {
+		return nil // what cannot be asked is reported when it is needed
+	}
+	return fault.New(fault.WorktreeDirty, "path", last.Git.Workspace, "count", len(names), "request_id", j.req.ID, "run_id", last.RunID,
+		"workspace", proc.Word(j.workspacePathOf(last)), "unmerged", strings.Join(names, ", "))
 }
 
 // resumeCommand goes on with a person's mends: by itself where the run stopped
@@ -47,6 +62,6 @@ func (j *job) resumeCommand(last *runs.Stage) string {
 // new run takes over.
 func (j *job) tellMends(last *runs.Stage, stepID string, before int) {
 	if n := j.Project.Run(last.RequestID, last.RunID).NextAttempt(stepID); n > before {
-		j.warn("work.mends_kept", last, fault.Facts{"command": "git -C " + proc.Word(j.workspacePath()) + " cherry-pick -n " + attemptRef(last.RunID, stepID, n-1)})
+		j.warn("work.mends_kept", last, fault.Facts{"command": "git -C " + proc.Word(j.workspacePath()) + " cherry-pick -n -X theirs " + attemptRef(last.RunID, stepID, n-1)})
 	}
 }
