@@ -24,7 +24,11 @@ func (j *job) checkLimits(i int, changes gitops.ChangeSet) error {
 	maxLines, maxFiles := j.linesAllowed(p), j.filesAllowed(p)
 	if lines > maxLines || files > maxFiles {
 		s.DiffStat.TooLarge = true
-		return fault.New(fault.StepTooLarge, "lines", lines, "max_lines", maxLines, "files", files, "max_files", maxFiles)
+		e := fault.New(fault.StepTooLarge, "lines", lines, "max_lines", maxLines, "files", files, "max_files", maxFiles)
+		if limits := j.Project.Config.Limits; lines <= limits.MaxDiffLines && files <= limits.MaxFiles {
+			e.Facts["planned"] = "true" // only another plan has another limit
+		}
+		return e
 	}
 	return nil
 }

@@ -61,11 +61,15 @@ func (j *job) failure(s *runs.Step, cause error) string {
 func issuesText(q *runs.QA) string {
 	list := []string{q.Summary, ""}
 	for _, issue := range q.Issues {
-		place := issue.File
-		if place != "" && issue.Line > 0 {
-			place = fmt.Sprintf("%s:%d", place, issue.Line)
-		}
-		list = append(list, strings.TrimSpace("- ["+issue.Severity+"] "+place+" "+issue.Description))
+		list = append(list, strings.TrimSpace("- "+issueText(issue)))
 	}
 	return strings.Join(list, "\n")
+}
+
+func issueText(issue runs.Issue) string {
+	place := issue.File
+	if place != "" && issue.Line > 0 {
+		place = fmt.Sprintf("%s:%d", place, issue.Line)
+	}
+	return "[" + issue.Severity + "] " + place + " " + issue.Description
 }

@@ -38,9 +38,25 @@ func (j *job) review(ctx context.Context, i int, tested gitops.ChangeSet) error 
 		return err
 	}
 	if s.QA.Status == runs.TestFail {
-		return fault.New(fault.QARejected, "value", shortLine(a.Summary), "name", config.RoleQA)
+		return fault.New(fault.QARejected, "value", shortLine(a.Summary), "issues", issuesLine(s.QA.Issues), "name", config.RoleQA)
 	}
 	return nil
+}
+
+// shownIssues is how many of them an error tells; the report has them all.
+const shownIssues = 3
+
+// issuesLine tells the first issues in one line.
+func issuesLine(issues []runs.Issue) string {
+	var list []string
+	for _, issue := range issues {
+		if len(list) == shownIssues {
+			list = append(list, "…")
+			break
+		}
+		list = append(list, shortLine(issueText(issue)))
+	}
+	return strings.Join(list, "; ")
 }
 
 func opinion(a contract.Answer) *runs.QA {
