@@ -50,7 +50,7 @@ func TestHintsCanBeTyped(t *testing.T) {
 
 // known is what may be known about the run and what stands in its way.
 func known() fault.Facts {
-	return fault.New("", "run_id", "RUN-20260101-000000-abcdef", "request_id", "RQ-1", "id", "RQ-1", "command", "x", "path", "p",
+	return fault.New("", "run_id", "RUN-20260101-000000-abcdef", "resume", "RUN-20260101-000000-abcdef", "request_id", "RQ-1", "id", "RQ-1", "command", "x", "path", "p",
 		"flag", "--name n", "force", "--force", "mode", "replan", "branch", "b", "all", "3", "name", "husky", "count", "1", "dir", "requests").Facts
 }
 

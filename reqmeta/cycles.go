@@ -152,8 +152,8 @@ func (j *judge) ownRoot(i int) root {
 	case Running:
 		return root{id: r.ID, kind: "running", rank: rankRunning}
 	case Blocked:
-		if reason := j.reasonOf(i); reason != "" {
-			return root{r.ID, "blocked_reason", rankPerson, fault.Facts{"reason": reason}}
+		if run := j.blockedBy(i); run != nil && run.ReasonCode != "" {
+			return root{r.ID, "blocked_reason", rankPerson, fault.Facts{"reason": string(run.ReasonCode)}}
 		}
 		return root{id: r.ID, kind: "blocked", rank: rankPerson}
 	}

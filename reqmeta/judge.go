@@ -1,6 +1,7 @@
 package reqmeta
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -74,7 +75,7 @@ func (j *judge) before(i int) (Exclusion, bool) {
 	if run := j.latest(i); run != nil && !j.named {
 		switch {
 		case run.State == "NEEDS_INPUT":
-			return r.exclude(fault.LatestRunNeedsInput, "latest_needs_input", "run_id", run.RunID, "reason", string(run.ReasonCode)), false
+			return r.exclude(fault.LatestRunNeedsInput, "latest_needs_input", "run_id", run.RunID, "reason", string(run.ReasonCode), "resume", cmp.Or(run.RunID, r.ID)), false
 		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
 			return r.exclude(fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
 		}
@@ -91,7 +92,7 @@ func (j *judge) notReady(i int) Exclusion {
 		}
 	}
 	e := r.exclude(fault.NotReady, notReadyKind(r.Meta.Status))
-	e.late.notReady, e.late.reason = true, j.reasonOf(i)
+	e.late.notReady, e.late.run = true, j.blockedBy(i)
 	return e
 }
 
@@ -128,16 +129,12 @@ func (j *judge) latest(i int) *LatestRun {
 	return l.run
 }
 
-// reasonOf is why the latest run of a blocked request stopped; "" if nobody
-// knows.
-func (j *judge) reasonOf(i int) string {
+// blockedBy is the latest run of a blocked request; nil if nobody knows of one.
+func (j *judge) blockedBy(i int) *LatestRun {
 	if j.f.Requests[i].Meta.Status != Blocked {
-		return ""
+		return nil
 	}
-	if run := j.latest(i); run != nil {
-		return string(run.ReasonCode)
-	}
-	return ""
+	return j.latest(i)
 }
 
 func (j *judge) dependencies(i int) (Exclusion, bool) {

@@ -1,6 +1,7 @@
 package reqmeta
 
 import (
+	"cmp"
 	"time"
 
 	"aiflow/internal/fault"
@@ -24,6 +25,9 @@ type LatestRun struct {
 	WorkBranch string
 	Unmerged   bool // the work branch still exists and is not merged
 }
+
+// Stopped reports whether the run can be resumed.
+func (r *LatestRun) Stopped() bool { return r.State == "NEEDS_INPUT" || r.State == "FAILED" }
 
 // Facts is what selection needs to know besides the files. A nil func knows
 // nothing.
@@ -77,7 +81,7 @@ type late struct {
 	lost  *lost    // of one that depends on nothing; nil: nobody asks what was meant
 
 	notReady bool
-	reason   string // of one that is not ready
+	run      *LatestRun // of one that is blocked
 }
 
 // Fact gives one fact; "" when there is none of that name.
@@ -99,13 +103,25 @@ func (e *Exclusion) tell() {
 		e.Facts[l.pairs[i]] = l.pairs[i+1]
 	}
 	if l.notReady {
-		e.Facts["reason"] = l.reason
+		e.tellStopped(l)
 	}
 	if l.lost != nil {
 		e.Facts["meant"] = l.lost.meant(l.r.ID)
 	}
 	if l.waits != nil {
 		e.tellWait(l)
+	}
+}
+
+// tellStopped says why one is blocked, and what is resumed where a run of it
+// stopped.
+func (e *Exclusion) tellStopped(l late) {
+	if l.run == nil {
+		return
+	}
+	e.Facts["reason"] = string(l.run.ReasonCode)
+	if l.run.Stopped() {
+		e.Facts["run_id"], e.Facts["resume"] = l.run.RunID, cmp.Or(l.run.RunID, l.r.ID)
 	}
 }
 

@@ -35,11 +35,14 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 	case "not_ready_draft":
 		return []string{"aiflow request set " + id + " status=ready"}
 	case "not_ready_blocked":
-		return x.unblock(id)
+		if why.Fact("resume") == "" {
+			return []string{"aiflow request set " + id + " status=ready"}
+		}
+		return answer(id)
 	case "not_ready_running":
 		return []string{"aiflow run resume " + id, "aiflow request set " + id + " status=ready"}
 	case "latest_needs_input":
-		return []string{"aiflow run show " + run, "aiflow run resume " + id}
+		return answer(id)
 	case "latest_done":
 		return []string{"aiflow run diff " + run, "git merge " + proc.Word(why.Fact("branch"))}
 	case "locked":
@@ -50,11 +53,9 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 	return []string{"aiflow next --explain " + id}
 }
 
-func (x *explainer) unblock(id string) []string {
-	if st := x.survey.Latest(id); st != nil {
-		return []string{"aiflow run show " + st.RunID, "aiflow run resume " + id}
-	}
-	return []string{"aiflow request set " + id + " status=ready"}
+// answer are the commands for a request whose latest run stopped.
+func answer(id string) []string {
+	return []string{"aiflow run show " + id, "aiflow run resume " + id, "aiflow run " + id + " --fresh"}
 }
 
 // tenable are the dependencies of req that exist, or what was meant by those

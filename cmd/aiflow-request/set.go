@@ -48,7 +48,18 @@ func set(s *door.Shell, name string, pairs []string) error {
 	if err != nil {
 		return readable(err)
 	}
+	v.warnStopped(r, after)
 	return v.printSet(r, before, after, keys)
+}
+
+// warnStopped: a request that is ready again is passed over all the same while
+// its latest run needs a person.
+func (v *view) warnStopped(r *reqmeta.Request, after []byte) {
+	folder := reqmeta.NewFolder(v.p.RequestsDir(), []*reqmeta.Request{reqmeta.Parse(r.Path, after)})
+	if e, _ := reqmeta.Judge(folder, v.survey.Facts, r.ID); e.ReasonCode == fault.LatestRunNeedsInput {
+		e.Describe(v.Catalog().Text)
+		v.Warn("request.set_stopped", fault.Facts{"id": r.ID, "value": e.Detail})
+	}
 }
 
 // parsePairs reads KEY=VALUE arguments.
