@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,7 +74,8 @@ func (c *checker) whole() {
 }
 
 // file checks one named file: as a member of the folder when it lies there, by
-// itself elsewhere.
+// itself elsewhere. What is no file here may be the id of a request, or its path
+// in the project, as other commands name it.
 func (c *checker) file(p *project.Project, name string) {
 	if p != nil && c.folder != nil {
 		if rel, ok := desk.Inside(p, name); ok {
@@ -85,8 +87,14 @@ func (c *checker) file(p *project.Project, name string) {
 			}
 		}
 	}
-	c.report.Files++
 	data, err := readFile(name)
+	if members := c.members(name); errors.Is(err, fs.ErrNotExist) && len(members) > 0 {
+		for _, r := range members {
+			c.request(r, r.Path)
+		}
+		return
+	}
+	c.report.Files++
 	if err != nil {
 		c.add(reqmeta.Unreadable(name, err), name)
 		return
@@ -94,6 +102,24 @@ func (c *checker) file(p *project.Project, name string) {
 	for _, problem := range reqmeta.Parse(filepath.ToSlash(name), data).Problems {
 		c.add(problem, name)
 	}
+}
+
+// members are the requests of that id, several when they share it, or the one
+// with that path.
+func (c *checker) members(name string) []*reqmeta.Request {
+	if c.folder == nil {
+		return nil
+	}
+	var list []*reqmeta.Request
+	for _, r := range c.folder.Requests {
+		if r.ID == name {
+			list = append(list, r)
+		}
+	}
+	if r, err := c.folder.Get(name); err == nil && list == nil {
+		list = append(list, r)
+	}
+	return list
 }
 
 func readFile(name string) ([]byte, error) {

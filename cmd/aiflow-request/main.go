@@ -94,7 +94,7 @@ func setCommand(s *door.Shell) *cli.Command {
 
 func checkCommand(s *door.Shell) *cli.Command {
 	return &cli.Command{
-		Name: "check", Usage: "request.check_usage", ArgsUsage: "[FILE...]", UsageText: "aiflow-request check\naiflow-request check requests/RQ-20251214-001.md",
+		Name: "check", Usage: "request.check_usage", ArgsUsage: "[FILE|ID...]", UsageText: "aiflow-request check\naiflow-request check RQ-20251214-001\naiflow-request check requests/RQ-20251214-001.md",
 		Action: func(c *cli.Context) error { return check(s, c.Args().Slice()) },
 	}
 }
