@@ -157,9 +157,7 @@ func readable(err error) error {
 	}
 	pairs := []any{"cause_key", "problem." + p.Kind}
 	for k, v := range f.Facts {
-		if k != "cause" {
-			pairs = append(pairs, k, v)
-		}
+		pairs = append(pairs, k, v)
 	}
 	if f.Code == fault.InvalidRequest {
 		return fault.New(fault.UsageError, pairs...)

@@ -41,8 +41,8 @@ func (s *Shell) status(err error, code fault.Code) int {
 // Body is err as the JSON form shows it, in the language of the shell.
 func (s *Shell) Body(err error) ErrorBody {
 	code, facts := s.fault(err)
-	facts = s.catalog.WithCause(code, facts)
 	r := s.catalog.Code(code, facts)
+	facts = s.catalog.WithCause(code, facts)
 	message := strings.TrimSuffix(r.Title+": "+r.Message, ": ")
 	if cause := facts["cause"]; code == fault.UsageError && cause != "" {
 		message = term.Escape(cause)
