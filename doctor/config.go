@@ -120,7 +120,7 @@ func (x *examiner) tellRouter(r config.Router, warnings []config.Warning) {
 }
 
 // stepless are the requests still to be done that only an implementer could
-// work on. A run that found nobody left its request blocked.
+// work on, or do a step of. A run that found nobody left its request blocked.
 func (x *examiner) stepless() []string {
 	s, err := x.look()
 	if err != nil {
@@ -128,7 +128,7 @@ func (x *examiner) stepless() []string {
 	}
 	var ids []string
 	for _, r := range s.Folder.Requests {
-		if r.Valid() && toBeDone(r.Meta.Status) && len(r.Meta.Steps) == 0 {
+		if r.Valid() && toBeDone(r.Meta.Status) && (len(r.Meta.Steps) == 0 || r.Idles()) {
 			ids = append(ids, r.ID)
 		}
 	}

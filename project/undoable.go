@@ -10,28 +10,43 @@ import (
 	"aiflow/reqmeta"
 )
 
-// Warn puts before a choice's other warnings that a run of it could only stop:
-// it has no steps, and nobody is named to plan or to do it. The router is read
-// for a choice without steps alone; one that cannot be read is doctor's to tell.
+// Warn puts before a choice's other warnings that a run of it could only stop,
+// or would stop on its way: it, or a step of it, has nothing to run, and nobody
+// is named to plan or to do it. The router is read for such a choice alone; one
+// that cannot be read is doctor's to tell.
 func (p *Project) Warn(res reqmeta.Result) reqmeta.Result {
-	if res.Next == nil || !p.Undoable(res.Next.Request) {
+	if res.Next == nil {
 		return res
 	}
-	res.Warnings = slices.Insert(slices.Clone(res.Warnings), 0, res.Next.Request.Undoable())
+	var found []reqmeta.Problem
+	if r := res.Next.Request; p.Undoable(r) {
+		found = []reqmeta.Problem{r.Undoable()}
+	} else {
+		found = p.Idle(r)
+	}
+	res.Warnings = slices.Concat(found, res.Warnings)
 	return res
+}
+
+// Idle are the warnings for the steps of r that nobody could do.
+func (p *Project) Idle(r *reqmeta.Request) []reqmeta.Problem {
+	if !r.Idles() || p.anybody(config.RoleImplementer) {
+		return nil
+	}
+	data, _ := os.ReadFile(p.path(r.Path)) // gone: then there are no lines to tell
+	return r.Idle(data)
 }
 
 // Undoable reports whether a run of r could only stop.
 func (p *Project) Undoable(r *reqmeta.Request) bool {
-	return len(r.Meta.Steps) == 0 && !p.anybody()
+	return len(r.Meta.Steps) == 0 && !p.anybody(config.RoleImplementer, config.RolePlanner)
 }
 
-// anybody reports whether the router names somebody for a request without
-// steps.
-func (p *Project) anybody() bool {
+// anybody reports whether the router names somebody for one of the roles.
+func (p *Project) anybody(roles ...string) bool {
 	if _, err := os.Lstat(p.path(config.RouterFile)); errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
 	r, _, err := config.LoadRouter(p.Dir, p.Config)
-	return err != nil || len(r.Calls(config.RoleImplementer)) > 0 || len(r.Calls(config.RolePlanner)) > 0
+	return err != nil || slices.ContainsFunc(roles, func(role string) bool { return len(r.Calls(role)) > 0 })
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,25 @@ func (r *Request) Undoable() Problem {
 	p.Code, p.Path = fault.ModelNotConfigured, r.Path
 	return *p
 }
+
+// Idle are the warnings that nobody is named to do a step which has nothing to
+// run. data is the file of r, for the lines.
+func (r *Request) Idle(data []byte) []Problem {
+	var list []Problem
+	for i, s := range r.Meta.Steps {
+		if s.idle() {
+			p := problem(LevelWarning, "step_idle", lineOfStep(data, i), "id", r.ID, "path", r.Path)
+			p.Code, p.Path = fault.ModelNotConfigured, r.Path
+			list = append(list, *p)
+		}
+	}
+	return list
+}
+
+// Idles reports whether a step of r has nothing to run.
+func (r *Request) Idles() bool { return slices.ContainsFunc(r.Meta.Steps, Step.idle) }
+
+func (s Step) idle() bool { return s.Run == "" && s.Test == "" }
 
 // Unreadable is the error of a file of which nothing can be read.
 func Unreadable(path string, err error) Problem {

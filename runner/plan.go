@@ -112,5 +112,9 @@ func planStep(n int, step reqmeta.Step, r *reqmeta.Request, cfg config.Config) r
 // noImplementer is the reason to stop at a step, or to pass over a request, that
 // nobody can do.
 func (j *job) noImplementer(id string) error {
-	return fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", id, "path", j.req.Path)
+	e := fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", id, "path", j.req.Path)
+	if len(j.req.Meta.Steps) > 0 {
+		e.Facts["step"] = id
+	}
+	return e
 }

@@ -30,12 +30,12 @@ func check(s *door.Shell, files []string) error {
 	if err != nil {
 		return err
 	}
-	c := checker{Shell: s, folder: folder, named: len(files) > 0, guess: reqmeta.Guesser{Folder: folder}}
+	c := checker{Shell: s, p: p, folder: folder, named: len(files) > 0, guess: reqmeta.Guesser{Folder: folder}}
 	if len(files) == 0 {
 		c.whole()
 	}
 	for _, file := range files {
-		c.file(p, file)
+		c.file(file)
 	}
 	return c.tell()
 }
@@ -59,6 +59,7 @@ func loadFor(s *door.Shell, files []string) (*project.Project, *reqmeta.Folder, 
 
 type checker struct {
 	*door.Shell
+	p       *project.Project
 	folder  *reqmeta.Folder
 	named   bool // files were named
 	network *reqmeta.Network
@@ -76,9 +77,9 @@ func (c *checker) whole() {
 // file checks one named file: as a member of the folder when it lies there, by
 // itself elsewhere. What is no file here may be the id of a request, or its path
 // in the project, as other commands name it.
-func (c *checker) file(p *project.Project, name string) {
-	if p != nil && c.folder != nil {
-		if rel, ok := desk.Inside(p, name); ok {
+func (c *checker) file(name string) {
+	if c.p != nil && c.folder != nil {
+		if rel, ok := desk.Inside(c.p, name); ok {
 			for _, r := range c.folder.Requests {
 				if r.Path == rel {
 					c.request(r, name)
@@ -149,6 +150,11 @@ func (c *checker) request(r *reqmeta.Request, shown string) {
 		c.add(p, shown)
 	}
 	over := r.SaysOver()
+	if c.p != nil && !over && r.Valid() {
+		for _, p := range c.p.Idle(r) {
+			c.add(p, shown)
+		}
+	}
 	if len(r.Meta.DependsOn) == 0 || over {
 		return
 	}
