@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"aiflow/internal/fault"
 )
@@ -70,7 +71,11 @@ func (o Sources) absolute(root, name string) string {
 }
 
 func readNamed(path, name string, required bool) ([]byte, string, error) {
-	data, err := readBounded(path)
+	open := openPlain
+	if required {
+		open = os.Open // a shell's <(command) is a pipe
+	}
+	data, err := readBounded(path, open)
 	switch {
 	case err == nil:
 		return data, name, nil
@@ -84,14 +89,32 @@ func readNamed(path, name string, required bool) ([]byte, string, error) {
 
 // readBounded reads at most one byte more than a file may have; the result is
 // not nil.
-func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
+func readBounded(path string, open func(string) (*os.File, error)) ([]byte, error) {
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), err
+}
+
+// openPlain does not wait for somebody who writes into a pipe: that a file has
+// its name does not say what it is.
+func openPlain(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := f.Stat()
+	if err == nil && fi.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("not a plain file")}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // override applies environment and flags, which beat the file.
