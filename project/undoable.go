@@ -24,7 +24,9 @@ func (p *Project) Warn(res reqmeta.Result) reqmeta.Result {
 	} else {
 		found = p.Idle(r)
 	}
-	res.Warnings = slices.Concat(found, res.Warnings)
+	if len(found) > 0 {
+		res.Warnings = slices.Concat(found, res.Warnings)
+	}
 	return res
 }
 
