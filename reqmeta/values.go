@@ -43,10 +43,15 @@ func (r *Request) fill(entries []entry) {
 	if !status {
 		r.fail("missing_status", 0, "allowed", join(Statuses[:]))
 	}
-	if !priority {
+	switch {
+	case r.SaysOver(): // it comes neither first nor last
+		r.Problems = slices.DeleteFunc(r.Problems, aboutPriority)
+	case !priority:
 		r.warn("missing_priority", 0, "allowed", join(Priorities[:]))
 	}
 }
+
+func aboutPriority(p Problem) bool { return p.Kind == "missing_priority" || p.Kind == "bad_priority" }
 
 // scalar gives the text of a scalar; "" for null.
 func (r *Request) scalar(e *entry) string {

@@ -47,7 +47,7 @@ func (q *question) printNext(r reqmeta.Result) {
 // printReasons tells why the sound ones cannot run now, what a person can act
 // on first.
 func (q *question) printReasons(r reqmeta.Result) {
-	list, n := byUrgency(r.Excluded)
+	list, rings, n := byUrgency(r.Excluded)
 	if n == 0 {
 		return
 	}
@@ -58,18 +58,26 @@ func (q *question) printReasons(r reqmeta.Result) {
 		q.line("%s", q.Text("next.others", "count", n))
 	}
 	for _, e := range list[:q.most(len(list))] {
-		e.Describe(q.Catalog().Text)
-		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(e.ReasonCode)), e.Detail)
+		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(e.ReasonCode)), q.reason(e, rings))
 	}
 	q.hidden("next.hidden", len(list))
 }
 
+// reason is why a request cannot run now. The members of a ring share one line.
+func (q *question) reason(e *reqmeta.Exclusion, rings map[string][]string) string {
+	if ids := rings[e.Fact("ring")]; e.Kind == "cycle" && len(ids) > 1 {
+		return q.Text("next.ring", "ids", some(ids), "ring", e.Fact("ring"))
+	}
+	e.Describe(q.Catalog().Text)
+	return e.Detail
+}
+
 // byUrgency gives the reasons of the sound ones: what waits for a person, what
 // goes on, what merely waits, what was never meant to run. Of the members of a
-// ring only the first is in the list; n counts them all.
-func byUrgency(excluded []reqmeta.Exclusion) (list []*reqmeta.Exclusion, n int) {
+// ring only the first is in the list, rings has them all; n counts them all.
+func byUrgency(excluded []reqmeta.Exclusion) (list []*reqmeta.Exclusion, rings map[string][]string, n int) {
 	groups := make([][]*reqmeta.Exclusion, len(urgency)+1)
-	rings := map[string]bool{}
+	rings = map[string][]string{}
 	for i := range excluded {
 		e := &excluded[i]
 		if broken(e) {
@@ -77,15 +85,16 @@ func byUrgency(excluded []reqmeta.Exclusion) (list []*reqmeta.Exclusion, n int) 
 		}
 		n++
 		if e.Kind == "cycle" {
-			if rings[e.Fact("ring")] {
+			ring := e.Fact("ring")
+			rings[ring] = append(rings[ring], e.RequestID)
+			if len(rings[ring]) > 1 {
 				continue
 			}
-			rings[e.Fact("ring")] = true
 		}
 		u := slices.Index(urgency[:], e.Kind) + 1
 		groups[u] = append(groups[u], e)
 	}
-	return slices.Concat(groups...), n
+	return slices.Concat(groups...), rings, n
 }
 
 // most is how many of n are told.

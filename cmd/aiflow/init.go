@@ -11,9 +11,11 @@ import (
 	"strings"
 
 	"aiflow/cmd/internal/door"
+	"aiflow/hooks"
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
 	"aiflow/internal/prompts"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -204,7 +206,10 @@ func (in *initializer) bin() error {
 
 // next is what a person types now, in this order.
 func (in *initializer) next() []string {
-	keys := []string{"hooks", "write", "make"}
+	keys := []string{"write", "make"}
+	if !in.hooked() {
+		keys = append([]string{"hooks"}, keys...)
+	}
 	if slices.ContainsFunc(in.files, func(f initFile) bool { return f.Action != kept }) {
 		keys = append([]string{"commit"}, keys...)
 	}
@@ -216,6 +221,19 @@ func (in *initializer) next() []string {
 		list[i] = in.shell.Text("cli.init_next_"+key, "dir", in.cfg.Paths.RequestsDir)
 	}
 	return list
+}
+
+// hooked reports whether all hooks are installed.
+func (in *initializer) hooked() bool {
+	if !in.root.Git {
+		return false
+	}
+	repo, err := hooks.Look(in.shell.Context(), gitcmd.Git{Dir: in.root.Dir, Env: in.shell.Environ()})
+	if err != nil {
+		return false
+	}
+	st := hooks.Inspect(hooks.Read(repo), hooks.Options{})
+	return st.OK()
 }
 
 func (in *initializer) print() error {
