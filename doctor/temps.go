@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"aiflow/internal/atomicfile"
@@ -77,19 +75,11 @@ func (x *examiner) old(d fs.DirEntry) bool {
 		return false
 	}
 	age := x.Env.Clock.Now().Sub(info.ModTime())
-	pid, ok := writer(d.Name())
+	pid, ok := atomicfile.Writer(d.Name())
 	if !ok {
 		return age > namelessTime
 	}
 	return age > tempAge && proc.Alive(pid, 0) == proc.Dead
-}
-
-// writer reads the process id from ".<base>.tmp-<pid>-<random>".
-func writer(name string) (pid int, ok bool) {
-	_, suffix, _ := strings.Cut(name, atomicfile.TempMark)
-	text, _, more := strings.Cut(suffix, "-")
-	pid, err := strconv.Atoi(text)
-	return pid, more && err == nil && pid > 0
 }
 
 // leftIndexes are private index files that a killed command left in the

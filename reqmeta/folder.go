@@ -13,6 +13,7 @@ import (
 type Folder struct {
 	Root, Dir string // Dir is relative to Root, with slashes
 	Requests  []*Request
+	Temps     []string // names of files that somebody is writing, or was when he was killed
 
 	slots []int32            // open hash table of indexes + 1, by the hash of the id
 	dups  map[string][]int32 // ids that several files have: their indexes

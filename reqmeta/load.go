@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 )
 
@@ -56,11 +57,15 @@ type lister struct {
 	emit   func([]file)
 	slab   []Request
 	batch  []file
+	temps  []string
 }
 
 // add takes one file; p is its path, prefix and all.
 func (l *lister) add(p string, kind fs.FileMode) {
-	if !isRequestName(p[len(l.prefix):]) {
+	if name := p[len(l.prefix):]; !isRequestName(name) {
+		if atomicfile.IsTemp(name) {
+			l.temps = append(l.temps, name)
+		}
 		return
 	}
 	if len(l.slab) == 0 {

@@ -49,6 +49,7 @@ func (l *loader) load() error {
 	l.batches = make(chan batch, maxListed)
 	li := lister{prefix: l.f.prefix(), emit: l.emit}
 	err := li.run(l.fd, l.dir)
+	l.f.Temps = li.temps
 	l.release()
 	sortByPath(l.f.Requests)
 	close(l.batches)

@@ -3,8 +3,10 @@ package runner
 import (
 	"context"
 
+	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/project"
 	"aiflow/runs"
 )
 
@@ -100,7 +102,33 @@ func (j *job) resolved(ctx context.Context, last *runs.Stage, at runs.Point) err
 	if err != nil || !ok {
 		return nil
 	}
-	return j.refuseUnmerged(ctx, ws, last)
+	if err := j.refuseUnmerged(ctx, ws, last); err != nil {
+		return err
+	}
+	return j.refuseCommitted(ctx, ws, at)
+}
+
+// refuseCommitted refuses what a person committed in the workspace, before it
+// is taken off the branch, where the point says that a person decides.
+func (j *job) refuseCommitted(ctx context.Context, ws *gitops.Workspace, at runs.Point) error {
+	if at.State != runs.Implementing || at.Changed != runs.ChangedRefuse || len(j.stage.Steps) == 0 {
+		return nil
+	}
+	tip, err := ws.Head(ctx)
+	if err != nil || tip == j.lastCommit() {
+		return nil
+	}
+	commits, err := j.repo.Commits(ctx, j.lastCommit(), tip)
+	for _, c := range commits {
+		if first(c.Trailers[project.RunTrailer]) == j.stage.RunID {
+			return nil // ours, made but not recorded
+		}
+	}
+	if err != nil {
+		return nil
+	}
+	return fault.New(fault.WorktreeDirty, "path", j.stage.Git.Workspace, "commit", tip[:min(10, len(tip))],
+		"request_id", j.req.ID, "run_id", j.stage.RunID, "workspace", proc.Word(j.workspacePath()))
 }
 
 // gate asks doctor before a run goes on; when it says no, the run stays where

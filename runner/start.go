@@ -30,6 +30,7 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, c clai
 		return Outcome{}, err
 	}
 	r.sweepLocks(ctx)
+	r.Project.SweepTemps(s.Folder)
 	repo, err := c.repo()
 	if err != nil {
 		return Outcome{}, err

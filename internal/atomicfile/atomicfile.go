@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -159,6 +160,15 @@ const TempMark = ".tmp-"
 // IsTemp reports whether name is one of our temporary files.
 func IsTemp(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.Contains(name, TempMark)
+}
+
+// Writer reads who was writing from a temporary file's name,
+// ".<base>.tmp-<pid>-<random>".
+func Writer(name string) (pid int, ok bool) {
+	_, suffix, _ := strings.Cut(name, TempMark)
+	text, _, more := strings.Cut(suffix, "-")
+	pid, err := strconv.Atoi(text)
+	return pid, more && err == nil && pid > 0
 }
 
 // Write replaces path with data. On an error the old file is untouched and the

@@ -66,13 +66,16 @@ func pathKeys() []row[Config] {
 	inside := func(key, about string, f func(*Config) *string) row[Config] {
 		return stringKey(key, about, f).must(insideShape, isLocalPath)
 	}
+	folder := func(key, about string, f func(*Config) *string) row[Config] {
+		return stringKey(key, about, f).must("a folder of its own inside the project", isOwnFolder)
+	}
 	return []row[Config]{
 		inside("paths.repo_root", "no effect: the root is the folder that holds .aiflow or requests", func(c *Config) *string { return &c.Paths.RepoRoot }).unused(),
-		inside("paths.requests_dir", "folder of the request files", func(c *Config) *string { return &c.Paths.RequestsDir }),
-		inside("paths.runs_dir", "folder of the records of runs", func(c *Config) *string { return &c.Paths.RunsDir }),
+		folder("paths.requests_dir", "folder of the request files", func(c *Config) *string { return &c.Paths.RequestsDir }),
+		folder("paths.runs_dir", "folder of the records of runs", func(c *Config) *string { return &c.Paths.RunsDir }),
 		inside("paths.aiflow_dir", "no effect: always .aiflow", func(c *Config) *string { return &c.Paths.AiflowDir }).unused(),
-		inside("paths.locks_dir", "folder of the locks", func(c *Config) *string { return &c.Paths.LocksDir }),
-		inside("paths.cache_dir", "folder of what may be deleted at any time", func(c *Config) *string { return &c.Paths.CacheDir }),
+		folder("paths.locks_dir", "folder of the locks", func(c *Config) *string { return &c.Paths.LocksDir }),
+		folder("paths.cache_dir", "folder of what may be deleted at any time", func(c *Config) *string { return &c.Paths.CacheDir }),
 		inside("paths.prompts_dir", "folder of the project's own prompts", func(c *Config) *string { return &c.Paths.PromptsDir }),
 		inside("paths.schemas_dir", "folder of the project's own contracts", func(c *Config) *string { return &c.Paths.SchemasDir }),
 	}

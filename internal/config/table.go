@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -123,6 +124,13 @@ func (r row[T]) inside(path []string) bool {
 		}
 	}
 	return true
+}
+
+// isOwnFolder is a folder that we may fill and empty: not the project's, and
+// not git's.
+func isOwnFolder(s string) bool {
+	first, _, _ := strings.Cut(path.Clean(s), "/")
+	return isLocalPath(s) && first != "." && !strings.EqualFold(first, ".git")
 }
 
 func isLocalPath(s string) bool {

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
 	"aiflow/locks"
@@ -32,8 +33,8 @@ func Open(s *door.Shell, flags map[string]string) (*project.Project, error) {
 // Env is what the process gives to a project.
 func Env(s *door.Shell, flags map[string]string) (project.Env, error) {
 	dir, err := os.Getwd()
-	if err != nil {
-		return project.Env{}, err
+	if err != nil { // it was removed, or may not be read
+		return project.Env{}, fault.Wrap(err, fault.GitNotRepo, "path", s.Getenv("PWD"), "cause", err)
 	}
 	env := project.SystemEnv(dir, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
 	env.Flags, env.Config = flags, s.ConfigPath
