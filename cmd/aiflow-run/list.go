@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -32,22 +33,21 @@ func list(s *door.Shell, request string) error {
 	if request, err = requestOf(p, request); err != nil {
 		return err
 	}
-	all, err := summaries(s.Context(), p)
+	stages, broken, err := records(p, request)
 	if err != nil {
 		return err
 	}
-	items := []runs.Summary{}
-	for _, r := range all {
-		if request == "" || r.RequestID == request {
-			items = append(items, r)
-		}
+	items, err := summaries(s.Context(), p, stages)
+	if err != nil {
+		return err
 	}
+	tellBroken(s, broken)
 	if s.JSON {
 		return s.PrintJSON(struct {
 			Items []runs.Summary `json:"items"`
 		}{items})
 	}
-	if len(items) == 0 {
+	if len(items) == 0 && len(broken) == 0 {
 		s.Printf("%s\n", s.Text("work.no_runs", "id", request))
 	}
 	width := 0
@@ -60,21 +60,41 @@ func list(s *door.Shell, request string) error {
 	return nil
 }
 
+// tellBroken names on standard error the records that cannot be read.
+func tellBroken(s *door.Shell, broken []error) {
+	for _, err := range broken {
+		b := s.Body(err)
+		s.Tell(term.Escape(string(b.ReasonCode) + ": " + b.Message))
+	}
+}
+
 // recorded reads every run, newest first.
 func recorded(p *project.Project) ([]*runs.Stage, error) {
+	all, _, err := records(p, "")
+	return all, err
+}
+
+// records reads every run, or those of one request, newest first, and says which
+// cannot be read. A folder without a record is no run.
+func records(p *project.Project, request string) (all []*runs.Stage, broken []error, err error) {
 	requests, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []*runs.Stage
 	for id := range requests {
+		if request != "" && request != id {
+			continue
+		}
 		ids, err := runs.ListRuns(p.Dir, p.RunsDir(), id)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, runID := range ids {
-			if st, err := p.Run(id, runID).LoadStage(); err == nil {
+			switch st, err := p.Run(id, runID).LoadStage(); {
+			case err == nil:
 				all = append(all, st)
+			case fault.Has(err, fault.StageUnreadable):
+				broken = append(broken, err)
 			}
 		}
 	}
@@ -84,15 +104,12 @@ func recorded(p *project.Project) ([]*runs.Stage, error) {
 		}
 		return all[i].RequestID < all[j].RequestID
 	})
-	return all, nil
+	slices.SortFunc(broken, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return all, broken, nil
 }
 
-// summaries is the outline of every run and how it stands, newest first.
-func summaries(ctx context.Context, p *project.Project) ([]runs.Summary, error) {
-	stages, err := recorded(p)
-	if err != nil {
-		return nil, err
-	}
+// summaries is the outline of runs and how each stands.
+func summaries(ctx context.Context, p *project.Project, stages []*runs.Stage) ([]runs.Summary, error) {
 	standing, err := p.Standing(ctx, stages)
 	if err != nil {
 		return nil, err
