@@ -54,6 +54,19 @@ func FindRoot(dir string) (Root, error) {
 	return Root{Dir: plain}, nil
 }
 
+// Checkout is the top of the checkout that dir lies in, a linked worktree or
+// another repository as well as the main one; "" is none.
+func Checkout(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
+}
+
 func hasProject(dir string) bool {
 	return isDir(filepath.Join(dir, "requests")) || isDir(filepath.Join(dir, ".aiflow"))
 }

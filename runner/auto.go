@@ -7,6 +7,8 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
@@ -79,7 +81,7 @@ func (a *auto) end(state SessionState, why *fault.Error) {
 	a.s.EndedAt, a.s.CurrentRequestID, a.s.CurrentRunID = &now, nil, nil
 	a.s.StopReason = a.r.stopReason(why)
 	a.set(state)
-	a.hook(context.Background(), a.r.Project.Config.AutoRun.OnStop, string(why.Code), Result{})
+	a.hook(context.Background(), "on_stop", string(why.Code), Result{})
 }
 
 func asFault(err error) *fault.Error {
@@ -109,12 +111,26 @@ func (a *auto) loop(ctx context.Context) {
 		case err != nil:
 			a.skipped(out.RequestID, err)
 		case out.Selection != nil:
-			a.end(Completed, fault.New(fault.AutoCompleted))
+			a.end(Completed, completed(out.Selection))
 			return
 		default:
 			a.note(out)
 		}
 	}
+}
+
+// completed says how many branches wait to be merged, if any do.
+func completed(sel *reqmeta.Result) *fault.Error {
+	unmerged := 0
+	for _, e := range sel.Excluded {
+		if e.ReasonCode == fault.LatestRunDone {
+			unmerged++
+		}
+	}
+	if unmerged == 0 {
+		return fault.New(fault.AutoCompleted)
+	}
+	return fault.New(fault.AutoCompleted, "count", unmerged)
 }
 
 func interruption(ctx context.Context) *fault.Error {
@@ -154,12 +170,11 @@ func (a *auto) note(out Outcome) {
 	a.row.skips = 0
 	a.count(st.State)
 	a.r.saveSession(&a.s)
-	cfg := a.r.Project.Config.AutoRun
 	switch st.State {
 	case runs.Done:
-		a.hook(context.Background(), cfg.OnDone, "", res)
+		a.hook(context.Background(), "on_done", "", res)
 	case runs.NeedsInput, runs.Failed:
-		a.hook(context.Background(), cfg.OnNeedsInput, string(res.ReasonCode), res)
+		a.hook(context.Background(), "on_needs_input", string(res.ReasonCode), res)
 	}
 }
 
@@ -199,7 +214,7 @@ func (a *auto) stop(ctx context.Context) *fault.Error {
 	switch {
 	case ctx.Err() != nil:
 		return interruption(ctx)
-	case a.asked():
+	case stopAsked(a.r.Project):
 		return fault.New(fault.StopRequested)
 	case cfg.StopOnFailed && a.row.failed >= cfg.MaxConsecutiveFailed:
 		return fault.New(fault.FailedInARow, "count", a.row.failed, "run_id", a.s.LastResult.RunID)
@@ -217,10 +232,10 @@ func (a *auto) stop(ctx context.Context) *fault.Error {
 	return nil
 }
 
-// asked reports whether somebody asked the session to stop after the run in
+// stopAsked reports whether somebody asked the session to stop after the run in
 // hand.
-func (a *auto) asked() bool {
-	_, err := os.Lstat(sessionPath(a.r.Project, stopFile))
+func stopAsked(p *project.Project) bool {
+	_, err := os.Lstat(sessionPath(p, stopFile))
 	return err == nil
 }
 

@@ -3,33 +3,62 @@ package runner
 import (
 	"context"
 	"os/exec"
+	"strconv"
 	"time"
 
+	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 )
 
 // hookTimeout bounds a notification: the session waits for it.
 const hookTimeout = 30 * time.Second
 
-// hook runs the command that the configuration names for an event, in the
+// hookTail is how much is kept of what a notification says of its failure.
+const hookTail = 4096
+
+// hook runs the command that a key of auto_run names for an event, in the
 // checkout, and shows a desktop notification where one can be shown. What goes
 // wrong with it is a warning.
-func (a *auto) hook(ctx context.Context, command, reason string, res Result) {
+func (a *auto) hook(ctx context.Context, key, reason string, res Result) {
 	event := "stop"
 	if res.RunID != "" {
 		event = string(res.State)
 	}
-	if command != "" {
+	if command := a.hookCommand(key); command != "" {
+		said := &tail{max: hookTail}
 		exit, err := proc.Run(ctx, proc.Command{
-			Argv: []string{a.r.shellPath(), "-c", command}, Dir: a.r.Project.Dir, Timeout: hookTimeout,
+			Argv: []string{a.r.shellPath(), "-c", command}, Dir: a.r.Project.Dir, Timeout: hookTimeout, Stderr: said,
 			Env: append(cleanEnvironment(a.r.Project.Env.Environ), "AIFLOW_EVENT="+event, "AIFLOW_REASON="+reason,
 				"AIFLOW_REQUEST="+res.RequestID, "AIFLOW_RUN_ID="+res.RunID, "AIFLOW_BRANCH="+res.WorkBranch),
 		})
-		if err != nil || exit.Status != 0 {
-			a.r.tell(Event{Kind: Warned, What: command})
-		}
+		a.hookFailed(key, command, exit, said.String(), err)
 	}
 	a.desktop(ctx, event, reason, res)
+}
+
+func (a *auto) hookCommand(key string) string {
+	cfg := a.r.Project.Config.AutoRun
+	return map[string]string{"on_done": cfg.OnDone, "on_needs_input": cfg.OnNeedsInput, "on_stop": cfg.OnStop}[key]
+}
+
+// hookFailed tells of a notification that failed, if it did.
+func (a *auto) hookFailed(key, command string, exit proc.Exit, said string, err error) {
+	if err == nil && exit.Status == 0 && !exit.TimedOut {
+		return
+	}
+	facts := fault.Facts{"name": "auto_run." + key, "command": command}
+	switch {
+	case err != nil:
+		said = err.Error()
+	case exit.TimedOut:
+		facts["limit"] = hookTimeout.String()
+	default:
+		facts["exit_status"] = strconv.Itoa(exit.Status)
+	}
+	if line := lastLine(said); line != "" {
+		facts["output"] = line
+	}
+	a.r.warn("work.hook_failed", nil, facts)
 }
 
 // desktop uses notify-send where it is installed and somebody may see it.

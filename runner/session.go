@@ -41,6 +41,7 @@ type Session struct {
 	Results          []Result      `json:"results"`
 	Skipped          []SkipReason  `json:"skipped"`
 	Limits           SessionLimits `json:"limits"`
+	StopAsked        bool          `json:"stop_asked"` // it ends after the run in hand
 
 	// Before is the last session before this one that did something.
 	Before *Session `json:"-"`
@@ -115,7 +116,11 @@ func (r *Runner) LoadSession() (Session, error) {
 	if s.over() {
 		return s, nil
 	}
-	return s, r.judgeSession(&s)
+	if err := r.judgeSession(&s); err != nil {
+		return s, err
+	}
+	s.StopAsked = !s.over() && stopAsked(r.Project)
+	return s, nil
 }
 
 // reword says in the reader's language why a session stopped and what it

@@ -153,6 +153,9 @@ func printSessionBody(s *door.Shell, v runner.Session) {
 	if v.CurrentRequestID != nil {
 		s.Printf("%s\n", s.Text("work.session_now", "id", *v.CurrentRequestID, "run_id", *v.CurrentRunID))
 	}
+	if v.StopAsked {
+		s.Printf("%s\n", s.Text("work.stop_after_this"))
+	}
 	c := v.Counters
 	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
 		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))

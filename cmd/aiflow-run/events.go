@@ -60,7 +60,7 @@ func (w *show) text(e runner.Event) string {
 		return term.Escape(desk.Note(w.s, e.Note))
 	}
 	if e.Kind == runner.WorkspaceUp {
-		e.What = here(w.s, w.p, e.What)
+		e.What = desk.Here(w.s, w.p, e.What)
 	}
 	return w.s.Catalog().Text("work.event_"+string(e.Kind), e.Facts())
 }

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
@@ -116,9 +117,9 @@ func printDone(s *door.Shell, p *project.Project, st *runs.Stage, runPath string
 	s.Printf("%s\n", s.Paint(term.Green, s.Text("work.done", "id", st.RequestID, "title", term.Escape(st.Title))))
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
-	s.Printf("  %s\n", s.Text("work.report", "path", here(s, p, path.Join(runPath, "report.md"))))
+	s.Printf("  %s\n", s.Text("work.report", "path", desk.Here(s, p, path.Join(runPath, "report.md"))))
 	s.Printf("  %s\n", s.Text("work.look", "run_id", st.RunID))
-	s.Printf("  %s\n", s.Text("work.merge", "command", gitAt(s, p)+" merge "+st.Git.WorkBranch))
+	s.Printf("  %s\n", s.Text("work.merge", "command", desk.Merge(s, p, st.Git.WorkBranch)))
 }
 
 func printCommits(s *door.Shell, st *runs.Stage) {
@@ -138,8 +139,8 @@ func printStopped(s *door.Shell, p *project.Project, out runner.Outcome) {
 	}
 	s.Printf("%s\n", s.Text(key, "id", st.RequestID, "run_id", st.RunID, "state", st.State, "step_id", st.CurrentStepID))
 	printOutput(s, p, out.Err)
-	s.Printf("  %s\n", s.Text("work.workspace", "path", here(s, p, st.Git.Workspace)))
-	s.Printf("  %s\n", s.Text("work.report", "path", here(s, p, path.Join(out.RunPath, "report.md"))))
+	s.Printf("  %s\n", s.Text("work.workspace", "path", desk.Here(s, p, st.Git.Workspace)))
+	s.Printf("  %s\n", s.Text("work.report", "path", desk.Here(s, p, path.Join(out.RunPath, "report.md"))))
 	_ = s.Flush()
 }
 
@@ -158,7 +159,7 @@ func printOutput(s *door.Shell, p *project.Project, err error) {
 		s.Printf("  %s %s\n", s.Paint(term.Dim, "|"), term.Escape(strings.TrimRight(line, "\r")))
 	}
 	if path := e.Facts["path"]; path != "" {
-		s.Printf("  %s\n", s.Text("work.log", "path", here(s, p, path)))
+		s.Printf("  %s\n", s.Text("work.log", "path", desk.Here(s, p, path)))
 	}
 }
 

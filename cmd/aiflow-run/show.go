@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/urfave/cli/v2"
 
 	"aiflow/cmd/internal/desk"
@@ -97,10 +99,22 @@ func printRun(s *door.Shell, p *project.Project, st *runs.Stage, sum runs.Summar
 	}
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
-	s.Printf("  %s\n", s.Text("work.report", "path", here(s, p, dir.RelPath("report.md"))))
-	if st.State == runs.Done && !sum.Merged && sum.BranchExists {
-		s.Printf("  %s\n", s.Text("work.merge", "command", gitAt(s, p)+" merge "+st.Git.WorkBranch))
+	if hasWorkspace(p, st) {
+		s.Printf("  %s\n", s.Text("work.workspace", "path", desk.Here(s, p, st.Git.Workspace)))
 	}
+	s.Printf("  %s\n", s.Text("work.report", "path", desk.Here(s, p, dir.RelPath("report.md"))))
+	if st.State == runs.Done && !sum.Merged && sum.BranchExists {
+		s.Printf("  %s\n", s.Text("work.merge", "command", desk.Merge(s, p, st.Git.WorkBranch)))
+	}
+}
+
+// hasWorkspace: the folder is there, and no later run has it.
+func hasWorkspace(p *project.Project, st *runs.Stage) bool {
+	if st.State == runs.Done || st.ReplacedBy != "" || st.Git.Workspace == "" {
+		return false
+	}
+	fi, err := os.Stat(p.Path(st.Git.Workspace))
+	return err == nil && fi.IsDir()
 }
 
 // stepText: in a run that nobody works for no step is at work.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
 	"aiflow/internal/fault"
 	"aiflow/project"
@@ -16,7 +17,7 @@ func printWaiting(s *door.Shell, p *project.Project) error {
 		return err
 	}
 	for _, r := range w.Merge {
-		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", gitAt(s, p)+" merge "+r.WorkBranch))
+		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", desk.Merge(s, p, r.WorkBranch)))
 	}
 	for _, r := range w.Resume {
 		s.Printf("%s\n", s.Text("work.session_resume", "id", r.RequestID, "run_id", r.RunID, "command", commandFor(p, r), "reason", r.ReasonCode))

@@ -1,0 +1,43 @@
+package desk
+
+import (
+	"cmp"
+	"path/filepath"
+
+	"aiflow/cmd/internal/door"
+	"aiflow/internal/proc"
+	"aiflow/project"
+)
+
+// CalledFrom is where the person types. The Makefile of this repository says so
+// in AIFLOW_CALLED_FROM, since it works on another one.
+func CalledFrom(s *door.Shell, p *project.Project) string {
+	dir := cmp.Or(s.Getenv("AIFLOW_CALLED_FROM"), p.Env.Dir)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+// Here is a path of the project as that shell takes it.
+func Here(s *door.Shell, p *project.Project, path string) string {
+	if path == "" {
+		return ""
+	}
+	rel, err := filepath.Rel(CalledFrom(s, p), p.Path(path))
+	if err != nil {
+		return p.Path(path)
+	}
+	return rel
+}
+
+// Merge is the command that merges a branch into what the main checkout has
+// checked out, as that shell takes it: in a linked worktree git alone would
+// merge into another branch.
+func Merge(s *door.Shell, p *project.Project, branch string) string {
+	command := "git merge " + proc.Word(branch)
+	if project.Checkout(CalledFrom(s, p)) == p.Dir {
+		return command
+	}
+	return "git -C " + proc.Word(Here(s, p, ".")) + " merge " + proc.Word(branch)
+}
