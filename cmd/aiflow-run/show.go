@@ -89,7 +89,7 @@ func printRun(s *door.Shell, p *project.Project, st *runs.Stage, sum runs.Summar
 		s.Printf("%s\n", s.Text("work.show_interrupted", "step_id", st.CurrentStepID, "state", st.State))
 		s.Printf("  %s: %s\n", s.Text("cli.hint"), s.Text("work.show_go_on", "id", st.RequestID))
 	}
-	printError(s, st.Error)
+	printStop(s, p, st)
 	for i := range st.Steps {
 		step := &st.Steps[i]
 		s.Printf("  %s  %s  %s\n", step.StepID, pad(stepText(step, sum), 11), term.Escape(step.Title))
@@ -115,6 +115,21 @@ func hasWorkspace(p *project.Project, st *runs.Stage) bool {
 	}
 	fi, err := os.Stat(p.Path(st.Git.Workspace))
 	return err == nil && fi.IsDir()
+}
+
+// printStop says why a run stopped. One that was replaced cannot go on: what its
+// hints name is refused.
+func printStop(s *door.Shell, p *project.Project, st *runs.Stage) {
+	if st.ReplacedBy == "" || st.Error == nil {
+		printError(s, st.Error)
+		return
+	}
+	e := *st.Error
+	e.Actions = nil
+	if _, err := p.Run(st.RequestID, st.ReplacedBy).LoadStage(); err == nil {
+		e.Actions = []string{s.Text("report.next.replaced", "run_id", st.ReplacedBy)}
+	}
+	printError(s, &e)
 }
 
 // stepText: in a run that nobody works for no step is at work.
