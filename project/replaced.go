@@ -10,7 +10,7 @@ import (
 // right after their first record; with the second one the link is there.
 func (s *Survey) relink(ctx context.Context) {
 	for _, r := range s.Folder.Requests {
-		if !s.withRuns[r.ID] || !r.Valid() || r.Over() {
+		if !s.withRuns[r.ID] || !r.Valid() || r.SaysOver() {
 			continue
 		}
 		if st := s.Latest(r.ID); st != nil && st.Replaces != "" && st.Seq == 1 && s.locked(r.ID) == nil {

@@ -2,11 +2,10 @@ package runner
 
 import (
 	"context"
+	"slices"
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
-	"aiflow/internal/proc"
-	"aiflow/project"
 	"aiflow/runs"
 )
 
@@ -88,47 +87,48 @@ func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Out
 	return j.resume(ctx, ask)
 }
 
-// resolved refuses to take a person's workspace as it is while a merge is left
-// open there. What is put aside may have conflicts.
+// resolved refuses, before anything is touched, what a person has to decide
+// about in the workspace: conflicts that were left open, and commits where the
+// point does not take what was changed. What is put aside may have both.
 func (j *job) resolved(ctx context.Context, last *runs.Stage, at runs.Point) error {
 	if !last.State.Ended() || at.Changed == runs.ChangedDiscard {
 		return nil
 	}
-	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePathOf(last))
-	if j.inPlace() {
-		ws, err = j.repo.InPlace(ctx)
-		ok = true
-	}
-	if err != nil || !ok {
-		return nil
+	ws, ok := j.leftWorkspace(ctx, last)
+	if !ok {
+		return nil // it is made again
 	}
 	if err := j.refuseUnmerged(ctx, ws, last); err != nil {
 		return err
 	}
-	return j.refuseCommitted(ctx, ws, at)
-}
-
-// refuseCommitted refuses what a person committed in the workspace, before it
-// is taken off the branch, where the point says that a person decides.
-func (j *job) refuseCommitted(ctx context.Context, ws *gitops.Workspace, at runs.Point) error {
-	if at.State != runs.Implementing || at.Changed != runs.ChangedRefuse || len(j.stage.Steps) == 0 {
+	if at.State != runs.Implementing || at.Changed != runs.ChangedRefuse || len(last.Steps) == 0 {
 		return nil
 	}
+	return j.refuseCommitted(ctx, ws, last)
+}
+
+func (j *job) leftWorkspace(ctx context.Context, last *runs.Stage) (ws *gitops.Workspace, ok bool) {
+	var err error
+	if j.inPlace() {
+		ws, err = j.repo.InPlace(ctx)
+		return ws, err == nil
+	}
+	ws, ok, err = j.repo.OpenWorktree(ctx, j.workspacePathOf(last))
+	return ws, ok && err == nil
+}
+
+// refuseCommitted refuses what a person committed in the workspace: resuming
+// takes it off the branch.
+func (j *job) refuseCommitted(ctx context.Context, ws *gitops.Workspace, last *runs.Stage) error {
 	tip, err := ws.Head(ctx)
 	if err != nil || tip == j.lastCommit() {
 		return nil
 	}
 	commits, err := j.repo.Commits(ctx, j.lastCommit(), tip)
-	for _, c := range commits {
-		if first(c.Trailers[project.RunTrailer]) == j.stage.RunID {
-			return nil // ours, made but not recorded
-		}
-	}
-	if err != nil {
+	if err != nil || slices.ContainsFunc(commits, j.made) { // made but not recorded
 		return nil
 	}
-	return fault.New(fault.WorktreeDirty, "path", j.stage.Git.Workspace, "commit", tip[:min(10, len(tip))],
-		"request_id", j.req.ID, "run_id", j.stage.RunID, "workspace", proc.Word(j.workspacePath()))
+	return j.changedThere(last, "commit", tip[:min(10, len(tip))])
 }
 
 // gate asks doctor before a run goes on; when it says no, the run stays where
@@ -209,8 +209,7 @@ func (j *job) workspaceAllows(ctx context.Context, at runs.Point, ask runs.Ask) 
 			at.Reset = true // left by a command that was killed
 			return at, nil
 		}
-		return at, fault.New(fault.WorktreeDirty, "path", j.stage.Git.Workspace, "count", len(changes.Files),
-			"request_id", j.req.ID, "run_id", j.stage.RunID, "workspace", proc.Word(j.workspacePath()))
+		return at, j.changedThere(j.stage, "count", len(changes.Files))
 	}
 	return at, nil
 }

@@ -31,8 +31,15 @@ func (j *job) mendsThere(ctx context.Context, last *runs.Stage) error {
 	if step := last.Current(); step != nil && step.AttemptTree == changes.Tree {
 		return nil
 	}
-	return fault.New(fault.WorktreeDirty, "path", last.Git.Workspace, "count", len(changes.Files), "request_id", j.req.ID, "run_id", last.RunID,
-		"workspace", proc.Word(j.workspacePathOf(last)), "resume", j.resumeCommand(last), "fresh", "aiflow run "+j.req.ID+" --fresh")
+	return j.changedThere(last, "count", len(changes.Files), "resume", j.resumeCommand(last), "fresh", "aiflow run "+j.req.ID+" --fresh")
+}
+
+// changedThere is the refusal to touch what a person left in the workspace of a
+// run that stopped.
+func (j *job) changedThere(last *runs.Stage, what ...any) error {
+	return fault.New(fault.WorktreeDirty, append([]any{
+		"path", last.Git.Workspace, "request_id", j.req.ID, "run_id", last.RunID, "workspace", proc.Word(j.workspacePathOf(last)),
+	}, what...)...)
 }
 
 // refuseUnmerged refuses conflicts that nobody has resolved: staging them would
@@ -42,8 +49,7 @@ func (j *job) refuseUnmerged(ctx context.Context, ws *gitops.Workspace, last *ru
 	if err != nil || len(names) == 0 {
 		return nil // what cannot be asked is reported when it is needed
 	}
-	return fault.New(fault.WorktreeDirty, "path", last.Git.Workspace, "count", len(names), "request_id", j.req.ID, "run_id", last.RunID,
-		"workspace", proc.Word(j.workspacePathOf(last)), "unmerged", strings.Join(names, ", "))
+	return j.changedThere(last, "count", len(names), "unmerged", strings.Join(names, ", "))
 }
 
 // resumeCommand goes on with a person's mends: by itself where the run stopped

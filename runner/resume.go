@@ -228,8 +228,13 @@ func (j *job) lastCommit() string {
 	return j.stage.Git.BaseCommit
 }
 
+// made reports whether a commit is this run's.
+func (j *job) made(c gitops.Commit) bool {
+	return first(c.Trailers[project.RunTrailer]) == j.stage.RunID
+}
+
 func (j *job) adoptCommit(c gitops.Commit) error {
-	if first(c.Trailers[project.RunTrailer]) != j.stage.RunID {
+	if !j.made(c) {
 		return nil
 	}
 	now := j.Project.Now()

@@ -8,13 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
 	"aiflow/hooks"
-	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/term"
-	"aiflow/project"
 )
 
 // change is what install and uninstall are asked for.
@@ -78,27 +77,16 @@ func binary() (string, error) {
 }
 
 func look(s *door.Shell) (hooks.Folder, error) {
-	dir, err := os.Getwd()
+	env, err := desk.Env(s, nil)
 	if err != nil {
 		return hooks.Folder{}, err
 	}
-	adopt(s, dir)
-	repo, err := hooks.Look(s.Context(), gitcmd.Git{Dir: dir, Env: s.Environ()})
+	desk.AdoptLanguage(s, env)
+	repo, err := hooks.Look(s.Context(), gitcmd.Git{Dir: env.Dir, Env: s.Environ()})
 	if err != nil {
 		return hooks.Folder{}, err
 	}
 	return hooks.Read(repo), nil
-}
-
-// adopt takes over the project's language, where there is a project.
-func adopt(s *door.Shell, dir string) {
-	root, err := project.FindRoot(dir)
-	if err != nil {
-		return
-	}
-	if c, _, err := config.Load(root.Dir, s.Sources()); err == nil {
-		s.Adopt(c, nil)
-	}
 }
 
 func suffix() string {

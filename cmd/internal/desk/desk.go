@@ -32,9 +32,9 @@ func Open(s *door.Shell, flags map[string]string) (*project.Project, error) {
 
 // Env is what the process gives to a project.
 func Env(s *door.Shell, flags map[string]string) (project.Env, error) {
-	dir, err := os.Getwd()
-	if err != nil { // it was removed, or may not be read
-		return project.Env{}, fault.Wrap(err, fault.GitNotRepo, "path", s.Getenv("PWD"), "cause", err)
+	dir, err := WorkingDir(s)
+	if err != nil {
+		return project.Env{}, err
 	}
 	env := project.SystemEnv(dir, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
 	env.Flags, env.Config = flags, s.ConfigPath
@@ -43,6 +43,16 @@ func Env(s *door.Shell, flags map[string]string) (project.Env, error) {
 	}
 	Watch(&env)
 	return env, nil
+}
+
+// WorkingDir is the folder that the command was started in. One that was removed
+// lies in no repository.
+func WorkingDir(s *door.Shell) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fault.Wrap(err, fault.GitNotRepo, "path", s.Getenv("PWD"))
+	}
+	return dir, nil
 }
 
 // AdoptLanguage takes over the project's language and says nothing about its
