@@ -22,6 +22,7 @@ type Cache struct {
 	clock func(dirfd int, suffix string) (time.Time, error) // nil: clockOf
 	same  func(a, b stamp) bool                             // nil: isSame
 	least int                                               // 0: cacheLeast
+	large int                                               // 0: largeCache
 }
 
 const (
@@ -56,15 +57,31 @@ func stampOf(st *unix.Stat_t) stamp {
 	}
 }
 
+// stampAt is the stamp of an open file; zero unless it is a plain one.
+func stampAt(fd int) stamp {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return stamp{}
+	}
+	return stampOf(&st)
+}
+
 func isSame(a, b stamp) bool { return a == b }
 
 // settled reports whether the file had been left alone for a while at birth.
 // Whoever changes it after birth gives it another ctime, then: nobody can set a
 // ctime, the clock has gone on, and it has gone on by more than one step of the
 // coarsest clock that a file system has.
-func (s stamp) settled(birth time.Time) bool {
+func (s stamp) settled(birth time.Time) bool { return s.before(settledAt(birth)) }
+
+// settledAt is since when a file must have been left alone at birth.
+func settledAt(birth time.Time) moment {
 	limit := birth.Add(-settling)
-	return time.Unix(s.ctime, int64(s.cns)).Before(limit) && time.Unix(s.mtime, int64(s.mns)).Before(limit)
+	return moment{limit.Unix(), int32(limit.Nanosecond())}
+}
+
+func (s stamp) before(limit moment) bool {
+	return moment{s.ctime, int32(s.cns)}.compare(limit) < 0 && moment{s.mtime, int32(s.mns)}.compare(limit) < 0
 }
 
 func (c Cache) atLeast() int {

@@ -1,6 +1,7 @@
 package reqmeta
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"strings"
@@ -86,21 +87,39 @@ func (d dirDisk) Rename(from, to string) error { return unix.Renameat(d.fd, from
 
 func (d dirDisk) Remove(name string) error { return unix.Unlinkat(d.fd, name, 0) }
 
-// readCache reads the whole cache file; nil when it is not a plain file of this
-// user that others can neither read nor write.
-func readCache(dirfd int) []byte {
-	fd, err := openat(dirfd, cacheFile)
+// cached is an opened cache file.
+type cached struct {
+	fd   int
+	size int
+}
+
+// cache opens the cache file; nil when it is not a plain file of this user that
+// others can neither read nor write.
+func (p *place) cache() *cached {
+	if p == nil {
+		return nil
+	}
+	fd, err := openat(p.fd, cacheFile)
 	if err != nil {
 		return nil
 	}
-	defer unix.Close(fd)
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil || uint32(st.Mode) != unix.S_IFREG|0o600 || int(st.Uid) != os.Geteuid() || st.Size > maxCache {
+		unix.Close(fd)
 		return nil
 	}
-	data := make([]byte, st.Size)
+	return &cached{fd, int(st.Size)}
+}
+
+// isLarge reports whether reading it takes longer than starting a thread.
+func (c Cache) isLarge(f *cached) bool { return f != nil && f.size >= cmp.Or(c.large, largeCache) }
+
+// read reads all of it, once; nil when that fails.
+func (f *cached) read() []byte {
+	defer unix.Close(f.fd)
+	data := inHugePages(make([]byte, f.size))
 	for n := 0; n < len(data); {
-		k, err := read(fd, data[n:])
+		k, err := read(f.fd, data[n:])
 		if err != nil || k == 0 {
 			return nil
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -13,9 +14,9 @@ import (
 // that the records point to. Everything behind the sum is summed.
 const (
 	cacheMagic  = "aiflowRQ"
-	cacheFormat = 2
+	cacheFormat = 3
 	headSize    = 64
-	recordSize  = 56
+	recordSize  = 60
 	sumFrom     = 16
 )
 
@@ -28,22 +29,43 @@ type index struct {
 	records []byte
 	blob    string // strings of requests point into it
 	n       int
+	room    []Request     // for the requests, in the order of their paths
+	taken   []atomic.Bool // which records were listed
 
 	names  map[string]int // made when the folder has changed
 	byName sync.Once
 }
 
-// index reads the cache; nil unless it is whole, of this build and about this
-// folder.
-func (c Cache) index(p *place, dir string) *index {
-	if p == nil {
+// take gives the request of a record to the first who asks; nil to others.
+func (x *index) take(i int) *Request {
+	if x.taken[i].Swap(true) {
 		return nil
 	}
-	x := parseIndex(readCache(p.fd), p)
+	return &x.room[x.rank(i)]
+}
+
+// requests are those that were taken, in the order of their paths.
+func (x *index) requests() []*Request {
+	list := make([]*Request, 0, x.n)
+	for i := range x.room {
+		if r := &x.room[i]; r.Path != "" {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// index reads the cache; nil unless it is whole, of this build and about this
+// folder.
+func (c Cache) index(f *cached, p *place, dir string) *index {
+	if f == nil {
+		return nil
+	}
+	x := parseIndex(f.read(), p)
 	if x == nil || c.Now != nil && c.Now().Before(x.birth) {
 		return nil
 	}
-	x.dir = dir
+	x.dir, x.room, x.taken = dir, inHugePages(make([]Request, x.n)), make([]atomic.Bool, x.n)
 	return x
 }
 
@@ -60,10 +82,27 @@ func parseIndex(data []byte, p *place) *index {
 		return nil
 	}
 	blob := data[last:]
-	return &index{
+	x := &index{
 		birth: time.Unix(int64(le.Uint64(data[40:])), int64(le.Uint32(data[48:]))), n: int(n),
 		records: data[first:last], blob: unsafe.String(unsafe.SliceData(blob), len(blob)),
 	}
+	if !x.isRanked() {
+		return nil
+	}
+	return x
+}
+
+// isRanked reports whether each place in the order of the paths is given once.
+func (x *index) isRanked() bool {
+	seen := make([]bool, x.n)
+	for i := range x.n {
+		at := x.rank(i)
+		if at >= x.n || seen[at] {
+			return false
+		}
+		seen[at] = true
+	}
+	return true
 }
 
 // record is one file in the cache.
@@ -73,6 +112,9 @@ type record struct {
 	head   string // encoded
 	stored bool   // false: there is only the name
 }
+
+// rank is where a record stands in the order of the paths.
+func (x *index) rank(i int) int { return int(le.Uint32(x.records[i*recordSize+56:])) }
 
 func (x *index) record(i int) (r record, ok bool) {
 	b := x.records[i*recordSize : (i+1)*recordSize]
@@ -88,11 +130,12 @@ func (x *index) record(i int) (r record, ok bool) {
 	return r, true
 }
 
-// find looks a name up, first where it stood when the cache was written.
-func (x *index) find(name string, guess int) (record, int) {
+// find looks a name up, first where it stood when the cache was written, and
+// gives its record and the number of it.
+func (x *index) find(name string, guess int) (r record, i int, ok bool) {
 	if guess < x.n {
-		if r, ok := x.record(guess); ok && r.name == name {
-			return r, guess + 1
+		if r, ok = x.record(guess); ok && r.name == name {
+			return r, guess, true
 		}
 	}
 	x.byName.Do(func() {
@@ -103,73 +146,98 @@ func (x *index) find(name string, guess int) (record, int) {
 			}
 		}
 	})
-	i, ok := x.names[name]
-	if !ok {
-		return record{}, guess
+	if i, ok = x.names[name]; ok {
+		r, ok = x.record(i)
 	}
-	r, _ := x.record(i)
-	return r, i + 1
+	return r, i, ok
 }
 
 // decoder fills requests from encoded heads. Its lists come out of larger
 // pieces of memory.
 type decoder struct {
-	rest  string
+	data  string
+	at    int
 	bad   bool
 	lists []string
 }
 
 // decode gives the request its head. False: the bytes make no sense.
 func (d *decoder) decode(r *Request, head string, x *index, name string) bool {
-	d.rest, d.bad = head, false
-	m := &r.Meta
-	for _, s := range [...]*string{&r.ID, &m.ID, &m.Title, &m.Priority, &m.Status, &m.Estimate, &m.Base, &r.heading} {
-		*s = d.text()
+	d.data, d.at, d.bad = head, 0, false
+	m, flags := &r.Meta, d.number()
+	if flags&ownID != 0 {
+		r.ID = d.text()
 	}
+	switch {
+	case flags&sameID != 0:
+		m.ID = r.ID
+	case flags&otherID != 0:
+		m.ID = d.text()
+	}
+	m.Priority, m.Status, m.Estimate = d.value(), d.value(), d.value()
+	m.Title, m.Base = d.text(), d.text()
 	m.Labels, m.DependsOn = d.list(), d.list()
 	m.CreatedAt, m.UpdatedAt = d.date(), d.date()
-	m.Steps, m.Unknown = d.steps(), d.pairs()
-	if d.number() == 1 {
-		r.source = filepath.Join(x.dir, name)
+	if flags&hasMore != 0 {
+		r.heading, m.Steps, m.Unknown = d.text(), d.steps(), d.pairs()
+		if d.number() == 1 {
+			r.source = filepath.Join(x.dir, name)
+		}
 	}
-	return !d.bad && d.rest == ""
+	return !d.bad && d.at == len(d.data)
 }
 
+// number reads a number; most are one byte.
 func (d *decoder) number() int {
-	if d.rest == "" {
-		d.bad = true
-		return 0
+	if d.at < len(d.data) && d.data[d.at] < 0x80 {
+		d.at++
+		return int(d.data[d.at-1])
 	}
-	if c := d.rest[0]; c < 0x80 {
-		d.rest = d.rest[1:]
-		return int(c)
-	}
+	return d.long()
+}
+
+func (d *decoder) long() int {
 	var buf [binary.MaxVarintLen64]byte
-	v, n := binary.Uvarint(buf[:copy(buf[:], d.rest)])
+	v, n := binary.Uvarint(buf[:copy(buf[:], d.data[d.at:])])
 	if n <= 0 || v > maxCache {
-		d.bad, d.rest = true, ""
-		return 0
+		return d.fail()
 	}
-	d.rest = d.rest[n:]
+	d.at += n
 	return int(v)
+}
+
+func (d *decoder) fail() int {
+	d.bad, d.at = true, len(d.data)
+	return 0
 }
 
 func (d *decoder) text() string {
 	n := d.number()
-	if n > len(d.rest) {
-		d.bad, d.rest = true, ""
+	if n > len(d.data)-d.at {
+		n = d.fail()
+	}
+	d.at += n
+	return d.data[d.at-n : d.at]
+}
+
+// value reads a text that is mostly one of ours, which then stays at hand.
+func (d *decoder) value() string {
+	n := d.number()
+	switch {
+	case n == 0:
+		return d.text()
+	case n > len(values):
+		d.fail()
 		return ""
 	}
-	s := d.rest[:n]
-	d.rest = d.rest[n:]
-	return s
+	return values[n-1]
 }
 
 // count reads a number of things + 1; 0 stands for nil, here -1.
 func (d *decoder) count() int {
 	n := d.number() - 1
-	if n > len(d.rest) {
-		d.bad = true
+	if n > len(d.data)-d.at {
+		d.fail()
 		return -1
 	}
 	return n
@@ -202,12 +270,12 @@ func (d *decoder) date() Date {
 	case dateNone:
 		return Date{Text: text}
 	case dateUTC:
-		if len(d.rest) < 12 {
-			d.bad = true
+		if len(d.data)-d.at < 12 {
+			d.fail()
 			return Date{}
 		}
-		b := unsafe.Slice(unsafe.StringData(d.rest), 12)
-		d.rest = d.rest[12:]
+		b := unsafe.Slice(unsafe.StringData(d.data[d.at:]), 12)
+		d.at += 12
 		return Date{Time: time.Unix(int64(le.Uint64(b)), int64(le.Uint32(b[8:]))).UTC(), Text: text}
 	}
 	date, ok := parseDate(text)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -149,6 +150,9 @@ func (d *cacheDesk) restored(i int, edit func(path, data string)) {
 	d.must(os.Chtimes(path, fi.ModTime(), fi.ModTime()))
 }
 
+// whenRead is what a cache must have to be read while the folder is listed.
+var whenRead = map[string]int{"read before": 0, "read meanwhile": 1}
+
 var fooling = []struct {
 	name  string
 	try   func(d *cacheDesk)
@@ -215,20 +219,23 @@ var fooling = []struct {
 
 func TestCacheIsNotFooled(t *testing.T) {
 	for _, tc := range fooling {
-		t.Run(tc.name, func(t *testing.T) {
-			d := newCacheDesk(t)
-			d.fill()
-			tc.try(d)
-			f := d.load()
-			if diff := d.differs(f); diff != "" || f.read != tc.read {
-				t.Errorf("%d read, want %d; %s", f.read, tc.read, diff)
-			}
-			f.Keep()
-			d.tick()
-			if diff := d.differs(d.load()); diff != "" {
-				t.Errorf("afterwards: %s", diff)
-			}
-		})
+		for name, large := range whenRead {
+			t.Run(tc.name+", "+name, func(t *testing.T) {
+				d := newCacheDesk(t)
+				d.c.large = large
+				d.fill()
+				tc.try(d)
+				f := d.load()
+				if diff := d.differs(f); diff != "" || f.read != tc.read {
+					t.Errorf("%d read, want %d; %s", f.read, tc.read, diff)
+				}
+				f.Keep()
+				d.tick()
+				if diff := d.differs(d.load()); diff != "" {
+					t.Errorf("afterwards: %s", diff)
+				}
+			})
+		}
 		t.Run(tc.name+", carelessly", func(t *testing.T) {
 			d := newCacheDesk(t)
 			d.fill()
@@ -242,7 +249,14 @@ func TestCacheIsNotFooled(t *testing.T) {
 }
 
 func TestDamagedCacheIsNone(t *testing.T) {
+	for name, large := range whenRead {
+		t.Run(name, func(t *testing.T) { testDamaged(t, large) })
+	}
+}
+
+func testDamaged(t *testing.T, large int) {
 	d := newCacheDesk(t)
+	d.c.large = large
 	d.fill()
 	whole, err := os.ReadFile(d.file())
 	d.must(err)
@@ -277,7 +291,14 @@ func TestDamagedCacheIsNone(t *testing.T) {
 
 // Even a cache that was made to deceive must not make the program fall over.
 func TestForgedCacheDoesNotPanic(t *testing.T) {
+	for name, large := range whenRead {
+		t.Run(name, func(t *testing.T) { testForged(t, large) })
+	}
+}
+
+func testForged(t *testing.T, large int) {
 	d := newCacheDesk(t)
+	d.c.large = large
 	d.fill()
 	whole, err := os.ReadFile(d.file())
 	d.must(err)
@@ -424,8 +445,67 @@ func TestCacheOfEverySize(t *testing.T) {
 			d.write(fileName(i), text(i, 0))
 		}
 		d.fill()
-		if diff := d.differs(d.load()); diff != "" {
-			t.Errorf("%d files: %s", n, diff)
+		for name, large := range whenRead {
+			d.c.large = large
+			if diff := d.differs(d.load()); diff != "" {
+				t.Errorf("%d files, %s: %s", n, name, diff)
+			}
+		}
+	}
+}
+
+// A folder in which a file is replaced while it is listed may tell of it twice.
+func TestListedTwice(t *testing.T) {
+	for name, large := range map[string]int{"without cache": -1, "cache read before": 0, "cache read meanwhile": 1} {
+		t.Run(name, func(t *testing.T) {
+			d := newCacheDesk(t)
+			if large >= 0 {
+				d.c.large = large
+				d.fill()
+			}
+			f := d.loadAs(func(list func(name string)) {
+				for i := range kept {
+					list(fileName(i))
+					list(fileName(i / 2))
+				}
+			})
+			if diff := d.differs(f); diff != "" {
+				t.Error(diff)
+			}
+			f.Keep()
+			if diff := d.differs(d.load()); diff != "" {
+				t.Errorf("afterwards: %s", diff)
+			}
+		})
+	}
+}
+
+// loadAs loads the folder with a listing of its own.
+func (d *cacheDesk) loadAs(listing func(list func(name string))) *Folder {
+	d.t.Helper()
+	fd, err := unix.Open(d.path(""), unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	d.must(err)
+	defer unix.Close(fd)
+	f := &Folder{Root: d.root, Dir: "requests"}
+	l := loader{c: d.c, f: f, fd: fd, dir: d.path("")}
+	l.open()
+	li := lister{prefix: f.prefix(), emit: l.emit}
+	listing(func(name string) { li.add(f.prefix()+name, 0) })
+	li.flush()
+	l.finish()
+	f.index()
+	return f
+}
+
+// What is written as a number is read as the same text.
+func TestCacheKnowsAllValues(t *testing.T) {
+	ours := slices.Concat(Priorities[:], Statuses[:], Estimates[:], []string{""})
+	for _, s := range append(ours, "P9", "weird") {
+		var e encoder
+		e.value(s)
+		d := decoder{data: string(e.blob)}
+		if got := d.value(); got != s || d.bad || d.at != len(d.data) || (len(e.blob) == 1) != slices.Contains(ours, s) {
+			t.Errorf("%q: %q, %x", s, got, e.blob)
 		}
 	}
 }

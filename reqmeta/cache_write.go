@@ -3,6 +3,7 @@ package reqmeta
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"time"
 
 	"aiflow/internal/atomicfile"
@@ -22,25 +23,27 @@ type encoder struct {
 	birth         time.Time
 }
 
-func (e *encoder) add(f *file, name string) {
+// add takes one file, what it was when it was read, its name and its rank in the
+// order of the paths.
+func (e *encoder) add(f *file, s stamp, name string, rank int) {
 	at := len(e.blob)
 	e.blob = append(e.blob, name...)
 	head := 0
-	if f.storable(e.birth) {
+	if f.storable(s, e.birth) {
 		body := len(e.blob)
-		e.head(f.r)
+		e.head(f.r, name)
 		head = len(e.blob) - body
 	}
-	e.record(f.stamp, at, len(name), head)
+	e.record(s, at, len(name), head, rank)
 }
 
 // storable reports whether f may be kept: a plain file without problems that
 // nobody had touched for a while when it was read.
-func (f *file) storable(birth time.Time) bool {
-	return f.stamp.ino != 0 && len(f.r.Problems) == 0 && f.stamp.settled(birth)
+func (f *file) storable(s stamp, birth time.Time) bool {
+	return s.ino != 0 && len(f.r.Problems) == 0 && s.settled(birth)
 }
 
-func (e *encoder) record(s stamp, at, name, head int) {
+func (e *encoder) record(s stamp, at, name, head, rank int) {
 	b := e.records
 	b = le.AppendUint64(b, s.ino)
 	b = le.AppendUint64(b, s.size)
@@ -56,26 +59,75 @@ func (e *encoder) record(s stamp, at, name, head int) {
 	if head > 0 {
 		stored = 1
 	}
-	e.records = le.AppendUint16(b, stored)
+	e.records = le.AppendUint32(le.AppendUint16(b, stored), uint32(rank))
 	e.n++
 }
 
-func (e *encoder) head(r *Request) {
-	m := &r.Meta
-	for _, s := range [...]string{r.ID, m.ID, m.Title, m.Priority, m.Status, m.Estimate, m.Base, r.heading} {
-		e.text(s)
+// What an encoded head begins with.
+const (
+	ownID   = 1 << iota // the id is not the file's name
+	sameID              // the key id says the same
+	otherID             // the key id says something else
+	hasMore             // there are things that few requests have
+)
+
+// values are texts of which only the number is written.
+var values = [...]string{"", "P0", "P1", "P2", "P3", Draft, Ready, Running, Blocked, Done, Archived, "S", "M", "L"}
+
+func (e *encoder) head(r *Request, name string) {
+	m, flags := &r.Meta, 0
+	if r.ID+".md" != name {
+		flags |= ownID
 	}
+	switch m.ID {
+	case "":
+	case r.ID:
+		flags |= sameID
+	default:
+		flags |= otherID
+	}
+	if r.heading != "" || m.Steps != nil || m.Unknown != nil || r.source != "" {
+		flags |= hasMore
+	}
+	e.number(flags)
+	if flags&ownID != 0 {
+		e.text(r.ID)
+	}
+	if flags&otherID != 0 {
+		e.text(m.ID)
+	}
+	for _, v := range [...]string{m.Priority, m.Status, m.Estimate} {
+		e.value(v)
+	}
+	e.text(m.Title)
+	e.text(m.Base)
 	e.list(m.Labels)
 	e.list(m.DependsOn)
 	e.date(m.CreatedAt)
 	e.date(m.UpdatedAt)
-	e.steps(m.Steps)
-	e.pairs(m.Unknown)
+	if flags&hasMore != 0 {
+		e.more(r)
+	}
+}
+
+func (e *encoder) more(r *Request) {
+	e.text(r.heading)
+	e.steps(r.Meta.Steps)
+	e.pairs(r.Meta.Unknown)
 	source := 0
 	if r.source != "" {
 		source = 1
 	}
 	e.number(source)
+}
+
+// value writes the number of a text in values, from 1, or 0 and the text.
+func (e *encoder) value(s string) {
+	n := slices.Index(values[:], s) + 1
+	e.number(n)
+	if n == 0 {
+		e.text(s)
+	}
 }
 
 func (e *encoder) number(n int) { e.blob = binary.AppendUvarint(e.blob, uint64(n)) }

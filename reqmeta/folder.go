@@ -15,10 +15,17 @@ type Folder struct {
 	Requests  []*Request
 	Temps     []string // names of files that somebody is writing, or was when he was killed
 
-	slots []int32            // open hash table of indexes + 1, by the hash of the id
+	slots []slot             // open hash table, by the hash of the id
 	dups  map[string][]int32 // ids that several files have: their indexes
 	read  int                // how many files were opened to make it
 	keep  func()             // writes the cache; nil when that is not worth it
+}
+
+// slot is a place in the hash table. The upper half of the hash stands in it, so
+// that most others are told apart without looking at them.
+type slot struct {
+	tag uint32
+	n   int32 // index + 1; 0: free
 }
 
 // prefix is what every path begins with.
@@ -45,9 +52,13 @@ func (f *Folder) index() {
 	for size < 2*len(f.Requests) {
 		size *= 2
 	}
-	f.slots = make([]int32, size)
-	for i := range f.Requests {
-		f.insert(int32(i))
+	f.slots = make([]slot, size)
+	hashes := make([]uint64, len(f.Requests)) // asked of all at once: each is far from the next
+	for i, r := range f.Requests {
+		hashes[i] = r.hash
+	}
+	for i, hash := range hashes {
+		f.insert(int32(i), hash)
 	}
 	for id, members := range f.dups {
 		paths := join(f.paths(members))
@@ -57,26 +68,29 @@ func (f *Folder) index() {
 	}
 }
 
-func (f *Folder) insert(i int32) {
-	r := f.Requests[i]
-	cased, at := int32(-1), r.hash
-	for ; ; at++ {
-		slot := &f.slots[at&uint64(len(f.slots)-1)]
-		if *slot == 0 {
-			*slot = i + 1
+func (f *Folder) insert(i int32, hash uint64) {
+	cased, tag := int32(-1), uint32(hash>>32)
+	for at := hash; ; at++ {
+		s := &f.slots[at&uint64(len(f.slots)-1)]
+		if s.n == 0 {
+			*s = slot{tag, i + 1}
 			break
 		}
-		switch o := f.Requests[*slot-1]; {
-		case o.hash != r.hash:
+		if s.tag != tag {
+			continue
+		}
+		r := f.Requests[i]
+		switch o := f.Requests[s.n-1]; {
+		case o.hash != hash:
 		case o.ID == r.ID:
-			f.addDup(*slot-1, i)
+			f.addDup(s.n-1, i)
 			return
 		case cased < 0 && strings.EqualFold(o.ID, r.ID):
-			cased = *slot - 1
+			cased = s.n - 1
 		}
 	}
 	if cased >= 0 {
-		o := f.Requests[cased]
+		r, o := f.Requests[i], f.Requests[cased]
 		r.warn("id_case", 0, "id", r.ID, "other", o.ID, "other_path", o.Path)
 		o.warn("id_case", 0, "id", o.ID, "other", r.ID, "other_path", r.Path)
 	}
@@ -100,12 +114,12 @@ func (f *Folder) lookup(id string) int32 {
 	}
 	hash := foldHash(id)
 	for at := hash; ; at++ {
-		n := f.slots[at&uint64(len(f.slots)-1)] - 1
-		if n < 0 {
+		s := f.slots[at&uint64(len(f.slots)-1)]
+		if s.n == 0 {
 			return -1
 		}
-		if r := f.Requests[n]; r.hash == hash && r.ID == id {
-			return n
+		if s.tag == uint32(hash>>32) && f.Requests[s.n-1].ID == id {
+			return s.n - 1
 		}
 	}
 }
@@ -142,6 +156,15 @@ func (f *Folder) unique(id string) (i int, ok, exists bool) {
 		return int(n), false, true
 	}
 	return int(n), true, true
+}
+
+// Unique is the one request with exactly that id; nil when there is none, or
+// more than one.
+func (f *Folder) Unique(id string) *Request {
+	if i, ok, _ := f.unique(id); ok {
+		return f.Requests[i]
+	}
+	return nil
 }
 
 // Get finds a request by id, by path (as in Path, or the bare file name), or by

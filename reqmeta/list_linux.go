@@ -19,7 +19,7 @@ const (
 // stat for each name.
 func (l *lister) run(fd int, _ string) error {
 	buf := make([]byte, 16<<10)
-	p := []byte(l.prefix)
+	var p page
 	for {
 		n, err := unix.Getdents(fd, buf)
 		if err == unix.EINTR {
@@ -32,15 +32,32 @@ func (l *lister) run(fd int, _ string) error {
 			l.flush()
 			return nil
 		}
-		for rest := buf[:n]; len(rest) > direntName; {
-			size := int(binary.NativeEndian.Uint16(rest[direntLen:]))
-			name := rest[direntName:size]
-			if end := bytes.IndexByte(name, 0); end >= 0 {
-				name = name[:end]
-			}
-			l.dirent(fd, string(append(p, name...)), rest[direntType])
-			rest = rest[size:]
+		p.read(l.prefix, buf[:n])
+		for text, at, i := string(p.text), 0, 0; i < len(p.ends); i++ {
+			l.dirent(fd, text[at:p.ends[i]], p.kinds[i])
+			at = p.ends[i]
 		}
+	}
+}
+
+// page is what one call gave: its paths lie in one piece of memory.
+type page struct {
+	text  []byte
+	ends  []int
+	kinds []byte
+}
+
+func (p *page) read(prefix string, entries []byte) {
+	p.text, p.ends, p.kinds = p.text[:0], p.ends[:0], p.kinds[:0]
+	for len(entries) > direntName {
+		size := int(binary.NativeEndian.Uint16(entries[direntLen:]))
+		name := entries[direntName:size]
+		if end := bytes.IndexByte(name, 0); end >= 0 {
+			name = name[:end]
+		}
+		p.text = append(append(p.text, prefix...), name...)
+		p.ends, p.kinds = append(p.ends, len(p.text)), append(p.kinds, entries[direntType])
+		entries = entries[size:]
 	}
 }
 

@@ -21,11 +21,14 @@ const batchSize = 64
 // firstRead is how much of a file is read at first: nearly every head fits.
 const firstRead = 4 << 10
 
-// file is a request that is still to be read.
+// file is one that was listed, and the request that is made of it.
 type file struct {
-	r     *Request
-	kind  fs.FileMode // type bits
-	stamp stamp       // as it was when it was read; ino 0: nobody asked
+	path   string
+	r      *Request    // nil for one that was listed twice
+	stamp  *stamp      // as it was when it was read; nil: nobody asked
+	kind   fs.FileMode // type bits
+	record int32       // number of the record that it was taken from, from 1; 0: it was read
+	isNew  bool        // the cache does not know the name
 }
 
 // Load reads the head of every request file in root/requestsDir. Bodies are
@@ -55,7 +58,6 @@ func (c Cache) Load(root, requestsDir string) (*Folder, error) {
 type lister struct {
 	prefix string
 	emit   func([]file)
-	slab   []Request
 	batch  []file
 	temps  []string
 }
@@ -68,16 +70,11 @@ func (l *lister) add(p string, kind fs.FileMode) {
 		}
 		return
 	}
-	if len(l.slab) == 0 {
-		l.slab = make([]Request, batchSize)
+	if l.batch == nil {
 		l.batch = make([]file, 0, batchSize)
 	}
-	r := &l.slab[0]
-	l.slab = l.slab[1:]
-	r.Path = p
-	r.ID = r.Path[len(l.prefix) : len(r.Path)-len(".md")]
-	l.batch = append(l.batch, file{r: r, kind: kind})
-	if len(l.slab) == 0 {
+	l.batch = append(l.batch, file{path: p, kind: kind})
+	if len(l.batch) == batchSize {
 		l.flush()
 	}
 }
@@ -94,17 +91,42 @@ func isRequestName(name string) bool {
 	return strings.HasSuffix(name, ".md") && name[0] != '_' && name[0] != '.' && !strings.EqualFold(name, "README.md")
 }
 
+// maker makes requests, some at a time.
+type maker struct {
+	prefix int // length of the folder's part of a path
+	slab   []Request
+}
+
+func (m *maker) request(path string) *Request {
+	if len(m.slab) == 0 {
+		m.slab = make([]Request, batchSize)
+	}
+	r := &m.slab[0]
+	m.slab = m.slab[1:]
+	m.begin(r, path)
+	return r
+}
+
+// begin fills in what the name of the file says.
+func (m *maker) begin(r *Request, path string) {
+	r.Path = path
+	r.ID = path[m.prefix : len(path)-len(".md")]
+}
+
 // reader reads files of one folder into one buffer.
 type reader struct {
-	fd     int
-	dir    string
-	prefix int  // length of the folder's part of a path
-	ask    bool // for the stamp of each file, before its first byte is read
-	buf    []byte
-	sc     scanner
+	maker
+	fd  int
+	dir string
+	ask bool // for the stamp of each file, before its first byte is read
+	buf []byte
+	sc  scanner
 }
 
 func (rd *reader) read(e *file) {
+	if e.r == nil {
+		e.r = rd.request(e.path)
+	}
 	r := e.r
 	r.hash = foldHash(r.ID)
 	if !CheckID(r.ID) {
@@ -134,7 +156,8 @@ func (rd *reader) readFile(e *file, name string) {
 	}
 	defer unix.Close(fd)
 	if rd.ask {
-		e.stamp = stampAt(fd)
+		s := stampAt(fd)
+		e.stamp = &s
 	}
 	n, err := read(fd, rd.buf)
 	if err != nil {

@@ -3,25 +3,24 @@ package reqmeta
 import (
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // loader reads one folder. It lists the folder, and two goroutines look at what
-// is listed: one begins at once, the other lists and sorts first. More than two
-// gain little, because the kernel's work on one folder is nearly serial.
+// is listed: one begins at once, the other lists first. More than two gain
+// little, because the kernel's work on one folder is nearly serial.
 type loader struct {
 	c   Cache
 	f   *Folder
 	fd  int
 	dir string
 
-	place *place // of the cache; nil without one
-	index *index // what the cache said; nil for nothing
-	birth time.Time
+	index   *index        // what the cache said; nil for nothing
+	reading chan struct{} // closed once the second goroutine has read the cache; nil when it need not
+	birth   time.Time
 
 	held    []batch // listed and not given out yet: is the folder large enough?
 	all     []batch
+	count   int // files listed
 	batches chan batch
 	helped  bool // by a second goroutine
 	wg      sync.WaitGroup
@@ -29,12 +28,15 @@ type loader struct {
 	missed  []*file // not in the cache as they are now
 }
 
-// maxListed is how many batches can be listed before somebody looks at one.
-const maxListed = 64
-
-// manyStats is how many files the cache must have before asking for their
-// status takes longer than starting a second thread.
-const manyStats = 8 * batchSize
+const (
+	// maxListed is how many batches can be listed before somebody looks at one.
+	maxListed = 64
+	// manyStats is how many files the cache must have before asking for their
+	// status takes longer than starting a second thread.
+	manyStats = 8 * batchSize
+	// largeCache is how many bytes take longer to read than that.
+	largeCache = 1 << 20
+)
 
 // batch is some files in the order of the listing.
 type batch struct {
@@ -43,38 +45,60 @@ type batch struct {
 }
 
 func (l *loader) load() error {
-	l.place = l.c.open(l.f.Root, l.fd, l.f.prefix(), false)
-	l.index = l.c.index(l.place, l.dir)
-	l.place.close()
-	l.batches = make(chan batch, maxListed)
+	l.open()
 	li := lister{prefix: l.f.prefix(), emit: l.emit}
 	err := li.run(l.fd, l.dir)
 	l.f.Temps = li.temps
+	l.finish()
+	return err
+}
+
+// finish makes the folder when everything has been listed.
+func (l *loader) finish() {
 	l.release()
-	sortByPath(l.f.Requests)
 	close(l.batches)
 	l.work()
 	l.wg.Wait()
-	l.f.read = len(l.f.Requests)
+	l.f.read = l.count
 	if l.index != nil {
 		l.f.read = len(l.missed)
 	}
 	l.readMissed()
+	l.gather()
 	l.keep()
-	return err
+}
+
+// open reads the cache. A large one is read by the second goroutine while the
+// folder is listed.
+func (l *loader) open() {
+	p := l.c.open(l.f.Root, l.fd, l.f.prefix(), false)
+	defer p.close()
+	file := p.cache()
+	if !l.c.isLarge(file) {
+		l.batches = make(chan batch, maxListed)
+		l.index = l.c.index(file, p, l.dir)
+		return
+	}
+	l.batches = make(chan batch, file.size/recordSize/batchSize)
+	l.reading, l.helped = make(chan struct{}), true
+	l.wg.Go(func() {
+		if l.index = l.c.index(file, p, l.dir); l.index == nil && l.caches() {
+			l.birth = l.now()
+		}
+		close(l.reading)
+		l.work()
+	})
 }
 
 // caches reports whether a cache may be written at all.
 func (l *loader) caches() bool { return l.c.Build != "" && hasTrueTimes(l.fd) }
 
 func (l *loader) emit(files []file) {
-	b := batch{len(l.f.Requests), files}
-	for i := range files {
-		l.f.Requests = append(l.f.Requests, files[i].r)
-	}
+	b := batch{l.count, files}
+	l.count += len(files)
 	l.all = append(l.all, b)
 	l.held = append(l.held, b)
-	if len(l.held)*batchSize >= l.c.atLeast() || len(l.all) > len(l.held) || !l.caches() {
+	if len(l.held)*batchSize >= l.c.atLeast() || len(l.all) > len(l.held) || l.reading != nil || !l.caches() {
 		l.release()
 	}
 }
@@ -82,8 +106,8 @@ func (l *loader) emit(files []file) {
 // release gives out what was held back. Files of a small folder are read and
 // nothing else.
 func (l *loader) release() {
-	if len(l.all) == len(l.held) && len(l.held) > 0 {
-		if len(l.f.Requests) < l.c.atLeast() {
+	if len(l.all) == len(l.held) && len(l.held) > 0 && l.reading == nil {
+		if l.count < l.c.atLeast() {
 			l.index = nil
 		} else if l.index == nil && l.caches() {
 			l.birth = l.now()
@@ -99,8 +123,7 @@ func (l *loader) release() {
 // getHelp starts the second goroutine once there is enough for two. That is
 // before the channel is full.
 func (l *loader) getHelp() {
-	n := len(l.f.Requests)
-	if !l.helped && (n >= manyStats || l.index == nil && n >= batchSize) {
+	if !l.helped && (l.count >= manyStats || l.index == nil && l.count >= batchSize) {
 		l.helped = true
 		l.wg.Go(l.work)
 	}
@@ -126,11 +149,16 @@ func (l *loader) now() time.Time {
 }
 
 func (l *loader) reader() reader {
-	return reader{fd: l.fd, dir: l.dir, prefix: len(l.f.prefix()), ask: !l.birth.IsZero(), buf: make([]byte, firstRead)}
+	return reader{maker: l.maker(), fd: l.fd, dir: l.dir, ask: !l.birth.IsZero(), buf: make([]byte, firstRead)}
 }
+
+func (l *loader) maker() maker { return maker{prefix: len(l.f.prefix())} }
 
 // work looks at batches until there are no more.
 func (l *loader) work() {
+	if l.reading != nil {
+		<-l.reading
+	}
 	if l.index != nil {
 		l.match()
 		return
@@ -145,7 +173,7 @@ func (l *loader) work() {
 
 // match takes from the cache what is in it as it is now.
 func (l *loader) match() {
-	m := matcher{x: l.index, same: l.c.same, fd: l.fd, prefix: len(l.f.prefix())}
+	m := matcher{maker: l.maker(), x: l.index, limit: settledAt(l.index.birth), same: l.c.same, fd: l.fd}
 	if m.same == nil {
 		m.same = isSame
 	}
@@ -168,7 +196,7 @@ func (l *loader) readMissed() {
 	if len(l.missed) == 0 {
 		return
 	}
-	if len(l.missed) > few(len(l.f.Requests)) {
+	if len(l.missed) > few(l.count) {
 		l.birth = l.now()
 	}
 	read := func(files []*file) {
@@ -185,98 +213,4 @@ func (l *loader) readMissed() {
 		return
 	}
 	read(l.missed)
-}
-
-// keep makes the cache that is to be written, before anybody can change the
-// requests.
-func (l *loader) keep() {
-	if l.birth.IsZero() {
-		return
-	}
-	fresh := 0
-	for _, b := range l.all {
-		for i := range b.files {
-			if b.files[i].stamp.ino != 0 && b.files[i].storable(l.birth) {
-				fresh++
-			}
-		}
-	}
-	if l.index != nil {
-		fresh -= len(l.f.Requests) - len(l.missed)
-	}
-	if fresh <= few(len(l.f.Requests)) {
-		return
-	}
-	e, prefix := encoder{birth: l.birth}, l.f.prefix()
-	for _, b := range l.all {
-		for i := range b.files {
-			e.add(&b.files[i], b.files[i].r.Path[len(prefix):])
-		}
-	}
-	c, root, dir := l.c, l.f.Root, l.dir
-	l.f.keep = func() { c.keep(root, dir, prefix, &e) }
-}
-
-func (c Cache) keep(root, dir, prefix string, e *encoder) {
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	defer unix.Close(fd)
-	p := c.open(root, fd, prefix, true)
-	if p == nil {
-		return
-	}
-	defer p.close()
-	if data := e.bytes(p); data != nil {
-		p.write(data, c.Suffix())
-	}
-}
-
-// matcher compares files with the cache.
-type matcher struct {
-	x      *index
-	same   func(a, b stamp) bool
-	fd     int
-	prefix int
-	at     int // where the next one should be
-	missed []*file
-	dec    decoder
-	status statuser
-}
-
-// take fills in e from the cache; false when it must be read.
-func (m *matcher) take(e *file) bool {
-	name := e.r.Path[m.prefix:]
-	var have record
-	have, m.at = m.x.find(name, m.at)
-	if e.kind != 0 || !have.stored || !have.stamp.settled(m.x.birth) {
-		return false
-	}
-	if m.status.ask(m.fd, name) != nil || m.status.st.Mode&unix.S_IFMT != unix.S_IFREG || !m.same(have.stamp, stampOf(&m.status.st)) {
-		return false
-	}
-	id := e.r.ID
-	if !m.dec.decode(e.r, have.head, m.x, name) {
-		e.r.forget(id)
-		return false
-	}
-	e.r.hash, e.stamp = foldHash(e.r.ID), have.stamp
-	return true
-}
-
-// forget takes back what a broken entry of the cache said. The path stays as it
-// is: the list is being sorted by it at the same time.
-func (r *Request) forget(id string) {
-	r.ID, r.Meta, r.Problems = id, Meta{}, nil
-	r.heading, r.source, r.hash = "", "", 0
-}
-
-// stampAt is the stamp of an open file; zero unless it is a plain one.
-func stampAt(fd int) stamp {
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return stamp{}
-	}
-	return stampOf(&st)
 }

@@ -7,6 +7,30 @@ import (
 	"strings"
 )
 
+// sorted gives list in the order of the paths, each of them once.
+func sorted(list []*Request) []*Request {
+	sortByPath(list)
+	return slices.CompactFunc(list, func(a, b *Request) bool { return a.Path == b.Path })
+}
+
+func byPath(a, b *Request) int { return strings.Compare(a.Path, b.Path) }
+
+// merge puts two sorted lists together.
+func merge[T any](a, b []T, compare func(a, b T) int) []T {
+	if len(b) == 0 {
+		return a
+	}
+	list := make([]T, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if compare(a[0], b[0]) <= 0 {
+			list, a = append(list, a[0]), a[1:]
+		} else {
+			list, b = append(list, b[0]), b[1:]
+		}
+	}
+	return append(append(list, a...), b...)
+}
+
 // sortByPath sorts by the bytes of the path. Names of one folder begin alike,
 // so they are told apart by the eight bytes after that, as one number.
 func sortByPath(list []*Request) {

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package reqmeta
+
+func inHugePages[T any](list []T) []T { return list }
