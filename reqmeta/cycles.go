@@ -11,7 +11,7 @@ import (
 type state struct {
 	visit, low int32 // Tarjan's numbers; visit 0: not visited yet
 	open       bool  // on the stack: its component is not known yet
-	root       root
+	root       *root // nil: not known, or done
 }
 
 // root is why a request cannot be done soon: the end of the chain of what it
@@ -25,8 +25,7 @@ type root struct {
 
 // Ranks of roots: running things finish by themselves, archived ones never.
 const (
-	rankNone = iota
-	rankRunnable
+	rankRunnable = iota
 	rankRunning
 	rankMerge
 	rankPerson
@@ -101,83 +100,89 @@ func (j *judge) close(i int) {
 }
 
 // rootOf finds the root of i, when those of its dependencies are known.
-func (j *judge) rootOf(i int) root {
-	r := j.f.Requests[i]
-	if own := j.ownRoot(i); own.rank > rankRunnable {
+func (j *judge) rootOf(i int) *root {
+	if own := j.ownRoot(i); own != nil {
 		return own
 	}
-	best := root{}
+	r := j.f.Requests[i]
+	var best *root
 	var missing []string
 	for k, d := range j.links.of(i) {
 		switch {
 		case d == missingLink:
-			missing = append(missing, distinct(r.Meta.DependsOn)[k])
+			missing = append(missing, j.links.ids(i)[k])
 		case d == duplicateLink:
-			best = worse(best, j.duplicateRoot(distinct(r.Meta.DependsOn)[k]))
+			best = worse(best, j.duplicateRoot(j.links.ids(i)[k]))
 		case !j.isDone(int(d)):
 			best = worse(best, j.state[d].root)
 		}
 	}
 	if len(missing) > 0 {
-		return root{r.ID, "missing", rankBroken, fault.Facts{"ids": join(missing)}}
+		return &root{r.ID, "missing", rankBroken, fault.Facts{"ids": join(missing)}}
 	}
-	if best.rank == rankNone {
-		return root{id: r.ID, kind: "runnable", rank: rankRunnable}
+	if best == nil {
+		return &root{id: r.ID, kind: "runnable", rank: rankRunnable}
 	}
 	return best
 }
 
-func worse(a, b root) root {
-	if b.rank > a.rank {
+func worse(a, b *root) *root {
+	if a == nil || b != nil && b.rank > a.rank {
 		return b
 	}
 	return a
 }
 
-func (j *judge) duplicateRoot(id string) root {
-	return root{id, "duplicate", rankBroken, fault.Facts{"paths": join(j.f.paths(j.f.dups[id]))}}
+func (j *judge) duplicateRoot(id string) *root {
+	return &root{id, "duplicate", rankBroken, fault.Facts{"paths": join(j.f.paths(j.f.dups[id]))}}
 }
 
-// ownRoot is what keeps r back besides its dependencies.
-func (j *judge) ownRoot(i int) root {
+// ownRoot is what keeps i back besides its dependencies; nil for nothing.
+func (j *judge) ownRoot(i int) *root {
+	if j.isReady(i) {
+		return j.runRoot(i)
+	}
 	r := j.f.Requests[i]
 	if p := r.FirstError(); p != nil {
-		return root{r.ID, "invalid", rankBroken, fault.Facts{"path": r.Path, "line": lineText(p.Line)}}
+		return &root{r.ID, "invalid", rankBroken, fault.Facts{"path": r.Path, "line": lineText(p.Line)}}
 	}
 	switch r.Meta.Status {
 	case Archived:
-		return root{id: r.ID, kind: "archived", rank: rankNever}
+		return &root{id: r.ID, kind: "archived", rank: rankNever}
 	case Draft:
-		return root{id: r.ID, kind: "draft", rank: rankPerson}
+		return &root{id: r.ID, kind: "draft", rank: rankPerson}
 	case Running:
-		return root{id: r.ID, kind: "running", rank: rankRunning}
+		return &root{id: r.ID, kind: "running", rank: rankRunning}
 	case Blocked:
 		if run := j.blockedBy(i); run != nil && run.ReasonCode != "" {
-			return root{r.ID, "blocked_reason", rankPerson, fault.Facts{"reason": string(run.ReasonCode)}}
+			return &root{r.ID, "blocked_reason", rankPerson, fault.Facts{"reason": string(run.ReasonCode)}}
 		}
-		return root{id: r.ID, kind: "blocked", rank: rankPerson}
+		return &root{id: r.ID, kind: "blocked", rank: rankPerson}
 	}
 	return j.runRoot(i)
 }
 
-func (j *judge) runRoot(i int) root {
+func (j *judge) runRoot(i int) *root {
+	if !j.told.of(i) {
+		return nil
+	}
 	r := j.f.Requests[i]
-	if h := j.locked(r.ID); h != nil {
-		return root{id: r.ID, kind: "running", rank: rankRunning}
+	if h := j.locked(i); h != nil {
+		return &root{id: r.ID, kind: "running", rank: rankRunning}
 	}
 	run := j.latest(i)
 	switch {
 	case run == nil:
 	case run.State == "NEEDS_INPUT":
-		return root{r.ID, "needs_input", rankPerson, fault.Facts{"reason": string(run.ReasonCode), "run_id": run.RunID}}
+		return &root{r.ID, "needs_input", rankPerson, fault.Facts{"reason": string(run.ReasonCode), "run_id": run.RunID}}
 	case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
-		return root{r.ID, "unmerged", rankMerge, fault.Facts{"branch": run.WorkBranch}}
+		return &root{r.ID, "unmerged", rankMerge, fault.Facts{"branch": run.WorkBranch}}
 	}
-	return root{}
+	return nil
 }
 
 // waitsFor makes the exclusion of a request that merely waits.
-func (j *judge) waitsFor(r *Request, waits []string, why root) Exclusion {
+func (j *judge) waitsFor(r *Request, waits []string, why *root) Exclusion {
 	kind := "waits"
 	if len(waits) != 1 || waits[0] != why.id {
 		kind = "waits_chain"
@@ -210,7 +215,7 @@ func (j *judge) addRing(members []int) {
 		g.named[m] = true
 	}
 	g.text = j.ringText(way)
-	why := root{g.smallID, "cycle", rankBroken, fault.Facts{"ring": g.text}}
+	why := &root{g.smallID, "cycle", rankBroken, fault.Facts{"ring": g.text}}
 	if j.ringOf == nil {
 		j.ringOf = make([]*ring, len(j.state))
 	}

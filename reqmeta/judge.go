@@ -23,23 +23,11 @@ type judge struct {
 	stack  []int
 	frames []frame
 
-	latestOf []latest // by request index; nil when nobody knows of runs
-	lacking  int      // how many depend on nothing, so far
-}
-
-// latest is an answer of Facts.LatestRun; each is asked for once.
-type latest struct {
-	run   *LatestRun
-	known bool
+	told *told
 }
 
 func newJudge(f *Folder, facts Facts) *judge {
-	n := len(f.Requests)
-	j := &judge{f: f, facts: facts, state: make([]state, n), links: newLinks(f)}
-	if facts.LatestRun != nil {
-		j.latestOf = make([]latest, n)
-	}
-	return j
+	return &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), links: newLinks(f), told: newTold(f, facts)}
 }
 
 func (j *judge) isUnique(i int) bool {
@@ -60,6 +48,9 @@ func (j *judge) judge(i int) (Exclusion, bool) {
 
 // before judges everything but the dependencies.
 func (j *judge) before(i int) (Exclusion, bool) {
+	if j.isReady(i) && !j.told.of(i) {
+		return Exclusion{}, true
+	}
 	r := j.f.Requests[i]
 	switch {
 	case !r.Valid() && r.FirstError().Code != fault.DuplicateID:
@@ -69,7 +60,7 @@ func (j *judge) before(i int) (Exclusion, bool) {
 	case r.Meta.Status != Ready && !j.named:
 		return j.notReady(i), false
 	}
-	if h := j.locked(r.ID); h != nil {
+	if h := j.locked(i); h != nil {
 		return r.heldBy(h, fault.RequestLocked), false
 	}
 	if run := j.latest(i); run != nil && !j.named {
@@ -87,7 +78,7 @@ func (j *judge) before(i int) (Exclusion, bool) {
 func (j *judge) notReady(i int) Exclusion {
 	r := j.f.Requests[i]
 	if r.Meta.Status == Running {
-		if h := j.locked(r.ID); h != nil {
+		if h := j.locked(i); h != nil {
 			return r.heldBy(h, fault.NotReady)
 		}
 	}
@@ -111,24 +102,6 @@ func (r *Request) heldBy(h *Holder, code fault.Code) Exclusion {
 		"host", hostOf(h), "since", clock(h.Since), "until", clock(h.Until))
 }
 
-func (j *judge) locked(id string) *Holder {
-	if j.facts.Locked == nil {
-		return nil
-	}
-	return j.facts.Locked(id)
-}
-
-func (j *judge) latest(i int) *LatestRun {
-	if j.latestOf == nil {
-		return nil
-	}
-	l := &j.latestOf[i]
-	if !l.known {
-		l.run, l.known = j.facts.LatestRun(j.f.Requests[i].ID), true
-	}
-	return l.run
-}
-
 // blockedBy is the latest run of a blocked request; nil if nobody knows of one.
 func (j *judge) blockedBy(i int) *LatestRun {
 	if j.f.Requests[i].Meta.Status != Blocked {
@@ -138,9 +111,12 @@ func (j *judge) blockedBy(i int) *LatestRun {
 }
 
 func (j *judge) dependencies(i int) (Exclusion, bool) {
+	if !j.links.wants(i) {
+		return Exclusion{}, true
+	}
 	r := j.f.Requests[i]
 	var missing []string
-	deps := distinct(r.Meta.DependsOn)
+	deps := j.links.ids(i)
 	waits := waiting{all: deps}
 	for k, d := range j.links.of(i) {
 		switch {
@@ -167,10 +143,7 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 // exclusion is told, in the first of them.
 func (j *judge) lacks(r *Request, ids []string) Exclusion {
 	e := r.exclude(fault.DependsNotFound, "depends_not_found", "ids", join(ids))
-	if j.lacking < MaxMeant {
-		e.late.lost = &lost{ids, j.f.Requests}
-	}
-	j.lacking++
+	e.late.lost = &lost{ids, j.f.Requests}
 	return e
 }
 
@@ -214,7 +187,7 @@ func invalid(r *Request) Exclusion {
 		e.Kind, e.Line = "invalid_line", p.Line
 		e.Facts["line"] = strconv.Itoa(p.Line)
 	}
-	e.sub, e.subName, e.subWith = "problem."+p.Kind, "problem", p.Facts
+	e.sub = &sentence{"problem", "problem." + p.Kind, p.Facts}
 	return e
 }
 

@@ -1,5 +1,7 @@
 package reqmeta
 
+import "slices"
+
 // links finds what each request depends on, each once.
 type links struct {
 	f    *Folder
@@ -24,19 +26,25 @@ const (
 
 func newLinks(f *Folder) links {
 	n := len(f.Requests)
-	l := links{f: f, kind: make([]uint8, n), at: make([]int32, n), flat: make([]int32, 1, 1+2*n)}
-	for i, r := range f.Requests {
-		switch {
-		case len(r.Problems) > 0 && !r.Valid() || len(f.dups) > 0 && f.dups[r.ID] != nil:
-		case r.Meta.Status == Ready:
-			l.kind[i] = soundReady
-		case r.Meta.Status == Done:
-			l.kind[i] = soundDone
-		default:
-			l.kind[i] = sound
+	l := links{f: f, kind: make([]uint8, n), at: make([]int32, n), flat: make([]int32, 1, 16)}
+	halves(n, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			l.kind[i] = f.kindOf(f.Requests[i])
 		}
-	}
+	})
 	return l
+}
+
+func (f *Folder) kindOf(r *Request) uint8 {
+	switch {
+	case len(r.Problems) > 0 && !r.Valid() || len(f.dups) > 0 && f.dups[r.ID] != nil:
+		return unsound
+	case r.Meta.Status == Ready:
+		return soundReady
+	case r.Meta.Status == Done:
+		return soundDone
+	}
+	return sound
 }
 
 // of gives the indexes of what i depends on, in the order of distinct ids.
@@ -48,10 +56,54 @@ func (l *links) of(i int) []int32 {
 	return l.flat[at+1 : at+1+l.flat[at]]
 }
 
+// all looks up what everything that is sound and not done depends on.
+func (l *links) all() {
+	var parts [2][]int32
+	halves(len(l.kind), func(part, from, to int) {
+		half := links{f: l.f, kind: l.kind, at: l.at, flat: make([]int32, 1, 1+2*(to-from))}
+		for i := from; i < to; i++ {
+			if l.kind[i] != unsound && l.kind[i] != soundDone {
+				half.look(i)
+			}
+		}
+		parts[part] = half.flat
+	})
+	l.flat = parts[0]
+	if len(parts[1]) == 0 {
+		return
+	}
+	for i := len(l.at) / 2; i < len(l.at); i++ {
+		if l.at[i] > 0 {
+			l.at[i] += int32(len(l.flat))
+		}
+	}
+	l.flat = append(l.flat, parts[1]...)
+}
+
+// wants reports whether i depends on anything that is not done.
+func (l *links) wants(i int) bool {
+	for _, d := range l.of(i) {
+		if d < 0 || l.isOpen(d) {
+			return true
+		}
+	}
+	return false
+}
+
 func (l *links) look(i int) int32 {
 	at := int32(len(l.flat))
 	l.at[i] = at
-	ids := distinct(l.f.Requests[i].Meta.DependsOn)
+	ids := l.f.Requests[i].Meta.DependsOn
+	l.resolve(ids)
+	if repeats(l.flat[at+1:]) {
+		l.flat = l.flat[:at]
+		l.resolve(distinct(ids))
+	}
+	return at
+}
+
+// resolve appends the number of links and the links.
+func (l *links) resolve(ids []string) {
 	l.flat = append(l.flat, int32(len(ids)))
 	for _, id := range ids {
 		d, ok, exists := l.f.unique(id)
@@ -64,7 +116,25 @@ func (l *links) look(i int) int32 {
 			l.flat = append(l.flat, missingLink)
 		}
 	}
-	return at
+}
+
+// repeats reports whether some of the ids that led here may be the same.
+func repeats(list []int32) bool {
+	for i, d := range list {
+		if i == maxPairwise || slices.Contains(list[:i], d) {
+			return true
+		}
+	}
+	return false
+}
+
+// ids are what i depends on, each once.
+func (l *links) ids(i int) []string {
+	ids := l.f.Requests[i].Meta.DependsOn
+	if len(ids) == len(l.of(i)) {
+		return ids
+	}
+	return distinct(ids)
 }
 
 // open gives what i depends on and what is not done, if i is sound: one that is

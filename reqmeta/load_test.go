@@ -199,7 +199,7 @@ func TestDuplicateIDs(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	e, ok := Judge(f, Facts{}, "RQ-2")
-	if ok || e.ReasonCode != fault.DependsNotDone || e.sub != "excluded.state_duplicate" || e.subWith["paths"] != paths {
+	if ok || e.ReasonCode != fault.DependsNotDone || e.sub.key != "excluded.state_duplicate" || e.sub.with["paths"] != paths {
 		t.Errorf("%+v", e)
 	}
 	res := Select(f, Facts{})

@@ -35,6 +35,7 @@ type Facts struct {
 	Queue     *Holder
 	Locked    func(id string) *Holder
 	LatestRun func(id string) *LatestRun
+	Concerned []string // ids of which the funcs may know something; nil: of any
 }
 
 // Choice is a request that may run.
@@ -66,10 +67,15 @@ type Exclusion struct {
 	Path       string      `json:"-"`
 	Line       int         `json:"-"`
 
-	sub     string      // key of the sentence that goes into fact subName
-	subName string      // "problem" or "state"
-	subWith fault.Facts // its facts
-	late    late
+	sub  *sentence // one that goes into this one
+	late late
+}
+
+// sentence is a fact that is a sentence itself.
+type sentence struct {
+	name string // of the fact: "problem" or "state"
+	key  string
+	with fault.Facts
 }
 
 // late is what Facts are made of when somebody asks.
@@ -77,7 +83,7 @@ type late struct {
 	r     *Request // nil: Facts are there
 	pairs []string // names and values in turn
 	waits []string // ids, of one that waits
-	why   root     // of one that waits
+	why   *root    // of one that waits
 	lost  *lost    // of one that depends on nothing; nil: nobody asks what was meant
 
 	notReady bool
@@ -127,10 +133,9 @@ func (e *Exclusion) tellStopped(l late) {
 
 func (e *Exclusion) tellWait(l late) {
 	e.Facts["ids"], e.Facts["root"], e.Facts["reason"] = join(l.waits), l.why.id, l.why.with["reason"]
-	e.sub, e.subName = "excluded.state_"+l.why.kind, "state"
-	e.subWith = fault.Facts{"root": l.why.id}
+	e.sub = &sentence{"state", "excluded.state_" + l.why.kind, fault.Facts{"root": l.why.id}}
 	for k, v := range l.why.with {
-		e.subWith[k] = v
+		e.sub.with[k] = v
 	}
 }
 
@@ -163,8 +168,8 @@ func (r *Result) Describe(text func(key string, f fault.Facts) string) {
 func (e *Exclusion) Describe(text func(key string, f fault.Facts) string) {
 	e.tell()
 	f := e.Facts
-	if e.sub != "" {
-		f = fault.Facts{e.subName: text(e.sub, e.subWith)}
+	if e.sub != nil {
+		f = fault.Facts{e.sub.name: text(e.sub.key, e.sub.with)}
 		for k, v := range e.Facts {
 			f[k] = v
 		}

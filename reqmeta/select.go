@@ -13,25 +13,10 @@ import (
 func Select(f *Folder, facts Facts) Result {
 	j := newJudge(f, facts)
 	order := j.order(func(r *Request) bool { return !r.Over() })
-	res := Result{Excluded: make([]Exclusion, 0, len(order)), Warnings: []Problem{}, Queue: queueState(facts.Queue)}
-	for _, k := range order {
-		if j.isReady(int(k.i)) {
-			res.Stats.Ready++
-		}
-		if e, ok := j.judge(int(k.i)); ok {
-			res.Runnable = append(res.Runnable, choice(f.Requests[k.i]))
-		} else {
-			res.Excluded = append(res.Excluded, e)
-		}
-	}
-	for i, r := range f.Requests {
-		res.Warnings = appendWarnings(res.Warnings, r)
-		if len(r.Meta.DependsOn) > 0 && !j.isDone(i) {
-			j.walk(i)
-		}
-	}
-	slices.SortStableFunc(res.Warnings, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
-	res.Warnings = append(res.Warnings, j.rings()...)
+	j.links.all()
+	j.walkAll()
+	res := j.judgeAll(order)
+	res.Queue, res.Warnings = queueState(facts.Queue), append(f.warnings(), j.rings()...)
 	res.Stats.Total, res.Stats.Runnable = len(f.Requests), len(res.Runnable)
 	if len(res.Runnable) > 0 {
 		res.Next = &res.Runnable[0]
@@ -39,14 +24,70 @@ func Select(f *Folder, facts Facts) Result {
 	return res
 }
 
-func queueState(h *Holder) QueueState { return QueueState{Locked: h != nil, Holder: h} }
-
-func appendWarnings(list []Problem, r *Request) []Problem {
-	for _, p := range r.Problems {
-		if p.Level == LevelWarning {
-			list = append(list, p)
+// walkAll walks from everything that waits, so that every ring is found.
+func (j *judge) walkAll() {
+	for i, kind := range j.links.kind {
+		if kind != unsound && kind != soundDone && j.links.wants(i) {
+			j.walk(i)
 		}
 	}
+}
+
+// judgeAll judges the requests of a list. They have been walked from.
+func (j *judge) judgeAll(order []key) Result {
+	runnable, excluded := inHugePages(make([]Choice, len(order))), inHugePages(make([]Exclusion, len(order)))
+	var parts [2]struct{ from, runnable, excluded, ready int }
+	halves(len(order), func(part, from, to int) {
+		p := &parts[part]
+		p.from = from
+		for _, k := range order[from:to] {
+			if j.isReady(int(k.i)) {
+				p.ready++
+			}
+			if e, ok := j.judge(int(k.i)); ok {
+				runnable[from+p.runnable] = choice(j.f.Requests[k.i])
+				p.runnable++
+			} else {
+				excluded[from+p.excluded] = e
+				p.excluded++
+			}
+		}
+	})
+	a, b := parts[0], parts[1]
+	res := Result{
+		Runnable: append(runnable[:a.runnable], runnable[b.from:b.from+b.runnable]...),
+		Excluded: append(excluded[:a.excluded], excluded[b.from:b.from+b.excluded]...),
+	}
+	res.Stats.Ready = a.ready + b.ready
+	guessFirst(res.Excluded)
+	return res
+}
+
+// guessFirst leaves the question what was meant to the first who lack something.
+func guessFirst(excluded []Exclusion) {
+	n := 0
+	for i := range excluded {
+		if l := &excluded[i].late; l.lost != nil {
+			if n++; n > MaxMeant {
+				l.lost = nil
+			}
+		}
+	}
+}
+
+func queueState(h *Holder) QueueState { return QueueState{Locked: h != nil, Holder: h} }
+
+// warnings are those of all files, in the order of paths and lines.
+func (f *Folder) warnings() []Problem {
+	list := []Problem{}
+	for _, r := range f.Requests {
+		for _, p := range r.Problems {
+			if p.Level == LevelWarning {
+				list = append(list, p)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
 	return list
 }
 
@@ -199,35 +240,46 @@ func distinctOf(ids []string) []string {
 	return list
 }
 
-// key is what the queue is ordered by: P0 to P3 (bad or missing last), updated
-// longest ago, created longest ago (missing dates last), id, path.
+// key is what the queue is ordered by first: P0 to P3 (bad or missing last), and
+// updated longest ago (missing last), to the microsecond.
 type key struct {
-	rank, i          int32
-	updated, created moment
+	first uint64
+	i     int32
 }
 
 // order gives the requests that pass, in the order of the queue.
 func (j *judge) order(pass func(*Request) bool) []key {
-	keys := make([]key, 0, len(j.f.Requests))
-	for i, r := range j.f.Requests {
-		if pass(r) {
-			keys = append(keys, key{int32(rank(r.Meta.Priority)), int32(i), momentOf(r.Meta.UpdatedAt), momentOf(r.Meta.CreatedAt)})
+	var parts [2][]key
+	halves(len(j.f.Requests), func(part, from, to int) {
+		keys := make([]key, 0, to-from)
+		for i := from; i < to; i++ {
+			if r := j.f.Requests[i]; pass(r) {
+				keys = append(keys, key{uint64(rank(r.Meta.Priority))<<60 | momentOf(r.Meta.UpdatedAt).roughly(), int32(i)})
+			}
 		}
-	}
-	slices.SortFunc(keys, func(a, b key) int {
-		if a.rank != b.rank {
-			return int(a.rank - b.rank)
-		}
-		if c := a.updated.compare(b.updated); c != 0 {
-			return c
-		}
-		if c := a.created.compare(b.created); c != 0 {
-			return c
-		}
-		x, y := j.f.Requests[a.i], j.f.Requests[b.i]
-		return cmp.Or(strings.Compare(x.ID, y.ID), strings.Compare(x.Path, y.Path))
+		slices.SortFunc(keys, j.compare)
+		parts[part] = keys
 	})
-	return keys
+	return merge(parts[0], parts[1], j.compare)
+}
+
+func (j *judge) compare(a, b key) int {
+	if a.first != b.first {
+		return cmp.Compare(a.first, b.first)
+	}
+	return after(j.f.Requests[a.i], j.f.Requests[b.i])
+}
+
+// after compares two requests of one priority: updated longest ago, created
+// longest ago (missing dates last), id, path.
+func after(a, b *Request) int {
+	if c := momentOf(a.Meta.UpdatedAt).compare(momentOf(b.Meta.UpdatedAt)); c != 0 {
+		return c
+	}
+	if c := momentOf(a.Meta.CreatedAt).compare(momentOf(b.Meta.CreatedAt)); c != 0 {
+		return c
+	}
+	return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Path, b.Path))
 }
 
 func rank(priority string) int {
@@ -249,6 +301,17 @@ func momentOf(d Date) moment {
 		return moment{sec: math.MaxInt64}
 	}
 	return moment{d.Time.Unix(), int32(d.Time.Nanosecond())}
+}
+
+// roughly is m as a number of 60 bits that is never less for a later moment:
+// seconds since long before the year 0, and microseconds or so.
+func (m moment) roughly() uint64 {
+	const before, last = int64(1 << 37), int64(1<<40 - 1)
+	sec := last
+	if m.sec < last-before {
+		sec = max(m.sec+before, 0)
+	}
+	return uint64(sec)<<20 | uint64(m.nsec)>>10
 }
 
 func (m moment) compare(o moment) int {

@@ -1,12 +1,16 @@
 package reqmeta
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -299,6 +303,121 @@ func TestLongChainAndLargeRing(t *testing.T) {
 	}
 	if n := len(Plan(f, Facts{}, 0)); n != 0 {
 		t.Errorf("%d planned", n)
+	}
+}
+
+// A large folder is judged in two halves: they agree with each request judged
+// alone, across the middle too, whatever is known of locks and runs.
+func TestSelectInHalves(t *testing.T) {
+	lines := []string{"lone draft", "ring-a ready ring-z", "ring-z ready ring-a", "twice ready lone,lone,nope,nope", "held ready", "after ready held", "asks blocked"}
+	for i := range manyRequests {
+		lines = append(lines, fmt.Sprintf("r%05d %s r%05d,x%05d", i, []string{"ready", "draft", "done", "blocked", "archived"}[i%5], (i*7)%manyRequests, manyRequests-i),
+			fmt.Sprintf("x%05d ready %s priority: P%d; updated_at: 2025-01-%02d", i, []string{"-", "lone", "after", "ring-a", "asks"}[i%5], i%4, 1+i%30))
+	}
+	f := folder(lines...)
+	var mu sync.Mutex
+	var askedFor []string
+	facts := Facts{
+		Locked: func(id string) *Holder {
+			mu.Lock()
+			defer mu.Unlock()
+			askedFor = append(askedFor, id)
+			return map[string]*Holder{"held": {RunID: "RUN-1"}}[id]
+		},
+		LatestRun: func(id string) *LatestRun {
+			return map[string]*LatestRun{"asks": {RunID: "RUN-2", State: "NEEDS_INPUT", ReasonCode: fault.UnitTestFailed}}[id]
+		},
+	}
+	all := Select(f, facts)
+	askedFor, facts.Concerned = nil, []string{"held", "asks", "gone", "lone"}
+	some := Select(f, facts)
+	slices.Sort(askedFor)
+	if !slices.Equal(askedFor, []string{"held"}) {
+		t.Errorf("asked for %q", askedFor)
+	}
+	if got, want := toJSON(t, some), toJSON(t, all); got != want {
+		t.Error("what is told of everybody and of those concerned differs")
+	}
+	checkWhole(t, f, some)
+	some.Excluded, some.Runnable = thin(some.Excluded), thin(some.Runnable)
+	checkOneByOne(t, f, facts, some)
+}
+
+// checkWhole: everybody who is not over is told of once, in the queue's order.
+func checkWhole(t *testing.T, f *Folder, res Result) {
+	t.Helper()
+	var told [2][]*Request
+	for _, c := range res.Runnable {
+		told[0] = append(told[0], c.Request)
+	}
+	for _, e := range res.Excluded {
+		told[1] = append(told[1], f.Unique(e.RequestID))
+	}
+	for _, list := range told {
+		if !slices.IsSortedFunc(list, func(a, b *Request) int {
+			return cmp.Or(cmp.Compare(rank(a.Meta.Priority), rank(b.Meta.Priority)), after(a, b))
+		}) || len(list) == 0 {
+			t.Error("not in the order of the queue")
+		}
+	}
+	seen := map[*Request]bool{}
+	for _, r := range slices.Concat(told[0], told[1]) {
+		seen[r] = true
+	}
+	for _, r := range f.Requests {
+		if seen[r] == r.Over() {
+			t.Errorf("%s: %v", r.ID, seen[r])
+		}
+	}
+}
+
+// thin keeps some of a list, its ends among them.
+func thin[T any](list []T) []T {
+	var some []T
+	for i := range list {
+		if i < 40 || i%37 == 0 || i > len(list)-40 {
+			some = append(some, list[i])
+		}
+	}
+	return some
+}
+
+func toJSON(t *testing.T, r Result) string {
+	t.Helper()
+	r.Describe(texts(t))
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// The number by which the queue is sorted first never says otherwise than the
+// dates themselves.
+func TestRoughly(t *testing.T) {
+	list := []moment{momentOf(Date{}), {-1 << 62, 0}, {1 << 40, 5}, {math.MaxInt64, 1}}
+	for _, text := range []string{"0000-01-01T00:00:00Z", "1969-12-31T23:59:59.999999999Z", "1970-01-01T00:00:00Z", "2025-01-02T03:04:05Z", "2025-01-02T03:04:05.000001Z", "2025-01-02T03:04:05.000002Z", "2025-01-02T03:04:05.9Z", "9999-12-31T23:59:59Z"} {
+		d, ok := parseDate(text)
+		if !ok {
+			t.Fatal(text)
+		}
+		list = append(list, momentOf(d))
+	}
+	told := 0
+	for _, a := range list {
+		for _, b := range list {
+			if c := cmp.Compare(a.roughly(), b.roughly()); c != 0 && c != cmp.Compare(a.compare(b), 0) {
+				t.Errorf("%v %v: %d", a, b, c)
+			} else if c != 0 {
+				told++
+			}
+		}
+		if a.roughly() >= 1<<60 {
+			t.Errorf("%v: %x", a, a.roughly())
+		}
+	}
+	if told < 90 {
+		t.Errorf("only %d pairs told apart", told)
 	}
 }
 

@@ -1,0 +1,19 @@
+package reqmeta
+
+import "sync"
+
+// manyRequests is how many are worth a second goroutine.
+const manyRequests = 4096
+
+// halves does work for all numbers below n: for many of them in two goroutines,
+// each with one half. part is 0 or 1.
+func halves(n int, work func(part, from, to int)) {
+	if n < manyRequests {
+		work(0, 0, n)
+		return
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { work(1, n/2, n) })
+	work(0, 0, n/2)
+	wg.Wait()
+}
