@@ -89,10 +89,10 @@ func (p *Project) mayWait(id string) bool {
 }
 
 // finished are the requests whose latest run is done and not known as merged.
-func (s *Survey) finished() []*reqmeta.Request {
+func (s *Survey) finished(tried []*reqmeta.Request) []*reqmeta.Request {
 	var found []*reqmeta.Request
-	for _, r := range s.Folder.Requests {
-		if s.withRuns[r.ID] && r.Valid() && s.awaitsMerge(r) {
+	for _, r := range tried {
+		if s.awaitsMerge(r) {
 			found = append(found, r)
 		}
 	}

@@ -39,13 +39,26 @@ type Note struct {
 
 // repair looks at the few requests whose file and latest run may disagree.
 func (s *Survey) repair(ctx context.Context) {
-	s.relink(ctx)
-	for _, r := range s.Folder.Requests {
-		if s.withRuns[r.ID] && r.Valid() && r.Meta.Status == reqmeta.Running {
+	tried := s.tried()
+	s.relink(ctx, tried)
+	for _, r := range tried {
+		if r.Meta.Status == reqmeta.Running {
 			s.repairRunning(ctx, r)
 		}
 	}
-	s.reconcile(ctx, s.finished())
+	s.reconcile(ctx, s.finished(tried))
+}
+
+// tried are the sound requests that have runs, in the folder's order.
+func (s *Survey) tried() []*reqmeta.Request {
+	var list []*reqmeta.Request
+	for id := range s.withRuns {
+		if r := s.Folder.Unique(id); r != nil && r.Valid() {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *reqmeta.Request) int { return strings.Compare(a.Path, b.Path) })
+	return list
 }
 
 // repairRunning tells a request file what its run came to when the runner died

@@ -3,14 +3,15 @@ package project
 import (
 	"context"
 
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
 // relink completes the links of open requests' latest runs that were killed
 // right after their first record; with the second one the link is there.
-func (s *Survey) relink(ctx context.Context) {
-	for _, r := range s.Folder.Requests {
-		if !s.withRuns[r.ID] || !r.Valid() || r.SaysOver() {
+func (s *Survey) relink(ctx context.Context, tried []*reqmeta.Request) {
+	for _, r := range tried {
+		if r.SaysOver() {
 			continue
 		}
 		if st := s.Latest(r.ID); st != nil && st.Replaces != "" && st.Seq == 1 && s.locked(r.ID) == nil {

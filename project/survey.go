@@ -72,6 +72,7 @@ func (p *Project) LookWith(ctx context.Context, folder *reqmeta.Folder) (*Survey
 	if s.withRuns, err = runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil {
 		return nil, err
 	}
+	s.Facts.Concerned = s.concerned()
 	if len(s.held) > 0 {
 		s.Facts.Locked = s.locked
 	}
@@ -79,6 +80,18 @@ func (p *Project) LookWith(ctx context.Context, folder *reqmeta.Folder) (*Survey
 		s.Facts.LatestRun = func(id string) *reqmeta.LatestRun { return s.latestRun(ctx, id) }
 	}
 	return s, nil
+}
+
+// concerned are the ids that locks or runs are about.
+func (s *Survey) concerned() []string {
+	ids := make([]string, 0, len(s.withRuns)+len(s.held))
+	for id := range s.withRuns {
+		ids = append(ids, id)
+	}
+	for key := range s.held {
+		ids = append(ids, key.ID)
+	}
+	return ids
 }
 
 // Select decides what is next.

@@ -173,6 +173,7 @@ func (s *Server) branches(ctx context.Context) map[string]bool {
 
 func (sn *snapshot) judge() {
 	sn.facts.LatestRun = sn.latestRun
+	sn.facts.Concerned = slices.AppendSeq(slices.Clone(sn.facts.Concerned), maps.Keys(sn.latest))
 	sn.sel = reqmeta.Select(sn.folder, sn.facts)
 	sn.rank, sn.excluded, sn.done = map[string]int{}, map[string]int{}, map[string]bool{}
 	for i, c := range sn.sel.Runnable {
