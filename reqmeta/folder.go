@@ -15,10 +15,11 @@ type Folder struct {
 	Requests  []*Request
 	Temps     []string // names of files that somebody is writing, or was when he was killed
 
-	slots []slot             // open hash table, by the hash of the id
-	dups  map[string][]int32 // ids that several files have: their indexes
-	read  int                // how many files were opened to make it
-	keep  func()             // writes the cache; nil when that is not worth it
+	slots  []slot             // open hash table, by the hash of the id
+	dups   map[string][]int32 // ids that several files have: their indexes
+	flawed []*Request         // those that have problems
+	read   int                // how many files were opened to make it
+	keep   func()             // writes the cache; nil when that is not worth it
 }
 
 // slot is a place in the hash table. The upper half of the hash stands in it, so
@@ -56,19 +57,40 @@ func (f *Folder) index() {
 	hashes := make([]uint64, len(f.Requests)) // asked of all at once: each is far from the next
 	for i, r := range f.Requests {
 		hashes[i] = r.hash
+		if len(r.Problems) > 0 {
+			f.flawed = append(f.flawed, r)
+		}
 	}
+	alone := true
 	for i, hash := range hashes {
-		f.insert(int32(i), hash)
+		alone = f.insert(int32(i), hash) && alone
 	}
+	if !alone {
+		f.tellDups()
+	}
+}
+
+// tellDups says in the problems of files that they share an id.
+func (f *Folder) tellDups() {
 	for id, members := range f.dups {
 		paths := join(f.paths(members))
 		for _, i := range members {
 			f.Requests[i].failAs(fault.DuplicateID, "duplicate_id", "id", id, "paths", paths)
 		}
 	}
+	f.flawed = f.flawed[:0]
+	for _, r := range f.Requests {
+		if len(r.Problems) > 0 {
+			f.flawed = append(f.flawed, r)
+		}
+	}
 }
 
-func (f *Folder) insert(i int32, hash uint64) {
+// Flawed are the requests that have problems: errors or warnings.
+func (f *Folder) Flawed() []*Request { return f.flawed }
+
+// insert reports whether no other request has that id, in any case.
+func (f *Folder) insert(i int32, hash uint64) bool {
 	cased, tag := int32(-1), uint32(hash>>32)
 	for at := hash; ; at++ {
 		s := &f.slots[at&uint64(len(f.slots)-1)]
@@ -84,16 +106,18 @@ func (f *Folder) insert(i int32, hash uint64) {
 		case o.hash != hash:
 		case o.ID == r.ID:
 			f.addDup(s.n-1, i)
-			return
+			return false
 		case cased < 0 && strings.EqualFold(o.ID, r.ID):
 			cased = s.n - 1
 		}
 	}
-	if cased >= 0 {
-		r, o := f.Requests[i], f.Requests[cased]
-		r.warn("id_case", 0, "id", r.ID, "other", o.ID, "other_path", o.Path)
-		o.warn("id_case", 0, "id", o.ID, "other", r.ID, "other_path", r.Path)
+	if cased < 0 {
+		return true
 	}
+	r, o := f.Requests[i], f.Requests[cased]
+	r.warn("id_case", 0, "id", r.ID, "other", o.ID, "other_path", o.Path)
+	o.warn("id_case", 0, "id", o.ID, "other", r.ID, "other_path", r.Path)
+	return false
 }
 
 func (f *Folder) addDup(first, i int32) {

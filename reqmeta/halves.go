@@ -12,8 +12,18 @@ func halves(n int, work func(part, from, to int)) {
 		work(0, 0, n)
 		return
 	}
+	both(n, func() { work(0, 0, n/2) }, func() { work(1, n/2, n) })
+}
+
+// both does two things that are about n requests: for many at the same time.
+func both(n int, a, b func()) {
+	if n < manyRequests {
+		a()
+		b()
+		return
+	}
 	var wg sync.WaitGroup
-	wg.Go(func() { work(1, n/2, n) })
-	work(0, 0, n/2)
+	wg.Go(b)
+	a()
 	wg.Wait()
 }

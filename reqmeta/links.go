@@ -15,6 +15,7 @@ const (
 	unsound = iota // invalid, or not the only one with its id
 	sound
 	soundReady
+	soundArchived
 	soundDone
 )
 
@@ -43,6 +44,8 @@ func (f *Folder) kindOf(r *Request) uint8 {
 		return soundReady
 	case r.Meta.Status == Done:
 		return soundDone
+	case r.Meta.Status == Archived:
+		return soundArchived
 	}
 	return sound
 }
@@ -62,7 +65,10 @@ func (l *links) all() {
 	halves(len(l.kind), func(part, from, to int) {
 		half := links{f: l.f, kind: l.kind, at: l.at, flat: make([]int32, 1, 1+2*(to-from))}
 		for i := from; i < to; i++ {
-			if l.kind[i] != unsound && l.kind[i] != soundDone {
+			if n := i - from; n%together == 0 {
+				half.touch(i, min(i+together, to))
+			}
+			if l.isLookedUp(i) {
 				half.look(i)
 			}
 		}
@@ -79,6 +85,8 @@ func (l *links) all() {
 	}
 	l.flat = append(l.flat, parts[1]...)
 }
+
+func (l *links) isLookedUp(i int) bool { return l.kind[i] != unsound && l.kind[i] != soundDone }
 
 // wants reports whether i depends on anything that is not done.
 func (l *links) wants(i int) bool {

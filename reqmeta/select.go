@@ -12,9 +12,9 @@ import (
 // number of CPUs changes its answer.
 func Select(f *Folder, facts Facts) Result {
 	j := newJudge(f, facts)
-	order := j.order(func(r *Request) bool { return !r.Over() })
 	j.links.all()
-	j.walkAll()
+	var order []key
+	both(len(f.Requests), j.walkAll, func() { order = j.order(func(i int) bool { return !j.isOver(i) }) })
 	res := j.judgeAll(order)
 	res.Queue, res.Warnings = queueState(facts.Queue), append(f.warnings(), j.rings()...)
 	res.Stats.Total, res.Stats.Runnable = len(f.Requests), len(res.Runnable)
@@ -40,7 +40,10 @@ func (j *judge) judgeAll(order []key) Result {
 	halves(len(order), func(part, from, to int) {
 		p := &parts[part]
 		p.from = from
-		for _, k := range order[from:to] {
+		for n, k := range order[from:to] {
+			if n%together == 0 {
+				j.touch(order[from+n : min(from+n+together, to)])
+			}
 			if j.isReady(int(k.i)) {
 				p.ready++
 			}
@@ -80,7 +83,7 @@ func queueState(h *Holder) QueueState { return QueueState{Locked: h != nil, Hold
 // warnings are those of all files, in the order of paths and lines.
 func (f *Folder) warnings() []Problem {
 	list := []Problem{}
-	for _, r := range f.Requests {
+	for _, r := range f.flawed {
 		for _, p := range r.Problems {
 			if p.Level == LevelWarning {
 				list = append(list, p)
@@ -131,7 +134,7 @@ func judgeOne(f *Folder, facts Facts, id string, named bool) (Exclusion, bool) {
 func Plan(f *Folder, facts Facts, n int) []Choice {
 	j := newJudge(f, facts)
 	p := planner{j: j, waiting: map[int]int{}, dependents: map[int][]int{}}
-	for rank, k := range j.order(func(r *Request) bool { return r.Meta.Status == Ready }) {
+	for rank, k := range j.order(j.isReady) {
 		p.add(rank, int(k.i))
 	}
 	plan := []Choice{}
@@ -248,12 +251,13 @@ type key struct {
 }
 
 // order gives the requests that pass, in the order of the queue.
-func (j *judge) order(pass func(*Request) bool) []key {
+func (j *judge) order(pass func(i int) bool) []key {
 	var parts [2][]key
 	halves(len(j.f.Requests), func(part, from, to int) {
 		keys := make([]key, 0, to-from)
 		for i := from; i < to; i++ {
-			if r := j.f.Requests[i]; pass(r) {
+			if pass(i) {
+				r := j.f.Requests[i]
 				keys = append(keys, key{uint64(rank(r.Meta.Priority))<<60 | momentOf(r.Meta.UpdatedAt).roughly(), int32(i)})
 			}
 		}

@@ -3,7 +3,7 @@ package reqmeta
 // Order gives every request in the order of the queue: P0 to P3, updated
 // longest ago, created longest ago, id. Whether it can run does not matter.
 func Order(f *Folder) []*Request {
-	keys := newJudge(f, Facts{}).order(func(*Request) bool { return true })
+	keys := newJudge(f, Facts{}).order(func(int) bool { return true })
 	list := make([]*Request, len(keys))
 	for n, k := range keys {
 		list[n] = f.Requests[k.i]

@@ -141,7 +141,7 @@ func (q *question) printProblems(r reqmeta.Result) {
 
 func (q *question) errors(r reqmeta.Result) []reqmeta.Problem {
 	var list []reqmeta.Problem
-	for _, f := range q.survey.Folder.Requests {
+	for _, f := range q.survey.Folder.Flawed() {
 		for _, p := range f.Problems {
 			if p.Level == reqmeta.LevelError {
 				list = append(list, p)
