@@ -42,8 +42,8 @@ func (r *Repo) Marked(env ...string) *Repo {
 	return &c
 }
 
-// Open finds the repository that root is in. No repository, or one that git
-// refuses to use, is GIT_NOT_REPO; a bare one is GIT_BARE_REPO.
+// Open finds the repository that root is in. No repository is GIT_NOT_REPO, one
+// that git refuses to use GIT_REPO_REFUSED, a bare one GIT_BARE_REPO.
 func Open(ctx context.Context, g gitcmd.Git, root string) (*Repo, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *Repo) locate(ctx context.Context) error {
 	case err != nil && lines[0] == "true":
 		return fault.New(fault.GitBareRepo, "path", r.root)
 	case err != nil:
-		return failed(err, fault.GitNotRepo, "path", r.root)
+		return failed(gitcmd.NoRepository(err, r.root), fault.GitNotRepo, "path", r.root)
 	case len(lines) != 4:
 		return r.locateOneByOne(ctx) // a path holds a line break
 	}
@@ -77,7 +77,7 @@ func (r *Repo) locateOneByOne(ctx context.Context) error {
 	for i, question := range []string{"--git-common-dir", "--show-prefix", "--show-toplevel"} {
 		out, err := r.git.Ask(ctx, "rev-parse", question)
 		if err != nil {
-			return failed(err, fault.GitNotRepo, "path", r.root)
+			return failed(gitcmd.NoRepository(err, r.root), fault.GitNotRepo, "path", r.root)
 		}
 		answers[i] = strings.TrimSuffix(string(out), "\n")
 	}

@@ -53,7 +53,7 @@ func (r *Repo) OpenWorktree(_ context.Context, path string) (*Workspace, bool, e
 func (r *Repo) InPlace(ctx context.Context) (*Workspace, error) {
 	out, err := r.git.Ask(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
-		return nil, failed(err, fault.GitNotRepo, "path", r.root)
+		return nil, failed(gitcmd.NoRepository(err, r.root), fault.GitNotRepo, "path", r.root)
 	}
 	h, err := r.Head(ctx)
 	if err != nil {

@@ -48,8 +48,9 @@ func TestSafeDirectory(t *testing.T) {
 		}
 	}
 	_, err := Open(t.Context(), b.git, root)
-	if f, _ := fault.As(err); !fault.Has(err, fault.GitNotRepo) || !strings.Contains(f.Facts["output"], "safe.directory") {
-		t.Errorf("err = %v", err)
+	f, _ := fault.As(err)
+	if !fault.Has(err, fault.GitRepoRefused) || f.Facts["trust"] != "git config --global --add safe.directory "+root || !strings.Contains(f.Facts["cause"], "dubious ownership") {
+		t.Fatalf("err = %v", err)
 	}
 	g := b.git.With("GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0="+root)
 	if _, err := Open(t.Context(), g, root); err != nil {

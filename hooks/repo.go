@@ -88,7 +88,7 @@ func (r *Repo) places(ctx context.Context, g gitcmd.Git) error {
 	case err != nil && bare == "false" && common != "":
 		return insideGit(g.Dir, absolute(g.Dir, common))
 	case err != nil:
-		return notRepo(g, err)
+		return gitcmd.NoRepository(err, g.Dir)
 	case !whole || strings.Contains(top, "\n"):
 		return r.placesApart(ctx, g)
 	}
@@ -101,7 +101,7 @@ func (r *Repo) placesApart(ctx context.Context, g gitcmd.Git) error {
 	for question, answer := range map[string]*string{"--git-common-dir": &r.CommonDir, "--show-toplevel": &r.Top} {
 		out, err := g.Ask(ctx, "rev-parse", question)
 		if err != nil {
-			return notRepo(g, err)
+			return gitcmd.NoRepository(err, g.Dir)
 		}
 		*answer = absolute(g.Dir, strings.TrimSuffix(string(out), "\n"))
 	}
@@ -115,13 +115,6 @@ func insideGit(dir, common string) error {
 		f.Facts["top"] = filepath.Dir(common)
 	}
 	return f
-}
-
-func notRepo(g gitcmd.Git, err error) error {
-	if gitcmd.Exit(err) > 0 {
-		return fault.Wrap(err, fault.GitNotRepo, "path", g.Dir, "cause", gitcmd.Stderr(err))
-	}
-	return err
 }
 
 func failed(err error) error {

@@ -48,6 +48,7 @@ const (
 	GitNotAvailable     Code = "GIT_NOT_AVAILABLE"
 	GitNotRepo          Code = "GIT_NOT_REPO"
 	GitBareRepo         Code = "GIT_BARE_REPO"
+	GitRepoRefused      Code = "GIT_REPO_REFUSED"
 	InsideGitDir        Code = "INSIDE_GIT_DIR"
 	GitNoCommit         Code = "GIT_NO_COMMIT"
 	GitIdentityMissing  Code = "GIT_IDENTITY_MISSING"
@@ -204,7 +205,7 @@ func selection() Info {
 // UNKNOWN_ERROR.
 func (c Code) Info() Info {
 	switch c {
-	case CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, InsideGitDir, GitNoCommit, GitIdentityMissing,
+	case CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
 		ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed, PathNotWritable, PortInUse,
 		DoctorFailed, WorkspaceFailed, BinaryNotFound, DiskFull, HookRefused, QueueNotAvailable, QueueNotReady:
 		return environment(409)
@@ -269,7 +270,7 @@ func (c Code) Known() bool { return slices.Contains(Codes(), c) }
 // Codes lists every code in byte order.
 func Codes() []Code {
 	all := []Code{
-		CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, InsideGitDir, GitNoCommit, GitIdentityMissing,
+		CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
 		WorktreeDirty, OriginMissing, ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed,
 		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, BinaryNotFound, HookRefused,
 		QueueNotAvailable, QueueNotReady,

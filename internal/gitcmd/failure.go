@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"aiflow/internal/fault"
 )
 
 // Failure is a git that ran and ended with a non-zero exit status.
@@ -39,6 +41,28 @@ func Stderr(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// NoRepository is why git cannot work with the repository at path: there is
+// none (GIT_NOT_REPO), or git refuses the one that is there (GIT_REPO_REFUSED)
+// and says why. Fact "trust" is the command that it names for one that belongs
+// to somebody else. Errors that are no answer of git stay as they are.
+func NoRepository(err error, path string) error {
+	if Exit(err) < 0 {
+		return err
+	}
+	said := Stderr(err)
+	if strings.Contains(strings.ToLower(said), "not a git repository") {
+		return fault.Wrap(err, fault.GitNotRepo, "path", path, "cause", said)
+	}
+	first, _, _ := strings.Cut(said, "\n")
+	f := fault.Wrap(err, fault.GitRepoRefused, "path", path, "cause", strings.TrimPrefix(first, "fatal: "), "output", said)
+	const trust = "git config --global --add safe.directory "
+	if _, dir, ok := strings.Cut(said, trust); ok {
+		dir, _, _ = strings.Cut(dir, "\n")
+		f.Facts["trust"] = trust + dir
+	}
+	return f
 }
 
 const (
