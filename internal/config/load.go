@@ -40,6 +40,9 @@ func Load(root string, o Sources) (Config, []Warning, error) {
 		return Default(), a.warnings, err
 	}
 	c.origins, c.file = a.origins, o.named()
+	if err := c.follow(root); err != nil {
+		return Default(), a.warnings, err
+	}
 	c.derive()
 	return c, a.warnings, nil
 }
@@ -203,7 +206,7 @@ func (c *Config) derive() {
 	c.Tests.Unit.derive(c.said("tests.unit.enabled"), c.Limits.TimeoutSec)
 	c.Tests.E2E.derive(c.said("tests.e2e.enabled"), max(c.Limits.TimeoutSec, 300))
 	c.Tests.Static.derive(c.said("tests.static.enabled"), 600)
-	if !c.said("limits.forbidden_paths") && (c.said("paths.runs_dir") || c.said("paths.requests_dir")) {
+	if !c.said("limits.forbidden_paths") {
 		c.Limits.ForbiddenPaths = []string{".git/**", ".aiflow/**", c.Paths.RunsDir + "/**", c.Paths.RequestsDir + "/**"}
 	}
 }
