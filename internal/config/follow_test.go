@@ -46,3 +46,23 @@ func TestLinkedRequestsFolder(t *testing.T) {
 		})
 	}
 }
+
+func TestFoldersAreApart(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"paths": {"runs_dir": "records", "locks_dir": ".aiflow/l"}}`:          "",
+		`{"paths": {"runs_dir": "requests"}}`:                                   "paths.runs_dir paths.requests_dir .aiflow/config.v1.json:1",
+		`{"paths": {"requests_dir": "./runs/"}}`:                                "paths.requests_dir paths.runs_dir .aiflow/config.v1.json:1",
+		`{"paths": {"cache_dir": "x", "locks_dir": "x"}}`:                       "paths.cache_dir paths.locks_dir .aiflow/config.v1.json:1",
+		`{"paths": {"requests_dir": "a", "runs_dir": "b", "locks_dir": "a/b"}}`: "",
+	} {
+		_, _, err := Load(configured(t, text), Sources{})
+		f, _ := fault.As(err)
+		got := ""
+		if f != nil {
+			got = f.Facts["key"] + " " + f.Facts["other"] + " " + f.Facts["path"]
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q (%v)", text, got, want, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -40,7 +41,7 @@ func Load(root string, o Sources) (Config, []Warning, error) {
 		return Default(), a.warnings, err
 	}
 	c.origins, c.file = a.origins, o.named()
-	if err := c.follow(root); err != nil {
+	if err := cmp.Or(c.follow(root), c.apart()); err != nil {
 		return Default(), a.warnings, err
 	}
 	c.derive()
