@@ -97,7 +97,7 @@ func (x *index) isRanked() bool {
 	seen := make([]bool, x.n)
 	for i := range x.n {
 		at := x.rank(i)
-		if at >= x.n || seen[at] {
+		if uint(at) >= uint(x.n) || seen[at] {
 			return false
 		}
 		seen[at] = true

@@ -193,7 +193,7 @@ func (e *encoder) pairs(m map[string]string) {
 func (e *encoder) bytes(p *place) []byte {
 	tag := p.build
 	size := headSize + len(tag) + len(p.prefix) + len(e.records) + len(e.blob)
-	if size > maxCache || len(e.blob) > math.MaxUint32 {
+	if size > maxCache || uint64(len(e.blob)) > math.MaxUint32 {
 		return nil
 	}
 	b := make([]byte, 0, size)

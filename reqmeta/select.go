@@ -35,35 +35,44 @@ func (j *judge) walkAll() {
 
 // judgeAll judges the requests of a list. They have been walked from.
 func (j *judge) judgeAll(order []key) Result {
-	runnable, excluded := inHugePages(make([]Choice, len(order))), inHugePages(make([]Exclusion, len(order)))
-	var parts [2]struct{ from, runnable, excluded, ready int }
-	halves(len(order), func(part, from, to int) {
-		p := &parts[part]
-		p.from = from
-		for n, k := range order[from:to] {
-			if n%together == 0 {
-				j.touch(order[from+n : min(from+n+together, to)])
-			}
-			if j.isReady(int(k.i)) {
-				p.ready++
-			}
-			if e, ok := j.judge(int(k.i)); ok {
-				runnable[from+p.runnable] = choice(j.f.Requests[k.i])
-				p.runnable++
-			} else {
-				excluded[from+p.excluded] = e
-				p.excluded++
-			}
-		}
-	})
-	a, b := parts[0], parts[1]
 	res := Result{
-		Runnable: append(runnable[:a.runnable], runnable[b.from:b.from+b.runnable]...),
-		Excluded: append(excluded[:a.excluded], excluded[b.from:b.from+b.excluded]...),
+		Runnable: inHugePages(make([]Choice, len(order))),
+		Excluded: inHugePages(make([]Exclusion, len(order))),
 	}
+	var parts [2]judged
+	halves(len(order), func(part, from, to int) {
+		parts[part] = j.judgePart(order[from:to], res.Runnable[from:to], res.Excluded[from:to])
+	})
+	a, b, second := parts[0], parts[1], len(order)/2
+	res.Runnable = append(res.Runnable[:a.runnable], res.Runnable[second:second+b.runnable]...)
+	res.Excluded = append(res.Excluded[:a.excluded], res.Excluded[second:second+b.excluded]...)
 	res.Stats.Ready = a.ready + b.ready
 	guessFirst(res.Excluded)
 	return res
+}
+
+// judged is how many of a list there are of each.
+type judged struct{ runnable, excluded, ready int }
+
+// judgePart fills the beginnings of two lists, each with room for all.
+func (j *judge) judgePart(order []key, runnable []Choice, excluded []Exclusion) (n judged) {
+	for k := range order {
+		if k%together == 0 {
+			j.touch(order[k:min(k+together, len(order))])
+		}
+		i := int(order[k].i)
+		if j.isReady(i) {
+			n.ready++
+		}
+		if e, ok := j.judge(i); ok {
+			runnable[n.runnable] = choice(j.f.Requests[i])
+			n.runnable++
+		} else {
+			excluded[n.excluded] = e
+			n.excluded++
+		}
+	}
+	return n
 }
 
 // guessFirst leaves the question what was meant to the first who lack something.
