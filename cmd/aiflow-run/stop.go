@@ -15,6 +15,7 @@ import (
 
 type stopOptions struct {
 	queue, now bool
+	single     bool // one run goes on, no session
 	wait       time.Duration
 }
 
@@ -39,6 +40,8 @@ func stop(s *door.Shell, o stopOptions, arg string) error {
 		return err
 	}
 	r := work.Runner(s, p)
+	v, err := r.LoadSession()
+	o.single = o.queue && err == nil && !goesOn(v)
 	var h runner.Halted
 	if o.queue {
 		h, err = r.StopSession(s.Context(), o.now, o.wait)
@@ -51,11 +54,7 @@ func stop(s *door.Shell, o stopOptions, arg string) error {
 	if s.JSON {
 		return s.PrintJSON(h)
 	}
-	key := stopKey(o, h)
-	if v, err := r.LoadSession(); key == "work.stop_after_this" && err == nil && !goesOn(v) {
-		key = "work.stop_plain"
-	}
-	s.Printf("%s\n", s.Text(key, "id", h.RequestID, "run_id", h.RunID))
+	s.Printf("%s\n", s.Text(stopKey(o, h), "id", h.RequestID, "run_id", h.RunID))
 	return nil
 }
 
@@ -67,11 +66,13 @@ func goesOn(v runner.Session) bool {
 
 func stopKey(o stopOptions, h runner.Halted) string {
 	switch {
+	case o.single && !o.now:
+		return "work.stop_plain"
 	case o.queue && !o.now:
 		return "work.stop_after_this"
 	case !h.Ended:
 		return "work.stop_asked"
-	case o.queue:
+	case o.queue && !o.single:
 		return "work.stop_session"
 	}
 	return "work.stop_done"
