@@ -374,6 +374,7 @@ func TestAutorun(t *testing.T) {
 	st.until("autorun", has(`"RUNNING"`))
 	w.call(409, "POST", "/api/autorun/start", "").wants("error.reason_code", "QUEUE_IN_PROGRESS")
 	w.call(202, "POST", "/api/autorun/stop", `{}`).wants("state", "STOPPING", "current_request_id", "RQ-1")
+	st.until("autorun", has(`"STOPPING"`)) // whoever asked, all pages are told
 	w.openGate()
 	st.until("autorun", has(`"STOP_REQUESTED"`))
 	w.idle()

@@ -252,8 +252,7 @@ func (s *Server) autorun(w http.ResponseWriter, r *http.Request) error {
 // run in hand is STOPPING.
 func (s *Server) session(lang string) (runner.Session, error) {
 	v, err := s.runnerIn(lang).LoadSession()
-	if err == nil && (v.State == runner.Running || v.State == runner.Selecting || v.State == runner.Starting) &&
-		stampFile(s.cachePath("autorun.stop")) != (stamp{}) {
+	if v.StopAsked {
 		v.State = runner.Stopping
 	}
 	return v, err

@@ -32,7 +32,7 @@ type watcher struct {
 	folder  stamp
 	locks   map[string]locks.Entry // by path
 	live    map[string]*liveRun    // by request id
-	session stamp
+	session [2]stamp               // of the record, and of the wish that it ends
 	head    stamp
 	reflog  string
 	runs    stamp
@@ -71,7 +71,7 @@ func (w *watcher) begin(ctx context.Context) {
 			w.reflog = filepath.Join(w.s.Project.Dir, w.reflog)
 		}
 	}
-	w.head, w.session = w.headStamp(), stampFile(w.s.cachePath("autorun.json"))
+	w.head, w.session = w.headStamp(), w.sessionStamps()
 	w.runs = stampFile(w.s.Project.Path(w.s.Project.RunsDir()))
 	w.s.folder.take()
 	w.readLocks(ctx, false)
@@ -196,7 +196,7 @@ func (w *watcher) tellLock(e locks.Entry, held bool) {
 		Verdict   locks.Verdict `json:"verdict"`
 	}{e.LockType, e.RequestID, e.RunID, e.Name, e.PID, held, e.Verdict})
 	if kind == "queue" {
-		w.session = stamp{} // whether a session lives depends on it
+		w.session = [2]stamp{} // whether a session lives depends on it
 	}
 }
 
@@ -259,9 +259,13 @@ func stageEventOf(st *runs.Stage) stageEvent {
 	}
 }
 
+func (w *watcher) sessionStamps() [2]stamp {
+	return [2]stamp{stampFile(w.s.cachePath("autorun.json")), stampFile(w.s.cachePath("autorun.stop"))}
+}
+
 func (w *watcher) autorun() {
-	now := stampFile(w.s.cachePath("autorun.json"))
-	if now == w.session || now == (stamp{}) {
+	now := w.sessionStamps()
+	if now == w.session || now[0] == (stamp{}) {
 		return
 	}
 	w.session = now
