@@ -429,7 +429,9 @@ func TestCacheIsNotWritten(t *testing.T) {
 
 func (d *cacheDesk) shrink(n int) {
 	for i := n; i < kept; i++ {
-		d.must(os.Remove(d.path(fileName(i))))
+		if err := os.Remove(d.path(fileName(i))); !errors.Is(err, fs.ErrNotExist) {
+			d.must(err)
+		}
 	}
 }
 
@@ -451,6 +453,35 @@ func TestCacheOfEverySize(t *testing.T) {
 				t.Errorf("%d files, %s: %s", n, name, diff)
 			}
 		}
+	}
+}
+
+// A cache that is mostly of files that are gone is written anew: it would be
+// read as a whole each time.
+func TestCacheShrinks(t *testing.T) {
+	for name, large := range whenRead {
+		t.Run(name, func(t *testing.T) {
+			d := newCacheDesk(t)
+			d.c.least, d.c.large = 16, large
+			d.fill()
+			before, err := os.Stat(d.file())
+			d.must(err)
+			d.shrink(kept/2 + 1)
+			if f := d.load(); f.read != 0 || f.keep != nil {
+				t.Errorf("half is gone: %d read, kept anew: %v", f.read, f.keep != nil)
+			}
+			d.shrink(40)
+			f := d.load()
+			f.Keep()
+			after, err := os.Stat(d.file())
+			d.must(err)
+			if f.read != 0 || after.Size() > before.Size()/3 {
+				t.Errorf("%d read, %d bytes of %d", f.read, after.Size(), before.Size())
+			}
+			if f = d.load(); f.read != 0 || f.keep != nil || d.differs(f) != "" {
+				t.Errorf("afterwards %d read; %s", f.read, d.differs(f))
+			}
+		})
 	}
 }
 

@@ -104,15 +104,15 @@ func (j *judge) rootOf(i int) *root {
 	if own := j.ownRoot(i); own != nil {
 		return own
 	}
-	r := j.f.Requests[i]
+	r, ids := j.f.Requests[i], j.links.ids(i)
 	var best *root
 	var missing []string
 	for k, d := range j.links.of(i) {
 		switch {
 		case d == missingLink:
-			missing = append(missing, j.links.ids(i)[k])
+			missing = append(missing, ids[k])
 		case d == duplicateLink:
-			best = worse(best, j.duplicateRoot(j.links.ids(i)[k]))
+			best = worse(best, j.duplicateRoot(ids[k]))
 		case !j.isDone(int(d)):
 			best = worse(best, j.state[d].root)
 		}

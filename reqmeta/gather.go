@@ -26,7 +26,7 @@ func (l *loader) gather() {
 // keep makes the cache that is to be written, before anybody can change the
 // requests.
 func (l *loader) keep() {
-	if l.birth.IsZero() || l.fresh() <= few(l.count) {
+	if l.birth.IsZero() || l.fresh() <= few(l.count) && !l.shrunk() {
 		return
 	}
 	place := make(map[*Request]int, l.count)
@@ -45,6 +45,9 @@ func (l *loader) keep() {
 	c, root, dir := l.c, l.f.Root, l.dir
 	l.f.keep = func() { c.keep(root, dir, prefix, &e) }
 }
+
+// shrunk reports whether most of the files that the cache has are gone.
+func (l *loader) shrunk() bool { return l.index != nil && l.index.n > 2*l.count+few(l.count) }
 
 // fresh is how many files could be kept that the cache does not have.
 func (l *loader) fresh() int {

@@ -15,7 +15,8 @@ func halves(n int, work func(part, from, to int)) {
 	both(n, func() { work(0, 0, n/2) }, func() { work(1, n/2, n) })
 }
 
-// both does two things that are about n requests: for many at the same time.
+// both does two things that are about n requests: for many at the same time. A
+// panic of either is the caller's.
 func both(n int, a, b func()) {
 	if n < manyRequests {
 		a()
@@ -23,7 +24,14 @@ func both(n int, a, b func()) {
 		return
 	}
 	var wg sync.WaitGroup
-	wg.Go(b)
+	var failed any
+	wg.Go(func() {
+		defer func() { failed = recover() }()
+		b()
+	})
 	a()
 	wg.Wait()
+	if failed != nil {
+		panic(failed)
+	}
 }

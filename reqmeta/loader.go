@@ -193,10 +193,7 @@ func (l *loader) match() {
 // readMissed reads what the cache did not have. When the cache is to be written
 // again, the clock is asked before anything is read.
 func (l *loader) readMissed() {
-	if len(l.missed) == 0 {
-		return
-	}
-	if len(l.missed) > few(l.count) {
+	if len(l.missed) > few(l.count) || l.shrunk() {
 		l.birth = l.now()
 	}
 	read := func(files []*file) {

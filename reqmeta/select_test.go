@@ -306,6 +306,40 @@ func TestLongChainAndLargeRing(t *testing.T) {
 	}
 }
 
+// A list of many missing ids, one of them twice, is read a few times, not once
+// for each.
+func TestManyMissing(t *testing.T) {
+	var ids []string
+	for i := range 2000 {
+		ids = append(ids, fmt.Sprintf("x%d", i))
+	}
+	f := folder("a ready " + strings.Join(append(ids, ids[0]), ","))
+	if allocs := testing.AllocsPerRun(3, func() { Select(f, Facts{}) }); allocs > 500 {
+		t.Errorf("%v allocations", allocs)
+	}
+	if e := Select(f, Facts{}).Excluded[0]; strings.Count(e.Fact("ids"), "x") != len(ids) {
+		t.Errorf("%d ids", strings.Count(e.Fact("ids"), "x"))
+	}
+}
+
+// A panic in one of two halves reaches the caller, who may recover.
+func TestPanicInHalves(t *testing.T) {
+	for part := range 2 {
+		got := func() (got any) {
+			defer func() { got = recover() }()
+			halves(manyRequests, func(p, _, _ int) {
+				if p == part {
+					panic("here")
+				}
+			})
+			return nil
+		}()
+		if got != "here" {
+			t.Errorf("part %d: %v", part, got)
+		}
+	}
+}
+
 // A large folder is judged in two halves: they agree with each request judged
 // alone, across the middle too, whatever is known of locks and runs.
 func TestSelectInHalves(t *testing.T) {

@@ -25,6 +25,9 @@ func (l *links) touch(from, to int) (sum uint64) {
 		}
 	}
 	var found [len(ids)]int32
+	if len(l.f.slots) == 0 {
+		return sum
+	}
 	for k, id := range ids[:n] {
 		found[k] = l.f.slots[foldHash(id)&uint64(len(l.f.slots)-1)].n
 	}
