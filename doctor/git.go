@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"context"
+	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 
@@ -209,7 +211,7 @@ func (x *examiner) checkIgnored(ctx context.Context) {
 	dirs := []string{p.RunsDir, p.LocksDir, p.CacheDir, x.p.WorktreesDir(), p.AiflowDir + "/project"}
 	var asked []string
 	for _, dir := range append(dirs, p.RequestsDir) {
-		asked = append(asked, dir+"/RQ-0.md")
+		asked = append(asked, x.within(dir))
 	}
 	ignored, err := x.repo.Ignored(ctx, asked...)
 	if err != nil {
@@ -221,9 +223,9 @@ func (x *examiner) checkIgnored(ctx context.Context) {
 		is[path] = true
 	}
 	var open []string
-	for i, dir := range dirs {
+	for i := range dirs {
 		if !is[asked[i]] {
-			open = append(open, dir+"/")
+			open = append(open, strings.TrimSuffix(asked[i], "RQ-0.md"))
 		}
 	}
 	seen := Evidence{"command": "git check-ignore", "not_ignored": open}
@@ -235,6 +237,15 @@ func (x *examiner) checkIgnored(ctx context.Context) {
 	default:
 		x.checkTracked(ctx, dirs)
 	}
+}
+
+// within is a file of a folder, or the folder itself where it is a link: git
+// looks behind none.
+func (x *examiner) within(dir string) string {
+	if fi, err := os.Lstat(x.p.Path(dir)); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+		return dir
+	}
+	return dir + "/RQ-0.md"
 }
 
 // checkTracked finds state that was committed before it was ignored.

@@ -18,7 +18,7 @@ func (in *initializer) ignore() error {
 	}
 	p := in.cfg.Paths
 	text, lines := withIgnored(string(old), []string{
-		p.RunsDir + "/", p.LocksDir + "/", p.CacheDir + "/", ".aiflow/worktrees/", ".aiflow/project/",
+		in.entry(p.RunsDir), in.entry(p.LocksDir), in.entry(p.CacheDir), ".aiflow/worktrees/", ".aiflow/project/",
 	})
 	if len(lines) == 0 {
 		in.note(name, kept)
@@ -28,13 +28,22 @@ func (in *initializer) ignore() error {
 	return in.write(name, []byte(text))
 }
 
+// entry is what ignores a folder: for git, a link to one is a file.
+func (in *initializer) entry(dir string) string {
+	if fi, err := os.Lstat(in.path(dir)); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+		return dir
+	}
+	return dir + "/"
+}
+
 // withIgnored is text with the entries that it lacks at its end, in its own
 // kind of line ending.
 func withIgnored(text string, entries []string) (string, []string) {
 	have := map[string]bool{}
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimRight(line, " \t\r")
-		have[strings.Trim(line, "/")] = true
+		line = strings.TrimLeft(line, "/")
+		have[line], have[strings.TrimRight(line, "/")+"/"] = true, true
 	}
 	eol := "\n"
 	if strings.Contains(text, "\r\n") {
@@ -42,7 +51,7 @@ func withIgnored(text string, entries []string) (string, []string) {
 	}
 	var missing []string
 	for _, e := range entries {
-		if !have[strings.Trim(e, "/")] {
+		if !have[strings.TrimLeft(e, "/")] {
 			missing = append(missing, e)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
+	"aiflow/internal/proc"
 	"aiflow/internal/prompts"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -218,9 +219,37 @@ func (in *initializer) next() []string {
 	}
 	list := make([]string, len(keys))
 	for i, key := range keys {
-		list[i] = in.shell.Text("cli.init_next_"+key, "dir", in.cfg.Paths.RequestsDir)
+		list[i] = in.shell.Text("cli.init_next_"+key, "dir", in.requestsToAdd(), "root", in.elsewhere())
 	}
 	return list
+}
+
+// requestsToAdd is the folder of requests, and the link that leads to it.
+func (in *initializer) requestsToAdd() string {
+	add := proc.Word(in.cfg.Paths.RequestsDir)
+	if link := in.cfg.RequestsLink(); link != "" {
+		add = proc.Word(link) + " " + add
+	}
+	return add
+}
+
+// elsewhere is the project's root as the shell takes it; "" when it is there.
+func (in *initializer) elsewhere() string {
+	here, err := filepath.Abs(".")
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(here); err == nil {
+		here = real
+	}
+	rel, err := filepath.Rel(here, in.root.Dir)
+	switch {
+	case err != nil:
+		return proc.Word(in.root.Dir)
+	case rel == ".":
+		return ""
+	}
+	return proc.Word(rel)
 }
 
 // hooked reports whether all hooks are installed.
@@ -240,6 +269,9 @@ func (in *initializer) print() error {
 	r := initResult{OK: true, Root: in.root.Dir, Git: in.root.Git, Files: in.files, Next: in.next()}
 	if in.shell.JSON {
 		return in.shell.PrintJSON(r)
+	}
+	if in.elsewhere() != "" {
+		in.shell.Printf("%s\n", in.shell.Text("cli.init_in", "path", in.root.Dir))
 	}
 	for _, f := range r.Files {
 		line := term.Pad(in.shell.Text("cli.init_"+f.Action), 8) + term.Escape(f.Path)

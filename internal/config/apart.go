@@ -1,12 +1,8 @@
 package config
 
-import (
-	"path"
+import "aiflow/internal/fault"
 
-	"aiflow/internal/fault"
-)
-
-// apart refuses one folder for two things: each is filled, listed and cleaned by
+// apart refuses, once links have been followed, one folder for two things: each is filled, listed and cleaned by
 // a rule of its own.
 func (c *Config) apart() error {
 	dirs := [...]struct{ key, dir string }{
@@ -17,7 +13,7 @@ func (c *Config) apart() error {
 	}
 	for i, d := range dirs {
 		for _, other := range dirs[:i] {
-			if path.Clean(d.dir) != path.Clean(other.dir) {
+			if d.dir != other.dir {
 				continue
 			}
 			if !c.said(d.key) {

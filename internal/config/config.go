@@ -25,8 +25,9 @@ type Config struct {
 	UI        UI
 	AutoRun   AutoRun
 
-	origins map[string]Origin
-	file    string // the one that was asked for; "" is File
+	origins      map[string]Origin
+	requestsLink string
+	file         string // the one that was asked for; "" is File
 }
 
 // Paths are relative to the project's root, with slashes.

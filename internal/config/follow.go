@@ -1,35 +1,57 @@
 package config
 
 import (
+	"cmp"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"aiflow/internal/fault"
 )
 
-// follow gives the folder of requests the name under which git knows it, where
-// its own is a symbolic link. One that leads out of the project cannot be
-// committed: CONFIG_INVALID.
+// follow gives the folders that hold our files the names under which git knows
+// them: without detours, and behind symbolic links that stay in the project.
+// What is noted in a requests folder outside could not be committed:
+// CONFIG_INVALID.
 func (c *Config) follow(root string) error {
-	dir := c.Paths.RequestsDir
-	if !hasLink(root, dir) {
+	said := c.Paths.RequestsDir
+	for _, dir := range []*string{&c.Paths.RequestsDir, &c.Paths.RunsDir, &c.Paths.LocksDir, &c.Paths.CacheDir} {
+		*dir = path.Clean(*dir)
+		if hasLink(root, *dir) {
+			*dir = cmp.Or(inside(root, *dir), *dir)
+		}
+	}
+	if c.Paths.RequestsDir != path.Clean(said) {
+		c.requestsLink = path.Clean(said)
 		return nil
 	}
+	if real, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(said))); err == nil && hasLink(root, c.Paths.RequestsDir) {
+		return fault.New(fault.ConfigInvalid, "path", c.Origin("paths.requests_dir").Where, "key", "paths.requests_dir",
+			"value", said, "target", real, "cause_key", "config.leads_outside")
+	}
+	return nil
+}
+
+// RequestsLink is the symbolic link that leads to the folder of requests; "" for
+// none.
+func (c Config) RequestsLink() string { return c.requestsLink }
+
+// inside is where the links of dir lead; "" for nowhere, or out of the project.
+func inside(root, dir string) string {
 	real, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(dir)))
 	if err != nil {
-		return nil // there is no folder: told where one is needed
+		return ""
 	}
-	if top, err := filepath.EvalSymlinks(root); err == nil {
-		root = top
+	top, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return ""
 	}
-	rel, err := filepath.Rel(root, real)
-	if err != nil || !isOwnFolder(filepath.ToSlash(rel)) {
-		return fault.New(fault.ConfigInvalid, "path", c.Origin("paths.requests_dir").Where, "key", "paths.requests_dir",
-			"value", dir, "target", real, "cause_key", "config.leads_outside")
+	rel, err := filepath.Rel(top, real)
+	if rel = filepath.ToSlash(rel); err != nil || !isOwnFolder(rel) {
+		return ""
 	}
-	c.Paths.RequestsDir = filepath.ToSlash(rel)
-	return nil
+	return rel
 }
 
 // hasLink reports whether a part of dir is a symbolic link.

@@ -25,6 +25,7 @@ func TestLinkedRequestsFolder(t *testing.T) {
 		"leads out":        {map[string]string{"requests": elsewhere}, "{}", ""},
 		"leads to the top": {map[string]string{"requests": "."}, "{}", ""},
 		"leads into git":   {map[string]string{"requests": ".git"}, "{}", ""},
+		"a detour":         {nil, `{"paths": {"requests_dir": "docs/../docs//req/"}}`, "docs/req"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := project(t, map[string]string{"docs/req/RQ-1.md": "", ".git/HEAD": "", File: tc.text})
@@ -40,10 +41,35 @@ func TestLinkedRequestsFolder(t *testing.T) {
 				}
 				return
 			}
+			if link := map[string]string{"inside": "requests", "through two": "requests", "a part of it": "d/req"}[name]; c.RequestsLink() != link {
+				t.Errorf("link %q, want %q", c.RequestsLink(), link)
+			}
 			if err != nil || c.Paths.RequestsDir != tc.want || !slices.Contains(c.Limits.ForbiddenPaths, tc.want+"/**") {
 				t.Errorf("%q, %s, %v", c.Paths.RequestsDir, strings.Join(c.Limits.ForbiddenPaths, " "), err)
 			}
 		})
+	}
+}
+
+// Folders that are ours alone may lie elsewhere; links inside the project are
+// followed before it is asked whether two are the same.
+func TestOtherLinkedFolders(t *testing.T) {
+	root := project(t, map[string]string{"requests/RQ-1.md": "", "big/x": "", File: `{"paths": {"runs_dir": "records", "cache_dir": "c/../cc//"}}`})
+	for from, to := range map[string]string{"records": "big", "other": "requests", ".aiflow/locks": t.TempDir()} {
+		if err := os.Symlink(to, filepath.Join(root, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := load(t, root, Sources{})
+	if p := c.Paths; p.RunsDir != "big" || p.LocksDir != ".aiflow/locks" || p.CacheDir != "cc" || p.RequestsDir != "requests" {
+		t.Errorf("%+v", p)
+	}
+	if err := os.WriteFile(filepath.Join(root, File), []byte(`{"paths": {"runs_dir": "other"}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := Load(root, Sources{})
+	if f, _ := fault.As(err); !fault.Has(err, fault.ConfigInvalid) || f.Facts["key"] != "paths.runs_dir" || f.Facts["other"] != "paths.requests_dir" {
+		t.Errorf("two names of one folder: %v", err)
 	}
 }
 
