@@ -1,7 +1,6 @@
 package reqmeta
 
 import (
-	"cmp"
 	"strconv"
 	"time"
 
@@ -69,7 +68,9 @@ func (j *judge) before(i int) (Exclusion, bool) {
 	if run := j.latest(i); run != nil && !j.named {
 		switch {
 		case run.State == "NEEDS_INPUT":
-			return r.exclude(fault.LatestRunNeedsInput, "latest_needs_input", "run_id", run.RunID, "reason", string(run.ReasonCode), "resume", cmp.Or(run.RunID, r.ID)), false
+			e := r.exclude(fault.LatestRunNeedsInput, "latest_needs_input")
+			e.late.stopped, e.late.run = true, run
+			return e, false
 		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
 			return r.exclude(fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
 		}
@@ -86,7 +87,7 @@ func (j *judge) notReady(i int) Exclusion {
 		}
 	}
 	e := r.exclude(fault.NotReady, notReadyKind(r.Meta.Status))
-	e.late.notReady, e.late.run = true, j.blockedBy(i)
+	e.late.stopped, e.late.run = true, j.blockedBy(i)
 	return e
 }
 

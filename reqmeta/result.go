@@ -24,6 +24,10 @@ type LatestRun struct {
 	ReasonCode fault.Code
 	WorkBranch string
 	Unmerged   bool // the work branch still exists and is not merged
+
+	// GoesOn says whether resuming it would do: nil or true, it would. It is
+	// asked when somebody is told of the run.
+	GoesOn func() bool
 }
 
 // Stopped reports whether the run can be resumed.
@@ -86,8 +90,8 @@ type late struct {
 	why   *root    // of one that waits
 	lost  *lost    // of one that depends on nothing; nil: nobody asks what was meant
 
-	notReady bool
-	run      *LatestRun // of one that is blocked
+	stopped bool       // run may be why
+	run     *LatestRun // of one that is blocked or waits for a person
 }
 
 // Fact gives one fact; "" when there is none of that name.
@@ -108,7 +112,7 @@ func (e *Exclusion) tell() {
 	for i := 0; i+1 < len(l.pairs); i += 2 {
 		e.Facts[l.pairs[i]] = l.pairs[i+1]
 	}
-	if l.notReady {
+	if l.stopped {
 		e.tellStopped(l)
 	}
 	if l.lost != nil {
@@ -120,15 +124,21 @@ func (e *Exclusion) tell() {
 }
 
 // tellStopped says why one is blocked, and what is resumed where a run of it
-// stopped.
+// stopped, or looked at where resuming alone would not do.
 func (e *Exclusion) tellStopped(l late) {
 	if l.run == nil {
 		return
 	}
 	e.Facts["reason"] = string(l.run.ReasonCode)
-	if l.run.Stopped() {
-		e.Facts["run_id"], e.Facts["resume"] = l.run.RunID, cmp.Or(l.run.RunID, l.r.ID)
+	if !l.run.Stopped() {
+		return
 	}
+	e.Facts["run_id"] = l.run.RunID
+	fact := "resume"
+	if l.run.GoesOn != nil && !l.run.GoesOn() {
+		fact = "look"
+	}
+	e.Facts[fact] = cmp.Or(l.run.RunID, l.r.ID)
 }
 
 func (e *Exclusion) tellWait(l late) {

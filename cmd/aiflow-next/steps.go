@@ -36,14 +36,14 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 	case "not_ready_draft":
 		return []string{"aiflow request set " + id + " status=ready"}
 	case "not_ready_blocked":
-		if why.Fact("resume") == "" {
+		if why.Fact("resume") == "" && why.Fact("look") == "" {
 			return []string{"aiflow request set " + id + " status=ready"}
 		}
-		return answer(id)
+		return answer(id, why)
 	case "not_ready_running":
 		return []string{"aiflow run resume " + id, "aiflow request set " + id + " status=ready"}
 	case "latest_needs_input":
-		return answer(id)
+		return answer(id, why)
 	case "latest_done":
 		return []string{"aiflow run diff " + run, desk.Merge(x.Shell, x.p, why.Fact("branch"))}
 	case "locked":
@@ -55,8 +55,12 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 }
 
 // answer are the commands for a request whose latest run stopped.
-func answer(id string) []string {
-	return []string{"aiflow run show " + id, "aiflow run resume " + id, "aiflow run " + id + " --fresh"}
+func answer(id string, why *reqmeta.Exclusion) []string {
+	list := []string{"aiflow run show " + id, "aiflow run " + id + " --fresh"}
+	if why.Fact("resume") != "" {
+		list = slices.Insert(list, 1, "aiflow run resume "+id)
+	}
+	return list
 }
 
 // tenable are the dependencies of req that exist, or what was meant by those

@@ -3,7 +3,6 @@ package main
 import (
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
-	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/runner"
 	"aiflow/runs"
@@ -35,13 +34,8 @@ func printWaiting(s *door.Shell, p *project.Project) error {
 // commandFor is the command for a run that stopped: resume, or where that alone
 // would be refused or help nothing, show, which says what does.
 func commandFor(p *project.Project, r runs.Summary) string {
-	dir := p.Run(r.RequestID, r.RunID)
-	st, err := dir.LoadStage()
-	if err != nil || r.ReasonCode == fault.ModelNotConfigured || r.ReasonCode == fault.WorktreeDirty {
-		return "aiflow run show " + r.RunID
-	}
-	plan, _ := dir.LoadPlan() // none is what a run has that stopped before it planned
-	if _, err := runs.Resume(st, plan, runs.Ask{Mode: runs.ModeResume}, p.ResumeBounds()); err != nil || r.ReasonCode == fault.ReplanRequired {
+	st, err := p.Run(r.RequestID, r.RunID).LoadStage()
+	if err != nil || !p.GoesOn(st) {
 		return "aiflow run show " + r.RunID
 	}
 	return "aiflow run resume " + r.RunID
