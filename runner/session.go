@@ -114,11 +114,13 @@ func (r *Runner) LoadSession() (Session, error) {
 	r.reword(&s)
 	s.Before = r.before()
 	if s.over() {
+		r.dropSettled(s.StopReason, s.LastResult)
 		return s, nil
 	}
 	if err := r.judgeSession(&s); err != nil {
 		return s, err
 	}
+	r.dropSettled(s.StopReason, s.LastResult)
 	s.StopAsked = !s.over() && stopAsked(r.Project)
 	return s, nil
 }
@@ -134,6 +136,23 @@ func (r *Runner) reword(s *Session) {
 		if sayable(k.ReasonCode, k.Facts) {
 			s.Skipped[i] = r.skipReason(k.RequestID, &fault.Error{Code: k.ReasonCode, Facts: k.Facts})
 		}
+	}
+}
+
+// dropSettled drops what to do about a run that has been gone on with since, or
+// is cleaned away.
+func (r *Runner) dropSettled(why *StopReason, last *Result) {
+	if why == nil || why.Facts["run_id"] == "" {
+		return
+	}
+	id := why.Facts["request_id"]
+	if last != nil && last.RunID == why.Facts["run_id"] {
+		id = last.RequestID
+	}
+	st, err := r.Project.Run(id, why.Facts["run_id"]).LoadStage()
+	gone := fault.Has(err, fault.RunNotFound) || errors.Is(err, fs.ErrNotExist)
+	if id != "" && (gone || err == nil && (st.State == runs.Done || st.ReplacedBy != "")) {
+		why.Actions = []string{}
 	}
 }
 
