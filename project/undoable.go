@@ -12,8 +12,8 @@ import (
 
 // Warn puts before a choice's other warnings that a run of it could only stop,
 // or would stop on its way: it, or a step of it, has nothing to run, and nobody
-// is named to plan or to do it. The router is read for such a choice alone; one
-// that cannot be read is doctor's to tell.
+// is named to plan or to do it. The router is read for such a choice alone; of
+// one that cannot be read see RouterFault.
 func (p *Project) Warn(res reqmeta.Result) reqmeta.Result {
 	if res.Next == nil {
 		return res
@@ -42,6 +42,16 @@ func (p *Project) Idle(r *reqmeta.Request) []reqmeta.Problem {
 // Undoable reports whether a run of r could only stop.
 func (p *Project) Undoable(r *reqmeta.Request) bool {
 	return len(r.Meta.Steps) == 0 && !p.anybody(config.RoleImplementer, config.RolePlanner)
+}
+
+// RouterFault is why every run would stop at once: a router that is there and
+// cannot be used.
+func (p *Project) RouterFault() error {
+	if _, err := os.Lstat(p.path(config.RouterFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_, _, err := config.LoadRouter(p.Dir, p.Config)
+	return err
 }
 
 // anybody reports whether the router names somebody for one of the roles.

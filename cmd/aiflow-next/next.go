@@ -5,6 +5,7 @@ import (
 
 	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
+	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
 )
@@ -61,6 +62,9 @@ func (q *question) show(planned, explained bool) error {
 
 func (q *question) showNext() error {
 	r := q.p.Warn(q.survey.Select())
+	if r.Next != nil {
+		q.warn()
+	}
 	if q.JSON {
 		r.Describe(q.Catalog().Text)
 		if err := q.PrintJSON(r); err != nil {
@@ -70,6 +74,13 @@ func (q *question) showNext() error {
 		q.printNext(r)
 	}
 	return q.end(r.Next != nil)
+}
+
+// warn says of a choice that its run would stop before it begins.
+func (q *question) warn() {
+	if err := q.p.RouterFault(); err != nil {
+		q.Warn("next.router", fault.Facts{"message": q.Catalog().Fault(err).Message})
+	}
 }
 
 // end is the exit status that --exit-code asks for.
