@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
 	"aiflow/runs"
 )
 
@@ -11,8 +13,8 @@ import (
 type Landed map[string]map[string]bool
 
 // Landed reads the trailers in HEAD's history since a commit; "" is all of it.
-// A squash merge quotes them in its own message.
-func (p *Project) Landed(ctx context.Context, since string) Landed {
+// A squash merge quotes them in its own message. Fault: GIT_REPO_REFUSED.
+func (p *Project) Landed(ctx context.Context, since string) (Landed, error) {
 	args := []string{"log", "-F", "--grep=" + RunTrailer + ": ", "--format=%B", "HEAD"}
 	if since != "" {
 		args = append(args, "^"+since)
@@ -21,7 +23,20 @@ func (p *Project) Landed(ctx context.Context, since string) Landed {
 	if err != nil && since != "" {
 		return p.Landed(ctx, "") // the base is no longer there
 	}
-	return readLanded(out)
+	if err != nil {
+		err = p.refusal(ctx)
+	}
+	return readLanded(out), err
+}
+
+// refusal is why git cannot say anything of this repository; nil when it can,
+// or there is none.
+func (p *Project) refusal(ctx context.Context) error {
+	_, err := p.Git().Ask(ctx, "rev-parse", "--git-dir")
+	if err = gitcmd.NoRepository(err, p.Dir); fault.Has(err, fault.GitRepoRefused) {
+		return err
+	}
+	return nil
 }
 
 // readLanded reads messages in which the run's trailer stands before the

@@ -20,7 +20,10 @@ func (p *Project) Reconcile(ctx context.Context) (*Survey, error) {
 	if err != nil || len(waiting) == 0 || !p.Root.Git || !p.onOwnBranch(ctx) {
 		return nil, err
 	}
-	landed := p.Landed(ctx, oldestBase(waiting))
+	landed, err := p.Landed(ctx, oldestBase(waiting))
+	if err != nil {
+		return nil, err
+	}
 	waiting = slices.DeleteFunc(waiting, func(st *runs.Stage) bool { return !landed.Whole(st) })
 	if len(waiting) == 0 {
 		return nil, nil

@@ -221,7 +221,8 @@ func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
 	for i, r := range finished {
 		stages[i] = s.Latest(r.ID)
 	}
-	merged := s.p.Landed(ctx, oldestBase(stages))
+	var merged Landed
+	merged, s.Unsure = s.p.Landed(ctx, oldestBase(stages))
 	for _, r := range finished {
 		if st := s.Latest(r.ID); merged.Whole(st) {
 			s.markDone(ctx, r, st, merged)

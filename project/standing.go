@@ -13,6 +13,8 @@ import (
 // Standing is what records of runs do not say themselves: whether somebody
 // works for them, whether their branch is there, whether it was merged.
 type Standing struct {
+	Unsure error // why git could not say what has been merged
+
 	working  map[locks.Key]string // run ids of the live locks of requests
 	branches map[string]bool
 	landed   Landed
@@ -39,7 +41,7 @@ func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing
 		return s, nil
 	}
 	if p.Root.Git && p.onOwnBranch(ctx) {
-		s.landed = p.Landed(ctx, oldestBase(waiting))
+		s.landed, s.Unsure = p.Landed(ctx, oldestBase(waiting))
 		s.within = p.refs(ctx, "--merged=HEAD")
 	}
 	s.told, err = p.saidDone(waiting)

@@ -19,6 +19,7 @@ type Survey struct {
 	Facts  reqmeta.Facts
 	Notes  []Note
 	Locks  []locks.Entry // every lock file, as Facts know of it
+	Unsure error         // why git could not say what has been merged
 
 	p        *Project
 	held     map[locks.Key]locks.Entry

@@ -12,6 +12,7 @@ type Waiting struct {
 	Merge  []runs.Summary     // finished, and not in the checked out branch
 	Resume []runs.Summary     // stopped
 	Broken []*reqmeta.Request // cannot be used as they are written
+	Unsure error              // why git could not say what has been merged
 }
 
 // Waiting finds it among these runs, which are all that are recorded, newest
@@ -33,6 +34,7 @@ func (p *Project) Waiting(ctx context.Context, all []*runs.Stage) (Waiting, erro
 	if err != nil {
 		return w, err
 	}
+	w.Unsure = standing.Unsure
 	seen := map[string]bool{}
 	for _, st := range all {
 		if !seen[st.RequestID] {

@@ -109,6 +109,9 @@ func (r *Runner) survey(ctx context.Context) (*project.Survey, error) {
 	for _, n := range s.Notes {
 		r.tell(Event{Kind: Repaired, RequestID: n.RequestID, RunID: n.RunID, Note: n})
 	}
+	if s.Unsure != nil {
+		r.warn("next.unsure", nil, fault.Facts{"cause": r.inWords(s.Unsure)})
+	}
 	return s, nil
 }
 

@@ -74,7 +74,7 @@ func merges(s *door.Shell, p *project.Project) bool {
 
 // tell says what became done and what can run now, a line each.
 func tell(s *door.Shell, p *project.Project, survey *project.Survey, hook string) {
-	desk.Notes(s, survey.Notes)
+	desk.Notes(s, survey)
 	if p.Config.Hooks.CommitStatus && (hook == hooks.PostMerge || hook == hooks.PostCommit) {
 		commitStatus(s, p, survey)
 	}

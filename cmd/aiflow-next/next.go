@@ -41,7 +41,7 @@ func next(s *door.Shell, o options, planned, explained bool) error {
 	if err != nil {
 		return err
 	}
-	desk.Notes(s, survey.Notes)
+	desk.Notes(s, survey)
 	q := &question{Shell: s, o: o, p: p, survey: survey}
 	err = q.show(planned, explained)
 	if s.Flush() == nil {

@@ -27,7 +27,7 @@ func push(s *door.Shell, w where, runnable bool, ids []string) error {
 	if err != nil {
 		return err
 	}
-	desk.Notes(s, survey.Notes)
+	desk.Notes(s, survey)
 	chosen, err := choose(s, p, survey, ids)
 	if err != nil {
 		return err

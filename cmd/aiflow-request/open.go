@@ -38,7 +38,7 @@ func (v *view) look() error {
 	if err != nil {
 		return err
 	}
-	desk.Notes(v.Shell, survey.Notes)
+	desk.Notes(v.Shell, survey)
 	v.survey = survey
 	v.judge()
 	return nil

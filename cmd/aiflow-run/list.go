@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"slices"
 	"sort"
 	"strings"
@@ -37,7 +36,7 @@ func list(s *door.Shell, request string) error {
 	if err != nil {
 		return err
 	}
-	items, err := summaries(s.Context(), p, stages)
+	items, err := summaries(s, p, stages)
 	if err != nil {
 		return err
 	}
@@ -109,11 +108,12 @@ func records(p *project.Project, request string) (all []*runs.Stage, broken []er
 }
 
 // summaries is the outline of runs and how each stands.
-func summaries(ctx context.Context, p *project.Project, stages []*runs.Stage) ([]runs.Summary, error) {
-	standing, err := p.Standing(ctx, stages)
+func summaries(s *door.Shell, p *project.Project, stages []*runs.Stage) ([]runs.Summary, error) {
+	standing, err := p.Standing(s.Context(), stages)
 	if err != nil {
 		return nil, err
 	}
+	desk.Unsure(s, standing.Unsure)
 	all := make([]runs.Summary, len(stages))
 	for i, st := range stages {
 		all[i] = standing.Summary(st)

@@ -59,6 +59,7 @@ func showRun(s *door.Shell, arg string) error {
 	if err != nil {
 		return err
 	}
+	desk.Unsure(s, standing.Unsure)
 	sum := standing.Summary(st)
 	st = st.Reworded(work.Words(s).Fault)
 	if s.JSON {

@@ -46,7 +46,9 @@ func waiting(s *door.Shell, p *project.Project) (project.Waiting, error) {
 	if err != nil {
 		return project.Waiting{}, err
 	}
-	return p.Waiting(s.Context(), all)
+	w, err := p.Waiting(s.Context(), all)
+	desk.Unsure(s, w.Unsure)
+	return w, err
 }
 
 // sessionAnswer is what status prints as JSON.

@@ -76,9 +76,18 @@ func Note(s *door.Shell, n project.Note) string {
 	return s.Text(key, "id", n.RequestID, "run_id", n.RunID, "status", n.Status, "cause", cause)
 }
 
-// Notes tells on standard error what a survey found and put right.
-func Notes(s *door.Shell, notes []project.Note) {
-	for _, n := range notes {
+// Notes tells on standard error what a survey found and put right, and what it
+// could not find out.
+func Notes(s *door.Shell, survey *project.Survey) {
+	for _, n := range survey.Notes {
 		s.Tell(term.Escape(Note(s, n)))
+	}
+	Unsure(s, survey.Unsure)
+}
+
+// Unsure warns that what is said of merges may be wrong.
+func Unsure(s *door.Shell, why error) {
+	if why != nil {
+		s.Warn("next.unsure", fault.Facts{"cause": s.Body(why).Message})
 	}
 }
