@@ -113,12 +113,10 @@ func (r *Runner) LoadSession() (Session, error) {
 	}
 	r.reword(&s)
 	s.Before = r.before()
-	if s.over() {
-		r.dropSettled(s.StopReason, s.LastResult)
-		return s, nil
-	}
-	if err := r.judgeSession(&s); err != nil {
-		return s, err
+	if !s.over() {
+		if err := r.judgeSession(&s); err != nil {
+			return s, err
+		}
 	}
 	r.dropSettled(s.StopReason, s.LastResult)
 	s.StopAsked = !s.over() && stopAsked(r.Project)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiflow/cmd/internal/desk"
 	"aiflow/cmd/internal/door"
 	"aiflow/hooks"
 	"aiflow/internal/atomicfile"
@@ -235,21 +236,14 @@ func (in *initializer) requestsToAdd() string {
 
 // elsewhere is the project's root as the shell takes it; "" when it is there.
 func (in *initializer) elsewhere() string {
-	here, err := filepath.Abs(".")
+	dir, err := desk.WorkingDir(in.shell)
 	if err != nil {
-		return ""
-	}
-	if real, err := filepath.EvalSymlinks(here); err == nil {
-		here = real
-	}
-	rel, err := filepath.Rel(here, in.root.Dir)
-	switch {
-	case err != nil:
 		return proc.Word(in.root.Dir)
-	case rel == ".":
-		return ""
 	}
-	return proc.Word(rel)
+	if there := desk.From(in.shell, dir, in.root.Dir); there != "." {
+		return proc.Word(there)
+	}
+	return ""
 }
 
 // hooked reports whether all hooks are installed.

@@ -15,22 +15,35 @@ import (
 // What is noted in a requests folder outside could not be committed:
 // CONFIG_INVALID.
 func (c *Config) follow(root string) error {
-	said := c.Paths.RequestsDir
-	for _, dir := range []*string{&c.Paths.RequestsDir, &c.Paths.RunsDir, &c.Paths.LocksDir, &c.Paths.CacheDir} {
-		*dir = path.Clean(*dir)
-		if hasLink(root, *dir) {
-			*dir = cmp.Or(inside(root, *dir), *dir)
-		}
+	for _, dir := range []*string{&c.Paths.RunsDir, &c.Paths.LocksDir, &c.Paths.CacheDir} {
+		*dir, _ = followed(root, *dir)
 	}
-	if c.Paths.RequestsDir != path.Clean(said) {
-		c.requestsLink = path.Clean(said)
+	said := path.Clean(c.Paths.RequestsDir)
+	dir, linked := followed(root, said)
+	c.Paths.RequestsDir = dir
+	switch {
+	case !linked:
+		return nil
+	case dir != said:
+		c.requestsLink = said
 		return nil
 	}
-	if real, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(said))); err == nil && hasLink(root, c.Paths.RequestsDir) {
-		return fault.New(fault.ConfigInvalid, "path", c.Origin("paths.requests_dir").Where, "key", "paths.requests_dir",
-			"value", said, "target", real, "cause_key", "config.leads_outside")
+	real, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(dir)))
+	if err != nil {
+		return nil // it leads nowhere: told where a folder is needed
 	}
-	return nil
+	return fault.New(fault.ConfigInvalid, "path", c.Origin("paths.requests_dir").Where, "key", "paths.requests_dir",
+		"value", said, "target", real, "cause_key", "config.leads_outside")
+}
+
+// followed is dir without detours and behind links that stay in the project;
+// linked reports whether there are links.
+func followed(root, dir string) (name string, linked bool) {
+	dir = path.Clean(dir)
+	if !hasLink(root, dir) {
+		return dir, false
+	}
+	return cmp.Or(inside(root, dir), dir), true
 }
 
 // RequestsLink is the symbolic link that leads to the folder of requests; "" for

@@ -46,9 +46,9 @@ func Stderr(err error) string {
 // NoRepository is why git cannot work with the repository at path: there is
 // none (GIT_NOT_REPO), or git refuses the one that is there (GIT_REPO_REFUSED)
 // and says why. Fact "trust" is the command that it names for one that belongs
-// to somebody else. Errors that are no answer of git stay as they are.
+// to somebody else. What is no failure of git, and nil, stays as it is.
 func NoRepository(err error, path string) error {
-	if Exit(err) < 0 {
+	if Exit(err) <= 0 {
 		return err
 	}
 	said := Stderr(err)

@@ -445,3 +445,30 @@ func TestNoTerminal(t *testing.T) {
 		t.Errorf("git runs in our session %s", session(own))
 	}
 }
+
+func TestNoRepository(t *testing.T) {
+	plain := errors.New("no answer")
+	for _, tc := range []struct {
+		err         error
+		code        fault.Code
+		cause, mark string
+	}{
+		{nil, "", "", ""},
+		{plain, "", "", ""},
+		{&Failure{ExitStatus: 128, Stderr: "fatal: not a git repository (or any of the parent directories): .git\n"}, fault.GitNotRepo, "fatal: not a git repository (or any of the parent directories): .git", ""},
+		{&Failure{ExitStatus: 128, Stderr: "fatal: bad config line 6 in file .git/config\n"}, fault.GitRepoRefused, "bad config line 6 in file .git/config", ""},
+		{&Failure{ExitStatus: 128, Stderr: "fatal: detected dubious ownership in repository at '/a b'\nTo add an exception for this directory, call:\n\n\tgit config --global --add safe.directory '/a b'\n"}, fault.GitRepoRefused, "detected dubious ownership in repository at '/a b'", "git config --global --add safe.directory '/a b'"},
+	} {
+		err := NoRepository(tc.err, "/p")
+		if tc.code == "" {
+			if err != tc.err {
+				t.Errorf("%v became %v", tc.err, err)
+			}
+			continue
+		}
+		f, ok := fault.As(err)
+		if !ok || f.Code != tc.code || f.Facts["path"] != "/p" || f.Facts["cause"] != tc.cause || f.Facts["trust"] != tc.mark {
+			t.Errorf("%v", err)
+		}
+	}
+}

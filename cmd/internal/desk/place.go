@@ -11,8 +11,10 @@ import (
 
 // CalledFrom is where the person types. The Makefile of this repository says so
 // in AIFLOW_CALLED_FROM, since it works on another one.
-func CalledFrom(s *door.Shell, p *project.Project) string {
-	dir := cmp.Or(s.Getenv("AIFLOW_CALLED_FROM"), p.Env.Dir)
+func CalledFrom(s *door.Shell, p *project.Project) string { return calledFrom(s, p.Env.Dir) }
+
+func calledFrom(s *door.Shell, dir string) string {
+	dir = cmp.Or(s.Getenv("AIFLOW_CALLED_FROM"), dir)
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
 	}
@@ -24,9 +26,15 @@ func Here(s *door.Shell, p *project.Project, path string) string {
 	if path == "" {
 		return ""
 	}
-	rel, err := filepath.Rel(CalledFrom(s, p), p.Path(path))
+	return From(s, p.Env.Dir, p.Path(path))
+}
+
+// From is an absolute path as a shell takes it that stands in dir, or where
+// CalledFrom says.
+func From(s *door.Shell, dir, path string) string {
+	rel, err := filepath.Rel(calledFrom(s, dir), path)
 	if err != nil {
-		return p.Path(path)
+		return path
 	}
 	return rel
 }
