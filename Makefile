@@ -4,7 +4,9 @@
 #   make next REPO=../mine    which request of that repository is next
 #   make show                 the latest run, or ARGS=RUN; also: make diff, make logs
 #   make resume               go on with the run that stopped
+#   make check                quick: vet, format, the tests of what changed
 #   make test                 vet, format, staticcheck, tests with -race
+#   make figures              how large the code is
 #
 # ARGS passes more: make next ARGS="--json".
 
@@ -46,7 +48,7 @@ endif
 AIFLOW = cd '$(subst ','\'',$(TARGET))' && AIFLOW_CALLED_FROM='$(subst ','\'',$(CURDIR))' '$(subst ','\'',$(CURDIR))/bin/aiflow'
 
 .DEFAULT_GOAL := build
-.PHONY: build test vet format staticcheck race bench next run-next list show diff logs resume auto doctor ui demo clean
+.PHONY: build check test figures tidy vet format staticcheck race bench next run-next list show diff logs resume auto doctor ui demo clean
 
 build: $(BUILT)
 
@@ -57,7 +59,19 @@ $(BUILT): go.mod go.sum Makefile $(SOURCE)
 	@cd bin/.new && for f in $(DOORS); do cp $$f ../.$$f && mv ../.$$f ../$$f || exit; done && rm -r ../.new
 	@touch $@
 
-test: vet format staticcheck race
+test: tidy vet format staticcheck race
+
+# The packages that differ from origin's main branch, or with BASE from another
+# commit, and those that import them.
+BASE ?= $(firstword $(shell git rev-parse -q --verify origin/main 2>/dev/null) HEAD)
+check: build tidy vet format
+	@scripts/changed '$(BASE)' | xargs -r $(GO) test -vet=off
+
+figures:
+	@$(GO) run ./scripts/figures
+
+tidy:
+	$(GO) mod tidy -diff
 
 # The checks share what the build has compiled: same tags, same -trimpath.
 vet:
