@@ -80,6 +80,7 @@ func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin 
 	res.took = j.Project.Env.Clock.Boot() - began
 	res.tail = end.String()
 	j.stage.Agent = nil
+	j.clearLocks(ctx)
 	if res.Leftover > 0 {
 		j.tell(Event{Kind: StraysEnded, StepID: c.stepID, Count: res.Leftover})
 	}
@@ -87,6 +88,16 @@ func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin 
 		return res, err
 	}
 	return res, j.caught(res.log)
+}
+
+// clearLocks removes the lock files that a git left behind in the run's own
+// worktree and branch when it was killed. All processes of the command have
+// ended, and nobody else writes there.
+func (j *job) clearLocks(ctx context.Context) {
+	if j.ws != nil && j.held() == nil {
+		_, _ = j.ws.ClearStaleLocks(ctx) // should one stay, git says so
+		j.repo.ClearBranchLock(j.stage.Git.WorkBranch)
+	}
 }
 
 // stdout is where standard output goes: into the log, and to whoever waits for
