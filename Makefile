@@ -17,15 +17,15 @@ TAGS    := urfave_cli_no_docs,netgo,osusergo
 
 GO     ?= go
 BUILT  := bin/.built
-HOUSE  := cmd internal messages reqmeta locks runs gitops hooks queue project runner doctor server
-SOURCE := $(shell find $(HOUSE) \
+FOLDERS := cmd internal messages reqmeta locks runs gitops hooks queue project runner doctor server
+SOURCE := $(shell find $(FOLDERS) \
 	-name node_modules -prune -o -name testdata -prune -o -type f ! -name '*_test.go' ! -name '.*' -print 2>/dev/null | grep -v '[ :]')
 
 # Names the build to the byte: a program of changed sources is not the commit's
 # and does not trust its cache (docs/decisions/0003).
 COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 ifneq ($(COMMIT),)
-ifneq ($(shell git --no-optional-locks status --porcelain -- go.mod go.sum $(HOUSE) 2>/dev/null | head -n 1),)
+ifneq ($(shell git --no-optional-locks status --porcelain -- go.mod go.sum $(FOLDERS) 2>/dev/null | head -n 1),)
 COMMIT := $(COMMIT)-dirty.$(firstword $(shell cat go.mod go.sum $(SOURCE) | cksum))
 endif
 endif
@@ -34,7 +34,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 # What starts at every prompt and every commit (docs/decisions/0004). The linker
 # writes through a memory map, which leaves the file in single pages that take a
 # tenth longer to start from; a copy does not.
-DOORS := $(patsubst cmd/%/main.go,%,$(wildcard cmd/*/main.go))
+PROGRAMS := $(patsubst cmd/%/main.go,%,$(wildcard cmd/*/main.go))
 LEAN  := aiflow-next aiflow-hook
 
 # The repository to work on; without REPO a demo under .demo/.
@@ -54,9 +54,9 @@ build: $(BUILT)
 
 $(BUILT): go.mod go.sum Makefile $(SOURCE)
 	@mkdir -p bin
-	$(GO) build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/.new/ $(addprefix ./cmd/,$(filter-out $(LEAN),$(DOORS)))
+	$(GO) build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/.new/ $(addprefix ./cmd/,$(filter-out $(LEAN),$(PROGRAMS)))
 	$(GO) build -trimpath -tags '$(TAGS),lean' -ldflags '$(LDFLAGS)' -o bin/.new/ $(addprefix ./cmd/,$(LEAN))
-	@cd bin/.new && for f in $(DOORS); do cp $$f ../.$$f && mv ../.$$f ../$$f || exit; done && rm -r ../.new
+	@cd bin/.new && for f in $(PROGRAMS); do cp $$f ../.$$f && mv ../.$$f ../$$f || exit; done && rm -r ../.new
 	@touch $@
 
 test: tidy vet format staticcheck race

@@ -50,7 +50,7 @@ func allScripts(t *testing.T) string {
 }
 
 // commandsOf lists "aiflow-run", "aiflow-run list" … as the help does. What
-// the front door only passes on is counted where it arrives.
+// aiflow only passes on is counted where it arrives.
 func commandsOf(t *testing.T, name string) []string {
 	t.Helper()
 	all := []string{name}
@@ -91,7 +91,7 @@ func below(t *testing.T, name string, words ...string) []string {
 }
 
 // called says whether a script has a line with the command: "aiflow-run list",
-// or "aiflow run list" through the front door, flags between the words or not.
+// or "aiflow run list" through aiflow, flags between the words or not.
 func called(text, command string) bool {
 	words := strings.Fields(strings.Replace(command, "aiflow-", "aiflow ", 1))
 	pattern := `(?m)^[^#\n]*\b` + words[0]

@@ -1,4 +1,4 @@
-// Package cmd holds the doors. Its tests build every binary once and run the
+// Package cmd holds the programs. Its tests build every binary once and run the
 // scripts in testdata/script against them, with real git: what a script types
 // is what a person types.
 //

@@ -49,11 +49,11 @@ func TestMovedBinaryIsFoundInPath(t *testing.T) {
 	}
 	b.commit(path...)
 	if got := b.logged(); got != "ours hook pre-commit;ours hook post-commit" {
-		t.Errorf("front door: ran %s", got)
+		t.Errorf("aiflow: ran %s", got)
 	}
 	b.commit(append(path, "OURS_EXIT=4")...)
 	if got := b.logged(); got != "ours hook pre-commit" {
-		t.Errorf("front door refuses: ran %s", got)
+		t.Errorf("aiflow refuses: ran %s", got)
 	}
 }
 

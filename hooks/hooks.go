@@ -6,7 +6,7 @@
 // twice is installing once, and uninstalling gives back the bytes and the mode
 // that were there before. Plans are pure; only Apply changes anything.
 //
-// It does not judge commits (that is the door's work), does not change git's
+// It does not judge commits (that is aiflow-hook's work), does not change git's
 // configuration and does not make sentences for people.
 package hooks
 

@@ -84,7 +84,7 @@ func callAside1(p params) string {
 }
 
 // callOurs1 finds the binary: where it was at install time, in PATH, behind
-// the front door.
+// aiflow.
 func callOurs1(p params) string {
 	tail, run := tail1(p), ""
 	if p.hook == PreCommit && p.place == placeNew {

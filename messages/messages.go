@@ -1,8 +1,8 @@
 // Package messages turns reason codes and facts into sentences, in Japanese
 // and English. Both languages have the same keys and the same places.
 //
-// It does not decide anything and does not print: rooms hand out codes with
-// facts, doors and faces ask here for the words at the very edge.
+// It does not decide anything and does not print: the parts hand out codes with
+// facts, programs and faces ask here for the words at the very edge.
 package messages
 
 import (

@@ -34,7 +34,7 @@ type Env struct {
 	Build   string            // names the program's version and commit; "" keeps no cache
 }
 
-// SystemEnv is the real process's Env. The door passes what only a door may
+// SystemEnv is the real process's Env. The program passes what only a program may
 // read.
 func SystemEnv(dir string, environ []string, clock locks.Clock, pid int) Env {
 	return Env{

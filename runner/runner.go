@@ -16,7 +16,7 @@ import (
 	"aiflow/runs"
 )
 
-// Words are the sentences that end up in what a run records. The door lends
+// Words are the sentences that end up in what a run records. The program lends
 // them in the user's language.
 type Words struct {
 	Text  func(key string, f fault.Facts) string

@@ -7,5 +7,5 @@
 // project's files, and a server that comes back shows what it showed before.
 //
 // It does not run requests itself, does not keep state of its own but in
-// memory, and does not listen on anything but what the door opened.
+// memory, and does not listen on anything but what the program opened.
 package server

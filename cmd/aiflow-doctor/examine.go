@@ -5,8 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/doctor"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
@@ -20,12 +20,12 @@ const (
 	failStatus   = 3
 )
 
-func examine(s *door.Shell, o options, mode doctor.Mode) error {
-	env, err := desk.Env(s, nil)
+func examine(s *cli.Shell, o options, mode doctor.Mode) error {
+	env, err := app.Env(s, nil)
 	if err != nil {
 		return err
 	}
-	desk.AdoptLanguage(s, env)
+	app.AdoptLanguage(s, env)
 	r := doctor.Run(s.Context(), doctor.Options{Env: env, Mode: mode, Fix: o.fix, HookBin: hookBin()})
 	if err := s.Context().Err(); err != nil {
 		return err
@@ -45,14 +45,14 @@ func examine(s *door.Shell, o options, mode doctor.Mode) error {
 func verdict(r *doctor.Report, o options) error {
 	switch {
 	case r.Summary.Status == doctor.Fail:
-		return door.Exit(failStatus)
+		return cli.Exit(failStatus)
 	case r.Summary.Status == doctor.Warn && o.strict:
-		return door.Exit(strictStatus)
+		return cli.Exit(strictStatus)
 	}
 	return nil
 }
 
-func words(s *door.Shell) doctor.Words {
+func words(s *cli.Shell) doctor.Words {
 	c := s.Catalog()
 	return doctor.Words{
 		Has:  c.Has,
@@ -90,7 +90,7 @@ func hookBin() string {
 	return own
 }
 
-func show(s *door.Shell, r *doctor.Report) {
+func show(s *cli.Shell, r *doctor.Report) {
 	for _, f := range r.Repairs {
 		word := s.Paint(term.Green, s.Text("doctor.repaired"))
 		if !f.OK {

@@ -5,8 +5,8 @@ import (
 	"os"
 	"strings"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/hooks"
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
@@ -18,12 +18,12 @@ import (
 
 // after notices what has been merged: what every hook does that runs when git
 // is done. It refuses nothing; what goes wrong is one line.
-func after(s *door.Shell, w here, hook string, args []string) {
+func after(s *cli.Shell, w here, hook string, args []string) {
 	if !w.own() || !moved(hook, args) {
 		return
 	}
 	env := project.SystemEnv(w.main, append(s.Environ(), hooks.EnvGuard+"="+hook), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
-	desk.Watch(&env)
+	app.Watch(&env)
 	p, err := project.Open(env)
 	if err != nil {
 		return // every other command says what is wrong
@@ -66,15 +66,15 @@ func moved(hook string, args []string) bool {
 
 // merges reports whether the commit that was just made is a merge or carries
 // a run's own lines, as a squash does.
-func merges(s *door.Shell, p *project.Project) bool {
+func merges(s *cli.Shell, p *project.Project) bool {
 	out, err := p.Git().Ask(s.Context(), "log", "-1", "--no-show-signature", "--format=%P%n%B", "HEAD", "--")
 	parents, message, _ := bytes.Cut(out, []byte("\n"))
 	return err == nil && (bytes.ContainsRune(bytes.TrimSpace(parents), ' ') || bytes.Contains(message, []byte(project.RunTrailer+": ")))
 }
 
 // tell says what became done and what can run now, a line each.
-func tell(s *door.Shell, p *project.Project, survey *project.Survey, hook string) {
-	desk.Notes(s, survey)
+func tell(s *cli.Shell, p *project.Project, survey *project.Survey, hook string) {
+	app.Notes(s, survey)
 	if p.Config.Hooks.CommitStatus && (hook == hooks.PostMerge || hook == hooks.PostCommit) {
 		commitStatus(s, p, survey)
 	}
@@ -84,7 +84,7 @@ func tell(s *door.Shell, p *project.Project, survey *project.Survey, hook string
 	}
 }
 
-func commitStatus(s *door.Shell, p *project.Project, survey *project.Survey) {
+func commitStatus(s *cli.Shell, p *project.Project, survey *project.Survey) {
 	var written []*reqmeta.Request
 	for _, n := range survey.Notes {
 		if r, err := survey.Folder.Get(n.RequestID); err == nil && n.Written && n.Kind != project.NoteLanded {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"aiflow/cmd/aiflow-hook/gate"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/hooks"
 	"aiflow/internal/config"
 	"aiflow/internal/gitcmd"
@@ -22,7 +22,7 @@ import (
 )
 
 // enter is what a hook starts. Only pre-commit may end with a failure.
-func enter(s *door.Shell, hook string, args []string) error {
+func enter(s *cli.Shell, hook string, args []string) error {
 	if answer := s.Getenv(hooks.EnvProbe); answer != "" {
 		return answerProbe(answer, hook, s.Version)
 	}
@@ -64,7 +64,7 @@ type here struct {
 
 // where finds out without starting anything. ok is false where there is no
 // project of ours.
-func where(s *door.Shell) (here, bool) {
+func where(s *cli.Shell) (here, bool) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return here{}, false
@@ -148,14 +148,14 @@ func (w here) replaying(hook string, args []string) bool {
 }
 
 // ofRun reports whether a run of ours makes this commit in its own worktree.
-func (w here) ofRun(s *door.Shell) bool {
+func (w here) ofRun(s *cli.Shell) bool {
 	rel, err := filepath.Rel(filepath.Join(w.main, w.config.Paths.AiflowDir, "worktrees"), w.top)
 	return s.Getenv("AIFLOW_RUN") != "" && err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
 // index is the file that git commits from. Where git was told to look for
 // objects elsewhere, only git itself can be asked.
-func (w here) index(s *door.Shell) string {
+func (w here) index(s *cli.Shell) string {
 	if s.Getenv("GIT_OBJECT_DIRECTORY") != "" || s.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") != "" {
 		return ""
 	}
@@ -165,7 +165,7 @@ func (w here) index(s *door.Shell) string {
 	return filepath.Join(w.gitDir, "index")
 }
 
-func judge(s *door.Shell, w here) error {
+func judge(s *cli.Shell, w here) error {
 	if w.ofRun(s) {
 		return nil
 	}
@@ -192,7 +192,7 @@ func there(w here, id string) bool {
 }
 
 // live asks whether a run holds the request; what cannot be asked is no.
-func live(s *door.Shell, w here, id string) bool {
+func live(s *cli.Shell, w here, id string) bool {
 	p, err := project.Open(project.SystemEnv(w.main, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid()))
 	if err != nil {
 		return false
@@ -215,7 +215,7 @@ func stopped(w here, id string) gate.Stop {
 }
 
 // verdict tells what was found and refuses the commit when there is an error.
-func verdict(s *door.Shell, found []gate.Finding) error {
+func verdict(s *cli.Shell, found []gate.Finding) error {
 	errors, first := 0, gate.Finding{}
 	for _, f := range found {
 		word := s.PaintErr(term.Yellow, s.Text("cli.warning"))
@@ -231,7 +231,7 @@ func verdict(s *door.Shell, found []gate.Finding) error {
 		return nil
 	}
 	fmt.Fprintf(s.Stderr, "%s: %s: %s\n", s.Name, first.Code, s.Text("hook.refused", "count", errors))
-	return door.Exit(first.Code.Info().Exit)
+	return cli.Exit(first.Code.Info().Exit)
 }
 
 func place(f gate.Finding) string {

@@ -8,8 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/hooks"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
@@ -22,7 +22,7 @@ type change struct {
 	ifMissing             string
 }
 
-func (c change) run(s *door.Shell, plan func(hooks.Folder, hooks.Options) []hooks.Action) error {
+func (c change) run(s *cli.Shell, plan func(hooks.Folder, hooks.Options) []hooks.Action) error {
 	o, err := c.options()
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (c change) run(s *door.Shell, plan func(hooks.Folder, hooks.Options) []hook
 		if err := s.PrintJSON(report{OK: refused == nil, Dir: folder.Dir, DryRun: c.dryRun, Actions: described(s, actions)}); err != nil {
 			return err
 		}
-		return door.Reported(refused)
+		return cli.Reported(refused)
 	}
 	show(s, actions, c.dryRun)
 	return refused
@@ -51,7 +51,7 @@ func (c change) run(s *door.Shell, plan func(hooks.Folder, hooks.Options) []hook
 func (c change) options() (hooks.Options, error) {
 	miss := hooks.IfMissing(c.ifMissing)
 	if miss != "" && miss != hooks.Block && miss != hooks.Pass {
-		return hooks.Options{}, door.Usage("bad_value", "name", "--if-missing", "value", c.ifMissing, "allowed", "block, pass")
+		return hooks.Options{}, cli.Usage("bad_value", "name", "--if-missing", "value", c.ifMissing, "allowed", "block, pass")
 	}
 	bin, err := binary()
 	return hooks.Options{Bin: bin, IfMissing: miss, Global: c.global, Force: c.force}, err
@@ -76,12 +76,12 @@ func binary() (string, error) {
 	return self, nil
 }
 
-func look(s *door.Shell) (hooks.Folder, error) {
-	env, err := desk.Env(s, nil)
+func look(s *cli.Shell) (hooks.Folder, error) {
+	env, err := app.Env(s, nil)
 	if err != nil {
 		return hooks.Folder{}, err
 	}
-	desk.AdoptLanguage(s, env)
+	app.AdoptLanguage(s, env)
 	repo, err := hooks.Look(s.Context(), gitcmd.Git{Dir: env.Dir, Env: s.Environ()})
 	if err != nil {
 		return hooks.Folder{}, err
@@ -108,7 +108,7 @@ type actionLine struct {
 	Message string `json:"message,omitempty"`
 }
 
-func described(s *door.Shell, actions []hooks.Action) []actionLine {
+func described(s *cli.Shell, actions []hooks.Action) []actionLine {
 	var all []actionLine
 	for _, a := range actions {
 		all = append(all, actionLine{a, reason(s, a.Reason, a.Facts)})
@@ -116,7 +116,7 @@ func described(s *door.Shell, actions []hooks.Action) []actionLine {
 	return all
 }
 
-func reason(s *door.Shell, name string, facts fault.Facts) string {
+func reason(s *cli.Shell, name string, facts fault.Facts) string {
 	if name == "" {
 		return ""
 	}
@@ -125,7 +125,7 @@ func reason(s *door.Shell, name string, facts fault.Facts) string {
 
 // show prints a line for each hook. A remark that holds for several in a row
 // is printed behind the last of them.
-func show(s *door.Shell, actions []hooks.Action, dryRun bool) {
+func show(s *cli.Shell, actions []hooks.Action, dryRun bool) {
 	for i, a := range actions {
 		s.Printf("%s  %s  %s\n", term.Pad(a.Hook, 13), s.Text("hook.did_"+string(a.Kind)), term.Escape(a.Path))
 		text := remark(s, a)
@@ -138,7 +138,7 @@ func show(s *door.Shell, actions []hooks.Action, dryRun bool) {
 	}
 }
 
-func remark(s *door.Shell, a hooks.Action) string {
+func remark(s *cli.Shell, a hooks.Action) string {
 	switch {
 	case a.Kind == hooks.Chain:
 		return s.Catalog().Text("hook.chained_"+a.Facts["cause"], a.Facts)

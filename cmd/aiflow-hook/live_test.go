@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/config"
 	"aiflow/internal/proc"
@@ -32,12 +32,12 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := door.OS("", "")
+	p := cli.OS("", "")
 	p.Args = []string{"x"}
 	w := here{top: dir, main: dir, config: config.Default()}
 	ask := func() (held, other bool) {
-		door.Main(p, func(s *door.Shell) *cli.App {
-			return &cli.App{Name: "x", Action: func(*cli.Context) error {
+		cli.Main(p, func(s *cli.Shell) *urfave.App {
+			return &urfave.App{Name: "x", Action: func(*urfave.Context) error {
 				held, other = live(s, w, "RQ-1"), live(s, w, "RQ-2")
 				return nil
 			}}

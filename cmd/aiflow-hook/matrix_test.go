@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/hooks"
 	"aiflow/internal/gitcmd"
 )
@@ -24,15 +24,15 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if log == "real" {
-		os.Exit(door.Main(door.OS("", ""), app))
+		os.Exit(cli.Main(cli.OS("", ""), program))
 	}
 	word := "acts"
-	door.Main(door.OS("", ""), func(s *door.Shell) *cli.App {
+	cli.Main(cli.OS("", ""), func(s *cli.Shell) *urfave.App {
 		w, ok := where(s)
 		if !ok || w.replaying(os.Args[1], os.Args[2:]) || os.Args[1] != hooks.PreCommit && !(w.own() && moved(os.Args[1], os.Args[2:])) {
 			word = "passes"
 		}
-		return &cli.App{Name: "matrix", ArgsUsage: "[ARGUMENT...]", Action: func(*cli.Context) error { return nil }}
+		return &urfave.App{Name: "matrix", ArgsUsage: "[ARGUMENT...]", Action: func(*urfave.Context) error { return nil }}
 	})
 	f, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err == nil {

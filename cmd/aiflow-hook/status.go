@@ -4,7 +4,7 @@ import (
 	"os"
 	"strings"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/hooks"
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/term"
@@ -12,7 +12,7 @@ import (
 
 // showStatus ends with 1 when a hook is missing or not reached, so that a
 // script can ask.
-func showStatus(s *door.Shell, quick bool) error {
+func showStatus(s *cli.Shell, quick bool) error {
 	folder, err := look(s)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func showStatus(s *door.Shell, quick bool) error {
 		printStatus(s, st)
 	}
 	if err == nil && !st.OK() {
-		return door.Exit(1)
+		return cli.Exit(1)
 	}
 	return err
 }
@@ -44,7 +44,7 @@ type statusReport struct {
 }
 
 // prove runs the self-test with a scratch folder that is gone afterwards.
-func prove(s *door.Shell, folder hooks.Folder, st *hooks.Status) error {
+func prove(s *cli.Shell, folder hooks.Folder, st *hooks.Status) error {
 	scratch, err := os.MkdirTemp("", "aiflow-hook-")
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func prove(s *door.Shell, folder hooks.Folder, st *hooks.Status) error {
 	return hooks.Probe(s.Context(), gitcmd.Git{Dir: folder.Top, Env: s.Environ()}, folder, st, scratch)
 }
 
-func printStatus(s *door.Shell, st hooks.Status) {
+func printStatus(s *cli.Shell, st hooks.Status) {
 	if st.HooksPath != nil {
 		s.Printf("core.hooksPath = %s (%s, %s)\n", term.Escape(st.HooksPath.Value), st.HooksPath.Scope, term.Escape(st.HooksPath.Origin))
 	}
@@ -68,7 +68,7 @@ func printStatus(s *door.Shell, st hooks.Status) {
 	}
 }
 
-func words(s *door.Shell, h hooks.Found) []string {
+func words(s *cli.Shell, h hooks.Found) []string {
 	list := []string{s.Text("hook.state_" + string(h.State))}
 	if h.How != "" {
 		list = append(list, s.Text("hook.how_"+h.How))
@@ -92,10 +92,10 @@ func words(s *door.Shell, h hooks.Found) []string {
 	return list
 }
 
-func showSnippet(s *door.Shell, tool string) error {
+func showSnippet(s *cli.Shell, tool string) error {
 	file, text, ok := hooks.Snippet(tool)
 	if !ok {
-		return door.Usage("bad_value", "name", "TOOL", "value", tool, "allowed", strings.Join(hooks.Snippets(), ", "))
+		return cli.Usage("bad_value", "name", "TOOL", "value", tool, "allowed", strings.Join(hooks.Snippets(), ", "))
 	}
 	if s.JSON {
 		return s.PrintJSON(struct {

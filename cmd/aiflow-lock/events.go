@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/locks"
@@ -18,12 +18,12 @@ import (
 
 // showEvents counts what the project lock, under which requests are edited,
 // went through.
-func showEvents(s *door.Shell, since string) error {
+func showEvents(s *cli.Shell, since string) error {
 	age, err := sinceAge(since)
 	if err != nil {
 		return err
 	}
-	p, err := desk.Open(s, nil)
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func sinceAge(text string) (time.Duration, error) {
 		d *= 24
 	}
 	if err != nil || d <= 0 {
-		return 0, door.Usage("bad_value", "name", "--since", "value", text, "allowed", "24h, 90m, 7d")
+		return 0, cli.Usage("bad_value", "name", "--since", "value", text, "allowed", "24h, 90m, 7d")
 	}
 	return d, nil
 }
 
 // printCounts prints a line for each thing that happened.
-func printCounts(s *door.Shell, c locks.ProjectCounts) {
+func printCounts(s *cli.Shell, c locks.ProjectCounts) {
 	if c.Lines == 0 {
 		s.Printf("%s\n", s.Text("projectlock.events_none"))
 		return
@@ -82,7 +82,7 @@ func printCounts(s *door.Shell, c locks.ProjectCounts) {
 	}
 }
 
-func countRows(s *door.Shell, c locks.ProjectCounts) [][2]string {
+func countRows(s *cli.Shell, c locks.ProjectCounts) [][2]string {
 	attempts := map[string]int{}
 	for operation, by := range c.Attempts {
 		for strategy, n := range by {
@@ -128,7 +128,7 @@ func tally[K ~string](counts map[K]int) string {
 	return strconv.Itoa(total) + " (" + strings.Join(parts, ", ") + ")"
 }
 
-func holdText(s *door.Shell, c locks.ProjectCounts) string {
+func holdText(s *cli.Shell, c locks.ProjectCounts) string {
 	if c.Released == 0 {
 		return "-"
 	}

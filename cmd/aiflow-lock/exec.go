@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/project"
@@ -20,10 +20,10 @@ import (
 const quietFor = 400 * time.Millisecond
 
 // runLocked runs a command while it holds the lock, and ends as it did.
-func runLocked(s *door.Shell, w which, o execOptions, argv []string) error {
+func runLocked(s *cli.Shell, w which, o execOptions, argv []string) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return door.Usage("no_program", "value", argv[0], "command", s.Name+" exec")
+		return cli.Usage("no_program", "value", argv[0], "command", s.Name+" exec")
 	}
 	p, m, err := open(s)
 	if err != nil {
@@ -43,12 +43,12 @@ func runLocked(s *door.Shell, w which, o execOptions, argv []string) error {
 		err = rerr
 	}
 	if err == nil && status != 0 {
-		err = door.Exit(status)
+		err = cli.Exit(status)
 	}
 	return err
 }
 
-func acquire(ctx context.Context, s *door.Shell, p *project.Project, m *locks.Manager, key locks.Key, o execOptions) (*locks.Lease, error) {
+func acquire(ctx context.Context, s *cli.Shell, p *project.Project, m *locks.Manager, key locks.Key, o execOptions) (*locks.Lease, error) {
 	var tell *time.Timer
 	l, err := m.Acquire(ctx, key, locks.Ask{
 		Wait: o.wait, TakeOverdue: o.takeOverdue,
@@ -71,14 +71,14 @@ func acquire(ctx context.Context, s *door.Shell, p *project.Project, m *locks.Ma
 
 // job is a command under a lease.
 type job struct {
-	s        *door.Shell
+	s        *cli.Shell
 	lease    *locks.Lease
 	ownGroup bool // the command leads a process group of its own
 }
 
 // newJob leaves a command on a terminal in the shell's own job, so that Ctrl-C
 // and Ctrl-Z work as ever.
-func newJob(s *door.Shell, l *locks.Lease) *job {
+func newJob(s *cli.Shell, l *locks.Lease) *job {
 	return &job{s: s, lease: l, ownGroup: !inForeground(os.Stdin)}
 }
 

@@ -4,7 +4,7 @@ import (
 	"os"
 	"syscall"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 )
 
@@ -16,17 +16,17 @@ const (
 
 // become waits until the lock's record names this process, then turns into the
 // command. When the wrapper dies before that, nothing is started.
-func become(s *door.Shell, args []string) error {
+func become(s *cli.Shell, args []string) error {
 	gate := os.NewFile(gateFD, "gate")
 	if gate == nil {
-		return door.Usage("missing_command", "command", s.Name)
+		return cli.Usage("missing_command", "command", s.Name)
 	}
 	b := make([]byte, 1)
 	if n, _ := gate.Read(b); n != 1 || b[0] != gateOpen {
-		return door.Exit(fault.LockLost.Info().Exit)
+		return cli.Exit(fault.LockLost.Info().Exit)
 	}
 	_ = gate.Close()
 	err := syscall.Exec(args[0], args[1:], s.Environ())
 	s.Tell(args[1] + ": " + err.Error())
-	return door.Exit(126)
+	return cli.Exit(126)
 }

@@ -4,16 +4,16 @@ import (
 	"strconv"
 	"time"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/locks"
 	"aiflow/project"
 )
 
-func open(s *door.Shell) (*project.Project, *locks.Manager, error) {
-	p, err := desk.Open(s, nil)
+func open(s *cli.Shell) (*project.Project, *locks.Manager, error) {
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -21,7 +21,7 @@ func open(s *door.Shell) (*project.Project, *locks.Manager, error) {
 	return p, m, err
 }
 
-func showLocks(s *door.Shell) error {
+func showLocks(s *cli.Shell) error {
 	p, m, err := open(s)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func showLocks(s *door.Shell) error {
 
 // printEntry says who, since when, until when, what that means, and what to
 // type.
-func printEntry(s *door.Shell, p *project.Project, e locks.Entry) {
+func printEntry(s *cli.Shell, p *project.Project, e locks.Entry) {
 	facts := factsOf(s, p, e)
 	s.Printf("%s  %s\n", term.Pad(title(e), 24), s.Paint(colour(e), string(e.Verdict)))
 	s.Printf("  %s\n", s.Catalog().Text(holderKey(e), facts))
@@ -102,7 +102,7 @@ func hintKey(e locks.Entry) string {
 	return "lock.hint_force"
 }
 
-func factsOf(s *door.Shell, p *project.Project, e locks.Entry) fault.Facts {
+func factsOf(s *cli.Shell, p *project.Project, e locks.Entry) fault.Facts {
 	f := fault.Facts{"path": e.Item(p.Dir).Path, "flag": flagOf(e)}
 	set := func(name, value string) {
 		if value != "" {

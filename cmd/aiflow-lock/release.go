@@ -1,13 +1,13 @@
 package main
 
 import (
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/locks"
 )
 
 // releaseLock removes a lock by hand. One that has vanished is success.
-func releaseLock(s *door.Shell, w which, force bool) error {
+func releaseLock(s *cli.Shell, w which, force bool) error {
 	p, m, err := open(s)
 	if err != nil {
 		return err

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/project"
@@ -20,11 +20,11 @@ type which struct {
 	queue         bool
 }
 
-func (w *which) flags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "request", Usage: "lock.request_usage", Destination: &w.request},
-		&cli.BoolFlag{Name: "queue", Usage: "lock.queue_usage", Destination: &w.queue},
-		&cli.StringFlag{Name: "name", Usage: "lock.name_usage", Destination: &w.name},
+func (w *which) flags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.StringFlag{Name: "request", Usage: "lock.request_usage", Destination: &w.request},
+		&urfave.BoolFlag{Name: "queue", Usage: "lock.queue_usage", Destination: &w.queue},
+		&urfave.StringFlag{Name: "name", Usage: "lock.name_usage", Destination: &w.name},
 	}
 }
 
@@ -37,10 +37,10 @@ func (w *which) check(set func(string) bool) error {
 		}
 	}
 	if count != 1 {
-		return door.Usage("which_lock")
+		return cli.Usage("which_lock")
 	}
 	if set("name") && locks.Named(w.name).Check() != nil {
-		return door.Usage("bad_lock_name", "name", "--name", "value", w.name)
+		return cli.Usage("bad_lock_name", "name", "--name", "value", w.name)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (w *which) key(p *project.Project) (locks.Key, error) {
 	if err != nil {
 		return locks.Key{}, err
 	}
-	r, err := desk.Find(p, folder, w.request)
+	r, err := app.Find(p, folder, w.request)
 	if err != nil {
 		return locks.Key{}, err
 	}
@@ -101,13 +101,13 @@ func idsOf(entries []locks.Entry, kind string) []string {
 }
 
 // held offers the names of the locks of a type that are there, and more.
-func held(s *door.Shell, kind string, more door.Candidates) door.Candidates {
-	return func(a door.Asked) []string {
+func held(s *cli.Shell, kind string, more cli.Candidates) cli.Candidates {
+	return func(a cli.Asked) []string {
 		var found []string
 		if more != nil {
 			found = more(a)
 		}
-		p := desk.Quiet(s)
+		p := app.Quiet(s)
 		if p == nil {
 			return found
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/app"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/reqmeta"
@@ -53,7 +53,7 @@ type link struct {
 }
 
 func (q *question) showExplained() error {
-	req, err := desk.Find(q.p, q.survey.Folder, q.o.explain)
+	req, err := app.Find(q.p, q.survey.Folder, q.o.explain)
 	if err != nil {
 		return err
 	}

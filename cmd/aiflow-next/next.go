@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
@@ -18,22 +18,22 @@ type options struct {
 
 // question is one call of aiflow-next: the project as it is, and how to answer.
 type question struct {
-	*door.Shell
+	*cli.Shell
 	o      options
 	p      *project.Project
 	survey *project.Survey
 }
 
-func next(s *door.Shell, o options, planned, explained bool) error {
+func next(s *cli.Shell, o options, planned, explained bool) error {
 	switch {
 	case planned && explained:
-		return door.Usage("exclusive", "name", "--explain", "other", "--plan")
+		return cli.Usage("exclusive", "name", "--explain", "other", "--plan")
 	case planned && o.plan < 1:
-		return door.Usage("bad_value", "name", "--plan", "value", o.plan, "allowed", "1, 2, 3 …")
+		return cli.Usage("bad_value", "name", "--plan", "value", o.plan, "allowed", "1, 2, 3 …")
 	case explained && o.explain == "":
-		return door.Usage("missing_value", "name", "--explain")
+		return cli.Usage("missing_value", "name", "--explain")
 	}
-	p, err := desk.Open(s, nil)
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func next(s *door.Shell, o options, planned, explained bool) error {
 	if err != nil {
 		return err
 	}
-	desk.Notes(s, survey)
+	app.Notes(s, survey)
 	q := &question{Shell: s, o: o, p: p, survey: survey}
 	err = q.show(planned, explained)
 	if s.Flush() == nil {
@@ -86,7 +86,7 @@ func (q *question) warn() {
 // end is the exit status that --exit-code asks for.
 func (q *question) end(found bool) error {
 	if q.o.exitCode && !found {
-		return door.Exit(1)
+		return cli.Exit(1)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/app"
 	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 )
@@ -45,7 +45,7 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 	case "latest_needs_input":
 		return answer(id, why)
 	case "latest_done":
-		return []string{"aiflow run diff " + run, desk.Merge(x.Shell, x.p, why.Fact("branch"))}
+		return []string{"aiflow run diff " + run, app.Merge(x.Shell, x.p, why.Fact("branch"))}
 	case "locked":
 		return []string{"aiflow run logs -f " + run, "aiflow run stop " + id}
 	case "depends_not_found", "cycle", "cycle_with":

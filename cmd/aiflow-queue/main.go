@@ -10,27 +10,27 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 )
 
 var version, commit string // set by the linker
 
-func main() { os.Exit(door.Main(door.OS(version, commit), app)) }
+func main() { os.Exit(cli.Main(cli.OS(version, commit), program)) }
 
-func app(s *door.Shell) *cli.App {
+func program(s *cli.Shell) *urfave.App {
 	var w where
-	return &cli.App{
+	return &urfave.App{
 		Name:      "aiflow-queue",
 		Usage:     "queue.usage",
 		UsageText: "aiflow-queue init\naiflow-queue push --runnable\naiflow-queue work\naiflow-queue list --status RUNNING\naiflow-queue cancel RQ-20251214-001",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "namespace", Usage: "queue.flag_namespace", Destination: &w.namespace},
-			&cli.StringFlag{Name: "endpoint", Usage: "queue.flag_endpoint", Destination: &w.endpoint},
-			&cli.StringFlag{Name: "region", Usage: "queue.flag_region", Destination: &w.region},
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "namespace", Usage: "queue.flag_namespace", Destination: &w.namespace},
+			&urfave.StringFlag{Name: "endpoint", Usage: "queue.flag_endpoint", Destination: &w.endpoint},
+			&urfave.StringFlag{Name: "region", Usage: "queue.flag_region", Destination: &w.region},
 		},
-		Commands: []*cli.Command{
+		Commands: []*urfave.Command{
 			simple("init", "queue.init_usage", "", func([]string) error { return initTables(s, w) }),
 			addCommand(s, &w), pushCommand(s, &w), listCommand(s, &w),
 			simple("show", "queue.show_usage", "TASK", func(args []string) error { return show(s, w, args[0]) }),
@@ -43,70 +43,70 @@ func app(s *door.Shell) *cli.App {
 	}
 }
 
-func simple(name, usage, args string, do func([]string) error) *cli.Command {
-	return &cli.Command{
+func simple(name, usage, args string, do func([]string) error) *urfave.Command {
+	return &urfave.Command{
 		Name: name, Usage: usage, ArgsUsage: args,
-		Action: func(c *cli.Context) error { return do(c.Args().Slice()) },
+		Action: func(c *urfave.Context) error { return do(c.Args().Slice()) },
 	}
 }
 
-func addCommand(s *door.Shell, w *where) *cli.Command {
+func addCommand(s *cli.Shell, w *where) *urfave.Command {
 	var o addOptions
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "add", Usage: "queue.add_usage",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "prompt", Usage: "queue.add_prompt", Destination: &o.prompt, Required: true},
-			&cli.StringFlag{Name: "group", Usage: "queue.add_group", Destination: &o.group},
-			&cli.StringFlag{Name: "session", Usage: "queue.add_session", Destination: &o.session},
-			&cli.StringFlag{Name: "id", Usage: "queue.add_id", Destination: &o.id},
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "prompt", Usage: "queue.add_prompt", Destination: &o.prompt, Required: true},
+			&urfave.StringFlag{Name: "group", Usage: "queue.add_group", Destination: &o.group},
+			&urfave.StringFlag{Name: "session", Usage: "queue.add_session", Destination: &o.session},
+			&urfave.StringFlag{Name: "id", Usage: "queue.add_id", Destination: &o.id},
 		},
-		Action: func(*cli.Context) error { return add(s, *w, o) },
+		Action: func(*urfave.Context) error { return add(s, *w, o) },
 	}
 }
 
-func pushCommand(s *door.Shell, w *where) *cli.Command {
+func pushCommand(s *cli.Shell, w *where) *urfave.Command {
 	var runnable bool
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "push", Usage: "queue.push_usage", ArgsUsage: "[REQUEST...]",
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "runnable", Usage: "queue.push_runnable", Destination: &runnable}},
-		Action: func(c *cli.Context) error { return push(s, *w, runnable, c.Args().Slice()) },
+		Flags:  []urfave.Flag{&urfave.BoolFlag{Name: "runnable", Usage: "queue.push_runnable", Destination: &runnable}},
+		Action: func(c *urfave.Context) error { return push(s, *w, runnable, c.Args().Slice()) },
 	}
 }
 
-func listCommand(s *door.Shell, w *where) *cli.Command {
+func listCommand(s *cli.Shell, w *where) *urfave.Command {
 	var o listOptions
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "list", Usage: "queue.list_usage",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "status", Usage: "queue.list_status", Destination: &o.status},
-			&cli.StringFlag{Name: "group", Usage: "queue.list_group", Destination: &o.group},
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "status", Usage: "queue.list_status", Destination: &o.status},
+			&urfave.StringFlag{Name: "group", Usage: "queue.list_group", Destination: &o.group},
 		},
-		Action:       func(*cli.Context) error { return list(s, *w, o) },
-		BashComplete: door.Offer(nil, map[string]door.Candidates{"status": door.Words(strings.Split(statuses(), ", ")...)}),
+		Action:       func(*urfave.Context) error { return list(s, *w, o) },
+		BashComplete: cli.Offer(nil, map[string]cli.Candidates{"status": cli.Words(strings.Split(statuses(), ", ")...)}),
 	}
 }
 
-func workCommand(s *door.Shell, w *where) *cli.Command {
+func workCommand(s *cli.Shell, w *where) *urfave.Command {
 	var o workOptions
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "work", Usage: "queue.work_usage", Description: "queue.work_description",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "once", Usage: "queue.work_once", Destination: &o.once},
-			&cli.StringFlag{Name: "runner-id", Usage: "queue.work_runner_id", Destination: &o.runnerID},
-			&cli.DurationFlag{Name: "poll", Usage: "queue.work_poll", Value: time.Second, Destination: &o.poll},
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "once", Usage: "queue.work_once", Destination: &o.once},
+			&urfave.StringFlag{Name: "runner-id", Usage: "queue.work_runner_id", Destination: &o.runnerID},
+			&urfave.DurationFlag{Name: "poll", Usage: "queue.work_poll", Value: time.Second, Destination: &o.poll},
 		},
-		Action: func(*cli.Context) error { return runWorker(s, *w, o) },
+		Action: func(*urfave.Context) error { return runWorker(s, *w, o) },
 	}
 }
 
-func watchCommand(s *door.Shell, w *where) *cli.Command {
+func watchCommand(s *cli.Shell, w *where) *urfave.Command {
 	var o watchOptions
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "watch", Usage: "queue.watch_usage",
-		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: "every", Usage: "queue.watch_every", Value: 2 * time.Second, Destination: &o.every},
-			&cli.BoolFlag{Name: "until-done", Usage: "queue.watch_until_done", Destination: &o.untilDone},
+		Flags: []urfave.Flag{
+			&urfave.DurationFlag{Name: "every", Usage: "queue.watch_every", Value: 2 * time.Second, Destination: &o.every},
+			&urfave.BoolFlag{Name: "until-done", Usage: "queue.watch_until_done", Destination: &o.untilDone},
 		},
-		Action: func(*cli.Context) error { return watch(s, *w, o) },
+		Action: func(*urfave.Context) error { return watch(s, *w, o) },
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"os"
 	"strings"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/queue"
@@ -14,11 +14,11 @@ import (
 )
 
 // push puts requests in: those that are named, or all that can run now.
-func push(s *door.Shell, w where, runnable bool, ids []string) error {
+func push(s *cli.Shell, w where, runnable bool, ids []string) error {
 	if runnable == (len(ids) > 0) {
-		return door.Usage("push_what", "command", s.Name+" push")
+		return cli.Usage("push_what", "command", s.Name+" push")
 	}
-	p, err := desk.Open(s, nil)
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func push(s *door.Shell, w where, runnable bool, ids []string) error {
 	if err != nil {
 		return err
 	}
-	desk.Notes(s, survey)
+	app.Notes(s, survey)
 	chosen, err := choose(s, p, survey, ids)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func push(s *door.Shell, w where, runnable bool, ids []string) error {
 
 // choose gives the requests to push; one that cannot run is refused before
 // anything is pushed.
-func choose(s *door.Shell, p *project.Project, survey *project.Survey, ids []string) ([]*reqmeta.Request, error) {
+func choose(s *cli.Shell, p *project.Project, survey *project.Survey, ids []string) ([]*reqmeta.Request, error) {
 	var chosen []*reqmeta.Request
 	if len(ids) == 0 {
 		for _, c := range survey.Select().Runnable {
@@ -50,7 +50,7 @@ func choose(s *door.Shell, p *project.Project, survey *project.Survey, ids []str
 		return chosen, nil
 	}
 	for _, id := range ids {
-		r, err := desk.Find(p, survey.Folder, id)
+		r, err := app.Find(p, survey.Folder, id)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func choose(s *door.Shell, p *project.Project, survey *project.Survey, ids []str
 	return chosen, nil
 }
 
-func pushAll(ctx context.Context, s *door.Shell, p *project.Project, q *queue.Store, chosen []*reqmeta.Request) error {
+func pushAll(ctx context.Context, s *cli.Shell, p *project.Project, q *queue.Store, chosen []*reqmeta.Request) error {
 	items := []answer{}
 	for _, r := range chosen {
 		prompt, err := promptOf(p, r)

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/queue"
 )
@@ -12,7 +12,7 @@ type runnerItem struct {
 	IsAlive bool `json:"is_alive"`
 }
 
-func runners(s *door.Shell, w where) error {
+func runners(s *cli.Shell, w where) error {
 	q, err := open(s, w, quickly)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func runners(s *door.Shell, w where) error {
 }
 
 // namespaces lists where something goes on; no namespace need be named for it.
-func namespaces(s *door.Shell, w where) error {
+func namespaces(s *cli.Shell, w where) error {
 	if w.namespace == "" {
 		w.namespace = "any"
 	}
@@ -68,7 +68,7 @@ func namespaces(s *door.Shell, w where) error {
 	return nil
 }
 
-func verdict(s *door.Shell, r runnerItem) string {
+func verdict(s *cli.Shell, r runnerItem) string {
 	switch {
 	case r.Status == queue.RunnerStopped:
 		return term.Pad(s.Text("queue.runner_stopped"), 8)

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/queue"
 )
 
-func initTables(s *door.Shell, w where) error {
+func initTables(s *cli.Shell, w where) error {
 	q, err := open(s, w, quickly)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ type answer struct {
 // maxPrompt keeps an item well below DynamoDB's 400 KB.
 const maxPrompt = 300 << 10
 
-func add(s *door.Shell, w where, o addOptions) error {
+func add(s *cli.Shell, w where, o addOptions) error {
 	prompt, err := promptText(s, o.prompt)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func add(s *door.Shell, w where, o addOptions) error {
 		return err
 	}
 	if !created && t.Prompt != prompt {
-		return door.Usage("task_exists", "id", t.TaskID, "status", t.Status)
+		return cli.Usage("task_exists", "id", t.TaskID, "status", t.Status)
 	}
 	if s.JSON {
 		return s.PrintJSON(answer{true, created, t})
@@ -68,7 +68,7 @@ func add(s *door.Shell, w where, o addOptions) error {
 }
 
 // promptText is the prompt, or standard input for "-".
-func promptText(s *door.Shell, flag string) (string, error) {
+func promptText(s *cli.Shell, flag string) (string, error) {
 	text := flag
 	if flag == "-" {
 		b, err := io.ReadAll(io.LimitReader(s.Stdin, maxPrompt+1))
@@ -79,12 +79,12 @@ func promptText(s *door.Shell, flag string) (string, error) {
 	}
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxPrompt {
-		return "", door.Usage("bad_value", "name", "--prompt", "value", term.Truncate(firstLine(text), 40), "allowed", s.Text("queue.prompt_rule", "count", maxPrompt))
+		return "", cli.Usage("bad_value", "name", "--prompt", "value", term.Truncate(firstLine(text), 40), "allowed", s.Text("queue.prompt_rule", "count", maxPrompt))
 	}
 	return text, nil
 }
 
-func told(s *door.Shell, t queue.Task, created bool) string {
+func told(s *cli.Shell, t queue.Task, created bool) string {
 	if created {
 		return s.Text("queue.added", "id", t.TaskID)
 	}
@@ -93,10 +93,10 @@ func told(s *door.Shell, t queue.Task, created bool) string {
 
 type listOptions struct{ status, group string }
 
-func list(s *door.Shell, w where, o listOptions) error {
+func list(s *cli.Shell, w where, o listOptions) error {
 	status := queue.Status(strings.ToUpper(o.status))
 	if status != "" && !slices.Contains(queue.Statuses(), status) {
-		return door.Usage("bad_value", "name", "--status", "value", o.status, "allowed", statuses())
+		return cli.Usage("bad_value", "name", "--status", "value", o.status, "allowed", statuses())
 	}
 	q, err := open(s, w, quickly)
 	if err != nil {
@@ -130,7 +130,7 @@ func list(s *door.Shell, w where, o listOptions) error {
 }
 
 // deadRunners says whose running tasks nobody works on any more.
-func deadRunners(s *door.Shell, q *queue.Store, tasks []queue.Task) (map[string]bool, error) {
+func deadRunners(s *cli.Shell, q *queue.Store, tasks []queue.Task) (map[string]bool, error) {
 	dead := map[string]bool{}
 	for _, t := range tasks {
 		if t.Status == queue.Running {
@@ -157,7 +157,7 @@ func statuses() string {
 	return strings.Join(names, ", ")
 }
 
-func taskLine(s *door.Shell, t queue.Task) string {
+func taskLine(s *cli.Shell, t queue.Task) string {
 	line := s.Paint(style(t.Status), term.Pad(term.Escape(string(t.Status)), 9)) + "  " + term.Pad(term.Escape(t.TaskID), 24) + "  " + term.Pad(ago(s, t.CreatedAt), 6)
 	if t.ClaimedBy != "" {
 		line += "  " + term.Escape(t.ClaimedBy)
@@ -181,7 +181,7 @@ func style(st queue.Status) term.Style {
 	return term.Dim
 }
 
-func ago(s *door.Shell, stamp string) string {
+func ago(s *cli.Shell, stamp string) string {
 	at, ok := queue.ParseTime(stamp)
 	if !ok {
 		return "?"
@@ -195,7 +195,7 @@ func firstLine(text string) string {
 	return strings.TrimLeft(line, "# ")
 }
 
-func show(s *door.Shell, w where, id string) error {
+func show(s *cli.Shell, w where, id string) error {
 	q, err := open(s, w, quickly)
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func indent(text string) string {
 
 // cancel cancels every task that it can, and fails with the first that it
 // cannot.
-func cancel(s *door.Shell, w where, ids []string) error {
+func cancel(s *cli.Shell, w where, ids []string) error {
 	q, err := open(s, w, quickly)
 	if err != nil {
 		return err

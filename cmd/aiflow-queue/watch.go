@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/queue"
 )
 
@@ -21,9 +21,9 @@ type changed struct {
 }
 
 // watch prints what changes, until it is stopped or nothing is left to do.
-func watch(s *door.Shell, w where, o watchOptions) error {
+func watch(s *cli.Shell, w where, o watchOptions) error {
 	if o.every < 100*time.Millisecond {
-		return door.Usage("bad_value", "name", "--every", "value", o.every, "allowed", ">= 100ms")
+		return cli.Usage("bad_value", "name", "--every", "value", o.every, "allowed", ">= 100ms")
 	}
 	q, err := open(s, w, 0)
 	if err != nil {
@@ -69,7 +69,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func tellChange(s *door.Shell, from queue.Status, t queue.Task) error {
+func tellChange(s *cli.Shell, from queue.Status, t queue.Task) error {
 	if s.JSON {
 		return s.PrintJSON(changed{queue.FormatTime(s.Now()), from, t})
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/proc"
 	"aiflow/locks"
 	"aiflow/project"
@@ -20,7 +20,7 @@ const quickly = 3 * time.Second
 
 // open makes the store; it sends nothing. patience is how long a DynamoDB that
 // does not answer is asked again, 0 for the store's own.
-func open(s *door.Shell, w where, patience time.Duration) (*queue.Store, error) {
+func open(s *cli.Shell, w where, patience time.Duration) (*queue.Store, error) {
 	ns, err := namespace(s, w.namespace)
 	if err != nil {
 		return nil, err
@@ -35,11 +35,11 @@ func open(s *door.Shell, w where, patience time.Duration) (*queue.Store, error) 
 	})
 }
 
-func clock(s *door.Shell) queue.Clock { return locks.ClockOf(s.Now, proc.BootClock) }
+func clock(s *cli.Shell) queue.Clock { return locks.ClockOf(s.Now, proc.BootClock) }
 
 // dynamo: an endpoint that somebody names means a local DynamoDB, unless
 // --region stands beside it; otherwise a region means AWS.
-func (w where) dynamo(s *door.Shell) queue.Where {
+func (w where) dynamo(s *cli.Shell) queue.Where {
 	at := queue.Where{Endpoint: first(w.endpoint, s.Getenv("AIFLOW_DYNAMODB_ENDPOINT")), Region: w.region}
 	if at.Endpoint == "" && at.Region == "" {
 		at.Region = first(s.Getenv("AWS_REGION"), s.Getenv("AWS_DEFAULT_REGION"))
@@ -62,7 +62,7 @@ func first(values ...string) string {
 }
 
 // namespace: --namespace, AIFLOW_NAMESPACE, or the project's folder.
-func namespace(s *door.Shell, flag string) (string, error) {
+func namespace(s *cli.Shell, flag string) (string, error) {
 	for _, said := range []struct{ name, value string }{
 		{"--namespace", flag}, {"AIFLOW_NAMESPACE", s.Getenv("AIFLOW_NAMESPACE")},
 	} {
@@ -70,11 +70,11 @@ func namespace(s *door.Shell, flag string) (string, error) {
 			continue
 		}
 		if queue.CheckNamespace(said.value) != nil {
-			return "", door.Usage("bad_value", "name", said.name, "value", said.value, "allowed", s.Text("queue.namespace_rule"))
+			return "", cli.Usage("bad_value", "name", said.name, "value", said.value, "allowed", s.Text("queue.namespace_rule"))
 		}
 		return said.value, nil
 	}
-	dir, err := desk.WorkingDir(s)
+	dir, err := app.WorkingDir(s)
 	if err != nil {
 		return "", err
 	}

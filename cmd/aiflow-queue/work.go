@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
@@ -29,11 +29,11 @@ type workOptions struct {
 
 // runWorker takes tasks and runs them, one at a time, until it is stopped. The
 // first signal lets the task in hand be finished, the second ends it.
-func runWorker(s *door.Shell, w where, o workOptions) error {
+func runWorker(s *cli.Shell, w where, o workOptions) error {
 	if o.poll < 50*time.Millisecond {
-		return door.Usage("bad_value", "name", "--poll", "value", o.poll, "allowed", ">= 50ms")
+		return cli.Usage("bad_value", "name", "--poll", "value", o.poll, "allowed", ">= 50ms")
 	}
-	p, err := desk.Open(s, nil)
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func runnerName(p *project.Project) string {
 
 // doer runs tasks in one project and tells about it.
 type doer struct {
-	s     *door.Shell
+	s     *cli.Shell
 	p     *project.Project
 	hurry <-chan struct{}
 	mu    sync.Mutex

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
@@ -25,7 +25,7 @@ type report struct {
 	Problems []reqmeta.Problem `json:"problems"`
 }
 
-func check(s *door.Shell, files []string) error {
+func check(s *cli.Shell, files []string) error {
 	p, folder, err := loadFor(s, files)
 	if err != nil {
 		return err
@@ -42,8 +42,8 @@ func check(s *door.Shell, files []string) error {
 
 // loadFor reads the requests folder. Files outside any project can be checked
 // too.
-func loadFor(s *door.Shell, files []string) (*project.Project, *reqmeta.Folder, error) {
-	p, err := desk.Open(s, nil)
+func loadFor(s *cli.Shell, files []string) (*project.Project, *reqmeta.Folder, error) {
+	p, err := app.Open(s, nil)
 	if err != nil {
 		if len(files) > 0 && (fault.Has(err, fault.GitNotRepo) || fault.Has(err, fault.GitBareRepo) || fault.Has(err, fault.InsideGitDir)) {
 			err = nil
@@ -58,7 +58,7 @@ func loadFor(s *door.Shell, files []string) (*project.Project, *reqmeta.Folder, 
 }
 
 type checker struct {
-	*door.Shell
+	*cli.Shell
 	p       *project.Project
 	folder  *reqmeta.Folder
 	named   bool // files were named
@@ -79,7 +79,7 @@ func (c *checker) whole() {
 // in the project, as other commands name it.
 func (c *checker) file(name string) {
 	if c.p != nil && c.folder != nil {
-		if rel, ok := desk.Inside(c.p, name); ok {
+		if rel, ok := app.Inside(c.p, name); ok {
 			for _, r := range c.folder.Requests {
 				if r.Path == rel {
 					c.request(r, name)
@@ -242,5 +242,5 @@ func (c *checker) tell() error {
 	if r.OK {
 		return nil
 	}
-	return door.Reported(fault.New(fault.RequestInvalidFormat, "count", r.Errors, "cause_key", "request.check_errors"))
+	return cli.Reported(fault.New(fault.RequestInvalidFormat, "count", r.Errors, "cause_key", "request.check_errors"))
 }

@@ -3,17 +3,17 @@ package main
 import (
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/reqmeta"
 )
 
 // oneID offers the ids of the project for the only argument.
-func oneID(s *door.Shell) cli.BashCompleteFunc {
-	ids := desk.RequestIDs(s)
-	return door.Offer(func(a door.Asked) []string {
+func oneID(s *cli.Shell) urfave.BashCompleteFunc {
+	ids := app.RequestIDs(s)
+	return cli.Offer(func(a cli.Asked) []string {
 		if len(a.Args) > 0 {
 			return nil
 		}
@@ -22,9 +22,9 @@ func oneID(s *door.Shell) cli.BashCompleteFunc {
 }
 
 // idAndPairs offers an id, and then what can be set.
-func idAndPairs(s *door.Shell) cli.BashCompleteFunc {
-	ids := desk.RequestIDs(s)
-	return door.Offer(func(a door.Asked) []string {
+func idAndPairs(s *cli.Shell) urfave.BashCompleteFunc {
+	ids := app.RequestIDs(s)
+	return cli.Offer(func(a cli.Asked) []string {
 		if len(a.Args) == 0 {
 			return ids(a)
 		}

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 	"aiflow/locks"
@@ -29,13 +29,13 @@ type editing struct {
 	lease  *locks.ProjectLease
 }
 
-func editRequest(s *door.Shell, name string, readOnly bool) error {
+func editRequest(s *cli.Shell, name string, readOnly bool) error {
 	v, err := open(s)
 	if err != nil {
 		return err
 	}
 	e := &editing{view: v, editor: editorOf(s)}
-	if e.r, err = desk.Find(v.p, v.survey.Folder, name); err != nil {
+	if e.r, err = app.Find(v.p, v.survey.Folder, name); err != nil {
 		return err
 	}
 	if e.editor == "" {
@@ -132,7 +132,7 @@ func (e *editing) edited(mode os.FileMode) ([]byte, error) {
 		if kept := e.keep(after); kept != "" {
 			e.Tell(e.Text("projectlock.saved", "path", kept))
 		}
-		return nil, door.Exit(128 + int(signal.(syscall.Signal)))
+		return nil, cli.Exit(128 + int(signal.(syscall.Signal)))
 	case failed != nil:
 		return nil, e.unsaved("request.edit_editor_failed", "command", e.editor, "exit_status", exitStatus(failed), "path", e.keep(after))
 	case err != nil || len(bytes.TrimSpace(after)) == 0 && len(e.before) > 0:

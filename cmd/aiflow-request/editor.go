@@ -8,12 +8,12 @@ import (
 	"strings"
 	"syscall"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 )
 
 // editorOf is the editor that the environment names, or "".
-func editorOf(s *door.Shell) string {
+func editorOf(s *cli.Shell) string {
 	if editor := s.Getenv("VISUAL"); editor != "" {
 		return editor
 	}
@@ -21,7 +21,7 @@ func editorOf(s *door.Shell) string {
 }
 
 // lastResort is vi, where there is one and a terminal to show it on.
-func lastResort(s *door.Shell) string {
+func lastResort(s *cli.Shell) string {
 	if _, err := exec.LookPath("vi"); err != nil || !s.Terminal() || !term.IsTerminal(s.Stdin) {
 		return ""
 	}
@@ -30,7 +30,7 @@ func lastResort(s *door.Shell) string {
 
 // editorCommand starts editor, which may have arguments, with path. The shell
 // becomes the editor, so that signals reach it.
-func editorCommand(s *door.Shell, editor, path string) *exec.Cmd {
+func editorCommand(s *cli.Shell, editor, path string) *exec.Cmd {
 	become := "exec "
 	if words := strings.Fields(editor); len(words) > 0 && strings.Contains(words[0], "=") { // NAME=value first
 		become = "exec env "

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/reqmeta"
 )
 
-func graph(s *door.Shell, format string) error {
+func graph(s *cli.Shell, format string) error {
 	if format != "dot" && format != "mermaid" && format != "svg" {
-		return door.Usage("bad_value", "name", "--format", "value", format, "allowed", "dot, mermaid, svg")
+		return cli.Usage("bad_value", "name", "--format", "value", format, "allowed", "dot, mermaid, svg")
 	}
 	v, err := open(s)
 	if err != nil {

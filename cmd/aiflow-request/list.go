@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/reqmeta"
@@ -17,7 +17,7 @@ import (
 // filter is what list leaves in: one of the named values of each kind, every
 // label.
 type filter struct {
-	status, priority, label cli.StringSlice
+	status, priority, label urfave.StringSlice
 	runnable                bool
 }
 
@@ -31,7 +31,7 @@ func (f filter) check() error {
 	} {
 		for _, value := range want.given {
 			if !slices.Contains(want.allowed, value) {
-				return door.Usage("bad_value", "name", want.flag, "value", value, "allowed", strings.Join(want.allowed, ", "))
+				return cli.Usage("bad_value", "name", want.flag, "value", value, "allowed", strings.Join(want.allowed, ", "))
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func oneOf(wanted []string, value string) bool {
 	return len(wanted) == 0 || slices.Contains(wanted, value)
 }
 
-func list(s *door.Shell, f filter) error {
+func list(s *cli.Shell, f filter) error {
 	if err := f.check(); err != nil {
 		return err
 	}

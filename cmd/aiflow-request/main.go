@@ -7,104 +7,104 @@ package main
 import (
 	"os"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/reqmeta"
 )
 
 var version, commit string // set by the linker
 
-func main() { os.Exit(door.Main(door.OS(version, commit), app)) }
+func main() { os.Exit(cli.Main(cli.OS(version, commit), program)) }
 
-func app(s *door.Shell) *cli.App {
-	return &cli.App{
+func program(s *cli.Shell) *urfave.App {
+	return &urfave.App{
 		Name:      "aiflow-request",
 		Usage:     "request.usage",
 		UsageText: "aiflow-request new --title \"Say hello\"\naiflow-request list --runnable\naiflow-request set RQ-20251214-001 status=ready priority=P1",
-		Commands: []*cli.Command{
+		Commands: []*urfave.Command{
 			listCommand(s), showCommand(s), newCommand(s), editCommand(s), setCommand(s), checkCommand(s), graphCommand(s),
 		},
 	}
 }
 
-func listCommand(s *door.Shell) *cli.Command {
+func listCommand(s *cli.Shell) *urfave.Command {
 	var f filter
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "list", Usage: "request.list_usage", UsageText: "aiflow-request list\naiflow-request list --status ready,blocked --label docs --json",
-		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "status", Usage: "request.flag_status", Destination: &f.status},
-			&cli.StringSliceFlag{Name: "priority", Usage: "request.flag_priority", Destination: &f.priority},
-			&cli.StringSliceFlag{Name: "label", Usage: "request.flag_label", Destination: &f.label},
-			&cli.BoolFlag{Name: "runnable", Usage: "request.flag_runnable", Destination: &f.runnable},
+		Flags: []urfave.Flag{
+			&urfave.StringSliceFlag{Name: "status", Usage: "request.flag_status", Destination: &f.status},
+			&urfave.StringSliceFlag{Name: "priority", Usage: "request.flag_priority", Destination: &f.priority},
+			&urfave.StringSliceFlag{Name: "label", Usage: "request.flag_label", Destination: &f.label},
+			&urfave.BoolFlag{Name: "runnable", Usage: "request.flag_runnable", Destination: &f.runnable},
 		},
-		Action: func(*cli.Context) error { return list(s, f) },
-		BashComplete: door.Offer(nil, map[string]door.Candidates{
-			"status": desk.Listed(reqmeta.Statuses[:]...), "priority": desk.Listed(reqmeta.Priorities[:]...),
+		Action: func(*urfave.Context) error { return list(s, f) },
+		BashComplete: cli.Offer(nil, map[string]cli.Candidates{
+			"status": app.Listed(reqmeta.Statuses[:]...), "priority": app.Listed(reqmeta.Priorities[:]...),
 		}),
 	}
 }
 
-func showCommand(s *door.Shell) *cli.Command {
-	return &cli.Command{
+func showCommand(s *cli.Shell) *urfave.Command {
+	return &urfave.Command{
 		Name: "show", Usage: "request.show_usage", ArgsUsage: "ID", UsageText: "aiflow-request show RQ-20251214-001",
-		Action: func(c *cli.Context) error { return show(s, c.Args().First()) }, BashComplete: oneID(s),
+		Action: func(c *urfave.Context) error { return show(s, c.Args().First()) }, BashComplete: oneID(s),
 	}
 }
 
-func newCommand(s *door.Shell) *cli.Command {
+func newCommand(s *cli.Shell) *urfave.Command {
 	var o newOptions
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "new", Usage: "request.new_usage", UsageText: "aiflow-request new --title \"Say hello\" --priority P1 --label demo\naiflow-request new --title \"Say goodbye\" --depends-on RQ-20251214-001 --status ready",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "title", Usage: "request.new_title", Required: true, Destination: &o.title},
-			&cli.StringFlag{Name: "priority", Usage: "request.new_priority", Destination: &o.priority},
-			&cli.StringFlag{Name: "status", Usage: "request.new_status", Destination: &o.status},
-			&cli.StringFlag{Name: "estimate", Usage: "request.new_estimate", Destination: &o.estimate},
-			&cli.StringSliceFlag{Name: "depends-on", Usage: "request.new_depends_on", Destination: &o.dependsOn},
-			&cli.StringSliceFlag{Name: "label", Usage: "request.new_label", Destination: &o.labels},
-			&cli.StringFlag{Name: "edit", Usage: "request.new_edit", Value: editAuto, Destination: &o.edit},
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "title", Usage: "request.new_title", Required: true, Destination: &o.title},
+			&urfave.StringFlag{Name: "priority", Usage: "request.new_priority", Destination: &o.priority},
+			&urfave.StringFlag{Name: "status", Usage: "request.new_status", Destination: &o.status},
+			&urfave.StringFlag{Name: "estimate", Usage: "request.new_estimate", Destination: &o.estimate},
+			&urfave.StringSliceFlag{Name: "depends-on", Usage: "request.new_depends_on", Destination: &o.dependsOn},
+			&urfave.StringSliceFlag{Name: "label", Usage: "request.new_label", Destination: &o.labels},
+			&urfave.StringFlag{Name: "edit", Usage: "request.new_edit", Value: editAuto, Destination: &o.edit},
 		},
-		Action: func(*cli.Context) error { return create(s, o) },
-		BashComplete: door.Offer(nil, map[string]door.Candidates{
-			"status": door.Words(reqmeta.Statuses[:]...), "priority": door.Words(reqmeta.Priorities[:]...),
-			"estimate": door.Words(reqmeta.Estimates[:]...), "edit": door.Words(editAuto, editYes, editNo),
-			"depends-on": desk.RequestIDs(s),
+		Action: func(*urfave.Context) error { return create(s, o) },
+		BashComplete: cli.Offer(nil, map[string]cli.Candidates{
+			"status": cli.Words(reqmeta.Statuses[:]...), "priority": cli.Words(reqmeta.Priorities[:]...),
+			"estimate": cli.Words(reqmeta.Estimates[:]...), "edit": cli.Words(editAuto, editYes, editNo),
+			"depends-on": app.RequestIDs(s),
 		}),
 	}
 }
 
-func editCommand(s *door.Shell) *cli.Command {
+func editCommand(s *cli.Shell) *urfave.Command {
 	var readOnly bool
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "edit", Usage: "request.edit_usage", ArgsUsage: "ID", UsageText: "aiflow-request edit RQ-20251214-001\nEDITOR='code --wait' aiflow-request edit RQ-20251214-001",
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "read-only", Usage: "request.edit_read_only_usage", Destination: &readOnly}},
-		Action: func(c *cli.Context) error { return editRequest(s, c.Args().First(), readOnly) }, BashComplete: oneID(s),
+		Flags:  []urfave.Flag{&urfave.BoolFlag{Name: "read-only", Usage: "request.edit_read_only_usage", Destination: &readOnly}},
+		Action: func(c *urfave.Context) error { return editRequest(s, c.Args().First(), readOnly) }, BashComplete: oneID(s),
 	}
 }
 
-func setCommand(s *door.Shell) *cli.Command {
-	return &cli.Command{
+func setCommand(s *cli.Shell) *urfave.Command {
+	return &urfave.Command{
 		Name: "set", Usage: "request.set_usage", ArgsUsage: "ID KEY=VALUE...",
 		UsageText: "aiflow-request set RQ-20251214-001 status=ready priority=P1\naiflow-request set RQ-20251214-001 depends_on=RQ-20251214-002,RQ-20251214-003 labels=",
-		Action:    func(c *cli.Context) error { return set(s, c.Args().First(), c.Args().Tail()) }, BashComplete: idAndPairs(s),
+		Action:    func(c *urfave.Context) error { return set(s, c.Args().First(), c.Args().Tail()) }, BashComplete: idAndPairs(s),
 	}
 }
 
-func checkCommand(s *door.Shell) *cli.Command {
-	return &cli.Command{
+func checkCommand(s *cli.Shell) *urfave.Command {
+	return &urfave.Command{
 		Name: "check", Usage: "request.check_usage", ArgsUsage: "[FILE|ID...]", UsageText: "aiflow-request check\naiflow-request check RQ-20251214-001\naiflow-request check requests/RQ-20251214-001.md",
-		Action: func(c *cli.Context) error { return check(s, c.Args().Slice()) },
+		Action: func(c *urfave.Context) error { return check(s, c.Args().Slice()) },
 	}
 }
 
-func graphCommand(s *door.Shell) *cli.Command {
+func graphCommand(s *cli.Shell) *urfave.Command {
 	var format string
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "graph", Usage: "request.graph_usage", UsageText: "aiflow-request graph --format svg > requests.svg\naiflow-request graph --format mermaid",
-		Flags:        []cli.Flag{&cli.StringFlag{Name: "format", Usage: "request.graph_format", Value: "dot", Destination: &format}},
-		Action:       func(*cli.Context) error { return graph(s, format) },
-		BashComplete: door.Offer(nil, map[string]door.Candidates{"format": door.Words("dot", "mermaid", "svg")}),
+		Flags:        []urfave.Flag{&urfave.StringFlag{Name: "format", Usage: "request.graph_format", Value: "dot", Destination: &format}},
+		Action:       func(*urfave.Context) error { return graph(s, format) },
+		BashComplete: cli.Offer(nil, map[string]cli.Candidates{"format": cli.Words("dot", "mermaid", "svg")}),
 	}
 }

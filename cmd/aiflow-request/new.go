@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -24,12 +24,12 @@ const (
 
 type newOptions struct {
 	title, priority, status, estimate, edit string
-	dependsOn, labels                       cli.StringSlice
+	dependsOn, labels                       urfave.StringSlice
 }
 
 func (o newOptions) check() error {
 	if strings.TrimSpace(o.title) == "" {
-		return door.Usage("missing_value", "name", "--title")
+		return cli.Usage("missing_value", "name", "--title")
 	}
 	for _, want := range []struct{ flag, value, allowed string }{
 		{"--priority", o.priority, strings.Join(reqmeta.Priorities[:], ", ")},
@@ -38,17 +38,17 @@ func (o newOptions) check() error {
 		{"--edit", o.edit, "auto, yes, no"},
 	} {
 		if want.value != "" && !strings.Contains(", "+want.allowed+",", ", "+want.value+",") {
-			return door.Usage("bad_value", "name", want.flag, "value", want.value, "allowed", want.allowed)
+			return cli.Usage("bad_value", "name", want.flag, "value", want.value, "allowed", want.allowed)
 		}
 	}
 	return nil
 }
 
-func create(s *door.Shell, o newOptions) error {
+func create(s *cli.Shell, o newOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	p, err := desk.Open(s, nil)
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func create(s *door.Shell, o newOptions) error {
 	return edit(s, p.Path(r.Path), o.edit)
 }
 
-func trimmed(list cli.StringSlice) []string {
+func trimmed(list urfave.StringSlice) []string {
 	var all []string
 	for _, v := range list.Value() {
 		if v = strings.TrimSpace(v); v != "" {
@@ -78,7 +78,7 @@ func trimmed(list cli.StringSlice) []string {
 
 // printNew prints path and id, one after the other on a line, and what comes
 // next. The path is as seen from where the command was typed.
-func printNew(s *door.Shell, p *project.Project, r *reqmeta.Request) error {
+func printNew(s *cli.Shell, p *project.Project, r *reqmeta.Request) error {
 	if s.JSON {
 		return s.PrintJSON(struct {
 			ID   string `json:"id"`
@@ -144,7 +144,7 @@ func wholeIn(folder *reqmeta.Folder, ids []string) []string {
 }
 
 // warnMissing tells of dependencies that do not exist (yet).
-func warnMissing(s *door.Shell, p *project.Project, r *reqmeta.Request) {
+func warnMissing(s *cli.Shell, p *project.Project, r *reqmeta.Request) {
 	if len(r.Meta.DependsOn) == 0 {
 		return
 	}
@@ -174,7 +174,7 @@ func exists(folder *reqmeta.Folder, id string) bool {
 }
 
 // edit opens the editor that the environment names.
-func edit(s *door.Shell, path, how string) error {
+func edit(s *cli.Shell, path, how string) error {
 	editor := editorOf(s)
 	switch {
 	case how == editNo, how == editAuto && (s.JSON || editor == "" || !s.Terminal() || !term.IsTerminal(s.Stdin)):

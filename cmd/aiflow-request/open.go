@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -15,7 +15,7 @@ import (
 
 // view is a project looked over, and what selection says about each file.
 type view struct {
-	*door.Shell
+	*cli.Shell
 	p        *project.Project
 	survey   *project.Survey
 	done     map[string]bool               // ids that count as done
@@ -23,8 +23,8 @@ type view struct {
 	excluded map[string]*reqmeta.Exclusion // by path
 }
 
-func open(s *door.Shell) (*view, error) {
-	p, err := desk.Open(s, nil)
+func open(s *cli.Shell) (*view, error) {
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (v *view) look() error {
 	if err != nil {
 		return err
 	}
-	desk.Notes(v.Shell, survey)
+	app.Notes(v.Shell, survey)
 	v.survey = survey
 	v.judge()
 	return nil

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/reqmeta"
 )
 
-func set(s *door.Shell, name string, pairs []string) error {
+func set(s *cli.Shell, name string, pairs []string) error {
 	values, keys, err := parsePairs(pairs)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func set(s *door.Shell, name string, pairs []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := desk.Find(v.p, v.survey.Folder, name)
+	r, err := app.Find(v.p, v.survey.Folder, name)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func parsePairs(pairs []string) (values map[string]string, keys []string, err er
 		key, value, ok := strings.Cut(pair, "=")
 		key = known(key)
 		if _, twice := values[key]; !ok || key == "" || twice {
-			return nil, nil, door.Usage("bad_value", "name", "KEY=VALUE", "value", pair, "allowed", "status=ready priority=P1 …")
+			return nil, nil, cli.Usage("bad_value", "name", "KEY=VALUE", "value", pair, "allowed", "status=ready priority=P1 …")
 		}
 		values[key], keys = value, append(keys, key)
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/reqmeta"
 )
@@ -16,12 +16,12 @@ type detail struct {
 	Body string `json:"body_markdown"`
 }
 
-func show(s *door.Shell, name string) error {
+func show(s *cli.Shell, name string) error {
 	v, err := open(s)
 	if err != nil {
 		return err
 	}
-	r, err := desk.Find(v.p, v.survey.Folder, name)
+	r, err := app.Find(v.p, v.survey.Folder, name)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/runner"
 	"aiflow/runs"
@@ -15,23 +15,23 @@ type resumeOptions struct {
 	force      bool
 }
 
-func resumeCommand(s *door.Shell) *cli.Command {
+func resumeCommand(s *cli.Shell) *urfave.Command {
 	var o resumeOptions
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "resume", Usage: "work.resume_usage", Description: "work.resume_description", ArgsUsage: "[RUN]",
 		UsageText: "aiflow-run resume RQ-20251214-001\naiflow-run resume --mode retry_step\naiflow-run resume --mode replan RUN-20251214-010203-0a1b2c",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "mode", Usage: "work.resume_mode", Destination: &o.mode},
-			&cli.StringFlag{Name: "step", Usage: "work.resume_step", Destination: &o.step},
-			&cli.BoolFlag{Name: "force", Usage: "work.resume_force", Destination: &o.force},
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "mode", Usage: "work.resume_mode", Destination: &o.mode},
+			&urfave.StringFlag{Name: "step", Usage: "work.resume_step", Destination: &o.step},
+			&urfave.BoolFlag{Name: "force", Usage: "work.resume_force", Destination: &o.force},
 		},
-		Action: func(c *cli.Context) error { return resume(s, o, c.Args().First()) },
+		Action: func(c *urfave.Context) error { return resume(s, o, c.Args().First()) },
 	}
 }
 
 // resume goes on with a run that stopped.
-func resume(s *door.Shell, o resumeOptions, arg string) error {
-	p, err := desk.Open(s, nil)
+func resume(s *cli.Shell, o resumeOptions, arg string) error {
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -61,9 +61,9 @@ func inFlags(err error) error {
 	flag, value, allowed := "--"+f.Facts["key"], f.Facts["value"], f.Facts["allowed"]
 	switch f.Facts["key"] {
 	case "mode":
-		return door.Usage("bad_value", "name", flag, "value", value, "allowed", allowed)
+		return cli.Usage("bad_value", "name", flag, "value", value, "allowed", allowed)
 	case "step":
-		return door.Usage("bad_step", "name", flag, "value", value, "allowed", allowed, "run_id", f.Facts["run_id"])
+		return cli.Usage("bad_step", "name", flag, "value", value, "allowed", allowed, "run_id", f.Facts["run_id"])
 	}
 	return err
 }

@@ -3,10 +3,10 @@ package main
 import (
 	"time"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -19,18 +19,18 @@ type autoOptions struct {
 	until, base         string
 }
 
-func autoCommand(s *door.Shell) *cli.Command {
+func autoCommand(s *cli.Shell) *urfave.Command {
 	var o autoOptions
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "auto", Usage: "work.auto_usage", Description: "work.auto_description",
 		UsageText: "aiflow-run auto\naiflow-run auto --max-runs 5\naiflow-run auto --until 07:30",
-		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "max-runs", Usage: "work.auto_max_runs", Destination: &o.maxRuns},
-			&cli.IntFlag{Name: "max-minutes", Usage: "work.auto_max_minutes", Destination: &o.maxMinutes},
-			&cli.StringFlag{Name: "until", Usage: "work.auto_until", Destination: &o.until},
-			&cli.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
+		Flags: []urfave.Flag{
+			&urfave.IntFlag{Name: "max-runs", Usage: "work.auto_max_runs", Destination: &o.maxRuns},
+			&urfave.IntFlag{Name: "max-minutes", Usage: "work.auto_max_minutes", Destination: &o.maxMinutes},
+			&urfave.StringFlag{Name: "until", Usage: "work.auto_until", Destination: &o.until},
+			&urfave.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
 		},
-		Action: func(c *cli.Context) error {
+		Action: func(c *urfave.Context) error {
 			if err := positive(c, "max-runs", "max-minutes"); err != nil {
 				return err
 			}
@@ -40,22 +40,22 @@ func autoCommand(s *door.Shell) *cli.Command {
 }
 
 // positive refuses numbers below 1.
-func positive(c *cli.Context, names ...string) error {
+func positive(c *urfave.Context, names ...string) error {
 	for _, name := range names {
 		if c.IsSet(name) && c.Int(name) < 1 {
-			return door.Usage("bad_value", "name", "--"+name, "value", c.Int(name), "allowed", "1..")
+			return cli.Usage("bad_value", "name", "--"+name, "value", c.Int(name), "allowed", "1..")
 		}
 	}
 	return nil
 }
 
 // auto runs one request after the other until a rule says stop.
-func auto(s *door.Shell, o autoOptions) error {
+func auto(s *cli.Shell, o autoOptions) error {
 	until, err := clockTime(o.until, s.Now())
 	if err != nil {
 		return err
 	}
-	p, err := desk.Open(s, nil)
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func auto(s *door.Shell, o autoOptions) error {
 		if err := printStatus(s, p, session); err != nil {
 			return err
 		}
-		return door.Reported(session.Err())
+		return cli.Reported(session.Err())
 	}
 	err = session.Err()
 	if err := printSession(s, p, session, err != nil && s.OnePlace()); err != nil {
@@ -88,7 +88,7 @@ func clockTime(text string, now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse("15:04", text)
 	if err != nil {
-		return time.Time{}, door.Usage("bad_value", "name", "--until", "value", text, "allowed", "HH:MM")
+		return time.Time{}, cli.Usage("bad_value", "name", "--until", "value", text, "allowed", "HH:MM")
 	}
 	at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, now.Location())
 	if !at.After(now) {
@@ -97,16 +97,16 @@ func clockTime(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-func statusCommand(s *door.Shell) *cli.Command {
-	return &cli.Command{
+func statusCommand(s *cli.Shell) *urfave.Command {
+	return &urfave.Command{
 		Name: "status", Usage: "work.status_usage",
-		Action: func(*cli.Context) error { return status(s) },
+		Action: func(*urfave.Context) error { return status(s) },
 	}
 }
 
 // status shows the session of runs that goes on, or the last one.
-func status(s *door.Shell) error {
-	p, err := desk.Open(s, nil)
+func status(s *cli.Shell) error {
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func status(s *door.Shell) error {
 
 // printSession shows what a session did and, last, what waits for a person,
 // whichever session or command left it. told: the reason why it stopped is told
-// by the door.
-func printSession(s *door.Shell, p *project.Project, v runner.Session, told bool) error {
+// by cmd/internal/cli.
+func printSession(s *cli.Shell, p *project.Project, v runner.Session, told bool) error {
 	if v.State == runner.Idle {
 		s.Printf("%s\n", s.Text("work.session_none"))
 		return printWaiting(s, p)
@@ -143,7 +143,7 @@ func printSession(s *door.Shell, p *project.Project, v runner.Session, told bool
 	return printWaiting(s, p)
 }
 
-func printSessionBody(s *door.Shell, v runner.Session) {
+func printSessionBody(s *cli.Shell, v runner.Session) {
 	for _, r := range v.Results {
 		printResult(s, r)
 	}
@@ -161,7 +161,7 @@ func printSessionBody(s *door.Shell, v runner.Session) {
 		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
 }
 
-func printResult(s *door.Shell, r runner.Result) {
+func printResult(s *cli.Shell, r runner.Result) {
 	line := pad(string(r.State), 12) + "  " + r.RequestID
 	if r.ReasonCode != "" {
 		line += "  " + string(r.ReasonCode)

@@ -3,40 +3,40 @@ package main
 import (
 	"time"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/runner"
 )
 
-func cleanCommand(s *door.Shell) *cli.Command {
+func cleanCommand(s *cli.Shell) *urfave.Command {
 	var o runner.CleanOptions
 	var older string
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "clean", Usage: "work.clean_usage", Description: "work.clean_description",
 		UsageText: "aiflow-run clean --merged\naiflow-run clean --older-than 30d --dry-run",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "merged", Usage: "work.clean_merged", Destination: &o.Merged},
-			&cli.StringFlag{Name: "older-than", Usage: "work.clean_older", Destination: &older},
-			&cli.BoolFlag{Name: "dry-run", Usage: "work.clean_dry_run", Destination: &o.DryRun},
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "merged", Usage: "work.clean_merged", Destination: &o.Merged},
+			&urfave.StringFlag{Name: "older-than", Usage: "work.clean_older", Destination: &older},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "work.clean_dry_run", Destination: &o.DryRun},
 		},
-		Action: func(*cli.Context) error { return clean(s, o, older) },
+		Action: func(*urfave.Context) error { return clean(s, o, older) },
 	}
 }
 
 // clean removes what finished runs left: nothing that is not merged, nothing
 // of a run that can still go on.
-func clean(s *door.Shell, o runner.CleanOptions, older string) error {
+func clean(s *cli.Shell, o runner.CleanOptions, older string) error {
 	var err error
 	if o.OlderThan, err = age(older); err != nil {
 		return err
 	}
 	if !o.Merged && o.OlderThan == 0 {
-		return door.Usage("clean_what", "command", s.Name+" clean")
+		return cli.Usage("clean_what", "command", s.Name+" clean")
 	}
-	p, err := desk.Open(s, nil)
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -73,5 +73,5 @@ func age(text string) (time.Duration, error) {
 	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return d, nil
 	}
-	return 0, door.Usage("bad_value", "name", "--older-than", "value", text, "allowed", "30d, 12h, 90m")
+	return 0, cli.Usage("bad_value", "name", "--older-than", "value", text, "allowed", "30d, 12h, 90m")
 }

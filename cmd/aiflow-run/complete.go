@@ -5,33 +5,33 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
 // offering says for each command what a shell may complete.
-func offering(s *door.Shell, a *cli.App) *cli.App {
-	a.BashComplete = door.Offer(first(desk.RequestIDs(s, reqmeta.Draft, reqmeta.Ready, reqmeta.Running, reqmeta.Blocked)), nil)
-	run := first(func(asked door.Asked) []string { return recordedIDs(s, asked.Word) })
-	modes := door.Words(string(runs.ModeResume), string(runs.ModeRetryStep), string(runs.ModeReplan))
+func offering(s *cli.Shell, a *urfave.App) *urfave.App {
+	a.BashComplete = cli.Offer(first(app.RequestIDs(s, reqmeta.Draft, reqmeta.Ready, reqmeta.Running, reqmeta.Blocked)), nil)
+	run := first(func(asked cli.Asked) []string { return recordedIDs(s, asked.Word) })
+	modes := cli.Words(string(runs.ModeResume), string(runs.ModeRetryStep), string(runs.ModeReplan))
 	for _, c := range a.Commands {
 		switch c.Name {
 		case "list":
-			c.BashComplete = door.Offer(first(func(door.Asked) []string { return requestsWithRuns(s) }), nil)
+			c.BashComplete = cli.Offer(first(func(cli.Asked) []string { return requestsWithRuns(s) }), nil)
 		case "show", "logs", "diff", "stop", "resume":
-			c.BashComplete = door.Offer(run, map[string]door.Candidates{"mode": modes})
+			c.BashComplete = cli.Offer(run, map[string]cli.Candidates{"mode": modes})
 		}
 	}
 	return a
 }
 
 // first offers words for the first argument only.
-func first(words door.Candidates) door.Candidates {
-	return func(asked door.Asked) []string {
+func first(words cli.Candidates) cli.Candidates {
+	return func(asked cli.Asked) []string {
 		if len(asked.Args) > 0 {
 			return nil
 		}
@@ -41,9 +41,9 @@ func first(words door.Candidates) door.Candidates {
 
 // recordedIDs are the ids of runs and of the requests that have some. Folders
 // of runs are looked into only where the word can still become a run's id.
-func recordedIDs(s *door.Shell, word string) []string {
+func recordedIDs(s *cli.Shell, word string) []string {
 	ids := requestsWithRuns(s)
-	p := desk.Quiet(s)
+	p := app.Quiet(s)
 	if p == nil || !strings.HasPrefix(runs.IDPrefix, word) && !strings.HasPrefix(word, runs.IDPrefix) {
 		return ids
 	}
@@ -55,8 +55,8 @@ func recordedIDs(s *door.Shell, word string) []string {
 	return ids
 }
 
-func requestsWithRuns(s *door.Shell) []string {
-	p := desk.Quiet(s)
+func requestsWithRuns(s *cli.Shell) []string {
+	p := app.Quiet(s)
 	if p == nil {
 		return nil
 	}

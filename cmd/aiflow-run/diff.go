@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/gitops"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -21,28 +21,28 @@ type diffOptions struct {
 	html          string
 }
 
-func diffCommand(s *door.Shell) *cli.Command {
+func diffCommand(s *cli.Shell) *urfave.Command {
 	var o diffOptions
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "diff", Usage: "work.diff_usage", Description: "work.diff_description", ArgsUsage: "[RUN]",
 		UsageText: "aiflow-run diff\naiflow-run diff RQ-20251214-001 --side\naiflow-run diff --html compare.html",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "side", Usage: "work.diff_side", Destination: &o.side},
-			&cli.BoolFlag{Name: "unified", Usage: "work.diff_unified", Destination: &o.unified},
-			&cli.IntFlag{Name: "width", Usage: "work.diff_width", Destination: &o.width},
-			&cli.StringFlag{Name: "html", Usage: "work.diff_html", Destination: &o.html},
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "side", Usage: "work.diff_side", Destination: &o.side},
+			&urfave.BoolFlag{Name: "unified", Usage: "work.diff_unified", Destination: &o.unified},
+			&urfave.IntFlag{Name: "width", Usage: "work.diff_width", Destination: &o.width},
+			&urfave.StringFlag{Name: "html", Usage: "work.diff_html", Destination: &o.html},
 		},
-		Action: func(c *cli.Context) error { return diff(s, o, c.Args().First()) },
+		Action: func(c *urfave.Context) error { return diff(s, o, c.Args().First()) },
 	}
 }
 
 // diff shows what a run changed against its base, and what it left uncommitted
 // where it stopped.
-func diff(s *door.Shell, o diffOptions, arg string) error {
+func diff(s *cli.Shell, o diffOptions, arg string) error {
 	if o.width != 0 && o.width < leastWidth {
-		return door.Usage("bad_value", "name", "--width", "value", o.width, "allowed", leastWidthText)
+		return cli.Usage("bad_value", "name", "--width", "value", o.width, "allowed", leastWidthText)
 	}
-	p, err := desk.Open(s, nil)
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ const (
 )
 
 // look is the width of the texts side by side; 0 is one above the other.
-func (o diffOptions) look(s *door.Shell) int {
+func (o diffOptions) look(s *cli.Shell) int {
 	width := o.width
 	if width == 0 {
 		width = term.Columns(s.Stdout)
@@ -95,7 +95,7 @@ func diffOf(ctx context.Context, p *project.Project, st *runs.Stage) (runner.Com
 	return runner.Compare(ctx, p, ends, gitops.DiffOptions{})
 }
 
-func printComparison(s *door.Shell, c runner.Comparison, width int) {
+func printComparison(s *cli.Shell, c runner.Comparison, width int) {
 	printDiff(s, c.Diff, width)
 	if u := c.Uncommitted; u != nil {
 		s.Printf("\n%s\n", s.Paint(term.Yellow, keptTitle(s, u)))
@@ -103,11 +103,11 @@ func printComparison(s *door.Shell, c runner.Comparison, width int) {
 	}
 }
 
-func keptTitle(s *door.Shell, u *runner.Uncommitted) string {
+func keptTitle(s *cli.Shell, u *runner.Uncommitted) string {
 	return s.Text("work.diff_kept", "step_id", u.StepID, "attempt", u.Attempt)
 }
 
-func printDiff(s *door.Shell, d gitops.Diff, width int) {
+func printDiff(s *cli.Shell, d gitops.Diff, width int) {
 	s.Printf("%s\n", s.Text("work.diff_stat", "base", short(d.Base), "head", short(d.Head),
 		"files", d.Stat.Files, "added", d.Stat.Additions, "deleted", d.Stat.Deletions))
 	for _, f := range d.Files {
@@ -133,7 +133,7 @@ func fileTitle(f gitops.FileDiff) string {
 	return fmt.Sprintf("%s %s +%d -%d", f.Status, name, f.Additions, f.Deletions)
 }
 
-func printHunk(s *door.Shell, h gitops.Hunk) {
+func printHunk(s *cli.Shell, h gitops.Hunk) {
 	s.Printf("%s\n", s.Paint(term.Cyan, fmt.Sprintf("@@ -%d,%d +%d,%d @@", h.OldStart, h.OldLines, h.NewStart, h.NewLines)))
 	for _, l := range h.Lines {
 		text := l.Op + term.Escape(trimEOL(l.Text))

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/gitops"
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
@@ -18,7 +18,7 @@ import (
 )
 
 // saveHTML writes the comparison as one page that loads nothing.
-func saveHTML(s *door.Shell, p *project.Project, st *runs.Stage, d runner.Comparison, path string) error {
+func saveHTML(s *cli.Shell, p *project.Project, st *runs.Stage, d runner.Comparison, path string) error {
 	text := comparison(s, st, d)
 	if path == "-" {
 		s.Printf("%s", text)
@@ -54,7 +54,7 @@ tr.h td{border-top:1px solid var(--line);opacity:.7;padding:.15rem .5rem}
 .note{padding:.5rem .75rem;opacity:.8}nav li{overflow-wrap:anywhere}`
 
 // comparison is the page.
-func comparison(s *door.Shell, st *runs.Stage, d runner.Comparison) string {
+func comparison(s *cli.Shell, st *runs.Stage, d runner.Comparison) string {
 	var b strings.Builder
 	title := esc(st.RequestID + " " + st.Title)
 	fmt.Fprintf(&b, "<!doctype html>\n<html lang=%q>\n<head>\n<meta charset=\"utf-8\">\n", s.Lang())
@@ -82,7 +82,7 @@ func comparison(s *door.Shell, st *runs.Stage, d runner.Comparison) string {
 }
 
 // head says which run it is, lists its commits, and leads to each file.
-func head(b *strings.Builder, s *door.Shell, st *runs.Stage, d runner.Comparison) {
+func head(b *strings.Builder, s *cli.Shell, st *runs.Stage, d runner.Comparison) {
 	b.WriteString("<dl>\n")
 	for _, row := range [][2]string{
 		{"run_id", st.RunID},
@@ -105,7 +105,7 @@ func head(b *strings.Builder, s *door.Shell, st *runs.Stage, d runner.Comparison
 	b.WriteString("</ul></nav>\n")
 }
 
-func section(b *strings.Builder, s *door.Shell, i int, f gitops.FileDiff) {
+func section(b *strings.Builder, s *cli.Shell, i int, f gitops.FileDiff) {
 	fmt.Fprintf(b, "<section id=\"f%d\">\n<h2>%s</h2>\n", i, html.EscapeString(fileTitle(f)))
 	if f.Binary {
 		fmt.Fprintf(b, "<div class=\"note\">%s</div>\n", esc(s.Text("work.diff_binary")))

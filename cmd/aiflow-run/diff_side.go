@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/gitops"
 	"aiflow/internal/term"
 )
@@ -59,7 +59,7 @@ func pairs(h gitops.Hunk) [][2]side {
 }
 
 // printSides prints a hunk in two columns that fit into width.
-func printSides(s *door.Shell, h gitops.Hunk, width int) {
+func printSides(s *cli.Shell, h gitops.Hunk, width int) {
 	digits := len(strconv.Itoa(max(h.OldStart+h.OldLines, h.NewStart+h.NewLines)))
 	cols := (width - 3 - 2*(digits+1)) / 2
 	s.Printf("%s\n", s.Paint(term.Cyan, strings.Repeat("-", digits+1+cols)+"-+-"+strings.Repeat("-", digits+1+cols)))
@@ -71,7 +71,7 @@ func printSides(s *door.Shell, h gitops.Hunk, width int) {
 	}
 }
 
-func cell(s *door.Shell, of side, lines []string, i, digits, cols int, pad bool) string {
+func cell(s *cli.Shell, of side, lines []string, i, digits, cols int, pad bool) string {
 	number, text := strings.Repeat(" ", digits), ""
 	if of.n > 0 && i < len(lines) {
 		text = lines[i]

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runner"
 )
 
-func printDryRun(s *door.Shell, p *project.Project, in runner.Intent) error {
+func printDryRun(s *cli.Shell, p *project.Project, in runner.Intent) error {
 	if in.Selection != nil {
 		return reportNothing(s, in.Selection)
 	}
@@ -18,7 +18,7 @@ func printDryRun(s *door.Shell, p *project.Project, in runner.Intent) error {
 	}
 	s.Printf("%s\n", s.Text("work.dry_base", "branch", in.BaseBranch, "commit", short(in.BaseCommit)))
 	s.Printf("%s\n", s.Text("work.dry_branch", "branch", in.WorkBranch))
-	s.Printf("%s\n", s.Text("work.dry_workspace", "path", desk.Here(s, p, in.Workspace)))
+	s.Printf("%s\n", s.Text("work.dry_workspace", "path", app.Here(s, p, in.Workspace)))
 	if in.Planner != "" {
 		s.Printf("%s\n", s.Text("work.dry_planner", "name", term.Escape(in.Planner)))
 	}

@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runner"
@@ -13,14 +13,14 @@ import (
 // show tells on standard error how a run goes: a line for what happened, and a
 // live one on a terminal for what goes on.
 type show struct {
-	s    *door.Shell
+	s    *cli.Shell
 	p    *project.Project
 	line *term.Progress
 	tick *time.Ticker
 	over chan struct{}
 }
 
-func newShow(s *door.Shell, p *project.Project) *show {
+func newShow(s *cli.Shell, p *project.Project) *show {
 	w := &show{s: s, p: p, line: s.Progress(), tick: time.NewTicker(time.Second), over: make(chan struct{})}
 	go w.keepTime()
 	return w
@@ -57,10 +57,10 @@ func (w *show) event(e runner.Event) {
 
 func (w *show) text(e runner.Event) string {
 	if e.Kind == runner.Repaired {
-		return term.Escape(desk.Note(w.s, e.Note))
+		return term.Escape(app.Note(w.s, e.Note))
 	}
 	if e.Kind == runner.WorkspaceUp {
-		e.What = desk.Here(w.s, w.p, e.What)
+		e.What = app.Here(w.s, w.p, e.What)
 	}
 	return w.s.Catalog().Text("work.event_"+string(e.Kind), e.Facts())
 }

@@ -6,26 +6,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runs"
 )
 
-func listCommand(s *door.Shell) *cli.Command {
-	return &cli.Command{
+func listCommand(s *cli.Shell) *urfave.Command {
+	return &urfave.Command{
 		Name: "list", Usage: "work.list_usage", ArgsUsage: "[REQUEST]",
-		Action: func(c *cli.Context) error { return list(s, c.Args().First()) },
+		Action: func(c *urfave.Context) error { return list(s, c.Args().First()) },
 	}
 }
 
 // list shows the runs that are recorded, newest first.
-func list(s *door.Shell, request string) error {
-	p, err := desk.Open(s, nil)
+func list(s *cli.Shell, request string) error {
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func list(s *door.Shell, request string) error {
 }
 
 // tellBroken names on standard error the records that cannot be read.
-func tellBroken(s *door.Shell, broken []error) {
+func tellBroken(s *cli.Shell, broken []error) {
 	for _, err := range broken {
 		b := s.Body(err)
 		s.Tell(term.Escape(string(b.ReasonCode) + ": " + b.Message))
@@ -108,12 +108,12 @@ func records(p *project.Project, request string) (all []*runs.Stage, broken []er
 }
 
 // summaries is the outline of runs and how each stands.
-func summaries(s *door.Shell, p *project.Project, stages []*runs.Stage) ([]runs.Summary, error) {
+func summaries(s *cli.Shell, p *project.Project, stages []*runs.Stage) ([]runs.Summary, error) {
 	standing, err := p.Standing(s.Context(), stages)
 	if err != nil {
 		return nil, err
 	}
-	desk.Unsure(s, standing.Unsure)
+	app.Unsure(s, standing.Unsure)
 	all := make([]runs.Summary, len(stages))
 	for i, st := range stages {
 		all[i] = standing.Summary(st)
@@ -121,7 +121,7 @@ func summaries(s *door.Shell, p *project.Project, stages []*runs.Stage) ([]runs.
 	return all, nil
 }
 
-func runLine(s *door.Shell, r runs.Summary, width int) string {
+func runLine(s *cli.Shell, r runs.Summary, width int) string {
 	line := r.RunID + "  " + pad(stateText(s, r), width) + "  " + pad(took(r), 8) + "  " + r.RequestID
 	switch {
 	case r.ReasonCode != "":
@@ -135,7 +135,7 @@ func runLine(s *door.Shell, r runs.Summary, width int) string {
 // stateText is the state as a person should take it: a run that nobody works
 // for any more is interrupted, and of a finished one it counts what became of
 // its branch.
-func stateText(s *door.Shell, r runs.Summary) string {
+func stateText(s *cli.Shell, r runs.Summary) string {
 	switch {
 	case r.ReplacedBy != "":
 		return s.Text("work.state_replaced", "state", r.State, "run_id", r.ReplacedBy)

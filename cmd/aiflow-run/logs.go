@@ -12,26 +12,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runs"
 )
 
-func logsCommand(s *door.Shell) *cli.Command {
+func logsCommand(s *cli.Shell) *urfave.Command {
 	var o logsOptions
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "logs", Usage: "work.logs_usage", ArgsUsage: "[RUN]",
 		UsageText: "aiflow-run logs\naiflow-run logs --last\naiflow-run logs RQ-20251214-001 --step S02\naiflow-run logs -f",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "step", Usage: "work.logs_step", Destination: &o.step},
-			&cli.BoolFlag{Name: "last", Usage: "work.logs_last", Destination: &o.last},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "work.logs_follow", Destination: &o.follow},
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "step", Usage: "work.logs_step", Destination: &o.step},
+			&urfave.BoolFlag{Name: "last", Usage: "work.logs_last", Destination: &o.last},
+			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "work.logs_follow", Destination: &o.follow},
 		},
-		Action: func(c *cli.Context) error { return logs(s, o, c.Args().First()) },
+		Action: func(c *urfave.Context) error { return logs(s, o, c.Args().First()) },
 	}
 }
 
@@ -42,8 +42,8 @@ type logsOptions struct {
 
 // logs prints what a run's commands said, log after log, the last written one
 // last.
-func logs(s *door.Shell, o logsOptions, arg string) error {
-	p, err := desk.Open(s, nil)
+func logs(s *cli.Shell, o logsOptions, arg string) error {
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -76,12 +76,12 @@ func (o logsOptions) check(st *runs.Stage) error {
 	for i := range st.Steps {
 		ids = append(ids, st.Steps[i].StepID)
 	}
-	return door.Usage("bad_value", "name", "--step", "value", o.step, "allowed", cmp.Or(strings.Join(ids, ", "), "-"))
+	return cli.Usage("bad_value", "name", "--step", "value", o.step, "allowed", cmp.Or(strings.Join(ids, ", "), "-"))
 }
 
 // follower remembers how far each log has been shown.
 type follower struct {
-	s    *door.Shell
+	s    *cli.Shell
 	p    *project.Project
 	o    logsOptions
 	dir  *runs.Dir

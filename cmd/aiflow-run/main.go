@@ -7,32 +7,32 @@ package main
 import (
 	"os"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 )
 
 var version, commit string // set by the linker
 
-func main() { os.Exit(door.Main(door.OS(version, commit), app)) }
+func main() { os.Exit(cli.Main(cli.OS(version, commit), program)) }
 
-func app(s *door.Shell) *cli.App {
+func program(s *cli.Shell) *urfave.App {
 	var o runOptions
-	a := &cli.App{
+	a := &urfave.App{
 		Name:      "aiflow-run",
 		Usage:     "work.usage",
 		ArgsUsage: "[ID]",
 		UsageText: "aiflow-run RQ-20251214-001\naiflow-run --next\naiflow-run --next --dry-run\naiflow-run list\naiflow-run show",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "next", Usage: "work.flag_next", Destination: &o.next},
-			&cli.BoolFlag{Name: "dry-run", Usage: "work.flag_dry_run", Destination: &o.dryRun},
-			&cli.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
-			&cli.BoolFlag{Name: "fresh", Usage: "work.flag_fresh", Destination: &o.fresh},
-			&cli.DurationFlag{Name: "wait", Usage: "work.flag_wait", Destination: &o.wait},
-			&cli.BoolFlag{Name: "take-overdue", Usage: "work.flag_take_overdue", Destination: &o.takeOverdue},
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "next", Usage: "work.flag_next", Destination: &o.next},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "work.flag_dry_run", Destination: &o.dryRun},
+			&urfave.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
+			&urfave.BoolFlag{Name: "fresh", Usage: "work.flag_fresh", Destination: &o.fresh},
+			&urfave.DurationFlag{Name: "wait", Usage: "work.flag_wait", Destination: &o.wait},
+			&urfave.BoolFlag{Name: "take-overdue", Usage: "work.flag_take_overdue", Destination: &o.takeOverdue},
 		},
-		Action: func(c *cli.Context) error { return run(s, o, c.Args().First()) },
-		Commands: []*cli.Command{
+		Action: func(c *urfave.Context) error { return run(s, o, c.Args().First()) },
+		Commands: []*urfave.Command{
 			listCommand(s), showCommand(s), logsCommand(s), diffCommand(s), cleanCommand(s),
 			resumeCommand(s), stopCommand(s), autoCommand(s), statusCommand(s),
 		},

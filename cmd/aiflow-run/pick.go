@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"aiflow/cmd/internal/desk"
+	"aiflow/cmd/internal/app"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/runs"
@@ -85,7 +85,7 @@ func named(p *project.Project, arg string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	req, err := desk.Find(p, s.Folder, arg)
+	req, err := app.Find(p, s.Folder, arg)
 	if err == nil {
 		return req.ID, nil
 	}

@@ -4,8 +4,8 @@ import (
 	"path"
 	"strings"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -23,7 +23,7 @@ type answer struct {
 	Stage     answerStage     `json:"stage"`
 	Git       answerGit       `json:"git"`
 	Artifacts answerArtifacts `json:"artifacts"`
-	Error     *door.ErrorBody `json:"error,omitempty"`
+	Error     *cli.ErrorBody  `json:"error,omitempty"`
 }
 
 type answerStage struct {
@@ -59,7 +59,7 @@ type nothing struct {
 }
 
 // report prints how a run ended, and gives its error for the exit status.
-func report(s *door.Shell, p *project.Project, out runner.Outcome) error {
+func report(s *cli.Shell, p *project.Project, out runner.Outcome) error {
 	if out.Selection != nil {
 		return reportNothing(s, out.Selection)
 	}
@@ -67,7 +67,7 @@ func report(s *door.Shell, p *project.Project, out runner.Outcome) error {
 		if err := s.PrintJSON(answerOf(s, p, out)); err != nil {
 			return err
 		}
-		return door.Reported(out.Err)
+		return cli.Reported(out.Err)
 	}
 	if out.Err == nil {
 		printDone(s, p, out.Stage, out.RunPath)
@@ -77,7 +77,7 @@ func report(s *door.Shell, p *project.Project, out runner.Outcome) error {
 	return out.Err
 }
 
-func reportNothing(s *door.Shell, sel *reqmeta.Result) error {
+func reportNothing(s *cli.Shell, sel *reqmeta.Result) error {
 	sel.Describe(s.Catalog().Text)
 	if s.JSON {
 		return s.PrintJSON(nothing{OK: true, Selection: sel})
@@ -87,7 +87,7 @@ func reportNothing(s *door.Shell, sel *reqmeta.Result) error {
 	return nil
 }
 
-func answerOf(s *door.Shell, p *project.Project, out runner.Outcome) answer {
+func answerOf(s *cli.Shell, p *project.Project, out runner.Outcome) answer {
 	st := out.Stage
 	a := answer{
 		OK: out.Err == nil, RequestID: out.RequestID, RunID: out.RunID, RunPath: out.RunPath,
@@ -113,16 +113,16 @@ func answerOf(s *door.Shell, p *project.Project, out runner.Outcome) answer {
 }
 
 // printDone ends with what a person needs next: branch, commits, report, merge.
-func printDone(s *door.Shell, p *project.Project, st *runs.Stage, runPath string) {
+func printDone(s *cli.Shell, p *project.Project, st *runs.Stage, runPath string) {
 	s.Printf("%s\n", s.Paint(term.Green, s.Text("work.done", "id", st.RequestID, "title", term.Escape(st.Title))))
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
-	s.Printf("  %s\n", s.Text("work.report", "path", desk.Here(s, p, path.Join(runPath, "report.md"))))
+	s.Printf("  %s\n", s.Text("work.report", "path", app.Here(s, p, path.Join(runPath, "report.md"))))
 	s.Printf("  %s\n", s.Text("work.look", "run_id", st.RunID))
-	s.Printf("  %s\n", s.Text("work.merge", "command", desk.Merge(s, p, st.Git.WorkBranch)))
+	s.Printf("  %s\n", s.Text("work.merge", "command", app.Merge(s, p, st.Git.WorkBranch)))
 }
 
-func printCommits(s *door.Shell, st *runs.Stage) {
+func printCommits(s *cli.Shell, st *runs.Stage) {
 	for _, c := range st.Git.Commits {
 		s.Printf("  %s %s\n", s.Paint(term.Yellow, short(c.Hash)), term.Escape(c.Subject))
 	}
@@ -130,7 +130,7 @@ func printCommits(s *door.Shell, st *runs.Stage) {
 
 func short(hash string) string { return hash[:min(len(hash), 10)] }
 
-func printStopped(s *door.Shell, p *project.Project, out runner.Outcome) {
+func printStopped(s *cli.Shell, p *project.Project, out runner.Outcome) {
 	st := out.Stage
 	printCommits(s, st)
 	key := "work.stopped"
@@ -139,8 +139,8 @@ func printStopped(s *door.Shell, p *project.Project, out runner.Outcome) {
 	}
 	s.Printf("%s\n", s.Text(key, "id", st.RequestID, "run_id", st.RunID, "state", st.State, "step_id", st.CurrentStepID))
 	printOutput(s, p, out.Err)
-	s.Printf("  %s\n", s.Text("work.workspace", "path", desk.Here(s, p, st.Git.Workspace)))
-	s.Printf("  %s\n", s.Text("work.report", "path", desk.Here(s, p, path.Join(out.RunPath, "report.md"))))
+	s.Printf("  %s\n", s.Text("work.workspace", "path", app.Here(s, p, st.Git.Workspace)))
+	s.Printf("  %s\n", s.Text("work.report", "path", app.Here(s, p, path.Join(out.RunPath, "report.md"))))
 	_ = s.Flush()
 }
 
@@ -149,7 +149,7 @@ const outputLines = 10
 
 // printOutput shows the end of what the failed command said, and where the
 // rest is.
-func printOutput(s *door.Shell, p *project.Project, err error) {
+func printOutput(s *cli.Shell, p *project.Project, err error) {
 	e, ok := fault.As(err)
 	if !ok || e.Facts["output"] == "" {
 		return
@@ -159,12 +159,12 @@ func printOutput(s *door.Shell, p *project.Project, err error) {
 		s.Printf("  %s %s\n", s.Paint(term.Dim, "|"), term.Escape(strings.TrimRight(line, "\r")))
 	}
 	if path := e.Facts["path"]; path != "" {
-		s.Printf("  %s\n", s.Text("work.log", "path", desk.Here(s, p, path)))
+		s.Printf("  %s\n", s.Text("work.log", "path", app.Here(s, p, path)))
 	}
 }
 
 // printError is for a record's own error, which needs no exit status.
-func printError(s *door.Shell, e *runs.ErrorObject) {
+func printError(s *cli.Shell, e *runs.ErrorObject) {
 	if e == nil {
 		return
 	}

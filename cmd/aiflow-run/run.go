@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/project"
 	"aiflow/runner"
@@ -18,11 +18,11 @@ type runOptions struct {
 }
 
 // run does one run: of the request with this id, or of the next one.
-func run(s *door.Shell, o runOptions, id string) error {
+func run(s *cli.Shell, o runOptions, id string) error {
 	if o.next == (id != "") {
-		return door.Usage("run_what", "command", s.Name)
+		return cli.Usage("run_what", "command", s.Name)
 	}
-	p, err := desk.Open(s, nil)
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -41,13 +41,13 @@ func run(s *door.Shell, o runOptions, id string) error {
 	return report(s, p, out)
 }
 
-func newRunner(s *door.Shell, p *project.Project, show *show, hurry <-chan struct{}) *runner.Runner {
+func newRunner(s *cli.Shell, p *project.Project, show *show, hurry <-chan struct{}) *runner.Runner {
 	r := work.Runner(s, p)
-	r.Hurry, r.Observe, r.Point = hurry, show.event, desk.Point(p)
+	r.Hurry, r.Observe, r.Point = hurry, show.event, app.Point(p)
 	return r
 }
 
-func dryRun(s *door.Shell, p *project.Project, ask runner.Options) error {
+func dryRun(s *cli.Shell, p *project.Project, ask runner.Options) error {
 	r := work.Runner(s, p)
 	plan, err := r.DryRun(context.Background(), ask)
 	if err != nil {

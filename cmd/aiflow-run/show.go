@@ -3,10 +3,10 @@ package main
 import (
 	"os"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
@@ -14,11 +14,11 @@ import (
 	"aiflow/runs"
 )
 
-func showCommand(s *door.Shell) *cli.Command {
-	return &cli.Command{
+func showCommand(s *cli.Shell) *urfave.Command {
+	return &urfave.Command{
 		Name: "show", Usage: "work.show_usage", ArgsUsage: "[RUN]",
 		UsageText: "aiflow-run show\naiflow-run show RQ-20251214-001\naiflow-run show RUN-20251214-010203-0a1b2c",
-		Action:    func(c *cli.Context) error { return showRun(s, c.Args().First()) },
+		Action:    func(c *urfave.Context) error { return showRun(s, c.Args().First()) },
 	}
 }
 
@@ -46,8 +46,8 @@ type shownLog struct {
 	Path string `json:"path"`
 }
 
-func showRun(s *door.Shell, arg string) error {
-	p, err := desk.Open(s, nil)
+func showRun(s *cli.Shell, arg string) error {
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func showRun(s *door.Shell, arg string) error {
 	if err != nil {
 		return err
 	}
-	desk.Unsure(s, standing.Unsure)
+	app.Unsure(s, standing.Unsure)
 	sum := standing.Summary(st)
 	st = st.Reworded(work.Words(s).Fault)
 	if s.JSON {
@@ -84,7 +84,7 @@ func detail(root string, st *runs.Stage, dir *runs.Dir) shown {
 	return v
 }
 
-func printRun(s *door.Shell, p *project.Project, st *runs.Stage, sum runs.Summary, dir *runs.Dir) {
+func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary, dir *runs.Dir) {
 	s.Printf("%s  %s  %s\n", st.RunID, s.Paint(stateStyle(st.State), stateText(s, sum)), term.Escape(st.Title))
 	if sum.Interrupted {
 		s.Printf("%s\n", s.Text("work.show_interrupted", "step_id", st.CurrentStepID, "state", st.State))
@@ -101,11 +101,11 @@ func printRun(s *door.Shell, p *project.Project, st *runs.Stage, sum runs.Summar
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
 	if hasWorkspace(p, st) {
-		s.Printf("  %s\n", s.Text("work.workspace", "path", desk.Here(s, p, st.Git.Workspace)))
+		s.Printf("  %s\n", s.Text("work.workspace", "path", app.Here(s, p, st.Git.Workspace)))
 	}
-	s.Printf("  %s\n", s.Text("work.report", "path", desk.Here(s, p, dir.RelPath("report.md"))))
+	s.Printf("  %s\n", s.Text("work.report", "path", app.Here(s, p, dir.RelPath("report.md"))))
 	if st.State == runs.Done && !sum.Merged && sum.BranchExists {
-		s.Printf("  %s\n", s.Text("work.merge", "command", desk.Merge(s, p, st.Git.WorkBranch)))
+		s.Printf("  %s\n", s.Text("work.merge", "command", app.Merge(s, p, st.Git.WorkBranch)))
 	}
 }
 
@@ -120,7 +120,7 @@ func hasWorkspace(p *project.Project, st *runs.Stage) bool {
 
 // printStop says why a run stopped. One that was replaced cannot go on: what its
 // hints name is refused.
-func printStop(s *door.Shell, p *project.Project, st *runs.Stage) {
+func printStop(s *cli.Shell, p *project.Project, st *runs.Stage) {
 	if st.ReplacedBy == "" || st.Error == nil {
 		printError(s, st.Error)
 		return

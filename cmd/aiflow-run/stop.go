@@ -3,10 +3,10 @@ package main
 import (
 	"time"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
 	"aiflow/project"
@@ -19,23 +19,23 @@ type stopOptions struct {
 	wait       time.Duration
 }
 
-func stopCommand(s *door.Shell) *cli.Command {
+func stopCommand(s *cli.Shell) *urfave.Command {
 	var o stopOptions
-	return &cli.Command{
+	return &urfave.Command{
 		Name: "stop", Usage: "work.stop_usage", Description: "work.stop_description", ArgsUsage: "[RUN]",
 		UsageText: "aiflow-run stop\naiflow-run stop RQ-20251214-001\naiflow-run stop --queue",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "queue", Usage: "work.stop_queue", Destination: &o.queue},
-			&cli.BoolFlag{Name: "now", Usage: "work.stop_now", Destination: &o.now},
-			&cli.DurationFlag{Name: "wait", Usage: "work.stop_wait", Value: 30 * time.Second, Destination: &o.wait},
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "queue", Usage: "work.stop_queue", Destination: &o.queue},
+			&urfave.BoolFlag{Name: "now", Usage: "work.stop_now", Destination: &o.now},
+			&urfave.DurationFlag{Name: "wait", Usage: "work.stop_wait", Value: 30 * time.Second, Destination: &o.wait},
 		},
-		Action: func(c *cli.Context) error { return stop(s, o, c.Args().First()) },
+		Action: func(c *urfave.Context) error { return stop(s, o, c.Args().First()) },
 	}
 }
 
 // stop asks a run, or the session of runs, to end.
-func stop(s *door.Shell, o stopOptions, arg string) error {
-	p, err := desk.Open(s, nil)
+func stop(s *cli.Shell, o stopOptions, arg string) error {
+	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func stopKey(o stopOptions, h runner.Halted) string {
 	return "work.stop_done"
 }
 
-func stopRun(s *door.Shell, p *project.Project, r *runner.Runner, o stopOptions, arg string) (runner.Halted, error) {
+func stopRun(s *cli.Shell, p *project.Project, r *runner.Runner, o stopOptions, arg string) (runner.Halted, error) {
 	id, err := runningRequest(p, arg)
 	if err != nil {
 		return runner.Halted{}, err
@@ -116,5 +116,5 @@ func runningRequest(p *project.Project, arg string) (string, error) {
 	case 1:
 		return live[0], nil
 	}
-	return "", door.Usage("which_run", "count", len(live), "value", live[0])
+	return "", cli.Usage("which_run", "count", len(live), "value", live[0])
 }

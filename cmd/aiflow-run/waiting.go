@@ -1,8 +1,8 @@
 package main
 
 import (
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/project"
 	"aiflow/runner"
 	"aiflow/runs"
@@ -10,13 +10,13 @@ import (
 
 // printWaiting names everything that waits for a person now: branches to be
 // merged, runs to be resumed, files to be mended.
-func printWaiting(s *door.Shell, p *project.Project) error {
+func printWaiting(s *cli.Shell, p *project.Project) error {
 	w, err := waiting(s, p)
 	if err != nil {
 		return err
 	}
 	for _, r := range w.Merge {
-		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", desk.Merge(s, p, r.WorkBranch)))
+		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", app.Merge(s, p, r.WorkBranch)))
 	}
 	for _, r := range w.Resume {
 		s.Printf("%s\n", s.Text("work.session_resume", "id", r.RequestID, "run_id", r.RunID, "command", commandFor(p, r), "reason", r.ReasonCode))
@@ -41,13 +41,13 @@ func commandFor(p *project.Project, r runs.Summary) string {
 	return "aiflow run resume " + r.RunID
 }
 
-func waiting(s *door.Shell, p *project.Project) (project.Waiting, error) {
+func waiting(s *cli.Shell, p *project.Project) (project.Waiting, error) {
 	all, err := recorded(p)
 	if err != nil {
 		return project.Waiting{}, err
 	}
 	w, err := p.Waiting(s.Context(), all)
-	desk.Unsure(s, w.Unsure)
+	app.Unsure(s, w.Unsure)
 	return w, err
 }
 
@@ -71,7 +71,7 @@ type brokenFile struct {
 	Line      int    `json:"line,omitempty"`
 }
 
-func printStatus(s *door.Shell, p *project.Project, v runner.Session) error {
+func printStatus(s *cli.Shell, p *project.Project, v runner.Session) error {
 	w, err := waiting(s, p)
 	if err != nil {
 		return err

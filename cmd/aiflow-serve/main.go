@@ -8,14 +8,14 @@ package main
 import (
 	"os"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 )
 
 var version, commit string // set by the linker
 
-func main() { os.Exit(door.Main(door.OS(version, commit), app)) }
+func main() { os.Exit(cli.Main(cli.OS(version, commit), program)) }
 
 type options struct {
 	host                   string
@@ -25,21 +25,21 @@ type options struct {
 	queueEndpoint          string
 }
 
-func app(s *door.Shell) *cli.App {
+func program(s *cli.Shell) *urfave.App {
 	o := options{}
-	return &cli.App{
+	return &urfave.App{
 		Name:      "aiflow-serve",
 		Usage:     "serve.usage",
 		UsageText: "aiflow-serve\naiflow-serve --open\naiflow-serve --port 4311",
-		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "port", Usage: "serve.flag_port", Destination: &o.port},
-			&cli.StringFlag{Name: "host", Usage: "serve.flag_host", Destination: &o.host},
-			&cli.BoolFlag{Name: "open", Usage: "serve.flag_open", Destination: &o.open},
-			&cli.BoolFlag{Name: "no-auth", Usage: "serve.flag_no_auth", Destination: &o.noAuth},
-			&cli.StringFlag{Name: "queue-endpoint", Usage: "serve.flag_queue_endpoint", Destination: &o.queueEndpoint},
-			&cli.BoolFlag{Name: "new-token", Usage: "serve.flag_new_token", Destination: &o.newToken},
+		Flags: []urfave.Flag{
+			&urfave.IntFlag{Name: "port", Usage: "serve.flag_port", Destination: &o.port},
+			&urfave.StringFlag{Name: "host", Usage: "serve.flag_host", Destination: &o.host},
+			&urfave.BoolFlag{Name: "open", Usage: "serve.flag_open", Destination: &o.open},
+			&urfave.BoolFlag{Name: "no-auth", Usage: "serve.flag_no_auth", Destination: &o.noAuth},
+			&urfave.StringFlag{Name: "queue-endpoint", Usage: "serve.flag_queue_endpoint", Destination: &o.queueEndpoint},
+			&urfave.BoolFlag{Name: "new-token", Usage: "serve.flag_new_token", Destination: &o.newToken},
 		},
-		Action: func(c *cli.Context) error {
+		Action: func(c *urfave.Context) error {
 			o.portSaid = c.IsSet("port")
 			return serve(s, o)
 		},

@@ -12,19 +12,19 @@ import (
 	"strconv"
 	"syscall"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/server"
 )
 
-func serve(s *door.Shell, o options) error {
+func serve(s *cli.Shell, o options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	p, err := desk.Open(s, o.keys())
+	p, err := app.Open(s, o.keys())
 	if err != nil {
 		return err
 	}
@@ -59,14 +59,14 @@ func serve(s *door.Shell, o options) error {
 // server.
 func (o options) check() error {
 	if o.portSaid && (o.port < 0 || o.port > 65535) {
-		return door.Usage("bad_value", "name", "--port", "value", o.port, "allowed", "0..65535")
+		return cli.Usage("bad_value", "name", "--port", "value", o.port, "allowed", "0..65535")
 	}
 	if o.queueEndpoint == "" {
 		return nil
 	}
 	u, err := url.Parse(o.queueEndpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return door.Usage("bad_value", "name", "--queue-endpoint", "value", o.queueEndpoint, "allowed", "http://HOST:PORT")
+		return cli.Usage("bad_value", "name", "--queue-endpoint", "value", o.queueEndpoint, "allowed", "http://HOST:PORT")
 	}
 	return nil
 }
@@ -90,14 +90,14 @@ func listen(ctx context.Context, host string, port int) (net.Listener, error) {
 		return nil, fault.Wrap(err, fault.PortInUse, "host", host, "value", port)
 	}
 	if err != nil {
-		return nil, door.Usage("no_listen", "host", host, "port", port, "reason", err)
+		return nil, cli.Usage("no_listen", "host", host, "port", port, "reason", err)
 	}
 	return l, nil
 }
 
 // identify settles the token and says in serve.json where we are. leave gives
 // the file back to the server that it named before, if that one still lives.
-func identify(s *door.Shell, p *project.Project, o options, host string, port int) (token string, leave func(), err error) {
+func identify(s *cli.Shell, p *project.Project, o options, host string, port int) (token string, leave func(), err error) {
 	before, had := server.LoadIdentity(p)
 	if !o.noAuth {
 		if token, err = server.TokenOf(p, o.newToken); err != nil {
@@ -123,7 +123,7 @@ func giveBack(p *project.Project, mine, before server.Identity) {
 	}
 }
 
-func warn(s *door.Shell, host, token string) {
+func warn(s *cli.Shell, host, token string) {
 	if !server.IsLoopback(host) {
 		s.Warn("serve.other_machines", fault.Facts{"host": host})
 	}
@@ -144,7 +144,7 @@ func address(host string, port int, token string) string {
 	return u.String()
 }
 
-func announce(s *door.Shell, host string, port int, at string) error {
+func announce(s *cli.Shell, host string, port int, at string) error {
 	if s.JSON {
 		if err := s.PrintJSON(struct {
 			OK   bool   `json:"ok"`
@@ -164,7 +164,7 @@ func announce(s *door.Shell, host string, port int, at string) error {
 }
 
 // open shows the page in the browser, if that is easy.
-func open(s *door.Shell, at string) {
+func open(s *cli.Shell, at string) {
 	command := "xdg-open"
 	if runtime.GOOS == "darwin" {
 		command = "open"

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"strings"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 )
 
 //go:embed files/completion.bash
@@ -18,11 +18,11 @@ var completionFish string
 
 // completion prints the script for a shell. The scripts ask the binaries
 // themselves (--complete), so they never fall behind.
-func completion(s *door.Shell, shell string) error {
+func completion(s *cli.Shell, shell string) error {
 	scripts := map[string]string{"bash": completionBash, "zsh": completionZsh, "fish": completionFish}
 	text, ok := scripts[shell]
 	if !ok {
-		return door.Usage("bad_value", "name", "SHELL", "value", shell, "allowed", "bash, fish, zsh")
+		return cli.Usage("bad_value", "name", "SHELL", "value", shell, "allowed", "bash, fish, zsh")
 	}
 	s.Printf("%s\n", strings.TrimRight(text, "\n"))
 	return nil

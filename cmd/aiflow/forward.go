@@ -8,9 +8,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 )
 
@@ -131,15 +131,15 @@ func (f forward) path() string {
 }
 
 // exec becomes the other binary; it comes back only when that fails.
-func (f forward) exec(p door.Process) int {
+func (f forward) exec(p cli.Process) int {
 	err := error(fs.ErrNotExist)
 	path := f.path()
 	if path != "" {
 		err = syscall.Exec(path, append([]string{"aiflow-" + f.name}, f.args...), p.Environ())
 	}
 	p.Args = append([]string{"aiflow"}, f.common...)
-	return door.Main(p, func(*door.Shell) *cli.App {
-		return &cli.App{Name: "aiflow", Action: func(*cli.Context) error {
+	return cli.Main(p, func(*cli.Shell) *urfave.App {
+		return &urfave.App{Name: "aiflow", Action: func(*urfave.Context) error {
 			return fault.Wrap(err, fault.BinaryNotFound, "name", "aiflow-"+f.name, "path", path)
 		}}
 	})

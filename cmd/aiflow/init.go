@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"aiflow/cmd/internal/desk"
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/hooks"
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/config"
@@ -53,14 +53,14 @@ type initResult struct {
 
 // initializer makes a project; each step adds to files.
 type initializer struct {
-	shell *door.Shell
+	shell *cli.Shell
 	root  project.Root
 	cfg   config.Config
 	force bool
 	files []initFile
 }
 
-func initProject(s *door.Shell, o initOptions) error {
+func initProject(s *cli.Shell, o initOptions) error {
 	root, err := rootFor(".")
 	if err != nil {
 		return err
@@ -236,11 +236,11 @@ func (in *initializer) requestsToAdd() string {
 
 // elsewhere is the project's root as the shell takes it; "" when it is there.
 func (in *initializer) elsewhere() string {
-	dir, err := desk.WorkingDir(in.shell)
+	dir, err := app.WorkingDir(in.shell)
 	if err != nil {
 		return proc.Word(in.root.Dir)
 	}
-	if there := desk.From(in.shell, dir, in.root.Dir); there != "." {
+	if there := app.From(in.shell, dir, in.root.Dir); there != "." {
 		return proc.Word(there)
 	}
 	return ""

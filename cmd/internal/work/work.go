@@ -1,4 +1,4 @@
-// Package work equips the runner of a door: the sentences that it records, the
+// Package work equips the runner of a program: the sentences that it records, the
 // doctor that it asks before it goes on, the command line that it notes. So a
 // run is the same whether a person, the auto-run or the queue began it.
 //
@@ -8,7 +8,7 @@ package work
 import (
 	"context"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/doctor"
 	"aiflow/internal/fault"
 	"aiflow/project"
@@ -17,7 +17,7 @@ import (
 
 // Runner is a runner for s in p; who is told of its steps and when it stops is
 // the caller's to say.
-func Runner(s *door.Shell, p *project.Project) *runner.Runner {
+func Runner(s *cli.Shell, p *project.Project) *runner.Runner {
 	return &runner.Runner{
 		Project: p, Words: Words(s), Invoked: s.Args,
 		Doctor:    func(ctx context.Context) error { return doctor.Gate(ctx, p) },
@@ -26,7 +26,7 @@ func Runner(s *door.Shell, p *project.Project) *runner.Runner {
 }
 
 // diagnosis is what doctor finds now, in words.
-func diagnosis(ctx context.Context, s *door.Shell, p *project.Project) *doctor.Report {
+func diagnosis(ctx context.Context, s *cli.Shell, p *project.Project) *doctor.Report {
 	r := doctor.Run(ctx, doctor.Options{Env: p.Env, Mode: doctor.Quick})
 	c := s.Catalog()
 	r.Describe(doctor.Words{
@@ -40,7 +40,7 @@ func diagnosis(ctx context.Context, s *door.Shell, p *project.Project) *doctor.R
 }
 
 // Words lends the runner the sentences for what it records.
-func Words(s *door.Shell) runner.Words {
+func Words(s *cli.Shell) runner.Words {
 	c := s.Catalog()
 	return runner.Words{
 		Lang: s.Lang(),

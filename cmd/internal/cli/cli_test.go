@@ -1,4 +1,4 @@
-package door
+package cli
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
@@ -24,7 +24,7 @@ type answer struct {
 
 type world struct {
 	env   map[string]string
-	build func(*Shell) *cli.App
+	build func(*Shell) *urfave.App
 }
 
 func (w world) run(args ...string) answer {
@@ -44,32 +44,32 @@ func (w world) run(args ...string) answer {
 }
 
 // sample prints what it was given.
-func sample(s *Shell) *cli.App {
+func sample(s *Shell) *urfave.App {
 	var n int
 	var name string
 	var all bool
-	say := func(c *cli.Context) error {
+	say := func(c *urfave.Context) error {
 		s.Printf("%s n=%d name=%q all=%v args=%q json=%v\n", c.App.Name, n, name, all, c.Args().Slice(), s.JSON)
 		return nil
 	}
-	flags := []cli.Flag{
-		&cli.IntFlag{Name: "plan", Aliases: []string{"n"}, Usage: "plan `N` requests", Destination: &n},
-		&cli.BoolFlag{Name: "all", Usage: "all of them", Destination: &all},
+	flags := []urfave.Flag{
+		&urfave.IntFlag{Name: "plan", Aliases: []string{"n"}, Usage: "plan `N` requests", Destination: &n},
+		&urfave.BoolFlag{Name: "all", Usage: "all of them", Destination: &all},
 	}
-	return &cli.App{
+	return &urfave.App{
 		Name: "aiflow-x", Usage: "does things", Flags: flags, ArgsUsage: "[ID...]", Action: say,
 		UsageText: "aiflow-x RQ-1\naiflow-x show RQ-1",
-		Commands: []*cli.Command{
-			{Name: "show", Usage: "show one", ArgsUsage: "ID", Action: say, Flags: []cli.Flag{
-				&cli.StringFlag{Name: "name", Usage: "cli.hint", Destination: &name},
+		Commands: []*urfave.Command{
+			{Name: "show", Usage: "show one", ArgsUsage: "ID", Action: say, Flags: []urfave.Flag{
+				&urfave.StringFlag{Name: "name", Usage: "cli.hint", Destination: &name},
 			}},
-			{Name: "list", Usage: "list them", Action: say, Flags: []cli.Flag{&cli.DurationFlag{Name: "for"}}},
-			{Name: "set", ArgsUsage: "ID KEY=VALUE...", Action: say, Flags: []cli.Flag{
-				&cli.StringFlag{Name: "why", Required: true},
+			{Name: "list", Usage: "list them", Action: say, Flags: []urfave.Flag{&urfave.DurationFlag{Name: "for"}}},
+			{Name: "set", ArgsUsage: "ID KEY=VALUE...", Action: say, Flags: []urfave.Flag{
+				&urfave.StringFlag{Name: "why", Required: true},
 			}},
 			{
-				Name: "group", Usage: "of commands", Subcommands: []*cli.Command{{Name: "inner", Action: say}},
-				Flags: []cli.Flag{&cli.BoolFlag{Name: "deep", Destination: &all}},
+				Name: "group", Usage: "of commands", Subcommands: []*urfave.Command{{Name: "inner", Action: say}},
+				Flags: []urfave.Flag{&urfave.BoolFlag{Name: "deep", Destination: &all}},
 			},
 			{Name: "twin", Hidden: true, Action: say, Flags: flags[1:]},
 			{Name: "secret", Hidden: true, Action: say},
@@ -110,18 +110,18 @@ func TestFlagsStandAnywhere(t *testing.T) {
 
 // What a flag says by itself arrives whether or not another is given.
 func TestWhatFlagsSayUnasked(t *testing.T) {
-	for want, flag := range map[string]cli.Flag{
-		"true 0  0s []":   &cli.BoolFlag{Name: "yes", Value: true},
-		"false 7  0s []":  &cli.IntFlag{Name: "n", Value: 7},
-		"false 0 x 0s []": &cli.StringFlag{Name: "word", Value: "x"},
-		"false 0  1s []":  &cli.DurationFlag{Name: "for", Value: time.Second},
-		"false 0  0s [a]": &cli.StringSliceFlag{Name: "list", Value: cli.NewStringSlice("a")},
-		"false 0  0s []":  &cli.StringFlag{Name: "none"},
+	for want, flag := range map[string]urfave.Flag{
+		"true 0  0s []":   &urfave.BoolFlag{Name: "yes", Value: true},
+		"false 7  0s []":  &urfave.IntFlag{Name: "n", Value: 7},
+		"false 0 x 0s []": &urfave.StringFlag{Name: "word", Value: "x"},
+		"false 0  1s []":  &urfave.DurationFlag{Name: "for", Value: time.Second},
+		"false 0  0s [a]": &urfave.StringSliceFlag{Name: "list", Value: urfave.NewStringSlice("a")},
+		"false 0  0s []":  &urfave.StringFlag{Name: "none"},
 	} {
-		build := func(s *Shell) *cli.App {
-			return &cli.App{
-				Name: "aiflow-x", ArgsUsage: "[ID...]", Flags: []cli.Flag{flag, &cli.BoolFlag{Name: "other"}},
-				Action: func(c *cli.Context) error {
+		build := func(s *Shell) *urfave.App {
+			return &urfave.App{
+				Name: "aiflow-x", ArgsUsage: "[ID...]", Flags: []urfave.Flag{flag, &urfave.BoolFlag{Name: "other"}},
+				Action: func(c *urfave.Context) error {
 					s.Printf("%v %v %v %v %v", c.Bool("yes"), c.Int("n"), c.String("word"), c.Duration("for"), c.StringSlice("list"))
 					return nil
 				},
@@ -197,8 +197,8 @@ func TestErrorAsJSON(t *testing.T) {
 
 // failing is a program whose action ends with err after it printed a word.
 func failing(err error) world {
-	return world{build: func(s *Shell) *cli.App {
-		return &cli.App{Name: "aiflow-x", Action: func(*cli.Context) error {
+	return world{build: func(s *Shell) *urfave.App {
+		return &urfave.App{Name: "aiflow-x", Action: func(*urfave.Context) error {
 			s.Printf("word\n")
 			return err
 		}}
@@ -217,7 +217,7 @@ func TestExitStatus(t *testing.T) {
 		{fault.New(fault.RunInProgress, "pid", 7, "host", "a\x1bb"), 4, "aiflow-x: RUN_IN_PROGRESS: "},
 		{errors.New("boom"), 9, "aiflow-x: INTERNAL_ERROR: "},
 		{fault.New(fault.Interrupted), 130, "aiflow-x: INTERRUPTED: "},
-		{cli.Exit("cli's own", 5), 9, "aiflow-x: INTERNAL_ERROR: "},
+		{urfave.Exit("cli's own", 5), 9, "aiflow-x: INTERNAL_ERROR: "},
 		{fmt.Errorf("write: %w", syscall.EPIPE), 141, ""},
 		{Reported(fault.New(fault.UnitTestFailed)), 7, "aiflow-x: UNIT_TEST_FAILED: "},
 		{Reported(nil), 0, ""},
@@ -244,8 +244,8 @@ func TestReportedPrintsNoSecondBody(t *testing.T) {
 }
 
 func TestPanicIsOneShortText(t *testing.T) {
-	w := world{env: map[string]string{}, build: func(s *Shell) *cli.App {
-		return &cli.App{Name: "aiflow-x", Action: func(*cli.Context) error {
+	w := world{env: map[string]string{}, build: func(s *Shell) *urfave.App {
+		return &urfave.App{Name: "aiflow-x", Action: func(*urfave.Context) error {
 			s.Printf("half\n")
 			panic("lost the plot")
 		}}
@@ -281,8 +281,8 @@ func TestLanguage(t *testing.T) {
 		{map[string]string{"AIFLOW_LANG": "fr", "LANG": "ja"}, nil, "", "ja"},
 	} {
 		var lang, word string
-		w := world{env: tc.env, build: func(s *Shell) *cli.App {
-			return &cli.App{Name: "x", Action: func(*cli.Context) error {
+		w := world{env: tc.env, build: func(s *Shell) *urfave.App {
+			return &urfave.App{Name: "x", Action: func(*urfave.Context) error {
 				s.Adopt(config.Config{Lang: tc.config}, nil)
 				lang, word = s.Lang(), s.Text("cli.warning")
 				return nil
@@ -397,8 +397,8 @@ func TestReaderThatWentAwayIsQuiet(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	w := world{build: func(s *Shell) *cli.App {
-		return &cli.App{Name: "aiflow-x", Action: func(*cli.Context) error {
+	w := world{build: func(s *Shell) *urfave.App {
+		return &urfave.App{Name: "aiflow-x", Action: func(*urfave.Context) error {
 			s.Warn("cli.usage_missing_value", fault.Facts{"name": "a\nb"})
 			return nil
 		}}
@@ -427,8 +427,8 @@ func TestArity(t *testing.T) {
 }
 
 func TestSignalEndsContext(t *testing.T) {
-	w := world{build: func(s *Shell) *cli.App {
-		return &cli.App{Name: "aiflow-x", Action: func(*cli.Context) error {
+	w := world{build: func(s *Shell) *urfave.App {
+		return &urfave.App{Name: "aiflow-x", Action: func(*urfave.Context) error {
 			ctx := s.Context()
 			if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
 				return err
@@ -468,10 +468,10 @@ func TestComplete(t *testing.T) {
 			t.Errorf("%q: %q, want %q", tc.words, s, tc.want)
 		}
 	}
-	w := world{build: func(s *Shell) *cli.App {
-		return &cli.App{
-			Name: "x", ArgsUsage: "ID", Action: func(*cli.Context) error { return nil },
-			Flags: []cli.Flag{&cli.StringFlag{Name: "mode"}, &cli.StringFlag{Name: "other"}},
+	w := world{build: func(s *Shell) *urfave.App {
+		return &urfave.App{
+			Name: "x", ArgsUsage: "ID", Action: func(*urfave.Context) error { return nil },
+			Flags: []urfave.Flag{&urfave.StringFlag{Name: "mode"}, &urfave.StringFlag{Name: "other"}},
 			BashComplete: Offer(func(a Asked) []string {
 				return []string{"RQ-1", "RQ-2", strings.Join(append(a.Args, "RQ", a.Word), "+")}
 			}, map[string]Candidates{"mode": Words("fast", "slow")}),
@@ -489,11 +489,11 @@ func TestComplete(t *testing.T) {
 }
 
 func TestNearMissOfACommandThatIsNoRequest(t *testing.T) {
-	w := world{build: func(s *Shell) *cli.App {
-		return &cli.App{
-			Name: "x", ArgsUsage: "ID", Flags: []cli.Flag{&cli.BoolFlag{Name: "next"}},
-			Action:   func(c *cli.Context) error { return fault.New(fault.RequestNotFound, "id", c.Args().First()) },
-			Commands: []*cli.Command{{Name: "list"}},
+	w := world{build: func(s *Shell) *urfave.App {
+		return &urfave.App{
+			Name: "x", ArgsUsage: "ID", Flags: []urfave.Flag{&urfave.BoolFlag{Name: "next"}},
+			Action:   func(c *urfave.Context) error { return fault.New(fault.RequestNotFound, "id", c.Args().First()) },
+			Commands: []*urfave.Command{{Name: "list"}},
 		}
 	}}
 	for word, want := range map[string]string{"lst": "Did you mean list?", "nxet": "Did you mean --next?", "RQ-1": "There is no such request: RQ-1.\n"} {

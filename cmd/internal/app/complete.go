@@ -1,17 +1,17 @@
-package desk
+package app
 
 import (
 	"slices"
 	"strings"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/project"
 	"aiflow/reqmeta"
 )
 
 // Quiet opens the project for a shell's completion, which is told nothing and
 // wants only what files say; nil when there is none.
-func Quiet(s *door.Shell) *project.Project {
+func Quiet(s *cli.Shell) *project.Project {
 	env, err := Env(s, nil)
 	if err != nil {
 		return nil
@@ -22,8 +22,8 @@ func Quiet(s *door.Shell) *project.Project {
 
 // RequestIDs offers the ids of the requests with one of the statuses; of all
 // when none is named.
-func RequestIDs(s *door.Shell, statuses ...string) door.Candidates {
-	return func(door.Asked) []string {
+func RequestIDs(s *cli.Shell, statuses ...string) cli.Candidates {
+	return func(cli.Asked) []string {
 		p := Quiet(s)
 		if p == nil {
 			return nil
@@ -43,8 +43,8 @@ func RequestIDs(s *door.Shell, statuses ...string) door.Candidates {
 }
 
 // Listed offers words for a flag that takes several with commas between them.
-func Listed(words ...string) door.Candidates {
-	return func(a door.Asked) []string {
+func Listed(words ...string) cli.Candidates {
+	return func(a cli.Asked) []string {
 		before := a.Word[:strings.LastIndex(a.Word, ",")+1]
 		var lists []string
 		for _, w := range words {

@@ -1,13 +1,13 @@
-// Package desk opens the project for a door: where the command was started,
+// Package app opens the project for a program: where the command was started,
 // what the environment and the flags say, and what a survey put right, told.
 //
 // It does not decide anything; package project does.
-package desk
+package app
 
 import (
 	"os"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
@@ -17,7 +17,7 @@ import (
 
 // Open finds the project that the command was started in and takes over its
 // language. flags are configuration keys from the command line.
-func Open(s *door.Shell, flags map[string]string) (*project.Project, error) {
+func Open(s *cli.Shell, flags map[string]string) (*project.Project, error) {
 	env, err := Env(s, flags)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func Open(s *door.Shell, flags map[string]string) (*project.Project, error) {
 }
 
 // Env is what the process gives to a project.
-func Env(s *door.Shell, flags map[string]string) (project.Env, error) {
+func Env(s *cli.Shell, flags map[string]string) (project.Env, error) {
 	dir, err := WorkingDir(s)
 	if err != nil {
 		return project.Env{}, err
@@ -47,7 +47,7 @@ func Env(s *door.Shell, flags map[string]string) (project.Env, error) {
 
 // WorkingDir is the folder that the command was started in. One that was removed
 // lies in no repository.
-func WorkingDir(s *door.Shell) (string, error) {
+func WorkingDir(s *cli.Shell) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fault.Wrap(err, fault.GitNotRepo, "path", s.Getenv("PWD"))
@@ -57,14 +57,14 @@ func WorkingDir(s *door.Shell) (string, error) {
 
 // AdoptLanguage takes over the project's language and says nothing about its
 // configuration, for those who report on that themselves.
-func AdoptLanguage(s *door.Shell, env project.Env) {
+func AdoptLanguage(s *cli.Shell, env project.Env) {
 	if p, err := project.OpenAnyway(env); p != nil && err == nil {
 		s.Adopt(p.Config, nil)
 	}
 }
 
 // Note is the sentence for what a survey found and put right.
-func Note(s *door.Shell, n project.Note) string {
+func Note(s *cli.Shell, n project.Note) string {
 	key := "next.note_" + string(n.Kind)
 	if !n.Written {
 		key += "_unwritten"
@@ -78,7 +78,7 @@ func Note(s *door.Shell, n project.Note) string {
 
 // Notes tells on standard error what a survey found and put right, and what it
 // could not find out.
-func Notes(s *door.Shell, survey *project.Survey) {
+func Notes(s *cli.Shell, survey *project.Survey) {
 	for _, n := range survey.Notes {
 		s.Tell(term.Escape(Note(s, n)))
 	}
@@ -86,7 +86,7 @@ func Notes(s *door.Shell, survey *project.Survey) {
 }
 
 // Unsure warns that what is said of merges may be wrong.
-func Unsure(s *door.Shell, why error) {
+func Unsure(s *cli.Shell, why error) {
 	if why != nil {
 		s.Warn("next.unsure", fault.Facts{"cause": s.Body(why).Message})
 	}

@@ -1,4 +1,4 @@
-package floors
+package layering
 
 import (
 	"os"
@@ -34,49 +34,49 @@ func TestBreachesAreFound(t *testing.T) {
 		in   []Package
 		want string // "" = no breach
 	}{
-		{"room to ground", one("locks", "a.go", []string{"./internal/fault", "os"}), ""},
-		{"room to room", one("locks", "a.go", []string{"./runs"}), "locks/a.go: a room imports runs, which is not on a lower storey"},
-		{"room to its own part", one("reqmeta/reqgen", "a.go", []string{"./reqmeta"}), ""},
-		{"room to desk", one("runs", "a.go", []string{"./project"}), "runs/a.go: a room imports project, which is not on a lower storey"},
-		{"desk to room", one("project", "a.go", []string{"./reqmeta"}), ""},
-		{"work to work", one("doctor", "a.go", []string{"./runner"}), "doctor/a.go: a work imports runner, which is not on a lower storey"},
-		{"ground sideways", one("internal/term", "a.go", []string{"./internal/proc"}), "internal/term/a.go: a ground imports internal/proc, which is not on a lower storey"},
-		{"ground upwards", one("internal/gitcmd", "a.go", []string{"./locks"}), "internal/gitcmd/a.go: a ground imports locks, which is not on a lower storey"},
-		{"ground to fault", one("internal/proc", "a.go", []string{"./internal/fault"}), ""},
+		{"part to base", one("locks", "a.go", []string{"./internal/fault", "os"}), ""},
+		{"part to part", one("locks", "a.go", []string{"./runs"}), "locks/a.go: a part imports runs, which is not on a lower layer"},
+		{"part to its own part", one("reqmeta/reqgen", "a.go", []string{"./reqmeta"}), ""},
+		{"part to project", one("runs", "a.go", []string{"./project"}), "runs/a.go: a part imports project, which is not on a lower layer"},
+		{"project to part", one("project", "a.go", []string{"./reqmeta"}), ""},
+		{"work to work", one("doctor", "a.go", []string{"./runner"}), "doctor/a.go: a work imports runner, which is not on a lower layer"},
+		{"base sideways", one("internal/term", "a.go", []string{"./internal/proc"}), "internal/term/a.go: a base imports internal/proc, which is not on a lower layer"},
+		{"base upwards", one("internal/gitcmd", "a.go", []string{"./locks"}), "internal/gitcmd/a.go: a base imports locks, which is not on a lower layer"},
+		{"base to fault", one("internal/proc", "a.go", []string{"./internal/fault"}), ""},
 		{"config to its tools", one("internal/config", "a.go", []string{"./internal/near"}), ""},
-		{"room to messages", one("runs", "a.go", []string{"./messages"}), "runs/a.go: imports messages: sentences belong to faces and doors"},
-		{"work to messages", one("doctor", "a.go", []string{"./messages"}), "doctor/a.go: imports messages: sentences belong to faces and doors"},
+		{"part to messages", one("runs", "a.go", []string{"./messages"}), "runs/a.go: imports messages: sentences belong to faces and commands"},
+		{"work to messages", one("doctor", "a.go", []string{"./messages"}), "doctor/a.go: imports messages: sentences belong to faces and commands"},
 		{"face to messages", one("server", "a.go", []string{"./messages"}), ""},
-		{"door to door frame", one("cmd/aiflow", "a.go", []string{"./cmd/internal/door"}), ""},
-		{"frame to the first frame", one("cmd/internal/desk", "a.go", []string{"./cmd/internal/door"}), ""},
-		{"the first frame to another", one("cmd/internal/door", "a.go", []string{"./cmd/internal/desk"}), "cmd/internal/door/a.go: a door frame imports cmd/internal/desk, which is not on a lower storey"},
-		{"door to door", one("cmd/aiflow", "a.go", []string{"./cmd/aiflow-run"}), "cmd/aiflow/a.go: a door imports cmd/aiflow-run, which is not on a lower storey"},
-		{"face to door frame", one("server", "a.go", []string{"./cmd/internal/door"}), "server/a.go: a face imports cmd/internal/door, which is not on a lower storey"},
-		{"unknown folder", one("utils", "a.go", []string{"./locks"}), "utils/a.go: this folder has no storey: give it one in internal/floors"},
-		{"import of an unknown folder", one("server", "a.go", []string{"./utils"}), "server/a.go: imports utils, which has no storey"},
+		{"command to command support", one("cmd/aiflow", "a.go", []string{"./cmd/internal/cli"}), ""},
+		{"support to the first support", one("cmd/internal/app", "a.go", []string{"./cmd/internal/cli"}), ""},
+		{"the first support to another", one("cmd/internal/cli", "a.go", []string{"./cmd/internal/app"}), "cmd/internal/cli/a.go: a command support imports cmd/internal/app, which is not on a lower layer"},
+		{"command to command", one("cmd/aiflow", "a.go", []string{"./cmd/aiflow-run"}), "cmd/aiflow/a.go: a command imports cmd/aiflow-run, which is not on a lower layer"},
+		{"face to command support", one("server", "a.go", []string{"./cmd/internal/cli"}), "server/a.go: a face imports cmd/internal/cli, which is not on a lower layer"},
+		{"unknown folder", one("utils", "a.go", []string{"./locks"}), "utils/a.go: this folder has no layer: give it one in internal/layering"},
+		{"import of an unknown folder", one("server", "a.go", []string{"./utils"}), "server/a.go: imports utils, which has no layer"},
 
 		{"yaml at home", one("reqmeta", "a.go", []string{"gopkg.in/yaml.v3"}), ""},
 		{"yaml abroad", one("internal/config", "a.go", []string{"gopkg.in/yaml.v3"}), "internal/config/a.go: imports gopkg.in/yaml.v3: one reader of request files"},
 		{"go-git at home", one("gitops", "a.go", []string{"github.com/go-git/go-git/v5/plumbing"}), ""},
 		{"go-git abroad", one("project", "a.go", []string{"github.com/go-git/go-git/v5"}), "project/a.go: imports github.com/go-git/go-git/v5: small binaries must not link it"},
 		{"go-diff abroad", one("server", "a.go", []string{"github.com/sergi/go-diff/diffmatchpatch"}), "server/a.go: imports github.com/sergi/go-diff/diffmatchpatch: diffs are made in one place"},
-		{"cli at home", one("cmd/internal/door", "a.go", []string{"github.com/urfave/cli/v2"}), ""},
-		{"cli abroad", one("runner", "a.go", []string{"github.com/urfave/cli/v2"}), "runner/a.go: imports github.com/urfave/cli/v2: rooms know no flags"},
+		{"cli at home", one("cmd/internal/cli", "a.go", []string{"github.com/urfave/cli/v2"}), ""},
+		{"cli abroad", one("runner", "a.go", []string{"github.com/urfave/cli/v2"}), "runner/a.go: imports github.com/urfave/cli/v2: parts know no flags"},
 		{"aws at home", one("queue/dynamo", "a.go", []string{"github.com/aws/aws-sdk-go-v2/config"}), ""},
 		{"aws abroad", one("cmd/aiflow-queue", "a.go", []string{"github.com/aws/aws-sdk-go-v2/config"}), "cmd/aiflow-queue/a.go: imports github.com/aws/aws-sdk-go-v2/config: it costs milliseconds at every start"},
 		{"esbuild at home", one("server/ui/bundle", "a.go", []string{"github.com/evanw/esbuild/pkg/api"}), ""},
 		{"esbuild abroad", one("server", "a.go", []string{"github.com/evanw/esbuild/pkg/api"}), "server/a.go: imports github.com/evanw/esbuild/pkg/api: only the page has a bundle"},
 		{"testscript in a program", one("cmd/aiflow", "a.go", []string{"github.com/rogpeppe/go-internal/testscript"}), "cmd/aiflow/a.go: imports github.com/rogpeppe/go-internal/testscript: only tests run scripts"},
 		{"testscript in a test", []Package{{Path: "cmd", Doc: doc, Files: []File{{Name: "a_test.go", Test: true, Imports: []string{"github.com/rogpeppe/go-internal/testscript"}}}}}, ""},
-		{"stranger", one("locks", "a.go", []string{"example.com/x"}), "locks/a.go: imports example.com/x, which has no home: give it one in internal/floors"},
+		{"stranger", one("locks", "a.go", []string{"example.com/x"}), "locks/a.go: imports example.com/x, which has no home: give it one in internal/layering"},
 
 		{"exit in main", one("cmd/aiflow", "main.go", nil, "os.Exit"), ""},
 		{"exit beside main", one("cmd/aiflow", "init.go", nil, "os.Exit"), "cmd/aiflow/init.go: calls os.Exit"},
-		{"exit in the door frame", one("cmd/internal/door", "main.go", nil, "os.Exit"), "cmd/internal/door/main.go: calls os.Exit"},
-		{"fatal in a room", one("locks", "main.go", nil, "log.Fatalf"), "locks/main.go: calls log.Fatalf"},
-		{"clock in a door", one("cmd/internal/door", "a.go", nil, "time.Now", "os.Getenv"), ""},
-		{"clock in a room", one("locks", "a.go", nil, "time.Now"), "locks/a.go: calls time.Now"},
-		{"environment in a room", one("gitops", "a.go", nil, "os.Getenv"), "gitops/a.go: calls os.Getenv"},
+		{"exit in the command support", one("cmd/internal/cli", "main.go", nil, "os.Exit"), "cmd/internal/cli/main.go: calls os.Exit"},
+		{"fatal in a part", one("locks", "main.go", nil, "log.Fatalf"), "locks/main.go: calls log.Fatalf"},
+		{"clock in a command", one("cmd/internal/cli", "a.go", nil, "time.Now", "os.Getenv"), ""},
+		{"clock in a part", one("locks", "a.go", nil, "time.Now"), "locks/a.go: calls time.Now"},
+		{"environment in a part", one("gitops", "a.go", nil, "os.Getenv"), "gitops/a.go: calls os.Getenv"},
 
 		{"silent package", []Package{{Path: "locks", Doc: "Package locks locks."}}, `locks: the package comment does not say what the package does not do ("does not")`},
 		{"words over a line break", []Package{{Path: "locks", Doc: "Package locks does\nnot hurry."}}, ""},
@@ -88,11 +88,11 @@ func TestBreachesAreFound(t *testing.T) {
 	}
 }
 
-// founders are the packages that the house began with; doors are the folders of
+// first are the packages that the folder began with; commands are the folders of
 // cmd.
-var founders = []string{
+var first = []string{
 	"server", "server/ui", "runner", "doctor", "reqmeta", "locks", "runs", "gitops", "hooks", "queue", "messages", "cmd",
-	"internal/fault", "internal/atomicfile", "internal/proc", "internal/config", "internal/term", "internal/floors",
+	"internal/fault", "internal/atomicfile", "internal/proc", "internal/config", "internal/term", "internal/layering",
 }
 
 // TestEveryPackageHasAReason: a package that came later stands in a decision.
@@ -110,8 +110,8 @@ func TestEveryPackageHasAReason(t *testing.T) {
 func unreasoned(all []Package, decisions string) []string {
 	var found []string
 	for _, p := range all {
-		door := strings.HasPrefix(p.Path, "cmd/aiflow") && strings.Count(p.Path, "/") == 1
-		if !door && !slices.Contains(founders, p.Path) && !strings.Contains(decisions, "`"+p.Path+"`") {
+		command := strings.HasPrefix(p.Path, "cmd/aiflow") && strings.Count(p.Path, "/") == 1
+		if !command && !slices.Contains(first, p.Path) && !strings.Contains(decisions, "`"+p.Path+"`") {
 			found = append(found, p.Path)
 		}
 	}
@@ -146,7 +146,7 @@ func TestReadSeesWhatItShould(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(Check(all), "\n")
-	want := "locks/a.go: a room imports runs, which is not on a lower storey\nlocks/a.go: calls time.Now"
+	want := "locks/a.go: a part imports runs, which is not on a lower layer\nlocks/a.go: calls time.Now"
 	if got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}

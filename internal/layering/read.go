@@ -1,4 +1,4 @@
-package floors
+package layering
 
 import (
 	"go/ast"
@@ -72,7 +72,7 @@ func importsOf(src *ast.File, module string) []string {
 	return paths
 }
 
-// callsOf finds the functions that only doors may use, called or passed on.
+// callsOf finds the functions that only commands may use, called or passed on.
 func callsOf(src *ast.File) []string {
 	var found []string
 	ast.Inspect(src, func(n ast.Node) bool {

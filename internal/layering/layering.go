@@ -1,9 +1,9 @@
-// Package floors keeps the house in order: which package may import which,
-// where each outside module may appear, and which calls belong to the doors.
+// Package layering reads the sources and reports what breaks the layout: which package may import which,
+// where each outside module may appear, and which calls only commands may make.
 // Its test reads every source file of the module.
 //
 // It does not take part in any program.
-package floors
+package layering
 
 import (
 	"fmt"
@@ -26,35 +26,35 @@ type File struct {
 	Calls   []string // functions of packages os, log and time: "os.Exit"
 }
 
-// storey is the height of each place; a package imports only lower ones. The
-// ground has three steps of its own.
-func storey(path string) (height int, name string) {
+// layer is the height of each place; a package imports only lower ones. The
+// base has three steps of its own.
+func layer(path string) (height int, name string) {
 	switch first, second := split(path); {
 	case path == "internal/fault":
-		return 0, "ground"
+		return 0, "base"
 	case path == "internal/config", path == "internal/gitcmd", path == "internal/failpoint":
-		return 2, "ground"
+		return 2, "base"
 	case first == "internal":
-		return 1, "ground"
-	case isRoom(first):
-		return 10, "room"
+		return 1, "base"
+	case isPart(first):
+		return 10, "part"
 	case first == "project":
-		return 20, "desk"
+		return 20, "project"
 	case first == "runner", first == "doctor":
 		return 30, "work"
 	case first == "server":
 		return 40, "face"
-	case path == "cmd/internal/door":
-		return 50, "door frame"
+	case path == "cmd/internal/cli":
+		return 50, "command support"
 	case first == "cmd" && second == "internal":
-		return 51, "door frame"
+		return 51, "command support"
 	case first == "cmd", first == "scripts":
-		return 60, "door"
+		return 60, "command"
 	}
 	return -1, ""
 }
 
-func isRoom(name string) bool {
+func isPart(name string) bool {
 	switch name {
 	case "reqmeta", "locks", "runs", "gitops", "hooks", "queue", "messages":
 		return true
@@ -70,9 +70,9 @@ func split(path string) (first, second string) {
 	return parts[0], second
 }
 
-// house is the part of a path that belongs together: a package may import its
+// folder is the part of a path that belongs together: a package may import its
 // own neighbours inside it.
-func house(path string) string {
+func folder(path string) string {
 	parts := strings.Split(path, "/")
 	switch {
 	case parts[0] == "cmd" && len(parts) > 2 && parts[1] == "internal":
@@ -92,7 +92,7 @@ func homes() []home {
 		{"gopkg.in/yaml.v3", "reqmeta", "one reader of request files"},
 		{"github.com/go-git", "gitops", "small binaries must not link it"},
 		{"github.com/sergi/go-diff", "gitops", "diffs are made in one place"},
-		{"github.com/urfave/cli", "cmd", "rooms know no flags"},
+		{"github.com/urfave/cli", "cmd", "parts know no flags"},
 		{"github.com/aws", "queue", "it costs milliseconds at every start"},
 		{"github.com/evanw/esbuild", "server/ui", "only the page has a bundle"},
 		{"github.com/rogpeppe/go-internal", "", "only tests run scripts"},
@@ -145,21 +145,21 @@ func imports(p Package, f File) []string {
 }
 
 func down(from, to string) string {
-	here, name := storey(from)
-	there, _ := storey(to)
+	here, name := layer(from)
+	there, _ := layer(to)
 	switch {
 	case here < 0:
-		return "this folder has no storey: give it one in internal/floors"
-	case house(from) == house(to):
+		return "this folder has no layer: give it one in internal/layering"
+	case folder(from) == folder(to):
 		return ""
 	case there < 0:
-		return "imports " + to + ", which has no storey"
+		return "imports " + to + ", which has no layer"
 	case to == "messages" && here < 40:
-		return "imports messages: sentences belong to faces and doors"
+		return "imports messages: sentences belong to faces and commands"
 	case to == "messages", there < here:
 		return ""
 	}
-	return fmt.Sprintf("a %s imports %s, which is not on a lower storey", name, to)
+	return fmt.Sprintf("a %s imports %s, which is not on a lower layer", name, to)
 }
 
 func atHome(from, module string) string {
@@ -172,11 +172,11 @@ func atHome(from, module string) string {
 		}
 		return fmt.Sprintf("imports %s: %s", module, h.reason)
 	}
-	return "imports " + module + ", which has no home: give it one in internal/floors"
+	return "imports " + module + ", which has no home: give it one in internal/layering"
 }
 
 func calls(p Package, f File) []string {
-	height, _ := storey(p.Path)
+	height, _ := layer(p.Path)
 	var found []string
 	for _, call := range f.Calls {
 		allowed := height >= 50

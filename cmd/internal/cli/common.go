@@ -1,4 +1,4 @@
-package door
+package cli
 
 // commonOptionSpec is a flag that every binary has.
 type commonOptionSpec struct {

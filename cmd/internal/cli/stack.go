@@ -1,4 +1,4 @@
-package door
+package cli
 
 // growStack gives the goroutine a stack of 32 KiB at once, while there is next
 // to nothing on it. Growing it step by step, each time copying what is there,

@@ -1,4 +1,4 @@
-// Package door is the one way in and out of every binary: it reads the command
+// Package cli is the one way in and out of every binary: it reads the command
 // line, chooses language and colour, runs one action, and turns its error into
 // a line on stderr, a JSON body and an exit status.
 //
@@ -7,34 +7,34 @@
 //
 //	var version, commit string // set by the Makefile with -ldflags -X
 //
-//	func main() { os.Exit(door.Main(door.OS(version, commit), app)) }
+//	func main() { os.Exit(cli.Main(cli.OS(version, commit), app)) }
 //
-//	func app(s *door.Shell) *cli.App {
+//	func app(s *cli.Shell) *urfave.App {
 //		var o options
-//		return &cli.App{
+//		return &urfave.App{
 //			Name:      "aiflow-thing",
 //			Usage:     "cli.thing_usage", // a message key, or plain text
 //			ArgsUsage: "ID [FILE...]",    // checked: one to many arguments
 //			UsageText: "aiflow-thing RQ-1", // examples, one a line
-//			Flags: []cli.Flag{
-//				&cli.BoolFlag{Name: "all", Usage: "cli.thing_all", Destination: &o.all},
-//				&cli.IntFlag{Name: "plan", Usage: "cli.thing_plan", Destination: &o.plan},
+//			Flags: []urfave.Flag{
+//				&urfave.BoolFlag{Name: "all", Usage: "cli.thing_all", Destination: &o.all},
+//				&urfave.IntFlag{Name: "plan", Usage: "cli.thing_plan", Destination: &o.plan},
 //			},
-//			Action: func(c *cli.Context) error { return thing(s, o, c.Args().Slice()) },
+//			Action: func(c *urfave.Context) error { return thing(s, o, c.Args().Slice()) },
 //		}
 //	}
 //
-//	func thing(s *door.Shell, o options, args []string) error {
+//	func thing(s *cli.Shell, o options, args []string) error {
 //		cfg, warnings, err := config.Load(root, s.Sources())
 //		if err != nil { return err }         // a fault: text, hints, exit status follow
 //		s.Adopt(cfg, warnings)               // language of the project; prints warnings
 //		if s.JSON { return s.PrintJSON(result) }
 //		s.Printf("%s %s\n", r.ID, term.Escape(r.Title)) // buffered, flushed at the end
-//		return nil                           // door.Exit(1): status 1 and no message
+//		return nil                           // cli.Exit(1): status 1 and no message
 //	}
 //
 // The common flags (--json, --lang, --no-color, --config, --help, --version)
-// are the door's; a binary must not declare them. Flags may stand before or
+// are this package's; a binary must not declare them. Flags may stand before or
 // after arguments and commands, and "--" ends them. A command's Action may
 // exist beside Subcommands: a first argument that is no command's name is then
 // an argument. A command that does something keeps its flags to itself; those
@@ -42,7 +42,7 @@
 // `prog --complete WORDS…` is what the scripts of `aiflow completion` call.
 //
 // It does not open projects, start git, or know what any command does.
-package door
+package cli
 
 import (
 	"bufio"
@@ -56,7 +56,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
@@ -104,7 +104,7 @@ type Shell struct {
 }
 
 // Main runs the program that build describes and gives its exit status.
-func Main(p Process, build func(*Shell) *cli.App) (status int) {
+func Main(p Process, build func(*Shell) *urfave.App) (status int) {
 	growStack(false, 0)
 	s := newShell(p)
 	defer func() {
@@ -135,7 +135,7 @@ func (s *Shell) settle() {
 	s.catalog = messages.Open(s.Lang())
 }
 
-func (s *Shell) run(app *cli.App) error {
+func (s *Shell) run(app *urfave.App) error {
 	s.Name = app.Name
 	if len(s.Args) > 1 && s.Args[1] == "--complete" {
 		s.complete(app, s.Args[2:])
@@ -165,7 +165,7 @@ func (s *Shell) run(app *cli.App) error {
 
 // act calls the action. Where no flag has anything to say there is nothing for
 // cli to do, and aiflow-next starts without its regular expressions.
-func (s *Shell) act(app *cli.App, w *walked) error {
+func (s *Shell) act(app *urfave.App, w *walked) error {
 	if len(w.set) > 0 || slices.ContainsFunc(app.Flags, preset) {
 		return app.Run(append([]string{w.node.path}, w.argv()...))
 	}
@@ -173,19 +173,19 @@ func (s *Shell) act(app *cli.App, w *walked) error {
 	if err := set.Parse(w.argv()); err != nil {
 		return Usage("bad_flag", "reason", err)
 	}
-	return app.Action(cli.NewContext(app, &set, nil))
+	return app.Action(urfave.NewContext(app, &set, nil))
 }
 
 // preset reports whether a flag says something that was not given.
-func preset(f cli.Flag) bool {
+func preset(f urfave.Flag) bool {
 	switch f := f.(type) {
-	case *cli.BoolFlag:
+	case *urfave.BoolFlag:
 		return f.Value || len(f.EnvVars) > 0
-	case *cli.IntFlag:
+	case *urfave.IntFlag:
 		return f.Value != 0 || len(f.EnvVars) > 0
-	case *cli.StringFlag:
+	case *urfave.StringFlag:
 		return f.Value != "" || len(f.EnvVars) > 0
-	case *cli.DurationFlag:
+	case *urfave.DurationFlag:
 		return f.Value != 0 || len(f.EnvVars) > 0
 	}
 	return true
@@ -206,14 +206,14 @@ func known(lang string) bool { return lang == "ja" || lang == "en" }
 
 // flat is the command that was chosen as an app of its own, so that cli finds
 // neither commands nor help in its arguments.
-func (s *Shell) flat(app *cli.App, w *walked) *cli.App {
-	return &cli.App{
+func (s *Shell) flat(app *urfave.App, w *walked) *urfave.App {
+	return &urfave.App{
 		Name: w.node.path, HelpName: w.node.path, Usage: "-", Compiled: time.Unix(0, 0),
 		Flags: w.node.allFlags(), Action: w.node.action, Metadata: app.Metadata,
 		HideHelp: true, HideVersion: true, DisableSliceFlagSeparator: app.DisableSliceFlagSeparator,
 		Reader: s.Stdin, Writer: s.out, ErrWriter: s.Stderr,
-		ExitErrHandler: func(*cli.Context, error) {},
-		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
+		ExitErrHandler: func(*urfave.Context, error) {},
+		OnUsageError: func(_ *urfave.Context, err error, _ bool) error {
 			return Usage("bad_flag", "reason", err)
 		},
 	}

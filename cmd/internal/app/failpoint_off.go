@@ -1,6 +1,6 @@
 //go:build !failpoint
 
-package desk
+package app
 
 import "aiflow/project"
 

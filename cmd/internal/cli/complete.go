@@ -1,11 +1,11 @@
-package door
+package cli
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
 	"aiflow/internal/term"
 )
@@ -18,7 +18,7 @@ type Asked struct {
 }
 
 // Candidates are words that may stand at the cursor. Those that do not begin
-// with what is typed are left out by the door.
+// with what is typed are left out by this package.
 type Candidates func(Asked) []string
 
 // Words are always the same candidates.
@@ -26,8 +26,8 @@ func Words(words ...string) Candidates { return func(Asked) []string { return wo
 
 // Offer is a BashComplete of candidates for a command's arguments, and of
 // those for the values of its flags by their names.
-func Offer(args Candidates, flags map[string]Candidates) cli.BashCompleteFunc {
-	return func(c *cli.Context) {
+func Offer(args Candidates, flags map[string]Candidates) urfave.BashCompleteFunc {
+	return func(c *urfave.Context) {
 		q := c.App.Metadata[metadataKey].(query)
 		if q.flag != "" {
 			args = flags[q.flag]
@@ -41,7 +41,7 @@ func Offer(args Candidates, flags map[string]Candidates) cli.BashCompleteFunc {
 	}
 }
 
-const metadataKey = "door.query"
+const metadataKey = "query"
 
 type query struct {
 	Asked
@@ -50,7 +50,7 @@ type query struct {
 
 // complete answers a shell that asks what may stand at the cursor: words are
 // the command line so far, the last one as far as it is typed.
-func (s *Shell) complete(app *cli.App, words []string) {
+func (s *Shell) complete(app *urfave.App, words []string) {
 	typed := ""
 	if n := len(words); n > 0 {
 		typed, words = words[n-1], words[:n-1]
@@ -66,7 +66,7 @@ func (s *Shell) complete(app *cli.App, words []string) {
 	}
 }
 
-func (w *walked) fitting(app *cli.App, typed string) []string {
+func (w *walked) fitting(app *urfave.App, typed string) []string {
 	name, value, hasValue := strings.Cut(typed, "=")
 	switch {
 	case w.open != "":
@@ -105,8 +105,8 @@ func (w *walked) commands() []string {
 	return found
 }
 
-// offered asks the command, or for a common flag the door.
-func (w *walked) offered(app *cli.App, q query) []string {
+// offered asks the command, or for a common flag this package.
+func (w *walked) offered(app *urfave.App, q query) []string {
 	if c := commonFlag(q.flag); c != nil {
 		return slices.Clone(c.values)
 	}
@@ -114,7 +114,7 @@ func (w *walked) offered(app *cli.App, q query) []string {
 		return nil
 	}
 	var b strings.Builder
-	w.node.complete(cli.NewContext(&cli.App{
+	w.node.complete(urfave.NewContext(&urfave.App{
 		Name: app.Name, Writer: &b, Metadata: map[string]any{metadataKey: q},
 	}, nil, nil))
 	return strings.Fields(b.String())

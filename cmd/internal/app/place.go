@@ -1,19 +1,19 @@
-package desk
+package app
 
 import (
 	"cmp"
 	"path/filepath"
 
-	"aiflow/cmd/internal/door"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/proc"
 	"aiflow/project"
 )
 
 // CalledFrom is where the person types. The Makefile of this repository says so
 // in AIFLOW_CALLED_FROM, since it works on another one.
-func CalledFrom(s *door.Shell, p *project.Project) string { return calledFrom(s, p.Env.Dir) }
+func CalledFrom(s *cli.Shell, p *project.Project) string { return calledFrom(s, p.Env.Dir) }
 
-func calledFrom(s *door.Shell, dir string) string {
+func calledFrom(s *cli.Shell, dir string) string {
 	dir = cmp.Or(s.Getenv("AIFLOW_CALLED_FROM"), dir)
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
@@ -22,7 +22,7 @@ func calledFrom(s *door.Shell, dir string) string {
 }
 
 // Here is a path of the project as that shell takes it.
-func Here(s *door.Shell, p *project.Project, path string) string {
+func Here(s *cli.Shell, p *project.Project, path string) string {
 	if path == "" {
 		return ""
 	}
@@ -31,7 +31,7 @@ func Here(s *door.Shell, p *project.Project, path string) string {
 
 // From is an absolute path as a shell takes it that stands in dir, or where
 // CalledFrom says.
-func From(s *door.Shell, dir, path string) string {
+func From(s *cli.Shell, dir, path string) string {
 	rel, err := filepath.Rel(calledFrom(s, dir), path)
 	if err != nil {
 		return path
@@ -42,7 +42,7 @@ func From(s *door.Shell, dir, path string) string {
 // Merge is the command that merges a branch into what the main checkout has
 // checked out, as that shell takes it: in a linked worktree git alone would
 // merge into another branch.
-func Merge(s *door.Shell, p *project.Project, branch string) string {
+func Merge(s *cli.Shell, p *project.Project, branch string) string {
 	command := "git merge " + proc.Word(branch)
 	if project.Checkout(CalledFrom(s, p)) == p.Dir {
 		return command

@@ -1,9 +1,9 @@
-package door
+package cli
 
 import (
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 )
 
 // helpBody is the help as JSON.
@@ -49,12 +49,12 @@ func (s *Shell) helpBody(n *node) helpBody {
 
 // flagHelp takes the value's name from where it stands in backquotes in the
 // text.
-func (s *Shell) flagHelp(f cli.Flag) helpFlag {
+func (s *Shell) flagHelp(f urfave.Flag) helpFlag {
 	var h helpFlag
 	for _, n := range f.Names() {
 		h.Names = append(h.Names, dashed(n))
 	}
-	if d, ok := f.(cli.DocGenerationFlag); ok {
+	if d, ok := f.(urfave.DocGenerationFlag); ok {
 		usage := s.help(d.GetUsage())
 		if d.TakesValue() {
 			h.Value = valueName(usage)
@@ -87,8 +87,8 @@ func (h helpFlag) row() row {
 	return row{strings.TrimSpace(strings.Join(h.Names, ", ") + " " + h.Value), h.Summary}
 }
 
-func (n *node) shownCommands() []*cli.Command {
-	var shown []*cli.Command
+func (n *node) shownCommands() []*urfave.Command {
+	var shown []*urfave.Command
 	for _, c := range n.commands {
 		if !c.Hidden {
 			shown = append(shown, c)

@@ -1,4 +1,4 @@
-package door
+package cli
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/near"
@@ -21,21 +21,21 @@ type node struct {
 	args        string
 	examples    string
 	hidden      bool
-	flags       []cli.Flag // its own
-	commands    []*cli.Command
-	action      cli.ActionFunc
-	complete    cli.BashCompleteFunc
+	flags       []urfave.Flag // its own
+	commands    []*urfave.Command
+	action      urfave.ActionFunc
+	complete    urfave.BashCompleteFunc
 	parent      *node
 }
 
-func rootOf(app *cli.App) *node {
+func rootOf(app *urfave.App) *node {
 	return &node{
 		root: true, path: app.Name, usage: app.Usage, description: app.Description, args: app.ArgsUsage,
 		examples: app.UsageText, flags: app.Flags, commands: app.Commands, action: app.Action, complete: app.BashComplete,
 	}
 }
 
-func (n *node) child(c *cli.Command) *node {
+func (n *node) child(c *urfave.Command) *node {
 	return &node{
 		path: n.path + " " + c.Name, usage: c.Usage, description: c.Description, args: c.ArgsUsage,
 		examples: c.UsageText, hidden: c.Hidden, flags: c.Flags, commands: c.Subcommands, action: c.Action,
@@ -43,7 +43,7 @@ func (n *node) child(c *cli.Command) *node {
 	}
 }
 
-func (n *node) command(name string) *cli.Command {
+func (n *node) command(name string) *urfave.Command {
 	for _, c := range n.commands {
 		if c.HasName(name) {
 			return c
@@ -65,7 +65,7 @@ func (n *node) reach() []*node {
 }
 
 // flag finds a flag of the command by name.
-func (n *node) flag(name string) cli.Flag {
+func (n *node) flag(name string) urfave.Flag {
 	for _, at := range n.reach() {
 		if f := named(at.flags, name); f != nil {
 			return f
@@ -74,7 +74,7 @@ func (n *node) flag(name string) cli.Flag {
 	return nil
 }
 
-func named(flags []cli.Flag, name string) cli.Flag {
+func named(flags []urfave.Flag, name string) urfave.Flag {
 	for _, f := range flags {
 		if slices.Contains(f.Names(), name) {
 			return f
@@ -84,11 +84,11 @@ func named(flags []cli.Flag, name string) cli.Flag {
 }
 
 // allFlags are all flags that the command understands.
-func (n *node) allFlags() []cli.Flag {
+func (n *node) allFlags() []urfave.Flag {
 	if len(n.reach()) == 1 {
 		return slices.Clone(n.flags)
 	}
-	var all []cli.Flag
+	var all []urfave.Flag
 	seen := map[string]bool{}
 	for _, at := range n.reach() {
 		for _, f := range at.flags {
@@ -132,7 +132,7 @@ func (o option) String() string {
 }
 
 // walk finds the command, its flags and its arguments, wherever they stand.
-func walk(app *cli.App, line []string) *walked {
+func walk(app *urfave.App, line []string) *walked {
 	w := &walked{node: rootOf(app)}
 	for i := 0; i < len(line) && !w.ended; i++ {
 		switch word := line[i]; {
@@ -271,8 +271,8 @@ func dashed(name string) string {
 	return "--" + name
 }
 
-func takesValue(f cli.Flag) bool {
-	d, ok := f.(cli.DocGenerationFlag)
+func takesValue(f urfave.Flag) bool {
+	d, ok := f.(urfave.DocGenerationFlag)
 	return ok && d.TakesValue()
 }
 
@@ -295,7 +295,7 @@ func (w *walked) check() error {
 		return Usage("extra_argument", "value", w.args[most], "command", w.node.path)
 	}
 	for _, f := range w.node.allFlags() {
-		if r, ok := f.(cli.RequiredFlag); ok && r.IsRequired() && !w.given(f) {
+		if r, ok := f.(urfave.RequiredFlag); ok && r.IsRequired() && !w.given(f) {
 			return Usage("missing_flag", "name", dashed(f.Names()[0]), "command", w.node.path)
 		}
 	}
@@ -307,12 +307,12 @@ func (w *walked) check() error {
 	return nil
 }
 
-func (w *walked) given(f cli.Flag) bool {
+func (w *walked) given(f urfave.Flag) bool {
 	return slices.ContainsFunc(w.set, func(o option) bool { return slices.Contains(f.Names(), o.name) })
 }
 
 // check reads the value as cli will, to say in plain words what is allowed.
-func (o option) check(f cli.Flag) error {
+func (o option) check(f urfave.Flag) error {
 	kind, ok := readable(f, o)
 	switch {
 	case ok:
@@ -323,15 +323,15 @@ func (o option) check(f cli.Flag) error {
 	return Usage(kind, "name", o.word, "value", o.value)
 }
 
-func readable(f cli.Flag, o option) (kind string, ok bool) {
+func readable(f urfave.Flag, o option) (kind string, ok bool) {
 	switch f.(type) {
-	case *cli.BoolFlag:
+	case *urfave.BoolFlag:
 		_, err := strconv.ParseBool(o.value)
 		return "bad_bool", err == nil || !o.hasValue
-	case *cli.IntFlag:
+	case *urfave.IntFlag:
 		_, err := strconv.ParseInt(o.value, 0, strconv.IntSize)
 		return "bad_number", err == nil
-	case *cli.DurationFlag:
+	case *urfave.DurationFlag:
 		d, err := time.ParseDuration(o.value)
 		return "bad_duration", err == nil && d >= 0
 	}

@@ -1,4 +1,4 @@
-package door
+package cli
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"aiflow/messages"
 )
 
-// Out is standard output, buffered; the door flushes it at the end. Long
+// Out is standard output, buffered; Main flushes it at the end. Long
 // running actions call Flush when something must be seen now.
 func (s *Shell) Out() io.Writer { return s.out }
 

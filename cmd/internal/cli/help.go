@@ -1,4 +1,4 @@
-package door
+package cli
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	urfave "github.com/urfave/cli/v2"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
@@ -92,9 +92,9 @@ func flagRows(flags []helpFlag) []row {
 }
 
 // visible are the flags that a command is told with.
-func (n *node) visible() []cli.Flag {
-	return slices.DeleteFunc(n.allFlags(), func(f cli.Flag) bool {
-		v, ok := f.(cli.VisibleFlag)
+func (n *node) visible() []urfave.Flag {
+	return slices.DeleteFunc(n.allFlags(), func(f urfave.Flag) bool {
+		v, ok := f.(urfave.VisibleFlag)
 		return ok && !v.IsVisible()
 	})
 }
