@@ -138,7 +138,7 @@ func (m *Manager) listAll(names []string) []Entry {
 	const enough = 64
 	room := make([]Entry, len(names))
 	parts := make([][]Entry, max(1, min(runtime.GOMAXPROCS(0), len(names)/enough)))
-	of := processes{remembering(m.processes.alive), remembering(m.processes.as)}
+	of := processes{remembering(m.processes.alive), remembering(m.processes.as), m.processes.began}
 	var wg sync.WaitGroup
 	for i := range parts {
 		wg.Go(func() {

@@ -93,15 +93,20 @@ func Open(o Options) *Manager {
 	if m.rand == nil {
 		m.rand = rand.Reader
 	}
-	m.processes = processes{proc.Alive, proc.AliveAs}
+	m.processes = processes{proc.Alive, proc.AliveAs, m.began}
 	if o.Alive != nil {
-		m.processes = processes{o.Alive, unasked}
+		m.processes = processes{o.Alive, unasked, unbegun}
 	}
 	m.spare = filepath.Join(m.dir, spareName)
 	m.guard = newFlockGuard(m.dir)
 	m.files = &osFiles{dir: m.dir}
 	m.tend = (*Lease).heartbeat
 	return m
+}
+
+// began is when a process started, by the wall clock as it goes now.
+func (m *Manager) began(pid int) (time.Time, bool) {
+	return proc.Began(pid, m.clock.Now(), m.clock.Boot())
 }
 
 // newToken is 128 random bits in hex.

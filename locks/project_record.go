@@ -48,10 +48,11 @@ func readProject(text []byte) projectReading {
 	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] != '{' || json.Unmarshal(text, &loose) != nil {
 		return unreadable
 	}
-	if version, ok := jsonNumber(loose.Version); loose.Version != nil && !ok {
-		return unreadable
-	} else if version > 1 {
+	if newer(versionText(loose.Version)) {
 		return projectReading{verdict: ProjectNewer}
+	}
+	if _, ok := jsonNumber(loose.Version); loose.Version != nil && !ok {
+		return unreadable
 	}
 	r, ok := loose.reading()
 	if !ok {

@@ -105,10 +105,10 @@ func mayReplace(old StoredProject, found bool, next projectReading, ifMatch stri
 	return old.Verdict == ProjectStale && firm
 }
 
-// CompareAndRemove removes the record that has the ETag ifMatch. CONFLICT when
-// another is there; none is fine.
+// CompareAndRemove removes the record that has the ETag ifMatch, but none of a
+// newer version. CONFLICT when another is there; none is fine.
 func (p *Project) CompareAndRemove(ctx context.Context, ifMatch string) error {
-	return p.remove(ctx, "", func(s StoredProject) bool { return s.ETag == ifMatch })
+	return p.remove(ctx, "", func(s StoredProject) bool { return s.ETag == ifMatch && s.Verdict != ProjectNewer })
 }
 
 func (p *Project) remove(ctx context.Context, leaseID string, wanted func(StoredProject) bool) error {

@@ -82,10 +82,13 @@ func TestProjectRecordsThatAreNone(t *testing.T) {
 
 func TestProjectFilesThatAreNone(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
-		"folder":   func(path string) error { return os.Mkdir(path, 0o777) },
-		"link":     func(path string) error { return os.Symlink("elsewhere", path) },
-		"too big":  func(path string) error { return os.Truncate(path, maxRecord+1) },
-		"newer":    func(path string) error { return os.WriteFile(path, []byte(`{"version":2}`), 0o644) },
+		"folder":  func(path string) error { return os.Mkdir(path, 0o777) },
+		"link":    func(path string) error { return os.Symlink("elsewhere", path) },
+		"too big": func(path string) error { return os.Truncate(path, maxRecord+1) },
+		"newer":   func(path string) error { return os.WriteFile(path, []byte(`{"version":2}`), 0o644) },
+		"newer, as text": func(path string) error {
+			return os.WriteFile(path, []byte(`{"version":"2.0","leaseId":"x","mtime":0}`), 0o644)
+		},
 		"zero dev": func(path string) error { return os.Symlink("/dev/zero", path) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -95,12 +95,14 @@ func (r Record) bare() bool {
 
 // namesOther reports whether a bare record says that it is of another host.
 func (r Record) namesOther(self proc.Identity) bool {
-	host := strings.ToLower(r.Host)
-	switch host {
-	case "", localHost, "::1", "localhost", strings.ToLower(self.Hostname):
-		return false
+	for _, host := range []string{r.Host, r.Hostname} {
+		switch host = strings.ToLower(host); host {
+		case "", localHost, "::1", "localhost", strings.ToLower(self.Hostname):
+		default:
+			return true
+		}
 	}
-	return true
+	return false
 }
 
 // flaw says why a lock file cannot be read as a record of ours. Whatever it
@@ -129,7 +131,8 @@ func (f flaw) irregular() bool {
 	return f == flawSymlink || f == flawNotFile || f == flawDirectory || f == flawNoAccess
 }
 
-// parse reads a record as strictly as a lock deserves.
+// parse reads a record as strictly as a lock deserves. The version is looked at
+// first: what a later one has in its other fields, or lacks, is its own affair.
 func parse(data []byte) (Record, flaw) {
 	var r Record
 	if data = bytes.TrimSpace(data); len(data) == 0 {
@@ -139,15 +142,25 @@ func parse(data []byte) (Record, flaw) {
 		return r, flawNotJSON
 	}
 	has, right := sealed(data)
-	if has && !right {
-		return tornOrNewer(data)
-	}
-	if decodeOwn(data, &r) {
+	if has == right && decodeOwn(data, &r) {
 		return r, judgeFields(r, has)
 	}
+	var head struct {
+		Version json.RawMessage `json:"version"`
+	}
+	err := json.Unmarshal(data, &head)
+	v := versionText(head.Version)
+	switch {
+	case err == nil && newer(v):
+		return Record{Version: v}, flawNewer
+	case has && !right:
+		return Record{}, flawTorn
+	case err != nil && !json.Valid(data):
+		return Record{}, flawNotJSON
+	}
 	r = Record{}
-	if data[0] != '{' || json.Unmarshal(data, &r) != nil {
-		return leniently(data)
+	if err != nil || json.Unmarshal(data, &r) != nil {
+		return Record{}, flawNoLock
 	}
 	f := judgeFields(r, has)
 	if f != flawNoLock && hasDuplicateKeys(data) {
@@ -158,49 +171,36 @@ func parse(data []byte) (Record, flaw) {
 
 func judgeFields(r Record, sealed bool) flaw {
 	switch {
-	case r.Version == "" || r.LockType == "" || r.ExpiresAt.IsZero():
-		return flawNoLock
 	case newer(r.Version):
 		return flawNewer
+	case r.Version == "" || r.LockType == "" || r.ExpiresAt.IsZero():
+		return flawNoLock
 	case r.Sum != "" && !sealed: // it is not where we write it
 		return flawTorn
 	}
 	return ""
 }
 
-// leniently looks for a version in what does not fit the record: a newer one
-// may have other types in its fields.
-func leniently(data []byte) (Record, flaw) {
-	var any map[string]json.RawMessage
-	if err := json.Unmarshal(data, &any); err != nil {
-		if json.Valid(data) {
-			return Record{}, flawNoLock
-		}
-		return Record{}, flawNotJSON
+// versionText is a version of any JSON type as text; "" for none.
+func versionText(raw json.RawMessage) string {
+	if string(raw) == "null" {
+		return ""
 	}
-	v := strings.Trim(string(any["version"]), `"`)
-	if any["lock_type"] != nil && newer(v) {
-		return Record{Version: v}, flawNewer
-	}
-	return Record{}, flawNoLock
+	return strings.Trim(string(raw), `"`)
 }
 
-// tornOrNewer: a newer version may count its sum in another way.
-func tornOrNewer(data []byte) (Record, flaw) {
-	if r, f := leniently(data); f == flawNewer {
-		return r, f
-	}
-	return Record{}, flawTorn
-}
-
-// newer compares major and minor numbers; what is no number is not newer.
+// newer reports whether v is none of the versions that are known. One that is
+// no number is not: a record that cannot be judged is left to who wrote it.
 func newer(v string) bool {
-	major, minor, _ := strings.Cut(v, ".")
-	a, err := strconv.Atoi(major)
-	if err != nil {
+	if v == "" {
 		return false
 	}
-	minor, _, _ = strings.Cut(minor, ".")
-	b, _ := strconv.Atoi(minor)
-	return a > 1 || a == 1 && b > 0
+	major, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(v), "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	a, err := strconv.ParseUint(major, 10, 64)
+	if err != nil || minor == "" {
+		return err != nil || a > 1
+	}
+	b, err := strconv.ParseUint(minor, 10, 64)
+	return err != nil || a > 1 || a == 1 && b > 0
 }

@@ -71,7 +71,7 @@ func takesFromZombie(t *testing.T, judge processes) (takes, double bool) {
 
 func TestCase13ZombieWithLivingThreadsHolds(t *testing.T) {
 	for name, judge := range map[string]processes{
-		"by its number in pidfs": {proc.Alive, proc.AliveAs}, "by /proc": {proc.Alive, unasked},
+		"by its number in pidfs": {proc.Alive, proc.AliveAs, unbegun}, "by /proc": {proc.Alive, unasked, unbegun},
 	} {
 		if takes, _ := takesFromZombie(t, judge); takes {
 			t.Errorf("%s: taken while threads of the holder were alive", name)
@@ -85,7 +85,7 @@ func TestStressControlZombieIsDeadIsCaught(t *testing.T) {
 			return proc.Dead
 		}
 		return proc.Alive(pid, start)
-	}, unasked})
+	}, unasked, unbegun})
 	if !takes || !double {
 		t.Errorf("takes %v, double %v: the witness sees nothing", takes, double)
 	}

@@ -48,10 +48,12 @@ type sight struct {
 type processes struct {
 	alive func(pid int, start uint64) proc.Liveness
 	as    func(pid int, inode uint64) proc.Liveness // Unknown: ask alive
+	began func(pid int) (time.Time, bool)           // false: it cannot be told
 }
 
-// unasked is for those who judge by start times alone.
+// unasked and unbegun are for those who judge by start times alone.
 func unasked(int, uint64) proc.Liveness { return proc.Unknown }
+func unbegun(int) (time.Time, bool)     { return time.Time{}, false }
 
 type judgement struct {
 	verdict  Verdict
@@ -104,7 +106,23 @@ func (s sight) holderLife() proc.Liveness {
 			return life
 		}
 	}
+	if s.rec.PIDStart == 0 && s.youngerThanRecord() {
+		return proc.Dead
+	}
 	return s.alive(s.rec.PID, s.rec.PIDStart)
+}
+
+// youngerThanRecord: the process that has the record's pid began after the
+// record was written, so it is another that got the number. Where the record
+// does not say when it was written, it was before its end. Clocks may have been
+// set by up to Grace meanwhile.
+func (s sight) youngerThanRecord() bool {
+	written := s.rec.CreatedAt
+	if written.IsZero() {
+		written = s.rec.ExpiresAt
+	}
+	began, ok := s.began(s.rec.PID)
+	return ok && began.After(written.Add(Grace))
 }
 
 // orphaned: the holder is dead; a command that it ran may not be.
@@ -152,7 +170,8 @@ func (s sight) byTime() judgement {
 	return judgement{verdict: Held, live: true}
 }
 
-// bare records are held until they say; then only a living pid keeps them.
+// bare records are held until they say; then only a living pid keeps them, if
+// that process can have written them.
 func (s sight) bare() judgement {
 	if s.rec.namesOther(s.self) {
 		return s.byTime()
@@ -166,7 +185,7 @@ func (s sight) bare() judgement {
 		return judgement{verdict: ClockFault, live: true}
 	case !over:
 		return judgement{verdict: Held, live: true}
-	case s.rec.PID > 0 && s.alive(s.rec.PID, 0) == proc.Living:
+	case s.rec.PID > 0 && !s.youngerThanRecord() && s.alive(s.rec.PID, 0) == proc.Living:
 		return judgement{verdict: Overdue, live: true}
 	}
 	return judgement{verdict: Expired}

@@ -48,6 +48,8 @@ func otherBoot(r *Record)    { r.BootID = "boot-0" }
 func noMachine(r *Record)    { r.Machine = "" }
 func noBoot(r *Record)       { r.BootID = "" }
 func noNS(r *Record)         { r.PIDNS = "" }
+func noStart(r *Record)      { r.PIDStart = 0 }
+func noCreation(r *Record)   { r.CreatedAt = time.Time{} }
 func fromTomorrow(r *Record) {
 	r.CreatedAt, r.ExpiresAt = noon.Add(24*time.Hour), noon.Add(24*time.Hour+half)
 }
@@ -67,6 +69,7 @@ func TestVerdictTable(t *testing.T) {
 		flaw   flaw
 		mine   bool
 		life   proc.Liveness
+		began  time.Time     // of the process that has the pid now; zero: unknown
 		as     proc.Liveness // by the record's number in pidfs, if it has one
 		group  proc.Liveness
 		at     time.Duration // now, after noon
@@ -150,6 +153,16 @@ func TestVerdictTable(t *testing.T) {
 		{name: "seed fields only, last moment", rec: seedOnly(), life: dead, at: half, want: Held, live: true},
 		{name: "seed fields only, over", rec: seedOnly(), life: dead, at: half + 1, want: Expired},
 		{name: "seed fields only, over, pid lives", rec: seedOnly(), life: alive, at: half + 1, want: Overdue, live: true},
+		{name: "seed fields only, over, pid is of a younger process", rec: seedOnly(), life: alive, at: half + 1, began: noon.Add(Grace + 1), want: Expired},
+		{name: "seed fields only, over, process within clock faults", rec: seedOnly(), life: alive, at: half + 1, began: noon.Add(Grace), want: Overdue, live: true},
+		{name: "seed fields only, over, older process", rec: seedOnly(), life: alive, at: half + 1, began: noon.Add(-time.Hour), want: Overdue, live: true},
+		{name: "seed fields only, not over, younger process", rec: seedOnly(), life: alive, at: half, began: noon.Add(Grace + 1), want: Held, live: true},
+		{name: "seed fields only, no creation, process after its end", rec: seedOnly(noCreation), life: alive, at: time.Hour, began: noon.Add(half + Grace + 1), want: Expired},
+		{name: "seed fields only, no creation, process before its end", rec: seedOnly(noCreation), life: alive, at: time.Hour, began: noon.Add(half), want: Overdue, live: true},
+		{name: "seed fields only, of another host by hostname", rec: seedOnly(func(r *Record) { r.Hostname = "far" }), life: dead, at: half + Grace, want: Held, live: true},
+		{name: "start unknown, younger process", rec: ours(noStart), life: alive, began: noon.Add(Grace + 1), want: Dead},
+		{name: "start unknown, older process", rec: ours(noStart), life: alive, began: noon.Add(-time.Hour), want: Held, live: true},
+		{name: "start known, clock set", rec: ours(), life: alive, began: noon.Add(time.Hour), want: Held, live: true},
 		{name: "seed fields only, over, no pid", rec: seedOnly(func(r *Record) { r.PID = 0 }), life: alive, at: half + 1, want: Expired},
 		{name: "seed fields only, of this host by name", rec: seedOnly(func(r *Record) { r.Host = "BOX" }), life: alive, at: half + 1, want: Overdue, live: true},
 		{name: "seed fields only, of another host", rec: seedOnly(func(r *Record) { r.Host = "far" }), life: alive, at: half + Grace, want: Held, live: true},
@@ -165,6 +178,7 @@ func TestVerdictTable(t *testing.T) {
 				processes: processes{
 					alive: func(int, uint64) proc.Liveness { return tc.life },
 					as:    func(int, uint64) proc.Liveness { return tc.as },
+					began: func(int) (time.Time, bool) { return tc.began, !tc.began.IsZero() },
 				},
 				group:  func(int, uint64) proc.Liveness { return tc.group },
 				age:    func() (time.Duration, bool) { return tc.age, tc.age != never },
@@ -188,7 +202,7 @@ func TestNoRecordOfTheDeadHoldsForEver(t *testing.T) {
 	} {
 		got := judge(sight{
 			rec: rec, self: here, now: noon.Add(later), ttl: half,
-			processes: processes{alive: func(int, uint64) proc.Liveness { return proc.Dead }},
+			processes: processes{alive: func(int, uint64) proc.Liveness { return proc.Dead }, began: unbegun},
 			age:       func() (time.Duration, bool) { return later, true },
 			shared:    func() bool { return true },
 		})

@@ -60,6 +60,17 @@ func Self() (Identity, error) {
 // StartOf is the start time of pid, 0 when it cannot be told.
 func StartOf(pid int) uint64 { return startTime(pid) }
 
+// Began is when the process pid started, by the wall clock as it goes now: now
+// and boot are the same moment by the wall clock and since boot. false when that
+// cannot be told.
+func Began(pid int, now time.Time, boot time.Duration) (time.Time, bool) {
+	start := startTime(pid)
+	if start == 0 {
+		return time.Time{}, false
+	}
+	return startedAt(start, now, boot), true
+}
+
 // Alive judges a process of this machine, boot and pid namespace. A start time
 // of 0 is not compared. A process that we may not signal is alive; a zombie is
 // dead only when no thread of it is left, because until then its open files

@@ -1,6 +1,10 @@
 package proc
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // On macOS CLOCK_MONOTONIC goes on while the machine sleeps.
 const bootClockID = unix.CLOCK_MONOTONIC
@@ -32,6 +36,11 @@ func startTime(pid int) uint64 {
 func started(k *unix.KinfoProc) uint64 {
 	t := k.Proc.P_starttime
 	return uint64(t.Sec)*1_000_000 + uint64(t.Usec)
+}
+
+// startedAt: the kernel keeps the wall clock's microseconds.
+func startedAt(start uint64, _ time.Time, _ time.Duration) time.Time {
+	return time.UnixMicro(int64(start))
 }
 
 func bootID() string {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -105,6 +106,12 @@ func look(pid int, start uint64) Liveness {
 func startTime(pid int) uint64 {
 	s, _ := readStat(pid)
 	return s.start
+}
+
+// startedAt: /proc counts in hundredths of a second since boot, on every
+// architecture that Go knows.
+func startedAt(start uint64, now time.Time, boot time.Duration) time.Time {
+	return now.Add(time.Duration(start)*(time.Second/100) - boot)
 }
 
 func bootID() string { return firstLine("/proc/sys/kernel/random/boot_id") }

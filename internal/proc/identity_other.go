@@ -2,7 +2,11 @@
 
 package proc
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 const bootClockID = unix.CLOCK_MONOTONIC
 
@@ -13,3 +17,5 @@ func startTime(int) uint64            { return 0 }
 func bootID() string                  { return "" }
 func machineID() string               { return "" }
 func pidNamespace() string            { return "" }
+
+func startedAt(uint64, time.Time, time.Duration) time.Time { return time.Time{} }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // roleVar makes the test binary play another process.
@@ -68,6 +69,20 @@ func TestSelfIsAlive(t *testing.T) {
 		if got := Alive(self.PID, tc.start); got != tc.want {
 			t.Errorf("start %d: %v, want %v", tc.start, got, tc.want)
 		}
+	}
+}
+
+func TestBeganIsWhenAProcessStarted(t *testing.T) {
+	const tick = 10 * time.Millisecond // /proc counts in these
+	before := time.Now()
+	cmd, _, _ := helper(t, "hold")
+	after := time.Now()
+	began, ok := Began(cmd.Process.Pid, time.Now(), BootClock())
+	if !ok || began.Before(before.Add(-2*tick)) || began.After(after.Add(tick)) {
+		t.Errorf("%v, %v: started between %v and %v", began, ok, before, after)
+	}
+	if _, ok := Began(1<<22, time.Now(), BootClock()); ok {
+		t.Error("a process that is not there has begun")
 	}
 }
 

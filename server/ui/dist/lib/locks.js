@@ -26,8 +26,8 @@ function readRecord(text) {
   return readObject(v);
 }
 function readObject(o) {
+  if (isNewer(o["version"])) return { kind: "newer" };
   if (o["version"] !== void 0 && typeof o["version"] !== "number") return { kind: "unreadable" };
-  if (typeof o["version"] === "number" && o["version"] > 1) return { kind: "newer" };
   const ttl = timeToLive(o["ttlSeconds"]);
   const mtime = instant(o["mtime"]);
   const expiresAt = o["expiresAt"] === void 0 && mtime !== void 0 ? mtime + ttl : instant(o["expiresAt"]);
@@ -42,6 +42,11 @@ function readObject(o) {
     expiresAt,
     ttl: Math.min(ttl, longestTtl)
   };
+}
+function isNewer(version) {
+  if (version === void 0 || version === null || version === "") return false;
+  const n = /^\s*v?(\d+)(?:\.(\d+))?(?:\.|\s*$)/.exec(String(version));
+  return n === null || Number(n[1]) > 1 || Number(n[1]) === 1 && Number(n[2] ?? 0) > 0;
 }
 function timeToLive(v) {
   if (v === void 0) return FILE_LOCK_TTL;
@@ -155,7 +160,7 @@ function opfsStore(options = {}) {
     remove: (etag) => guarded(async (dir) => {
       const found = await readFile(dir, now());
       if (found === void 0) return true;
-      if (found.etag !== etag) return false;
+      if (found.etag !== etag || readRecord(found.text).kind === "newer") return false;
       await dir.removeEntry(file);
       return true;
     })

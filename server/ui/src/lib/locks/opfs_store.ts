@@ -44,7 +44,7 @@ export function opfsStore(options: OpfsStoreOptions = {}): ProjectLockStore {
       guarded(async (dir) => {
         const found = await readFile(dir, now());
         if (found === undefined) return true;
-        if (found.etag !== etag) return false;
+        if (found.etag !== etag || readRecord(found.text).kind === 'newer') return false;
         await dir.removeEntry(file);
         return true;
       }),

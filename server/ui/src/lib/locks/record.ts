@@ -44,8 +44,8 @@ export function readRecord(text: string): Reading {
 }
 
 function readObject(o: Record<string, unknown>): Reading {
+  if (isNewer(o['version'])) return { kind: 'newer' };
   if (o['version'] !== undefined && typeof o['version'] !== 'number') return { kind: 'unreadable' };
-  if (typeof o['version'] === 'number' && o['version'] > 1) return { kind: 'newer' };
   const ttl = timeToLive(o['ttlSeconds']);
   const mtime = instant(o['mtime']);
   const expiresAt = o['expiresAt'] === undefined && mtime !== undefined ? mtime + ttl : instant(o['expiresAt']);
@@ -60,6 +60,13 @@ function readObject(o: Record<string, unknown>): Reading {
     expiresAt,
     ttl: Math.min(ttl, longestTtl),
   };
+}
+
+/** Whether a version is none that is known. One that is no number is not: its record is left to who wrote it. */
+function isNewer(version: unknown): boolean {
+  if (version === undefined || version === null || version === '') return false;
+  const n = /^\s*v?(\d+)(?:\.(\d+))?(?:\.|\s*$)/.exec(String(version));
+  return n === null || Number(n[1]) > 1 || (Number(n[1]) === 1 && Number(n[2] ?? 0) > 0);
 }
 
 /** 0 for what is no time to live. */
