@@ -59,7 +59,7 @@ func (w *Workspace) commit(ctx context.Context, before Head, m CommitMessage, o 
 	if o.AllowEmpty {
 		args = append(args, "--allow-empty")
 	}
-	out, err := w.git.Run(ctx, gitcmd.Call{Args: append(args, only...), Input: m.bytes(), Env: o.Env, Mode: gitcmd.Write})
+	out, err := w.git.Run(ctx, gitcmd.Call{Args: append(args, only...), Input: m.bytes(), Env: w.hookEnv(o.Env), Mode: gitcmd.Write})
 	if err != nil {
 		return "", w.refused(err, string(out))
 	}
@@ -77,7 +77,11 @@ func (w *Workspace) refused(err error, stdout string) error {
 			return failed(errors.Join(ErrNothingToCommit, err), fault.GitCommitFailed, "branch", w.branch, "reason", "nothing_to_commit")
 		}
 	}
-	return failedIn(w.path, err, fault.GitCommitFailed, "branch", w.branch, "reason", "refused")
+	facts := []any{"branch", w.branch, "reason", "refused"}
+	if w.lackingModules() {
+		facts = append(facts, "lacks", modules)
+	}
+	return failedIn(w.path, err, fault.GitCommitFailed, facts...)
 }
 
 // write replaces one file inside the workspace. Links that lead elsewhere are

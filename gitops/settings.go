@@ -21,7 +21,8 @@ type settings struct {
 func (r *Repo) settings(ctx context.Context) *settings {
 	s := r.config
 	s.once.Do(func() {
-		out, err := r.git.Ask(ctx, "config", "-z", "--get-regexp", `^((user|author)\.(name|email)|remote\.origin\..*|url\..*)$`)
+		out, err := r.git.Ask(ctx, "config", "-z", "--get-regexp",
+			`^((user|author)\.(name|email)|user\.signingkey|core\.(hookspath|excludesfile|attributesfile)|remote\.origin\..*|url\..*)$`)
 		s.read = err == nil || gitcmd.Exit(err) == 1 // 1: there is none of them
 		s.all = map[string][]string{}
 		for _, record := range fields(out) {

@@ -93,6 +93,7 @@ func (w *Workspace) onBranch(ctx context.Context) (Head, error) {
 	if h.Branch != w.branch || h.Detached {
 		return h, refuse(fault.WorkspaceFailed, "branch_switched", "path", w.path, "branch", w.branch, "name", h.Branch)
 	}
+	w.inherit(ctx) // what a step did may have taken hooks away
 	return h, nil
 }
 

@@ -41,12 +41,12 @@ func (r *Repo) AddWorktree(ctx context.Context, path, branch string) (*Workspace
 
 // OpenWorktree opens the linked worktree at path; false when there is none
 // that is whole.
-func (r *Repo) OpenWorktree(_ context.Context, path string) (*Workspace, bool, error) {
+func (r *Repo) OpenWorktree(ctx context.Context, path string) (*Workspace, bool, error) {
 	a := r.adminOf(path)
 	if a == nil || a.locked == making || linkTarget(path) == "" {
 		return nil, false, nil
 	}
-	return r.workspace(path, a.dir, true, a.branch), true, nil
+	return r.workspace(ctx, path, a.dir, true, a.branch), true, nil
 }
 
 // InPlace gives the checkout itself as a workspace.
@@ -59,7 +59,7 @@ func (r *Repo) InPlace(ctx context.Context) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.workspace(r.top, line(out), false, h.Branch), nil
+	return r.workspace(ctx, r.top, line(out), false, h.Branch), nil
 }
 
 // RemoveWorktree removes the worktree at path. One with changes stays, unless
@@ -93,7 +93,7 @@ func (r *Repo) CheckWorktree(ctx context.Context, path string) error {
 }
 
 func (r *Repo) refuseChanges(ctx context.Context, path string, a *admin) error {
-	w := r.workspace(path, a.dir, true, a.branch)
+	w := r.workspace(ctx, path, a.dir, true, a.branch)
 	if err := w.verify(); err != nil {
 		return err
 	}
@@ -274,12 +274,14 @@ func linkTarget(path string) string {
 }
 
 // workspace makes the value; nothing is started or touched.
-func (r *Repo) workspace(path, gitDir string, linked bool, branch string) *Workspace {
+func (r *Repo) workspace(ctx context.Context, path, gitDir string, linked bool, branch string) *Workspace {
 	g := r.git.In(path)
-	return &Workspace{
+	w := &Workspace{
 		repo: r, path: path, gitDir: gitDir, linked: linked, branch: branch,
 		git: pinned(g, gitDir, path, linked), src: newSource(gitDir, r.commonDir),
 	}
+	w.inherit(ctx)
+	return w
 }
 
 // pinned keeps git inside a linked worktree: should its .git file be gone,

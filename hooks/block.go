@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,12 +17,18 @@ type block struct {
 	pristine bool // exactly as we shipped it
 	start    int  // offsets in the file; end is behind the closing mark
 	end      int
-	line     int // of the opening mark, from 1
+	line     int  // of the opening mark, from 1
+	crlf     bool // lines down to its end have CRLF, so that no shell can run it
 }
 
 // openLine is compiled when it is needed: the hooks themselves never do.
 var openLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^# >>> aiflow hook (\d+) \(([a-z-]+), (new|added|chained)\)[^\n]*\n`)
+})
+
+// closeLine ends in CRLF where git checked the file out that way.
+var closeLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(regexp.QuoteMeta(strings.TrimSuffix(closeMark, "\n")) + `\r?\n`)
 })
 
 // errBroken says that our marks are there but do not enclose one block.
@@ -31,28 +38,25 @@ var errBroken = errors.New("marks do not enclose one block")
 // more than one pair: errBroken, because nobody can say which lines are ours.
 func parse(data []byte) (*block, error) {
 	opens := openLine().FindAllSubmatchIndex(data, -1)
-	closes := bytes.Count(data, []byte(closeMark))
-	if len(opens) == 0 && closes == 0 {
+	closes := closeLine().FindAllIndex(data, -1)
+	if len(opens) == 0 && len(closes) == 0 {
 		return nil, nil
 	}
-	if len(opens) != 1 || closes != 1 {
+	if len(opens) != 1 || len(closes) != 1 || closes[0][0] < opens[0][0] {
 		return nil, errBroken
 	}
 	m := opens[0]
-	length := bytes.Index(data[m[0]:], []byte(closeMark))
-	if length < 0 {
-		return nil, errBroken
-	}
 	version, err := strconv.Atoi(string(data[m[2]:m[3]]))
 	if err != nil {
 		return nil, errBroken
 	}
 	b := &block{
-		version: version, start: m[0], end: m[0] + length + len(closeMark),
+		version: version, start: m[0], end: closes[0][1],
 		line: 1 + bytes.Count(data[:m[0]], []byte("\n")),
 	}
 	b.hook, b.place = string(data[m[4]:m[5]]), place(data[m[6]:m[7]])
-	b.recognise(string(data[b.start:b.end]))
+	b.crlf = bytes.Contains(data[:b.end], []byte("\r\n"))
+	b.recognise(string(lineEnds(data[b.start:b.end])))
 	return b, nil
 }
 
@@ -100,20 +104,27 @@ func quotedAfter(text, mark string) (string, bool) {
 	}
 }
 
+// lineEnds is data with LF line ends.
+func lineEnds(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
+
 // without gives the file with the block cut out.
 func (b *block) without(data []byte) []byte {
 	return append(append([]byte{}, data[:b.start]...), data[b.end:]...)
 }
 
-// with gives the file with the block replaced by text.
+// with gives the file with the block replaced by text. A script with CRLF runs
+// nowhere, so that all of it gets LF.
 func (b *block) with(data []byte, text string) []byte {
-	out := append(append([]byte{}, data[:b.start]...), text...)
-	return append(out, data[b.end:]...)
+	before, after := data[:b.start], data[b.end:]
+	if b.crlf {
+		before, after = lineEnds(before), lineEnds(after)
+	}
+	return slices.Concat(before, []byte(text), after)
 }
 
 // alone reports whether nothing but our own shebang surrounds the block.
 func (b *block) alone(data []byte) bool {
-	return string(b.without(data)) == shebang
+	return string(lineEnds(b.without(data))) == shebang
 }
 
 // insert puts text at the top of a stranger's sh hook, behind its shebang, so

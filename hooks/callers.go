@@ -9,7 +9,7 @@ import (
 )
 
 var callLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^[^#\n]*\baiflow[- ]hook['"]? +(pre-commit|post-merge|post-commit|post-checkout|post-rewrite)\b`)
+	return regexp.MustCompile(`(?m)^[^#\n]*\baiflow[- ]hook['"]? +(pre-commit|pre-merge-commit|post-merge|post-commit|post-checkout|post-rewrite)\b`)
 })
 
 // calls reports whether a file that is not ours runs our hook.
@@ -37,6 +37,9 @@ func (f Folder) caller(hook string) string {
 		case "lefthook":
 			return f.callerIn(hook, f.matching("lefthook")...)
 		case "pre-commit":
+			if hook == PreMergeCommit {
+				hook = PreCommit // one entry for both
+			}
 			return f.callerIn(hook, filepath.Join(f.Top, ".pre-commit-config.yaml"))
 		}
 	}

@@ -16,16 +16,20 @@ const Version = 1
 
 // The hooks that we install.
 const (
-	PreCommit    = "pre-commit"
-	PostMerge    = "post-merge"
-	PostCommit   = "post-commit"
-	PostCheckout = "post-checkout"
-	PostRewrite  = "post-rewrite"
+	PreCommit      = "pre-commit"
+	PreMergeCommit = "pre-merge-commit" // what pre-commit is for a merge that git commits itself
+	PostMerge      = "post-merge"
+	PostCommit     = "post-commit"
+	PostCheckout   = "post-checkout"
+	PostRewrite    = "post-rewrite"
 )
+
+// Gates reports whether a failure of the hook keeps git from committing.
+func Gates(hook string) bool { return hook == PreCommit || hook == PreMergeCommit }
 
 // Names lists the hooks that we install, in the order in which they are shown.
 func Names() []string {
-	return []string{PreCommit, PostMerge, PostCommit, PostCheckout, PostRewrite}
+	return []string{PreCommit, PreMergeCommit, PostMerge, PostCommit, PostCheckout, PostRewrite}
 }
 
 // The environment of our hooks.

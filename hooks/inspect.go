@@ -23,7 +23,6 @@ const (
 const (
 	ReasonElsewhere     = "elsewhere"      // core.hooksPath points to another folder
 	ReasonNotExecutable = "not_executable" // git passes it by
-	ReasonCRLF          = "crlf"           // git cannot start it
 	ReasonDisplaced     = "displaced"      // a hook manager moved ours aside and does not run it
 	ReasonSwitchedOff   = "switched_off"   // hook.<event>.enabled is false
 )
@@ -115,7 +114,11 @@ func (f Folder) ours(b *block, file File, o Options) Found {
 	if a.Kind == Refuse {
 		found.Reason, found.Facts = a.Reason, a.Facts
 	}
-	return f.checked(file, b.hook, found)
+	found = f.checked(file, b.hook, found)
+	if b.crlf && found.State == Installed {
+		found.State, found.Reason = Unreached, ReasonCRLF
+	}
+	return found
 }
 
 // checked looks at what keeps git from running a hook file that is there.

@@ -49,6 +49,11 @@ func TestStates(t *testing.T) {
 			data, _ := os.ReadFile(b.hook(PreCommit))
 			b.put(b.hook(PreCommit), strings.Replace(string(data), "\n", "\r\n", 1), 0o755)
 		}, "unreached added crlf not reached"},
+		{"CRLF throughout", func(b *bench) {
+			b.install(b.options())
+			data, _ := os.ReadFile(b.hook(PreCommit))
+			b.put(b.hook(PreCommit), strings.ReplaceAll(string(data), "\n", "\r\n"), 0o755)
+		}, "unreached new crlf not reached"},
 		{"exit put above", func(b *bench) {
 			b.install(b.options())
 			data, _ := os.ReadFile(b.hook(PreCommit))

@@ -358,3 +358,55 @@ func TestFolderInTheWay(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// git writes CRLF into a hook that is tracked where core.autocrlf says so. It
+// is ours all the same: installing writes LF, uninstalling finds what is ours
+// and leaves the line ends of others as they are.
+func TestCRLFInOurOwn(t *testing.T) {
+	const theirs = "#!/bin/sh\necho theirs >>\"$LOG\"\n"
+	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+	for _, tc := range []struct{ name, before, after, ran string }{
+		{"a file of our own", "", "", "ours"},
+		{"beside theirs", theirs, crlf(theirs), "ours;theirs"},
+	} {
+		for _, what := range []string{"whole", "first line"} {
+			t.Run(tc.name+", "+what, func(t *testing.T) {
+				b := newBench(t)
+				if tc.before != "" {
+					b.put(b.hook(PreCommit), tc.before, 0o755)
+				}
+				b.install(b.options())
+				data, err := os.ReadFile(b.hook(PreCommit))
+				if err != nil {
+					t.Fatal(err)
+				}
+				good := string(data)
+				bad := crlf(good)
+				if what == "first line" {
+					bad = strings.Replace(good, "\n", "\r\n", 1)
+				}
+				b.put(b.hook(PreCommit), bad, 0o755)
+				if out, code := b.commit(); code == 0 {
+					t.Fatalf("control: git starts it: %s", out)
+				}
+				if got := b.install(b.options()); !strings.HasPrefix(got, "pre-commit:upgrade:crlf ") {
+					t.Errorf("decided %s", got)
+				}
+				if data, _ := os.ReadFile(b.hook(PreCommit)); string(data) != good {
+					t.Errorf("mended to %q", data)
+				}
+				if out, code := b.commit(); code != 0 || !strings.HasPrefix(strings.ReplaceAll(b.logged(), " pre-commit", ""), tc.ran) {
+					t.Errorf("commit: %d %s", code, out)
+				}
+				if what != "whole" {
+					return
+				}
+				b.put(b.hook(PreCommit), bad, 0o755)
+				b.uninstall(b.options())
+				if data, _ := os.ReadFile(b.hook(PreCommit)); string(data) != tc.after {
+					t.Errorf("uninstalled to %q", data)
+				}
+			})
+		}
+	}
+}

@@ -19,16 +19,16 @@ func TestHooksPath(t *testing.T) {
 		dir                string // below root
 		ran                string
 	}{
-		{"relative", "--local", ".githooks", false, all("install"), "re po/.githooks", "ours pre-commit;ours post-commit"},
-		{"relative with dots", "--local", "./a/../my hooks", false, all("install"), "re po/my hooks", "ours pre-commit;ours post-commit"},
-		{"absolute in the work tree", "--local", "ROOT/re po/h", false, all("install"), "re po/h", "ours pre-commit;ours post-commit"},
+		{"relative", "--local", ".githooks", false, all("install:in_tree"), "re po/.githooks", "ours pre-commit;ours post-commit"},
+		{"relative with dots", "--local", "./a/../my hooks", false, all("install:in_tree"), "re po/my hooks", "ours pre-commit;ours post-commit"},
+		{"absolute in the work tree", "--local", "ROOT/re po/h", false, all("install:in_tree"), "re po/h", "ours pre-commit;ours post-commit"},
 		{"inside .git", "--local", "ROOT/re po/.git/other", false, all("install"), "re po/.git/other", "ours pre-commit;ours post-commit"},
 		{"outside", "--local", "ROOT/outside", false, all("refuse:shared"), "", ""},
 		{"outside, asked for", "--local", "ROOT/outside", true, all("install"), "outside", "ours pre-commit;ours post-commit"},
 		{"home", "--global", "~/h", false, all("refuse:shared"), "", ""},
 		{"home, asked for", "--global", "~/h", true, all("install"), "h", "ours pre-commit;ours post-commit"},
 		{"global, fixed, in this work tree", "--global", "ROOT/re po/h", false, all("refuse:shared"), "", ""},
-		{"global but relative", "--global", ".githooks", false, all("install"), "re po/.githooks", "ours pre-commit;ours post-commit"},
+		{"global but relative", "--global", ".githooks", false, all("install:in_tree"), "re po/.githooks", "ours pre-commit;ours post-commit"},
 		{"empty", "--local", "", true, all("refuse:off"), "", ""},
 		{"/dev/null", "--local", "/dev/null", true, all("refuse:off"), "", ""},
 		{"a file", "--local", "file", true, all("refuse:not_folder"), "", ""},

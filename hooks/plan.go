@@ -33,6 +33,7 @@ const (
 	ReasonCurrent      = "current"       // ours, and up to date
 	ReasonManaged      = "managed"       // works, but the manager rewrites this file
 	ReasonInTree       = "in_tree"       // works, but the file belongs to the work tree
+	ReasonCRLF         = "crlf"          // git cannot start a file with CRLF line ends
 	ReasonShared       = "shared"        // folder shared by several repositories
 	ReasonOff          = "off"           // core.hooksPath switches hooks off
 	ReasonHusky        = "husky"         // husky regenerates this folder
@@ -163,7 +164,11 @@ func fresh(f Folder, o Options, hook string) Action {
 	if f.Asides[hook].Exists {
 		p.place = placeChained
 	}
-	return Action{Kind: Install, text: []byte(wholeFile(p)), mode: 0o755}
+	a := Action{Kind: Install, text: []byte(wholeFile(p)), mode: 0o755}
+	if f.InTree {
+		a.Reason, a.Facts = ReasonInTree, fault.Facts{"path": f.Hooks[hook].Path}
+	}
+	return a
 }
 
 func (o Options) params(hook string, where place) params {
@@ -187,12 +192,16 @@ func upgrade(f Folder, o Options, b *block, file File) Action {
 		return refuse(ReasonNewer, facts)
 	case !b.pristine && !o.Force:
 		return refuse(ReasonEdited, facts)
-	case string(file.Data[b.start:b.end]) == text && file.Mode&0o111 != 0:
+	case string(file.Data[b.start:b.end]) == text && !b.crlf && file.Mode&0o111 != 0:
 		return Action{Kind: Keep, Reason: ReasonCurrent}
 	case file.Link != "":
 		return refuse(ReasonUnreadable, fault.Facts{"cause": "symbolic link to " + file.Link})
 	}
-	return Action{Kind: Upgrade, Facts: facts, text: b.with(file.Data, text), mode: executable(file.Mode)}
+	a := Action{Kind: Upgrade, Facts: facts, text: b.with(file.Data, text), mode: executable(file.Mode)}
+	if b.crlf {
+		a.Reason = ReasonCRLF
+	}
+	return a
 }
 
 // executable adds the right to execute for everybody who may read.

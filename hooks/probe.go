@@ -106,6 +106,9 @@ func scratchSteps(hook, repo, hooks string) [][]string {
 	switch hook {
 	case PreCommit, PostCommit:
 		return append(steps, with(commit...))
+	case PreMergeCommit:
+		return append(steps, in(commit...), in("branch", "old"), in(commit...), in("checkout", "--quiet", "-b", "new", "old"),
+			in(commit...), in("checkout", "--quiet", "old"), with("merge", "--quiet", "--no-ff", "--no-edit", "new"))
 	case PostRewrite:
 		return append(steps, in(commit...), with("commit", "--quiet", "--allow-empty", "--amend", "-m", "again"))
 	case PostCheckout:

@@ -138,7 +138,11 @@ func decisions(actions []Action) string {
 }
 
 func all(word string) string {
-	return "pre-commit:" + word + " post-merge:" + word + " post-commit:" + word + " post-checkout:" + word + " post-rewrite:" + word
+	var words []string
+	for _, hook := range Names() {
+		words = append(words, hook+":"+word)
+	}
+	return strings.Join(words, " ")
 }
 
 // snapshot is every file below dir with mode, link and bytes.

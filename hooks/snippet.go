@@ -39,6 +39,9 @@ func args(hook string) string {
 	return ""
 }
 
+// preCommit names no stage for the gate: the stages of a commit are called
+// otherwise before pre-commit 3.2 than since. In other stages nothing is
+// staged, and the gate has nothing to say.
 func preCommit() string {
 	var b strings.Builder
 	b.WriteString("# then: pre-commit install")
@@ -47,8 +50,14 @@ func preCommit() string {
 	}
 	b.WriteString("\nrepos:\n  - repo: local\n    hooks:\n")
 	for _, hook := range Names() {
+		if hook == PreMergeCommit {
+			continue // the gate's entry is for both
+		}
 		b.WriteString("      - id: aiflow-" + hook + "\n        name: aiflow " + hook + "\n        entry: aiflow-hook " + hook + "\n" +
-			"        language: system\n        stages: [" + hook + "]\n        always_run: true\n        pass_filenames: false\n")
+			"        language: system\n        always_run: true\n        pass_filenames: false\n")
+		if hook != PreCommit {
+			b.WriteString("        stages: [" + hook + "]\n        verbose: true\n")
+		}
 	}
 	return b.String()
 }
@@ -57,7 +66,7 @@ func perFile() string {
 	var b strings.Builder
 	for _, hook := range Names() {
 		tail := "|| :"
-		if hook == PreCommit {
+		if Gates(hook) {
 			tail = "|| exit $?"
 		}
 		b.WriteString("# " + hook + "\naiflow-hook " + hook + " \"$@\" " + tail + "\n")

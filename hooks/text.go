@@ -19,7 +19,7 @@ const (
 // IfMissing says what a hook does when our binary cannot be found.
 type IfMissing string
 
-// What a missing binary means for pre-commit; the other hooks always pass.
+// What a missing binary means for hooks that gate; the others always pass.
 const (
 	Block IfMissing = "block"
 	Pass  IfMissing = "pass"
@@ -60,7 +60,7 @@ func render1(p params) string {
 	}
 	b.WriteString(callOurs1(p))
 	b.WriteString("[ -z \"${AIFLOW_HOOK_PROBE-}\" ] || exit 0\n")
-	if p.place == placeChained && p.hook != PreCommit {
+	if p.place == placeChained && !Gates(p.hook) {
 		b.WriteString("exit \"$aiflow_status\"\n")
 	}
 	b.WriteString(closeMark)
@@ -71,7 +71,7 @@ func render1(p params) string {
 // other hooks remember its status and give it to git at the end.
 func callAside1(p params) string {
 	then := "\t\t\"$aiflow_dir/%[1]s\" \"$@\" || exit $?\n"
-	if p.hook != PreCommit {
+	if !Gates(p.hook) {
 		then = "\t\t\"$aiflow_dir/%[1]s\" \"$@\" || aiflow_status=$?\n"
 	}
 	return fmt.Sprintf("aiflow_status=0\n"+
@@ -87,7 +87,7 @@ func callAside1(p params) string {
 // aiflow.
 func callOurs1(p params) string {
 	tail, run := tail1(p), ""
-	if p.hook == PreCommit && p.place == placeNew {
+	if Gates(p.hook) && p.place == placeNew {
 		run = "exec "
 	}
 	bin := proc.Quoted(p.bin)
@@ -106,7 +106,7 @@ func tail1(p params) string {
 	if p.place != placeNew {
 		tail += " </dev/null" // what git sends belongs to the stranger's hook
 	}
-	if p.hook == PreCommit {
+	if Gates(p.hook) {
 		return tail + " || exit $?"
 	}
 	return tail + " || :"
@@ -114,14 +114,14 @@ func tail1(p params) string {
 
 func missing1(p params) string {
 	where := "aiflow-hook is neither at " + p.bin + " nor in PATH"
-	if p.hook == PreCommit && p.miss == Block {
+	if Gates(p.hook) && p.miss == Block {
 		return "aiflow: " + where + ", so this commit was not checked and is refused; install it again, or use: git commit --no-verify"
 	}
 	return "aiflow: " + where + ", so " + p.hook + " did nothing; install it again, or remove the aiflow lines of this hook"
 }
 
 func missingEnd1(p params) string {
-	if p.hook == PreCommit && p.miss == Block {
+	if Gates(p.hook) && p.miss == Block {
 		return "\texit 1\n"
 	}
 	return ""

@@ -170,7 +170,7 @@ func (j *job) endStrays() {
 }
 
 // reopen opens the run's worktree, or makes it again from the work branch when
-// somebody removed it.
+// somebody removed it. What is to be linked may have been added since.
 func (j *job) reopen(ctx context.Context) error {
 	if j.inPlace() {
 		return j.checkOutInPlace(ctx)
@@ -186,7 +186,10 @@ func (j *job) reopen(ctx context.Context) error {
 		return err
 	}
 	if !ok {
-		return j.checkOut(ctx)
+		if err := j.checkOut(ctx); err != nil {
+			return err
+		}
+		return j.linkPaths()
 	}
 	j.ws = ws
 	if err := j.held(); err != nil {
@@ -195,7 +198,10 @@ func (j *job) reopen(ctx context.Context) error {
 	if _, err = ws.ClearStaleLocks(ctx); err != nil {
 		return err
 	}
-	return ws.MendIndex(ctx)
+	if err := ws.MendIndex(ctx); err != nil {
+		return err
+	}
+	return j.linkPaths()
 }
 
 // adopt records commits of this run that its runner made but did not live to

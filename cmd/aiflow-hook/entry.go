@@ -21,7 +21,7 @@ import (
 	"aiflow/runs"
 )
 
-// enter is what a hook starts. Only pre-commit may end with a failure.
+// enter is what a hook starts. Only those that gate may end with a failure.
 func enter(s *cli.Shell, hook string, args []string) error {
 	if answer := s.Getenv(hooks.EnvProbe); answer != "" {
 		return answerProbe(answer, hook, s.Version)
@@ -33,7 +33,7 @@ func enter(s *cli.Shell, hook string, args []string) error {
 	if !ok || w.replaying(hook, args) {
 		return nil
 	}
-	if hook == hooks.PreCommit {
+	if hooks.Gates(hook) {
 		return judge(s, w)
 	}
 	after(s, w, hook, args)
@@ -137,7 +137,7 @@ func linked(top, path string) string {
 func (w here) replaying(hook string, args []string) bool {
 	var marks []string
 	switch {
-	case hook == hooks.PreCommit:
+	case hooks.Gates(hook):
 		marks = []string{"rebase-merge", "rebase-apply"}
 	case hook == hooks.PostRewrite && len(args) > 0 && args[0] == "rebase":
 		marks = []string{"rebase-merge/autostash", "rebase-apply/autostash", "BISECT_LOG"}

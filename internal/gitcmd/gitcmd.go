@@ -25,6 +25,10 @@ type Git struct {
 	Dir string   // where git is started
 	Env []string // base environment; GIT_* is scrubbed at each call
 
+	// Settings are configuration for each call, "key=value", beside what git
+	// reads by itself. A call's own -c wins.
+	Settings []string
+
 	// Patience is how long a write waits for a lock held by another git
 	// process. Zero means DefaultPatience.
 	Patience time.Duration
@@ -122,7 +126,7 @@ func (g Git) bin() (string, error) {
 }
 
 func (g Git) once(ctx context.Context, bin string, env []string, c Call) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, bin, arguments(c)...)
+	cmd := exec.CommandContext(ctx, bin, g.arguments(c)...)
 	cmd.Dir, cmd.Env = g.Dir, env
 	alone(cmd)
 	if c.Input != nil {
@@ -141,11 +145,15 @@ func (g Git) once(ctx context.Context, bin string, env []string, c Call) ([]byte
 	return out.Bytes(), judge(ctx, g, cmd, c, err, stderr)
 }
 
-func arguments(c Call) []string {
-	if c.Mode == Write {
-		return c.Args
+func (g Git) arguments(c Call) []string {
+	var args []string
+	for _, s := range g.Settings {
+		args = append(args, "-c", s)
 	}
-	return append([]string{"--no-optional-locks"}, c.Args...)
+	if c.Mode != Write {
+		args = append(args, "--no-optional-locks")
+	}
+	return append(args, c.Args...)
 }
 
 func judge(ctx context.Context, g Git, cmd *exec.Cmd, c Call, err error, stderr *bounded) error {

@@ -1,0 +1,93 @@
+package gitops
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// inherit makes git in a linked worktree work as it does in the checkout. A
+// relative path in its configuration means a place in the worktree that git is
+// started in, and a new worktree has none of what is not tracked: hooks (where
+// husky puts them), ignore rules, attributes, keys.
+func (w *Workspace) inherit(ctx context.Context) {
+	if !w.linked {
+		return
+	}
+	w.git.Settings = nil
+	s := w.repo.settings(ctx)
+	for _, key := range []string{"core.hookspath", "core.excludesfile", "core.attributesfile", "user.signingkey"} {
+		if at := w.onlyInCheckout(key, s.last(key)); at != "" {
+			w.git.Settings = append(w.git.Settings, key+"="+at)
+		}
+	}
+}
+
+// onlyInCheckout is where a relative path leads in the checkout when the
+// worktree has nothing there; "" otherwise.
+func (w *Workspace) onlyInCheckout(key, value string) string {
+	if value == "" || filepath.IsAbs(value) || strings.HasPrefix(value, "~") {
+		return ""
+	}
+	there, here := filepath.Join(w.repo.top, value), filepath.Join(w.path, value)
+	only := isFile(there) && !isFile(here)
+	if key == "core.hookspath" {
+		only = slices.ContainsFunc(programs(there), func(name string) bool { return !isProgram(filepath.Join(here, name)) })
+	}
+	if !only {
+		return ""
+	}
+	return there
+}
+
+// programs are the names of what git would run as a hook in dir.
+func programs(dir string) []string {
+	entries, _ := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		if !strings.Contains(e.Name(), ".") && isProgram(filepath.Join(dir, e.Name())) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// modules is where npm puts programs that hooks call.
+const modules = "node_modules"
+
+// lackingModules reports whether the checkout has installed what hooks may
+// call and this workspace has not.
+func (w *Workspace) lackingModules() bool {
+	return w.linked && exists(filepath.Join(w.repo.top, modules)) && !exists(filepath.Join(w.path, modules))
+}
+
+// hookEnv lets hooks find the programs that only the checkout has: a hook
+// manager that is not found would pass everything.
+func (w *Workspace) hookEnv(env []string) []string {
+	if !w.lackingModules() {
+		return env
+	}
+	path := ""
+	for _, kv := range slices.Concat(w.git.Env, env) {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = v
+		}
+	}
+	bin := filepath.Join(w.repo.top, modules, ".bin")
+	if path != "" {
+		bin = path + string(os.PathListSeparator) + bin
+	}
+	return append(slices.Clone(env), "PATH="+bin)
+}
