@@ -97,9 +97,17 @@ func openRepo(ctx context.Context, p *project.Project) (*gitops.Repo, error) {
 func (x *examiner) checkBranches(ctx context.Context) { x.checkOrigin(ctx, x.checkBase(ctx)) }
 
 func (x *examiner) checkBase(ctx context.Context) (branch string) {
-	wanted := x.p.Config.Git.BaseBranch
+	wanted, here := x.p.UsualBase(ctx)
+	where := ""
+	if x.p.Config.Git.BaseBranch != "" {
+		where = x.p.Config.Origin("git.base_branch").Where
+	}
 	branch, commit, err := x.repo.ResolveBase(ctx, wanted)
 	switch {
+	case err == nil && wanted != "":
+		x.pass("base_branch", "elsewhere", Evidence{"branch": branch, "commit": commit, "checked_out": here}, "branch", branch, "here", here, "where", where)
+	case err == nil && branch == commit:
+		x.warn("base_branch", "detached", Evidence{"commit": commit}, "commit", commit[:min(10, len(commit))])
 	case err == nil:
 		x.pass("base_branch", "ok", Evidence{"branch": branch, "commit": commit}, "branch", branch)
 	case fault.Has(err, fault.GitNoCommit):
@@ -107,7 +115,7 @@ func (x *examiner) checkBase(ctx context.Context) (branch string) {
 	case wanted != "":
 		x.add(Check{
 			ID: "base_branch", Status: Fail, Severity: fault.Blocker, Kind: "missing",
-			Facts: facts([]any{"branch", wanted, "where", x.p.Config.Origin("git.base_branch").Where}), Evidence: evidenceOf(err),
+			Facts: facts([]any{"branch", wanted, "where", where}), Evidence: evidenceOf(err),
 		})
 	default:
 		x.add(Check{ID: "base_branch", Status: Warn, Severity: fault.Major, Kind: "unclear", Evidence: evidenceOf(err)})

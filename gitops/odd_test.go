@@ -238,7 +238,6 @@ func TestEveryAnswerEqualsGit(t *testing.T) {
 			c := &comparison{b: b, root: root, r: b.open(root)}
 			c.head(o.goGit)
 			c.branches()
-			c.base()
 			if c.commits = everyCommit(b, root); len(c.commits) > 0 {
 				c.history()
 				c.trees()
@@ -318,17 +317,6 @@ func (c *comparison) branches() {
 	}
 	if got, ok, err := c.r.BranchTip(ctx, "no/such"); got != "" || ok || err != nil {
 		t.Errorf("BranchTip of none = %s, %t, %v", got, ok, err)
-	}
-}
-
-func (c *comparison) base() {
-	t, ctx := c.b.t, c.b.t.Context()
-	target, err := c.b.try(c.root, "symbolic-ref", "-q", "refs/remotes/origin/HEAD")
-	if err != nil {
-		target = ""
-	}
-	if got, err := c.r.originHead(ctx); err != nil || got != strings.TrimSpace(target) {
-		t.Errorf("originHead = %q, %v, want %q", got, err, target)
 	}
 }
 

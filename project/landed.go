@@ -9,19 +9,19 @@ import (
 	"aiflow/runs"
 )
 
-// Landed says which commits of runs are in HEAD's history: run -> step ids.
+// Landed says which commits of runs are in a history: run -> step ids.
 type Landed map[string]map[string]bool
 
-// Landed reads the trailers in HEAD's history since a commit; "" is all of it.
-// A squash merge quotes them in its own message. Fault: GIT_REPO_REFUSED.
-func (p *Project) Landed(ctx context.Context, since string) (Landed, error) {
-	args := []string{"log", "-F", "--grep=" + RunTrailer + ": ", "--format=%B", "HEAD"}
+// Landed reads the trailers in the history of a commit, a branch or HEAD since
+// another commit; "" is all of it. A squash merge quotes them in its own message. Fault: GIT_REPO_REFUSED.
+func (p *Project) Landed(ctx context.Context, tip, since string) (Landed, error) {
+	args := []string{"log", "-F", "--grep=" + RunTrailer + ": ", "--format=%B", "--end-of-options", tip}
 	if since != "" {
 		args = append(args, "^"+since)
 	}
 	out, err := p.Git().Ask(ctx, append(args, "--")...)
 	if err != nil && since != "" {
-		return p.Landed(ctx, "") // the base is no longer there
+		return p.Landed(ctx, tip, "") // the base is no longer there
 	}
 	if err != nil {
 		err = p.refusal(ctx)

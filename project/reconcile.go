@@ -20,7 +20,7 @@ func (p *Project) Reconcile(ctx context.Context) (*Survey, error) {
 	if err != nil || len(waiting) == 0 || !p.Root.Git || !p.onOwnBranch(ctx) {
 		return nil, err
 	}
-	landed, err := p.Landed(ctx, oldestBase(waiting))
+	landed, err := p.Landed(ctx, "HEAD", oldestBase(waiting))
 	if err != nil {
 		return nil, err
 	}
@@ -116,13 +116,6 @@ func (s *Survey) awaitsMerge(r *reqmeta.Request) bool {
 // commits, or git is in the middle of something), a run's commits in HEAD are
 // no merge.
 func (p *Project) onOwnBranch(ctx context.Context) bool {
-	branch, plain := p.Root.branch()
-	if !plain {
-		out, err := p.Git().Ask(ctx, "symbolic-ref", "-q", "HEAD")
-		var ok bool
-		if branch, ok = strings.CutPrefix(string(bytes.TrimSpace(out)), "refs/heads/"); err != nil || !ok {
-			return false
-		}
-	}
-	return !strings.HasPrefix(branch, p.Config.Git.WorkBranchPrefix)
+	branch := p.checkedOut(ctx)
+	return branch != "" && !strings.HasPrefix(branch, p.Config.Git.WorkBranchPrefix)
 }

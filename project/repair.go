@@ -222,7 +222,7 @@ func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
 		stages[i] = s.Latest(r.ID)
 	}
 	var merged Landed
-	merged, s.Unsure = s.p.Landed(ctx, oldestBase(stages))
+	merged, s.Unsure = s.p.Landed(ctx, "HEAD", oldestBase(stages))
 	for _, r := range finished {
 		if st := s.Latest(r.ID); merged.Whole(st) {
 			s.markDone(ctx, r, st, merged)
@@ -248,7 +248,7 @@ const (
 // merge itself did and a person changed it since.
 func (s *Survey) markDone(ctx context.Context, r *reqmeta.Request, st *runs.Stage, landed Landed) {
 	note := Note{Kind: NoteMerged, RequestID: r.ID, RunID: st.RunID, Status: reqmeta.Done}
-	theirs := s.doneAt(ctx, "HEAD", r) || landed[st.RunID][runs.RecordStep] && s.doneAt(ctx, recordOf(st), r)
+	theirs := s.doneAt(ctx, "HEAD", r.Path) || landed[st.RunID][runs.RecordStep] && s.doneAt(ctx, recordOf(st), r.Path)
 	if !theirs {
 		note.Cause = s.p.SetStatus(r, reqmeta.Done)
 		r.Meta.Status = reqmeta.Done
@@ -272,13 +272,13 @@ func recordOf(st *runs.Stage) string {
 	return ""
 }
 
-// doneAt reports whether a commit has the request as done.
-func (s *Survey) doneAt(ctx context.Context, commit string, r *reqmeta.Request) bool {
+// doneAt reports whether a commit has the request file as done.
+func (s *Survey) doneAt(ctx context.Context, commit, path string) bool {
 	if commit == "" {
 		return false
 	}
-	data, err := s.p.Git().Ask(ctx, "cat-file", "blob", commit+":"+r.Path)
-	return err == nil && reqmeta.Parse(r.Path, data).Meta.Status == reqmeta.Done
+	data, err := s.p.Git().Ask(ctx, "cat-file", "blob", commit+":./"+path)
+	return err == nil && reqmeta.Parse(path, data).Meta.Status == reqmeta.Done
 }
 
 func (s *Survey) recordMerge(ctx context.Context, st *runs.Stage) error {

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -17,8 +18,8 @@ type Standing struct {
 
 	working  map[locks.Key]string // run ids of the live locks of requests
 	branches map[string]bool
-	landed   Landed
-	within   map[string]bool // branches whose tip is in HEAD's history
+	landed   Landed          // in what is checked out, and in the bases of the runs
+	within   map[string]bool // branches whose tip is in such a history
 	told     map[string]bool // finished runs whose request says done
 }
 
@@ -40,12 +41,40 @@ func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing
 	if len(waiting) == 0 {
 		return s, nil
 	}
-	if p.Root.Git && p.onOwnBranch(ctx) {
-		s.landed, s.Unsure = p.Landed(ctx, oldestBase(waiting))
-		s.within = p.refs(ctx, "--merged=HEAD")
+	if p.Root.Git {
+		s.readHistories(ctx, p, waiting)
 	}
 	s.told, err = p.saidDone(waiting)
 	return s, err
+}
+
+// readHistories looks for finished runs in what is checked out, and in the base
+// of each, where that is another branch.
+func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*runs.Stage) {
+	tips := map[string][]*runs.Stage{}
+	here := p.checkedOut(ctx)
+	if p.onOwnBranch(ctx) {
+		tips["HEAD"] = waiting
+	}
+	for _, st := range waiting {
+		if base := st.Git.BaseBranch; base != here {
+			tips["refs/heads/"+base] = append(tips["refs/heads/"+base], st)
+		}
+	}
+	s.landed, s.within = Landed{}, map[string]bool{}
+	for tip, about := range tips {
+		landed, err := p.Landed(ctx, tip, oldestBase(about))
+		s.Unsure = cmp.Or(s.Unsure, err)
+		within := p.refs(ctx, "--merged="+tip)
+		for _, st := range about {
+			if landed.Whole(st) {
+				s.landed[st.RunID] = landed[st.RunID]
+			}
+			if within[st.Git.WorkBranch] {
+				s.within[st.Git.WorkBranch] = true
+			}
+		}
+	}
 }
 
 // saidDone tells which finished runs their requests call done.
@@ -115,8 +144,8 @@ func (s *Standing) BranchExists(st *runs.Stage) bool {
 	return st.Git.WorkBranch != "" && (s.branches[st.Git.WorkBranch] || s.branches[anyBranch])
 }
 
-// Merged: all of a finished run is in the checked out branch, or was once, or
-// its request says that it is done.
+// Merged: all of a finished run is in the checked out branch or in its base, or
+// was once, or its request says that it is done.
 func (s *Standing) Merged(st *runs.Stage) bool {
 	return st.State == runs.Done && (s.seen(st) || s.told[st.RunID])
 }

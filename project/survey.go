@@ -24,6 +24,7 @@ type Survey struct {
 	p        *Project
 	held     map[locks.Key]locks.Entry
 	withRuns map[string]bool
+	starts   func() starts
 	latest   map[string]*runs.Stage
 	unmerged map[string]bool // work branches; nil until asked
 
@@ -73,6 +74,7 @@ func (p *Project) LookWith(ctx context.Context, folder *reqmeta.Folder) (*Survey
 	if s.withRuns, err = runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil {
 		return nil, err
 	}
+	s.StartFrom(ctx, "")
 	s.Facts.Concerned = s.concerned()
 	if len(s.held) > 0 {
 		s.Facts.Locked = s.locked

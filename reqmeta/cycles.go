@@ -109,10 +109,13 @@ func (j *judge) rootOf(i int) *root {
 	var missing []string
 	for k, d := range j.links.of(i) {
 		switch {
+		case d == doneLink:
 		case d == missingLink:
 			missing = append(missing, ids[k])
 		case d == duplicateLink:
 			best = worse(best, j.duplicateRoot(ids[k]))
+		case d == elsewhereLink:
+			best = worse(best, elsewhereRoot(ids[k], j.links.bases.of(r)))
 		case !j.isDone(int(d)):
 			best = worse(best, j.state[d].root)
 		}
@@ -163,10 +166,13 @@ func (j *judge) ownRoot(i int) *root {
 }
 
 func (j *judge) runRoot(i int) *root {
+	r := j.f.Requests[i]
+	if base := j.links.bases.of(r); base != "" && j.links.bases.Done[base][r.ID] {
+		return &root{r.ID, "done_in", rankMerge, fault.Facts{"branch": base}}
+	}
 	if !j.told.of(i) {
 		return nil
 	}
-	r := j.f.Requests[i]
 	if h := j.locked(i); h != nil {
 		return &root{id: r.ID, kind: "running", rank: rankRunning}
 	}

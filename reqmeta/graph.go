@@ -80,15 +80,15 @@ func (j *judge) derived(i int) string {
 }
 
 func (j *judge) edgeState(i int, id string) string {
-	d, ok, exists := j.f.unique(id)
+	d := j.links.link(j.links.bases.of(j.f.Requests[i]), id)
 	switch {
-	case !exists:
+	case d == missingLink:
 		return EdgeMissing
-	case ok && j.isDone(d):
+	case d == doneLink || d >= 0 && j.isDone(int(d)):
 		return EdgeDone
 	}
 	j.walk(i)
-	if ring := j.ringAt(i); ok && ring != nil && ring == j.ringAt(d) {
+	if ring := j.ringAt(i); d >= 0 && ring != nil && ring == j.ringAt(int(d)) {
 		return EdgeCycle
 	}
 	return EdgeWaiting

@@ -26,7 +26,11 @@ type judge struct {
 }
 
 func newJudge(f *Folder, facts Facts) *judge {
-	return &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), links: newLinks(f), told: newTold(f, facts)}
+	var bases *Bases
+	if facts.Bases != nil {
+		bases = facts.Bases()
+	}
+	return &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), links: newLinks(f, bases), told: newTold(f, facts)}
 }
 
 func (j *judge) isUnique(i int) bool {
@@ -50,10 +54,11 @@ func (j *judge) judge(i int) (Exclusion, bool) {
 
 // before judges everything but the dependencies.
 func (j *judge) before(i int) (Exclusion, bool) {
-	if j.isReady(i) && !j.told.of(i) {
+	if j.isReady(i) && j.links.bases == nil && !j.told.of(i) {
 		return Exclusion{}, true
 	}
 	r := j.f.Requests[i]
+	base := j.links.bases.of(r)
 	switch {
 	case !r.Valid() && r.FirstError().Code != fault.DuplicateID:
 		return invalid(r), false
@@ -61,11 +66,14 @@ func (j *judge) before(i int) (Exclusion, bool) {
 		return r.exclude(fault.DuplicateID, "duplicate_id", "paths", join(j.f.paths(j.f.dups[r.ID]))), false
 	case r.Meta.Status != Ready && !j.named:
 		return j.notReady(i), false
+	case base != "" && !j.named && j.links.bases.Done[base][r.ID]:
+		return r.exclude(fault.NotReady, "not_ready_done_in", "branch", base), false
 	}
 	if h := j.locked(i); h != nil {
 		return r.heldBy(h, fault.RequestLocked), false
 	}
-	if run := j.latest(i); run != nil && !j.named {
+	run := j.latest(i)
+	if run != nil && !j.named {
 		switch {
 		case run.State == "NEEDS_INPUT":
 			e := r.exclude(fault.LatestRunNeedsInput, "latest_needs_input")
@@ -74,6 +82,12 @@ func (j *judge) before(i int) (Exclusion, bool) {
 		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
 			return r.exclude(fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
 		}
+	}
+	if j.links.bases.lacks(base) && !j.named && (run == nil || run.Stopped() || run.State == "DONE") {
+		if base == "" {
+			return r.exclude(fault.BaseBranchNotFound, "base_unclear"), false
+		}
+		return r.exclude(fault.BaseBranchNotFound, "base_missing", "branch", base), false
 	}
 	return Exclusion{}, true
 }
@@ -124,9 +138,10 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 	waits := waiting{all: deps}
 	for k, d := range j.links.of(i) {
 		switch {
+		case d == doneLink:
 		case d == missingLink:
 			missing = append(missing, deps[k])
-		case d == duplicateLink || !j.isDone(int(d)):
+		case d < 0 || !j.isDone(int(d)):
 			waits.add(k)
 		}
 	}

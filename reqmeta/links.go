@@ -4,10 +4,11 @@ import "slices"
 
 // links finds what each request depends on, each once.
 type links struct {
-	f    *Folder
-	kind []uint8 // of each request
-	at   []int32 // where its links are in flat; 0: not looked up yet
-	flat []int32 // for each request their number, then the links
+	f     *Folder
+	bases *Bases  // nil: all start from what is checked out
+	kind  []uint8 // of each request
+	at    []int32 // where its links are in flat; 0: not looked up yet
+	flat  []int32 // for each request their number, then the links
 }
 
 // Kinds of requests.
@@ -23,11 +24,13 @@ const (
 const (
 	missingLink   = -1
 	duplicateLink = -2
+	doneLink      = -3 // to what is done in the base from which the request starts
+	elsewhereLink = -4 // to what is done, but not there
 )
 
-func newLinks(f *Folder) links {
+func newLinks(f *Folder, bases *Bases) links {
 	n := len(f.Requests)
-	l := links{f: f, kind: make([]uint8, n), at: make([]int32, n), flat: make([]int32, 1, 16)}
+	l := links{f: f, bases: bases, kind: make([]uint8, n), at: make([]int32, n), flat: make([]int32, 1, 16)}
 	halves(n, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			l.kind[i] = f.kindOf(f.Requests[i])
@@ -63,7 +66,7 @@ func (l *links) of(i int) []int32 {
 func (l *links) all() {
 	var parts [2][]int32
 	halves(len(l.kind), func(part, from, to int) {
-		half := links{f: l.f, kind: l.kind, at: l.at, flat: make([]int32, 1, 1+2*(to-from))}
+		half := links{f: l.f, bases: l.bases, kind: l.kind, at: l.at, flat: make([]int32, 1, 1+2*(to-from))}
 		for i := from; i < to; i++ {
 			if n := i - from; n%together == 0 {
 				half.touch(i, min(i+together, to))
@@ -91,7 +94,7 @@ func (l *links) isLookedUp(i int) bool { return l.kind[i] != unsound && l.kind[i
 // wants reports whether i depends on anything that is not done.
 func (l *links) wants(i int) bool {
 	for _, d := range l.of(i) {
-		if d < 0 || l.isOpen(d) {
+		if d < 0 && d != doneLink || l.isOpen(d) {
 			return true
 		}
 	}
@@ -101,28 +104,21 @@ func (l *links) wants(i int) bool {
 func (l *links) look(i int) int32 {
 	at := int32(len(l.flat))
 	l.at[i] = at
-	ids := l.f.Requests[i].Meta.DependsOn
-	l.resolve(ids)
+	r := l.f.Requests[i]
+	ids, base := r.Meta.DependsOn, l.bases.of(r)
+	l.resolve(ids, base)
 	if repeats(l.flat[at+1:]) {
 		l.flat = l.flat[:at]
-		l.resolve(distinct(ids))
+		l.resolve(distinct(ids), base)
 	}
 	return at
 }
 
 // resolve appends the number of links and the links.
-func (l *links) resolve(ids []string) {
+func (l *links) resolve(ids []string, base string) {
 	l.flat = append(l.flat, int32(len(ids)))
 	for _, id := range ids {
-		d, ok, exists := l.f.unique(id)
-		switch {
-		case ok:
-			l.flat = append(l.flat, int32(d))
-		case exists:
-			l.flat = append(l.flat, duplicateLink)
-		default:
-			l.flat = append(l.flat, missingLink)
-		}
+		l.flat = append(l.flat, l.link(base, id))
 	}
 }
 

@@ -39,7 +39,8 @@ type Facts struct {
 	Queue     *Holder
 	Locked    func(id string) *Holder
 	LatestRun func(id string) *LatestRun
-	Concerned []string // ids of which the funcs may know something; nil: of any
+	Concerned []string // ids of which Locked and LatestRun may know something; nil: of any
+	Bases     func() *Bases
 }
 
 // Choice is a request that may run.
@@ -49,6 +50,7 @@ type Choice struct {
 	Status    string   `json:"status"`
 	Title     string   `json:"title"`
 	Path      string   `json:"path"`
+	Base      string   `json:"base,omitempty"` // from which it would start, where that is not what is checked out
 	Request   *Request `json:"-"`
 }
 

@@ -65,7 +65,7 @@ func (j *judge) judgePart(order []key, runnable []Choice, excluded []Exclusion) 
 			n.ready++
 		}
 		if e, ok := j.judge(i); ok {
-			runnable[n.runnable] = choice(j.f.Requests[i])
+			runnable[n.runnable] = j.choice(i)
 			n.runnable++
 		} else {
 			excluded[n.excluded] = e
@@ -111,8 +111,12 @@ func (r *Request) Over() bool { return r.SaysOver() && r.Valid() }
 // with its file otherwise.
 func (r *Request) SaysOver() bool { return r.Meta.Status == Done || r.Meta.Status == Archived }
 
-func choice(r *Request) Choice {
-	return Choice{RequestID: r.ID, Priority: r.Meta.Priority, Status: r.Meta.Status, Title: r.Title(), Path: r.Path, Request: r}
+func (j *judge) choice(i int) Choice {
+	r := j.f.Requests[i]
+	return Choice{
+		RequestID: r.ID, Priority: r.Meta.Priority, Status: r.Meta.Status, Title: r.Title(), Path: r.Path,
+		Base: j.links.bases.of(r), Request: r,
+	}
 }
 
 // Judge judges the one request with that id; true means that it may run now.
@@ -149,7 +153,7 @@ func Plan(f *Folder, facts Facts, n int) []Choice {
 	plan := []Choice{}
 	for len(p.heap) > 0 && (n <= 0 || len(plan) < n) {
 		i := p.pop()
-		plan = append(plan, choice(f.Requests[i]))
+		plan = append(plan, j.choice(i))
 		p.release(i)
 	}
 	return plan
@@ -174,7 +178,7 @@ func (p *planner) add(rank, i int) {
 	}
 	open := 0
 	for _, d := range p.j.links.of(i) {
-		if d >= 0 && p.j.isDone(int(d)) {
+		if d == doneLink || d >= 0 && p.j.isDone(int(d)) {
 			continue
 		}
 		open++

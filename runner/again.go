@@ -21,7 +21,7 @@ type ResumeOptions struct {
 // Resume goes on with a run that stopped. A refusal changes nothing but, when
 // doctor is what refuses, the run's errors.json.
 func (r *Runner) Resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
-	s, err := r.survey(ctx)
+	s, err := r.survey(ctx, Options{})
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -42,7 +42,7 @@ func (r *Runner) Resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	j := &job{Runner: r, repo: repo, req: req, lease: lease}
+	j := &job{Runner: r, repo: repo, survey: s, req: req, lease: lease}
 	return j.again(lease.Context(), last, o)
 }
 
@@ -159,9 +159,13 @@ func (j *job) gate(ctx context.Context) error {
 	return cause
 }
 
-// replan closes the old run and makes a new one; each names the other.
+// replan closes the old run and makes a new one; each names the other. The new
+// one starts from the branch of the old one, whatever is checked out now.
 func (j *job) replan(ctx context.Context, old *runs.Stage) (Outcome, error) {
 	j.replans = true
+	if old.Git.BaseBranch != old.Git.BaseCommit { // else no branch was checked out
+		j.survey.StartFrom(ctx, old.Git.BaseBranch)
+	}
 	return j.fresh(ctx, old)
 }
 

@@ -23,7 +23,7 @@ func (r *Runner) Run(ctx context.Context, o Options) (Outcome, error) {
 // and its dependencies can refuse.
 func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 	repo := r.opening(ctx)
-	before, err := r.survey(ctx)
+	before, err := r.survey(ctx, o)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -51,9 +51,17 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 // was half done has been put right a moment ago, unless the lock was waited for.
 func (r *Runner) afterLock(ctx context.Context, o Options) (*project.Survey, error) {
 	if o.Wait > 0 {
-		return r.survey(ctx)
+		return r.survey(ctx, o)
 	}
-	return r.Project.Look(ctx)
+	return r.look(ctx, o)
+}
+
+func (r *Runner) look(ctx context.Context, o Options) (*project.Survey, error) {
+	s, err := r.Project.Look(ctx)
+	if err == nil {
+		s.StartFrom(ctx, o.Base)
+	}
+	return s, err
 }
 
 // warnAgain tells a person who names a request that is finished already.
@@ -101,11 +109,12 @@ func (r *Runner) lockRequest(ctx context.Context, id string, o Options) (*locks.
 
 func release(l *locks.Lease) { _ = l.Release() }
 
-func (r *Runner) survey(ctx context.Context) (*project.Survey, error) {
+func (r *Runner) survey(ctx context.Context, o Options) (*project.Survey, error) {
 	s, err := r.Project.Survey(ctx)
 	if err != nil {
 		return nil, err
 	}
+	s.StartFrom(ctx, o.Base)
 	for _, n := range s.Notes {
 		r.tell(Event{Kind: Repaired, RequestID: n.RequestID, RunID: n.RunID, Note: n})
 	}
@@ -142,7 +151,7 @@ func (r *Runner) LockQueue(ctx context.Context, o Options) (*locks.Lease, error)
 // holds. A choice is not a claim: once its lock is taken it is judged again,
 // and when it is no longer runnable the next one is chosen.
 func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outcome, error) {
-	survey, err := r.survey(ctx)
+	survey, err := r.survey(ctx, o)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -170,7 +179,7 @@ func (r *Runner) claim(ctx context.Context, o Options, choice reqmeta.Choice, qu
 		return Outcome{}, false, err
 	}
 	defer release(lease)
-	survey, err := r.survey(ctx)
+	survey, err := r.survey(ctx, o)
 	if err != nil {
 		return Outcome{}, false, err
 	}

@@ -38,7 +38,7 @@ type CleanedItem struct {
 // branch or the request. A branch that is not merged stays, and so does a run
 // that can still go on.
 func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, error) {
-	s, err := r.survey(ctx)
+	s, err := r.survey(ctx, Options{})
 	if err != nil {
 		return nil, err
 	}

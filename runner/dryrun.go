@@ -29,7 +29,7 @@ type Intent struct {
 
 // DryRun says what Run would do with the same options. It writes nothing.
 func (r *Runner) DryRun(ctx context.Context, o Options) (Intent, error) {
-	s, err := r.Project.Look(ctx)
+	s, err := r.look(ctx, o)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -41,7 +41,7 @@ func (r *Runner) DryRun(ctx context.Context, o Options) (Intent, error) {
 	if err != nil {
 		return Intent{}, err
 	}
-	j := &job{Runner: r, opts: o, repo: repo, req: req}
+	j := &job{Runner: r, opts: o, repo: repo, survey: s, req: req}
 	return j.intent(ctx, s.Latest(req.ID))
 }
 
@@ -70,7 +70,7 @@ func (j *job) intent(ctx context.Context, last *runs.Stage) (Intent, error) {
 		in.BaseBranch, in.BaseCommit, in.WorkBranch = last.Git.BaseBranch, last.Git.BaseCommit, last.Git.WorkBranch
 	} else {
 		var err error
-		if in.BaseBranch, in.BaseCommit, err = j.repo.ResolveBase(ctx, j.wantedBase()); err != nil {
+		if in.BaseBranch, in.BaseCommit, err = j.repo.ResolveBase(ctx, j.survey.BaseOf(j.req)); err != nil {
 			return Intent{}, err
 		}
 		in.WorkBranch = j.branchName(j.Project.Now().UTC())

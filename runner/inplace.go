@@ -42,7 +42,7 @@ func (j *job) checkOutInPlace(ctx context.Context) error {
 }
 
 // returnTo is the branch that the checkout goes back to: where the user was,
-// but never a work branch.
+// but never a work branch. Without a branch it is the base, maybe a commit.
 func (j *job) returnTo(now string) string {
 	if now == "" || strings.HasPrefix(now, j.Project.Config.Git.WorkBranchPrefix) {
 		return j.stage.Git.BaseBranch
@@ -67,7 +67,7 @@ func (j *job) markAgain() error {
 // run is committed.
 func (j *job) leaveBranch(ctx context.Context) error {
 	to := j.stage.Git.ReturnTo
-	if _, ok, err := j.repo.BranchTip(ctx, to); err != nil || !ok || to == "" {
+	if _, ok, err := j.repo.BranchTip(ctx, to); err != nil || !ok && to != j.stage.Git.BaseCommit || to == "" {
 		return err
 	}
 	ws, err := j.repo.InPlace(ctx)

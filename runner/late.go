@@ -38,7 +38,7 @@ func (r *Runner) finishLeft(ctx context.Context) {
 	if len(left) == 0 {
 		return
 	}
-	s, err := r.survey(ctx)
+	s, err := r.survey(ctx, Options{})
 	if err != nil {
 		return
 	}

@@ -86,6 +86,7 @@ type EventKind string
 const (
 	Chosen       EventKind = "chosen"
 	Skipped      EventKind = "skipped" // chosen, but no longer runnable once locked
+	BaseTold     EventKind = "base"    // what it starts from (What), where that is not the branch checked out (Title)
 	Found        EventKind = "found"   // an interrupted run that goes on
 	LockTaken    EventKind = "lock_recovered"
 	StraysEnded  EventKind = "strays_ended"
@@ -128,16 +129,17 @@ type Outcome struct {
 // job is one run under way.
 type job struct {
 	*Runner
-	opts  Options
-	repo  *gitops.Repo
-	ws    *gitops.Workspace
-	req   *reqmeta.Request
-	text  []byte // the request file as the run takes it
-	dir   *runs.Dir
-	stage *runs.Stage
-	plan  *runs.Plan
-	lease *locks.Lease
-	queue *locks.Lease
+	opts   Options
+	repo   *gitops.Repo
+	ws     *gitops.Workspace
+	survey *project.Survey
+	req    *reqmeta.Request
+	text   []byte // the request file as the run takes it
+	dir    *runs.Dir
+	stage  *runs.Stage
+	plan   *runs.Plan
+	lease  *locks.Lease
+	queue  *locks.Lease
 
 	recorded bool // the end of the run is on disk
 	// replaces is the run that was not finished and no longer can be, now that this one

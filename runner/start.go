@@ -35,7 +35,7 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, c clai
 	if err != nil {
 		return Outcome{}, err
 	}
-	j := &job{Runner: r, opts: o, repo: repo, req: req, lease: c.lease, queue: c.queue}
+	j := &job{Runner: r, opts: o, repo: repo, survey: s, req: req, lease: c.lease, queue: c.queue}
 	r.tell(Event{Kind: Chosen, RequestID: c.id, Title: req.Title()})
 	last := s.Latest(c.id)
 	if err := s.Unreadable(c.id); err != nil && !o.Fresh {
@@ -77,9 +77,13 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 			return Outcome{}, err
 		}
 	}
-	base, commit, err := j.repo.ResolveBase(ctx, j.wantedBase())
+	wanted := j.survey.BaseOf(j.req)
+	base, commit, err := j.repo.ResolveBase(ctx, wanted)
 	if err != nil {
 		return Outcome{}, err
+	}
+	if wanted != "" {
+		j.tell(Event{Kind: BaseTold, RequestID: j.req.ID, What: base, Title: j.survey.Here()})
 	}
 	if j.text, err = os.ReadFile(j.Project.Path(j.req.Path)); err != nil {
 		return Outcome{}, fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
@@ -99,15 +103,6 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 		j.leaveBehind(ctx, last)
 	}
 	return j.drive(ctx, j.begin)
-}
-
-func (j *job) wantedBase() string {
-	for _, b := range []string{j.opts.Base, j.req.Meta.Base, j.Project.Config.Git.BaseBranch} {
-		if b != "" {
-			return b
-		}
-	}
-	return ""
 }
 
 // record writes the run's first stage.json and the request as it is taken.

@@ -46,6 +46,12 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 		return answer(id, why)
 	case "latest_done":
 		return []string{"aiflow run diff " + run, app.Merge(x.Shell, x.p, why.Fact("branch"))}
+	case "not_ready_done_in":
+		return []string{"aiflow run " + id}
+	case "base_missing":
+		return []string{"git branch -a", "aiflow request set " + id + " base="}
+	case "base_unclear":
+		return []string{"git switch -"}
 	case "locked":
 		return []string{"aiflow run logs -f " + run, "aiflow run stop " + id}
 	case "depends_not_found", "cycle", "cycle_with":

@@ -33,6 +33,7 @@ func (q *question) printNext(r reqmeta.Result) {
 		q.Printf("%s\n", q.nothing(r))
 	} else { // whole, however long: what is next is what was asked
 		q.Printf("%s\n", headline(r.Next.RequestID, r.Next.Priority, r.Next.Title))
+		q.printBase(r.Next.Base)
 	}
 	if h := r.Queue.Holder; h != nil {
 		q.line("%s", q.Text("next.queue_locked", "run_id", h.RunID, "pid", h.PID, "host", cmp.Or(h.Hostname, h.Host)))
@@ -42,6 +43,14 @@ func (q *question) printNext(r reqmeta.Result) {
 	}
 	q.printReasons(r)
 	q.printProblems(r)
+}
+
+// printBase says from where a run would start that would not start from what is
+// checked out.
+func (q *question) printBase(base string) {
+	if base != "" {
+		q.line("%s", q.Text("next.base", "branch", base, "here", q.survey.Here()))
+	}
 }
 
 // printReasons tells why the sound ones cannot run now, what a person can act
@@ -117,7 +126,7 @@ func broken(e *reqmeta.Exclusion) bool {
 
 // urgency is the order of the reasons; one that is not named comes first.
 var urgency = [...]string{
-	"latest_done", "latest_needs_input", "not_ready_blocked", "depends_not_found", "cycle", "cycle_with",
+	"latest_done", "latest_needs_input", "not_ready_blocked", "depends_not_found", "cycle", "cycle_with", "base_missing", "base_unclear", "not_ready_done_in",
 	"locked", "not_ready_running", "waits", "waits_chain", "not_ready_draft",
 }
 

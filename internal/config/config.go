@@ -52,7 +52,7 @@ type Server struct {
 
 // Git says how branches, commits and workspaces are made.
 type Git struct {
-	BaseBranch           string // "" = origin's HEAD, else the current branch
+	BaseBranch           string // "" = the branch checked out in the main checkout
 	RequireCleanWorktree bool
 	EnforceWorkBranch    bool
 	WorkBranchPrefix     string

@@ -83,7 +83,7 @@ func pathKeys() []row[Config] {
 
 func gitKeys() []row[Config] {
 	return []row[Config]{
-		stringKey("git.base_branch", "branch that work starts from; empty: origin's HEAD, else the current branch", func(c *Config) *string { return &c.Git.BaseBranch }).must("a branch name", optional(isBranch)),
+		stringKey("git.base_branch", "branch that work starts from; empty: the branch checked out in the main checkout", func(c *Config) *string { return &c.Git.BaseBranch }).must("a branch name", optional(isBranch)),
 		boolKey("git.require_clean_worktree", "refuse to run while the checkout has uncommitted changes", func(c *Config) *bool { return &c.Git.RequireCleanWorktree }),
 		boolKey("git.enforce_work_branch", "in_place only: never work on the base branch", func(c *Config) *bool { return &c.Git.EnforceWorkBranch }),
 		stringKey("git.work_branch_prefix", "what names of work branches begin with", func(c *Config) *string { return &c.Git.WorkBranchPrefix }).must("a branch name that ends in /", isPrefix),

@@ -1,0 +1,238 @@
+package project
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// starts says from which base new runs start. As a base, "" is what is checked
+// out in the main checkout.
+type starts struct {
+	asked  string // named by hand, for all requests
+	usual  string // of requests that name none
+	here   string // the person's own branch that is checked out; "" is none
+	astray bool   // a work branch is checked out, and nobody knows from what it was made
+}
+
+// starts looks which branch is checked out. Of a work branch the base of its
+// run counts: who looks at a result does not mean to build on it.
+func (p *Project) starts(ctx context.Context, asked string) starts {
+	st := starts{asked: asked, usual: p.Config.Git.BaseBranch}
+	if p.Root.Git {
+		st.here = p.checkedOut(ctx)
+	}
+	if strings.HasPrefix(st.here, p.Config.Git.WorkBranchPrefix) {
+		if st.usual == "" {
+			st.usual = p.baseOfWork(st.here)
+			st.astray = st.usual == ""
+		}
+		st.here = ""
+	}
+	return st
+}
+
+// checkedOut is the branch that HEAD names; "" where it names none.
+func (p *Project) checkedOut(ctx context.Context) string {
+	if branch, plain := p.Root.branch(); plain {
+		return branch
+	}
+	out, err := p.Git().Ask(ctx, "symbolic-ref", "-q", "HEAD")
+	branch, ok := strings.CutPrefix(string(bytes.TrimSpace(out)), "refs/heads/")
+	if err != nil || !ok {
+		return ""
+	}
+	return branch
+}
+
+// baseOfWork is the base that a work branch's run recorded; "" when there is no
+// such record.
+func (p *Project) baseOfWork(branch string) string {
+	id := path.Dir(strings.TrimPrefix(branch, p.Config.Git.WorkBranchPrefix))
+	ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), id)
+	for _, runID := range ids {
+		if st, err := p.Run(id, runID).LoadStage(); err == nil && st.Git.WorkBranch == branch {
+			return st.Git.BaseBranch
+		}
+	}
+	return ""
+}
+
+// of is the base of a request's new run.
+func (st *starts) of(r *reqmeta.Request) string {
+	name := strings.TrimPrefix(cmp.Or(st.asked, r.Meta.Base, st.usual), "refs/heads/")
+	if name == st.here || name == "HEAD" || name == "@" {
+		return ""
+	}
+	return name
+}
+
+// UsualBase is the base of requests that name none, "" for what is checked out,
+// and the branch of the person's own that is checked out, "" for none.
+func (p *Project) UsualBase(ctx context.Context) (base, here string) {
+	st := p.starts(ctx, "")
+	return st.of(&reqmeta.Request{}), st.here
+}
+
+// StartFrom makes all requests start from a base that was named by hand; "" is
+// each one's own.
+func (s *Survey) StartFrom(ctx context.Context, base string) {
+	s.starts = sync.OnceValue(func() starts { return s.p.starts(ctx, base) })
+	s.Facts.Bases = sync.OnceValue(func() *reqmeta.Bases { return s.bases(ctx) })
+}
+
+// BaseOf is the base from which a new run of r starts: a branch, a tag or a
+// commit; "" is what is checked out in the main checkout.
+func (s *Survey) BaseOf(r *reqmeta.Request) string {
+	st := s.starts()
+	return st.of(r)
+}
+
+// Here is the branch of the person's own that is checked out in the main
+// checkout; "" is none.
+func (s *Survey) Here() string { return s.starts().here }
+
+// bases reads what is done in the bases of the requests that are still to be
+// done; nil where all of them start from what is checked out.
+func (s *Survey) bases(ctx context.Context) *reqmeta.Bases {
+	st := s.starts()
+	if !s.p.Root.Git {
+		return nil
+	}
+	wanted := map[string]map[string]bool{} // base -> ids
+	for _, r := range s.Folder.Requests {
+		base := st.of(r)
+		if base == "" || r.SaysOver() {
+			continue
+		}
+		if wanted[base] == nil {
+			wanted[base] = map[string]bool{}
+		}
+		wanted[base][r.ID] = true
+		for _, id := range r.Meta.DependsOn {
+			wanted[base][id] = true
+		}
+	}
+	if len(wanted) == 0 && !st.astray {
+		return nil
+	}
+	b := &reqmeta.Bases{Of: st.of, Done: map[string]map[string]bool{}, Missing: map[string]bool{"": st.astray}}
+	for base, ids := range wanted {
+		commit := s.p.commitOf(ctx, base)
+		b.Missing[base] = commit == ""
+		if commit != "" {
+			b.Done[base] = s.doneIn(ctx, commit, ids)
+		}
+	}
+	return b
+}
+
+// commitOf is the commit of a base; "" when there is none of that name. The
+// names mean what they mean to gitops.Repo.ResolveBase.
+func (p *Project) commitOf(ctx context.Context, base string) string {
+	if strings.ContainsAny(base, "\n\x00") {
+		return ""
+	}
+	var names strings.Builder
+	for _, before := range []string{"refs/heads/", "refs/remotes/", "refs/remotes/origin/", ""} {
+		names.WriteString(before + base + "^{commit}\n")
+	}
+	out, err := p.Git().AskInput(ctx, []byte(names.String()), "cat-file", "--batch-check=%(objectname)")
+	if err != nil {
+		return ""
+	}
+	for name := range strings.Lines(string(out)) {
+		if name = strings.TrimSpace(name); !strings.Contains(name, " ") {
+			return name
+		}
+	}
+	return ""
+}
+
+// doneIn tells which of these ids are done in a commit: its tree says so, or
+// all commits of a run are in its history.
+func (s *Survey) doneIn(ctx context.Context, commit string, ids map[string]bool) map[string]bool {
+	done, there := map[string]bool{}, map[string]bool{}
+	for _, r := range s.p.requestsIn(ctx, commit, ids) {
+		there[r.ID] = true
+		if r.Meta.Status == reqmeta.Done && r.Valid() {
+			done[r.ID] = true
+		}
+	}
+	var finished []*runs.Stage
+	for id := range ids {
+		if st := s.Latest(id); !done[id] && st != nil && st.State == runs.Done {
+			finished = append(finished, st)
+		}
+	}
+	if len(finished) == 0 {
+		return done
+	}
+	landed, _ := s.p.Landed(ctx, commit, oldestBase(finished))
+	for _, st := range finished {
+		id := st.RequestID
+		said := there[id] && landed[st.RunID][runs.RecordStep] && s.doneAt(ctx, recordOf(st), st.Artifacts.RequestPath)
+		if landed.Whole(st) && !said { // where the run said done, somebody took it back since
+			done[id] = true
+		}
+	}
+	return done
+}
+
+// requestsIn reads the requests with these ids from a commit's tree.
+func (p *Project) requestsIn(ctx context.Context, commit string, ids map[string]bool) []*reqmeta.Request {
+	out, err := p.Git().Ask(ctx, "ls-tree", "-r", "-z", commit, "--", p.RequestsDir()+"/")
+	if err != nil {
+		return nil
+	}
+	var paths []string
+	var names strings.Builder
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		about, file, _ := strings.Cut(entry, "\t")
+		words := strings.Fields(about) // mode, type, object
+		if len(words) == 3 && words[1] == "blob" && mayBe(file, ids) {
+			paths = append(paths, file)
+			names.WriteString(words[2] + "\n")
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	out, err = p.Git().AskInput(ctx, []byte(names.String()), "cat-file", "--batch", "--buffer")
+	if err != nil {
+		return nil
+	}
+	var list []*reqmeta.Request
+	for _, file := range paths {
+		about, rest, _ := bytes.Cut(out, []byte("\n"))
+		words := strings.Fields(string(about)) // object, type, size
+		size, err := strconv.Atoi(words[len(words)-1])
+		if len(words) != 3 || err != nil || size >= len(rest) {
+			break
+		}
+		if r := reqmeta.Parse(file, rest[:size]); ids[r.ID] {
+			list = append(list, r)
+		}
+		out = rest[size+1:]
+	}
+	return list
+}
+
+// mayBe reports whether a file may be that of one of the ids: its stem is the
+// id, or goes on after it with "-".
+func mayBe(file string, ids map[string]bool) bool {
+	stem, ok := strings.CutSuffix(path.Base(file), ".md")
+	for at := len(stem); ok && at > 0; at = strings.LastIndexByte(stem[:at], '-') {
+		if ids[stem[:at]] {
+			return true
+		}
+	}
+	return false
+}

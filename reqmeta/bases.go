@@ -1,0 +1,46 @@
+package reqmeta
+
+// Bases say from which branch, tag or commit each request would start, where
+// that is not what is checked out, and what is done there.
+type Bases struct {
+	Of   func(r *Request) string    // "" is what is checked out; asked from several goroutines
+	Done map[string]map[string]bool // base -> ids that are done there
+	// Missing are the bases that do not exist; "" is among them where a work
+	// branch is checked out of which nobody knows from what it was made.
+	Missing map[string]bool
+}
+
+// of is the base of a request; "" is what is checked out.
+func (b *Bases) of(r *Request) string {
+	if b == nil {
+		return ""
+	}
+	return b.Of(r)
+}
+
+// lacks reports whether a base does not exist.
+func (b *Bases) lacks(base string) bool { return b != nil && b.Missing[base] }
+
+// link is what an id in the depends_on of a request leads to, where the request
+// starts from a base of its own: what is done there is done for it, and nothing
+// else is.
+func (l *links) link(base, id string) int32 {
+	d, ok, exists := l.f.unique(id)
+	switch {
+	case base != "" && l.bases.Done[base][id]:
+		return doneLink
+	case !exists:
+		return missingLink
+	case !ok:
+		return duplicateLink
+	case base != "" && l.kind[d] == soundDone:
+		return elsewhereLink
+	}
+	return int32(d)
+}
+
+// elsewhereRoot is why a request waits for one that is done, but not in the
+// base from which it would start.
+func elsewhereRoot(id, base string) *root {
+	return &root{id: id, kind: "elsewhere", rank: rankMerge, with: map[string]string{"branch": base}}
+}
