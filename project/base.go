@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"aiflow/internal/fault"
 	"aiflow/reqmeta"
 	"aiflow/runs"
 )
@@ -82,10 +83,17 @@ func (p *Project) UsualBase(ctx context.Context) (base, here string) {
 }
 
 // StartFrom makes all requests start from a base that was named by hand; "" is
-// each one's own.
-func (s *Survey) StartFrom(ctx context.Context, base string) {
+// each one's own. Fault: BASE_BRANCH_NOT_FOUND, of that base.
+func (s *Survey) StartFrom(ctx context.Context, base string) error {
 	s.starts = sync.OnceValue(func() starts { return s.p.starts(ctx, base) })
 	s.Facts.Bases = sync.OnceValue(func() *reqmeta.Bases { return s.bases(ctx) })
+	if base == "" {
+		return nil
+	}
+	if name := s.BaseOf(&reqmeta.Request{}); name != "" && s.p.commitOf(ctx, name) == "" {
+		return fault.New(fault.BaseBranchNotFound, "branch", name, "missing", name)
+	}
+	return nil
 }
 
 // BaseOf is the base from which a new run of r starts: a branch, a tag or a

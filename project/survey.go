@@ -74,7 +74,9 @@ func (p *Project) LookWith(ctx context.Context, folder *reqmeta.Folder) (*Survey
 	if s.withRuns, err = runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil {
 		return nil, err
 	}
-	s.StartFrom(ctx, "")
+	if err := s.StartFrom(ctx, ""); err != nil {
+		return nil, err
+	}
 	s.Facts.Concerned = s.concerned()
 	if len(s.held) > 0 {
 		s.Facts.Locked = s.locked

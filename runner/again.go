@@ -164,7 +164,9 @@ func (j *job) gate(ctx context.Context) error {
 func (j *job) replan(ctx context.Context, old *runs.Stage) (Outcome, error) {
 	j.replans = true
 	if old.Git.BaseBranch != old.Git.BaseCommit { // else no branch was checked out
-		j.survey.StartFrom(ctx, old.Git.BaseBranch)
+		if err := j.survey.StartFrom(ctx, old.Git.BaseBranch); err != nil {
+			return Outcome{}, err
+		}
 	}
 	return j.fresh(ctx, old)
 }

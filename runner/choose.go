@@ -58,10 +58,10 @@ func (r *Runner) afterLock(ctx context.Context, o Options) (*project.Survey, err
 
 func (r *Runner) look(ctx context.Context, o Options) (*project.Survey, error) {
 	s, err := r.Project.Look(ctx)
-	if err == nil {
-		s.StartFrom(ctx, o.Base)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	return s, s.StartFrom(ctx, o.Base)
 }
 
 // warnAgain tells a person who names a request that is finished already.
@@ -114,7 +114,9 @@ func (r *Runner) survey(ctx context.Context, o Options) (*project.Survey, error)
 	if err != nil {
 		return nil, err
 	}
-	s.StartFrom(ctx, o.Base)
+	if err := s.StartFrom(ctx, o.Base); err != nil {
+		return nil, err
+	}
 	for _, n := range s.Notes {
 		r.tell(Event{Kind: Repaired, RequestID: n.RequestID, RunID: n.RunID, Note: n})
 	}
