@@ -55,7 +55,10 @@ func forwarded(line []string) (forward, bool) {
 	}
 	f := forward{common: commonOf(line)}
 	help := word == "help" && len(rest) > 0
-	if help {
+	switch {
+	case help && rest[0] == "man" && len(rest) > 1:
+		word, rest = rest[1], append([]string{"help", "man"}, rest[2:]...)
+	case help:
 		word, rest = rest[0], append([]string{"--help"}, rest[1:]...)
 	}
 	if short, ok := shortcuts()[word]; ok {

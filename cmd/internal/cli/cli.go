@@ -7,9 +7,9 @@
 //
 //	var version, commit string // set by the Makefile with -ldflags -X
 //
-//	func main() { os.Exit(cli.Main(cli.OS(version, commit), app)) }
+//	func main() { os.Exit(cli.Main(cli.OS(version, commit), program)) }
 //
-//	func app(s *cli.Shell) *urfave.App {
+//	func program(s *cli.Shell) *urfave.App {
 //		var o options
 //		return &urfave.App{
 //			Name:      "aiflow-thing",
@@ -47,18 +47,17 @@ package cli
 import (
 	"bufio"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
-	"slices"
 	"syscall"
 	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/near"
 	"aiflow/internal/term"
 	"aiflow/messages"
 )
@@ -96,6 +95,7 @@ type Shell struct {
 
 	lang    string // --lang or AIFLOW_LANG; "" = not said
 	noColor bool
+	version bool
 	catalog *messages.Catalog
 	out     *bufio.Writer
 	color   [2]bool // stdout, stderr
@@ -105,7 +105,6 @@ type Shell struct {
 
 // Main runs the program that build describes and gives its exit status.
 func Main(p Process, build func(*Shell) *urfave.App) (status int) {
-	growStack(false, 0)
 	s := newShell(p)
 	defer func() {
 		if r := recover(); r != nil {
@@ -120,113 +119,110 @@ func Main(p Process, build func(*Shell) *urfave.App) (status int) {
 func newShell(p Process) *Shell {
 	s := &Shell{Process: p, out: bufio.NewWriterSize(p.Stdout, 16<<10)}
 	s.tty = [2]bool{term.IsTerminal(p.Stdout), term.IsTerminal(p.Stderr)}
-	s.settle()
+	_ = s.settle()
 	return s
 }
 
 // settle fixes language and colour after the common flags are known.
-func (s *Shell) settle() {
+func (s *Shell) settle() error {
 	for i, tty := range s.tty {
 		s.color[i] = term.Colour(tty, s.noColor, s.Getenv)
+	}
+	said := s.lang
+	if !known(said) {
+		s.lang = ""
 	}
 	if lang := s.Getenv("AIFLOW_LANG"); s.lang == "" && known(lang) {
 		s.lang = lang
 	}
 	s.catalog = messages.Open(s.Lang())
-}
-
-func (s *Shell) run(app *urfave.App) error {
-	s.Name = app.Name
-	if len(s.Args) > 1 && s.Args[1] == "--complete" {
-		s.complete(app, s.Args[2:])
-		return nil
+	if said != "" && !known(said) {
+		return Usage("bad_value", "name", "--lang", "value", said, "allowed", "ja, en")
 	}
-	w := walk(app, s.Args[1:])
-	if err := s.common(w); err != nil {
-		return err
-	}
-	switch {
-	case w.version:
-		return s.PrintVersion()
-	case w.help && !(w.topic && w.err != nil) && s.JSON:
-		return s.PrintJSON(s.helpBody(w.node))
-	case w.help && !(w.topic && w.err != nil):
-		return s.printHelp(s.out, w.node)
-	case w.err != nil:
-		return w.err
-	case w.node.action == nil:
-		return s.noCommand(w)
-	}
-	if err := w.check(); err != nil {
-		return err
-	}
-	return w.meant(s.act(s.flat(app, w), w))
-}
-
-// act calls the action. Where no flag has anything to say there is nothing for
-// cli to do, and aiflow-next starts without its regular expressions.
-func (s *Shell) act(app *urfave.App, w *walked) error {
-	if len(w.set) > 0 || slices.ContainsFunc(app.Flags, preset) {
-		return app.Run(append([]string{w.node.path}, w.argv()...))
-	}
-	var set flag.FlagSet
-	if err := set.Parse(w.argv()); err != nil {
-		return Usage("bad_flag", "reason", err)
-	}
-	return app.Action(urfave.NewContext(app, &set, nil))
-}
-
-// preset reports whether a flag says something that was not given.
-func preset(f urfave.Flag) bool {
-	switch f := f.(type) {
-	case *urfave.BoolFlag:
-		return f.Value || len(f.EnvVars) > 0
-	case *urfave.IntFlag:
-		return f.Value != 0 || len(f.EnvVars) > 0
-	case *urfave.StringFlag:
-		return f.Value != "" || len(f.EnvVars) > 0
-	case *urfave.DurationFlag:
-		return f.Value != 0 || len(f.EnvVars) > 0
-	}
-	return true
-}
-
-// common takes over what the common flags said.
-func (s *Shell) common(w *walked) error {
-	s.JSON, s.noColor, s.ConfigPath = w.json, w.noColor, w.config
-	if w.lang != "" && !known(w.lang) {
-		return Usage("bad_value", "name", "--lang", "value", w.lang, "allowed", "ja, en")
-	}
-	s.lang = w.lang
-	s.settle()
 	return nil
 }
 
 func known(lang string) bool { return lang == "ja" || lang == "en" }
 
-// flat is the command that was chosen as an app of its own, so that cli finds
-// neither commands nor help in its arguments.
-func (s *Shell) flat(app *urfave.App, w *walked) *urfave.App {
-	return &urfave.App{
-		Name: w.node.path, HelpName: w.node.path, Usage: "-", Compiled: time.Unix(0, 0),
-		Flags: w.node.allFlags(), Action: w.node.action, Metadata: app.Metadata,
-		HideHelp: true, HideVersion: true, DisableSliceFlagSeparator: app.DisableSliceFlagSeparator,
-		Reader: s.Stdin, Writer: s.out, ErrWriter: s.Stderr,
-		ExitErrHandler: func(*urfave.Context, error) {},
-		OnUsageError: func(_ *urfave.Context, err error, _ bool) error {
-			return Usage("bad_flag", "reason", err)
-		},
+// common are the flags that every program has.
+func (s *Shell) common() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.StringFlag{Name: "config", Usage: "cli.common_config", Destination: &s.ConfigPath},
+		&urfave.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "cli.common_help"},
+		&urfave.BoolFlag{Name: "json", Usage: "cli.common_json", Destination: &s.JSON},
+		&urfave.StringFlag{Name: "lang", Usage: "cli.common_lang", Destination: &s.lang},
+		&urfave.BoolFlag{Name: "no-color", Usage: "cli.common_no_color", Destination: &s.noColor},
+		&urfave.BoolFlag{Name: "version", Usage: "cli.common_version", Destination: &s.version},
 	}
 }
 
-func (s *Shell) noCommand(w *walked) error {
-	if s.JSON {
-		return Usage("missing_command", "command", w.node.path)
+// run reads the command line and does what it says.
+func (s *Shell) run(app *urfave.App) error {
+	s.Name = app.Name
+	common := s.common()
+	if len(s.Args) > 1 && s.Args[1] == "--complete" {
+		return s.complete(app, common, s.Args[2:])
 	}
-	if err := s.printHelp(s.Stderr, w.node); err != nil {
+	l := order(rootOf(app), common, s.Args[1:])
+	err := s.reader(l, common).Run(l.argv())
+	if name, ok := missingFlag(err); ok {
+		return s.refuse(l, common, Usage("missing_flag", "name", dashed(name), "command", l.path))
+	}
+	return err
+}
+
+// reader is the command that was chosen as an app of its own: the library
+// reads its flags, and takes no argument for a command.
+func (s *Shell) reader(l *line, common []urfave.Flag) *urfave.App {
+	return &urfave.App{
+		Name: l.path, HelpName: l.path, Usage: "-", Compiled: time.Unix(0, 0),
+		Flags:  append(l.command.flags(), common...),
+		Before: func(*urfave.Context) error { return s.settle() },
+		Action: func(c *urfave.Context) error { return s.act(c, l, common) },
+		OnUsageError: func(_ *urfave.Context, err error, _ bool) error {
+			return s.refuse(l, common, l.mistake(err, common))
+		},
+		HideHelp: true, HideVersion: true,
+		Reader: s.Stdin, Writer: io.Discard, ErrWriter: s.Stderr,
+		ExitErrHandler: func(*urfave.Context, error) {},
+	}
+}
+
+// refuse gives the mistake of a command line, unless that asks for help.
+func (s *Shell) refuse(l *line, common []urfave.Flag, mistake error) error {
+	switch err := s.settle(); {
+	case err != nil:
+		return err
+	case l.help && !l.topic:
+		return s.printHelp(s.out, l.command, common)
+	}
+	return mistake
+}
+
+// act answers what every command answers, or does the command's work.
+func (s *Shell) act(c *urfave.Context, l *line, common []urfave.Flag) error {
+	switch {
+	case s.version:
+		return s.PrintVersion()
+	case l.unknown != "" && (l.topic || !l.help):
+		return Usage("unknown_command", "name", l.unknown, "near", near.Word(l.unknown, l.names()), "command", l.path)
+	case l.man:
+		s.printMan(l.command, common)
+		return nil
+	case l.help || l.topic:
+		return s.printHelp(s.out, l.command, common)
+	case l.Action == nil && s.JSON:
+		return Usage("missing_command", "command", l.path)
+	case l.Action == nil:
+		if err := s.printHelp(s.Stderr, l.command, common); err != nil {
+			return err
+		}
+		return Exit(fault.UsageError.Info().Exit)
+	}
+	if err := l.check(c); err != nil {
 		return err
 	}
-	return Exit(fault.UsageError.Info().Exit)
+	return l.meant(l.Action(c), common)
 }
 
 // leave flushes, reports err and gives the exit status.

@@ -312,10 +312,10 @@ Flags:
   --plan, -n N  plan N requests
 
 Flags of every command:
-  --config FILE  read this config file instead of .aiflow/config.v1.json
+  --config FILE  read FILE instead of .aiflow/config.v1.json
   --help, -h     show this help
   --json         print JSON on standard output, errors too
-  --lang LANG    language of what is said: ja or en
+  --lang LANG    say everything in LANG: ja or en
   --no-color     print without colour (also: NO_COLOR=1)
   --version      show version and commit
 

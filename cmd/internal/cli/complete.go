@@ -50,71 +50,62 @@ type query struct {
 
 // complete answers a shell that asks what may stand at the cursor: words are
 // the command line so far, the last one as far as it is typed.
-func (s *Shell) complete(app *urfave.App, words []string) {
+func (s *Shell) complete(app *urfave.App, common []urfave.Flag, words []string) error {
 	typed := ""
 	if n := len(words); n > 0 {
 		typed, words = words[n-1], words[:n-1]
 	}
-	w := walk(app, words)
-	_ = s.common(w)
-	found := w.fitting(app, typed)
+	l := order(rootOf(app), common, words)
+	if err := s.settle(); err != nil {
+		return err
+	}
+	found := l.fitting(app, common, typed)
 	slices.Sort(found)
 	for _, f := range slices.Compact(found) {
 		if strings.HasPrefix(f, typed) {
 			s.Printf("%s\n", f)
 		}
 	}
+	return nil
 }
 
-func (w *walked) fitting(app *urfave.App, typed string) []string {
-	name, value, hasValue := strings.Cut(typed, "=")
+func (l *line) fitting(app *urfave.App, common []urfave.Flag, typed string) []string {
+	name, value, joined := strings.Cut(typed, "=")
 	switch {
-	case w.open != "":
-		return w.offered(app, query{Asked{w.args, typed}, w.open})
-	case !strings.HasPrefix(typed, "-") || w.ended:
-		return append(w.commands(), w.offered(app, query{Asked: Asked{w.args, typed}})...)
-	case !hasValue:
-		return w.node.flagNames()
+	case l.open != "":
+		return l.offered(app, query{Asked{l.args, typed}, l.open})
+	case !strings.HasPrefix(typed, "-") || l.ended:
+		words := l.offered(app, query{Asked: Asked{l.args, typed}})
+		if len(l.args) == 0 && !l.ended {
+			for _, c := range l.VisibleCommands() {
+				words = append(words, c.Name)
+			}
+		}
+		return words
+	case !joined:
+		var names []string
+		for _, f := range append(shownFlags(l.command.flags()), common...) {
+			names = append(names, dashed(f.Names()[0]))
+		}
+		return names
 	}
-	values := w.offered(app, query{Asked{w.args, value}, strings.TrimLeft(name, "-")})
+	values := l.offered(app, query{Asked{l.args, value}, strings.TrimLeft(name, "-")})
 	for i, v := range values {
 		values[i] = name + "=" + v
 	}
 	return values
 }
 
-func (n *node) flagNames() []string {
-	var names []string
-	for _, f := range n.visible() {
-		names = append(names, dashed(f.Names()[0]))
+// offered asks the command, unless the flag is a common one.
+func (l *line) offered(app *urfave.App, q query) []string {
+	if q.flag == "lang" {
+		return []string{"en", "ja"}
 	}
-	for _, c := range commonFlags {
-		names = append(names, "--"+c.name)
-	}
-	return names
-}
-
-func (w *walked) commands() []string {
-	if len(w.args) > 0 || w.ended {
-		return nil
-	}
-	var found []string
-	for _, c := range w.node.shownCommands() {
-		found = append(found, c.Name)
-	}
-	return found
-}
-
-// offered asks the command, or for a common flag this package.
-func (w *walked) offered(app *urfave.App, q query) []string {
-	if c := commonFlag(q.flag); c != nil {
-		return slices.Clone(c.values)
-	}
-	if w.node.complete == nil {
+	if l.BashComplete == nil {
 		return nil
 	}
 	var b strings.Builder
-	w.node.complete(urfave.NewContext(&urfave.App{
+	l.BashComplete(urfave.NewContext(&urfave.App{
 		Name: app.Name, Writer: &b, Metadata: map[string]any{metadataKey: q},
 	}, nil, nil))
 	return strings.Fields(b.String())

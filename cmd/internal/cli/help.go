@@ -18,8 +18,11 @@ type row struct{ left, right string }
 
 // printHelp writes what a command is for, its commands and flags in order of
 // their names, and examples at the end.
-func (s *Shell) printHelp(w io.Writer, n *node) error {
-	h := s.helpBody(n)
+func (s *Shell) printHelp(w io.Writer, c *command, common []urfave.Flag) error {
+	h := s.helpBody(c, common)
+	if s.JSON && w == s.out {
+		return s.PrintJSON(h)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s - %s\n\n%s\n  %s\n", h.Command, h.Summary, s.Text("cli.help_usage"), h.Usage)
 	if h.Description != "" {
@@ -38,24 +41,24 @@ func (s *Shell) printHelp(w io.Writer, n *node) error {
 	return err
 }
 
-// help is a text of the help: a message key's sentence, or the text itself.
-func (s *Shell) help(text string) string {
+// sentence is a text of the help: a message key's sentence, or the text itself.
+func (s *Shell) sentence(text string) string {
 	if strings.ContainsAny(text, " \n") || !strings.Contains(text, ".") {
 		return text
 	}
 	return s.catalog.Text(text, fault.Facts{}) // gives back what is no key
 }
 
-func (n *node) synopsis() string {
-	parts := []string{n.path}
-	if len(n.commands) > 0 && n.action == nil {
+func (c *command) synopsis() string {
+	parts := []string{c.path}
+	if len(c.Subcommands) > 0 && c.Action == nil {
 		parts = append(parts, "COMMAND")
-	} else if len(n.commands) > 0 {
+	} else if len(c.Subcommands) > 0 {
 		parts = append(parts, "[COMMAND]")
 	}
 	parts = append(parts, "[--FLAG...]")
-	if n.args != "" {
-		parts = append(parts, n.args)
+	if c.ArgsUsage != "" {
+		parts = append(parts, c.ArgsUsage)
 	}
 	return strings.Join(parts, " ")
 }
@@ -91,9 +94,9 @@ func flagRows(flags []helpFlag) []row {
 	return rows
 }
 
-// visible are the flags that a command is told with.
-func (n *node) visible() []urfave.Flag {
-	return slices.DeleteFunc(n.allFlags(), func(f urfave.Flag) bool {
+// shownFlags are the flags that a command is told with.
+func shownFlags(flags []urfave.Flag) []urfave.Flag {
+	return slices.DeleteFunc(slices.Clone(flags), func(f urfave.Flag) bool {
 		v, ok := f.(urfave.VisibleFlag)
 		return ok && !v.IsVisible()
 	})

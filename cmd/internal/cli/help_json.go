@@ -30,19 +30,22 @@ type helpFlag struct {
 	Summary string   `json:"summary"`
 }
 
-func (s *Shell) helpBody(n *node) helpBody {
+func (s *Shell) helpBody(c *command, common []urfave.Flag) helpBody {
 	b := helpBody{
-		Command: n.path, Summary: s.help(n.usage), Usage: n.synopsis(), Description: strings.TrimSpace(s.help(n.description)),
-		Commands: []helpCommand{}, Flags: []helpFlag{}, CommonFlags: s.commonHelp(), Examples: []string{},
+		Command: c.path, Summary: s.sentence(c.Usage), Usage: c.synopsis(), Description: strings.TrimSpace(s.sentence(c.Description)),
+		Commands: []helpCommand{}, Flags: []helpFlag{}, CommonFlags: []helpFlag{}, Examples: []string{},
 	}
-	for _, c := range n.shownCommands() {
-		b.Commands = append(b.Commands, helpCommand{c.Name, c.ArgsUsage, s.help(c.Usage)})
+	for _, sub := range c.VisibleCommands() {
+		b.Commands = append(b.Commands, helpCommand{sub.Name, sub.ArgsUsage, s.sentence(sub.Usage)})
 	}
-	for _, f := range n.visible() {
+	for _, f := range shownFlags(c.flags()) {
 		b.Flags = append(b.Flags, s.flagHelp(f))
 	}
-	if n.examples != "" {
-		b.Examples = strings.Split(strings.TrimSpace(s.help(n.examples)), "\n")
+	for _, f := range common {
+		b.CommonFlags = append(b.CommonFlags, s.flagHelp(f))
+	}
+	if c.UsageText != "" {
+		b.Examples = strings.Split(strings.TrimSpace(s.sentence(c.UsageText)), "\n")
 	}
 	return b
 }
@@ -55,7 +58,7 @@ func (s *Shell) flagHelp(f urfave.Flag) helpFlag {
 		h.Names = append(h.Names, dashed(n))
 	}
 	if d, ok := f.(urfave.DocGenerationFlag); ok {
-		usage := s.help(d.GetUsage())
+		usage := s.sentence(d.GetUsage())
 		if d.TakesValue() {
 			h.Value = valueName(usage)
 		}
@@ -71,28 +74,6 @@ func valueName(usage string) string {
 	return "VALUE"
 }
 
-func (s *Shell) commonHelp() []helpFlag {
-	var all []helpFlag
-	for _, c := range commonFlags {
-		h := helpFlag{Names: []string{"--" + c.name}, Value: c.value, Summary: s.help(c.usage)}
-		if c.short != "" {
-			h.Names = append(h.Names, "-"+c.short)
-		}
-		all = append(all, h)
-	}
-	return all
-}
-
 func (h helpFlag) row() row {
 	return row{strings.TrimSpace(strings.Join(h.Names, ", ") + " " + h.Value), h.Summary}
-}
-
-func (n *node) shownCommands() []*urfave.Command {
-	var shown []*urfave.Command
-	for _, c := range n.commands {
-		if !c.Hidden {
-			shown = append(shown, c)
-		}
-	}
-	return shown
 }
