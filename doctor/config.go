@@ -13,6 +13,7 @@ import (
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/internal/prompts"
 	"aiflow/reqmeta"
 )
 
@@ -91,10 +92,25 @@ func (x *examiner) checkRoles(ctx context.Context) {
 
 func (x *examiner) loadRouter() (config.Router, []config.Warning, bool) {
 	r, warnings, err := config.LoadRouter(x.p.Dir, x.p.Config)
+	if err == nil {
+		err = x.mistakenPrompt()
+	}
 	if err != nil {
 		x.fails("router", err)
 	}
 	return r, warnings, err == nil
+}
+
+// mistakenPrompt finds a text of the project's own that no role can be told.
+func (x *examiner) mistakenPrompt() error {
+	for _, name := range prompts.Names() {
+		path := x.p.Config.Paths.PromptsDir + "/" + prompts.FileName(name)
+		data, err := os.ReadFile(x.p.Path(path))
+		if cause := prompts.Mistake(data); err == nil && cause != "" {
+			return fault.New(fault.ConfigInvalid, "path", path, "cause_key", cause)
+		}
+	}
+	return nil
 }
 
 func (x *examiner) tellRouter(r config.Router, warnings []config.Warning) {

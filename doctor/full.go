@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +30,7 @@ func (x *examiner) checkGH(context.Context) {
 	if err != nil {
 		r.Guards = config.Guards{ForbidPatterns: []string{`\bgh\b`}}
 	}
-	patterns := forbidden(r.Guards)
+	patterns := r.Guards.Forbidden()
 	var found []trace
 	for _, t := range append(x.commandLines(r), x.softLines()...) {
 		for _, re := range patterns {
@@ -65,35 +64,11 @@ func (x *examiner) tellTraces(found []trace) {
 	}
 }
 
-func forbidden(g config.Guards) []*regexp.Regexp {
-	var all []*regexp.Regexp
-	for _, command := range g.ForbidCommands {
-		all = append(all, regexp.MustCompile(`(^|[\s;&|(/])`+regexp.QuoteMeta(command)+`($|[\s;&|)])`))
-	}
-	for _, pattern := range g.ForbidPatterns {
-		if re, err := regexp.Compile(pattern); err == nil {
-			all = append(all, re)
-		}
-	}
-	return all
-}
-
 // commandLines are what configuration and router start.
 func (x *examiner) commandLines(r config.Router) []trace {
-	c := x.p.Config
 	var all []trace
-	add := func(where string, lines ...string) {
-		for _, line := range lines {
-			all = append(all, trace{where, line, true})
-		}
-	}
-	add("tests.unit.command", c.Tests.Unit.Command)
-	add("tests.e2e.command", c.Tests.E2E.Command)
-	add("tests.static.command", c.Tests.Static.Command)
-	add("workspace.setup", c.Workspace.Setup...)
-	for _, l := range calls(r) {
-		cmd := r.Commands[l.Provider]
-		add("commands."+l.Provider, strings.Join(append([]string{cmd.Bin}, cmd.Args...), " "))
+	for _, l := range config.CommandLines(x.p.Config, r) {
+		all = append(all, trace{l.Key, l.Text, true})
 	}
 	return all
 }

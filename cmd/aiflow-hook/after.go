@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"aiflow/cmd/aiflow-hook/gate"
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/hooks"
@@ -19,7 +20,50 @@ import (
 // after notices what has been merged: what every hook does that runs when git
 // is done. It refuses nothing; what goes wrong is one line.
 func after(s *cli.Shell, w here, hook string, args []string) {
-	if !w.own() || !moved(hook, args) {
+	if !moved(hook, args) {
+		return
+	}
+	if hook == hooks.PostMerge || hook == hooks.PostRewrite {
+		cameIn(s, w)
+	}
+	if !w.own() {
+		return
+	}
+	reconcile(s, w, hook)
+	inner, err := gate.Projects(s.Context(), w.git(s), w.place(s))
+	if err != nil {
+		return
+	}
+	for _, prefix := range inner {
+		if sub, ok := w.in(s, prefix); ok {
+			reconcile(s, sub, hook)
+		}
+	}
+}
+
+// cameIn tells what is wrong with what a merge or the end of a rebase brought.
+// Warnings about a merge that git committed itself were given before it.
+func cameIn(s *cli.Shell, w here) {
+	if w.ofRun(s) {
+		return
+	}
+	found, err := w.findings(s, gate.Options{From: "ORIG_HEAD", To: "HEAD", Merge: true})
+	if err != nil || len(found) == 0 {
+		return // no ORIG_HEAD, for one; check finds it all the same
+	}
+	bad := failures(found)
+	if _, err := w.git(s).Ask(s.Context(), "rev-parse", "--quiet", "--verify", "HEAD^2"); err == nil {
+		found = bad
+	}
+	showFindings(s, found)
+	if len(bad) > 0 {
+		s.Tell(s.Text("hook.came_in", "count", len(bad)))
+	}
+}
+
+// reconcile looks after one project.
+func reconcile(s *cli.Shell, w here, hook string) {
+	if !w.isProject() {
 		return
 	}
 	env := project.SystemEnv(w.main, append(s.Environ(), hooks.EnvGuard+"="+hook), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
@@ -46,9 +90,7 @@ func after(s *cli.Shell, w here, hook string, args []string) {
 // own reports whether this is the checkout whose HEAD counts. A linked
 // worktree's commits are merged later.
 func (w here) own() bool {
-	a, err1 := os.Stat(w.top)
-	b, err2 := os.Stat(w.main)
-	return err1 == nil && err2 == nil && os.SameFile(a, b)
+	return sameAs(w.top, w.checkout)
 }
 
 // moved reports whether HEAD may have got what it had not.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,8 +32,9 @@ func enter(s *cli.Shell, hook string, args []string) error {
 	if !ok || w.replaying(hook, args) {
 		return nil
 	}
+	args = told(s, hook, args)
 	if hooks.Gates(hook) {
-		return judge(s, w)
+		return judge(s, w, hook == hooks.PreMergeCommit)
 	}
 	after(s, w, hook, args)
 	return nil
@@ -58,8 +58,10 @@ func answerProbe(path, hook, version string) error {
 type here struct {
 	top    string // of this worktree
 	gitDir string // of this worktree
-	main   string // the main checkout
+	main   string // the project in the main checkout
 	config config.Config
+
+	checkout string // the top of the main checkout
 }
 
 // where finds out without starting anything. ok is false where there is no
@@ -78,7 +80,8 @@ func where(s *cli.Shell) (here, bool) {
 	if w.gitDir == "" {
 		return here{}, false
 	}
-	w.main = w.top
+	w.checkout = w.mainTop()
+	w.main = w.checkout
 	if root, err := project.FindRoot(w.top); err == nil {
 		w.main = root.Dir
 	}
@@ -87,7 +90,51 @@ func where(s *cli.Shell) (here, bool) {
 		w.config = c
 		s.Adopt(c, nil)
 	}
-	return w, w.isProject()
+	return w, true
+}
+
+// mainTop is the top of the checkout that a linked worktree belongs to; all
+// others stand for themselves.
+func (w here) mainTop() string {
+	common, err := os.ReadFile(filepath.Join(w.gitDir, "commondir"))
+	if err != nil {
+		return w.top
+	}
+	dir := strings.TrimRight(string(common), "\r\n")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(w.gitDir, dir)
+	}
+	if filepath.Base(dir) != ".git" {
+		return w.top // of a bare repository
+	}
+	return filepath.Dir(dir)
+}
+
+// told are a hook's arguments. The program pre-commit keeps them to itself and
+// sets variables instead.
+func told(s *cli.Shell, hook string, args []string) []string {
+	if len(args) > 0 || s.Getenv("PRE_COMMIT") == "" {
+		return args
+	}
+	var names []string
+	switch hook {
+	case hooks.PostMerge:
+		names = []string{"PRE_COMMIT_IS_SQUASH_MERGE"}
+	case hooks.PostCheckout:
+		names = []string{"PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF", "PRE_COMMIT_CHECKOUT_TYPE"}
+	case hooks.PostRewrite:
+		names = []string{"PRE_COMMIT_REWRITE_COMMAND"}
+	}
+	for _, name := range names {
+		args = append(args, s.Getenv(name))
+	}
+	return args
+}
+
+func sameAs(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
 func (w here) isProject() bool {
@@ -165,25 +212,79 @@ func (w here) index(s *cli.Shell) string {
 	return filepath.Join(w.gitDir, "index")
 }
 
-func judge(s *cli.Shell, w here) error {
+// judge lets the gate look at each project that the tree has.
+func judge(s *cli.Shell, w here, merge bool) error {
 	if w.ofRun(s) {
 		return nil
 	}
-	p := w.config.Paths
-	found, err := gate.Judge(context.Background(), gate.Options{
-		Git:         gitcmd.Git{Env: append(s.Environ(), hooks.EnvGuard+"="+hooks.PreCommit)},
-		RequestsDir: p.RequestsDir,
-		StateDirs:   []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/worktrees", p.AiflowDir + "/project"},
-		Live:        func(id string) bool { return live(s, w, id) },
-		There:       func(id string) bool { return there(w, id) },
-		Stopped:     func(id string) gate.Stop { return stopped(w, id) },
-		Place:       gate.Place{GitDir: w.gitDir, Index: w.index(s)},
-	})
+	found, err := w.findings(s, gate.Options{Merge: merge})
 	if err != nil {
 		fmt.Fprintln(s.Stderr, s.Text("hook.cannot_judge"))
 		return err
 	}
 	return verdict(s, found)
+}
+
+// findings are those of all projects; o says what is judged.
+func (w here) findings(s *cli.Shell, o gate.Options) ([]gate.Finding, error) {
+	o.Git, o.Place = w.git(s), w.place(s)
+	inner, err := gate.Projects(s.Context(), o.Git, o.Place)
+	if err != nil {
+		return nil, err
+	}
+	var all []gate.Finding
+	for _, prefix := range append([]string{""}, inner...) {
+		p, ok := w.in(s, prefix)
+		if !ok {
+			continue
+		}
+		found, err := gate.Judge(s.Context(), p.options(s, o, prefix))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func (w here) git(s *cli.Shell) gitcmd.Git {
+	return gitcmd.Git{Env: append(s.Environ(), hooks.EnvGuard+"="+hooks.PreCommit)}
+}
+
+func (w here) place(s *cli.Shell) gate.Place {
+	return gate.Place{GitDir: w.gitDir, Index: w.index(s)}
+}
+
+// in is the project in a folder of this repository, if commands that are
+// started there work on it.
+func (w here) in(s *cli.Shell, prefix string) (here, bool) {
+	if prefix == "" {
+		return w, w.isProject()
+	}
+	sub := w
+	sub.top = filepath.Join(w.top, filepath.FromSlash(prefix))
+	root, err := project.FindRoot(sub.top)
+	if err != nil || !sameAs(root.Dir, filepath.Join(w.checkout, filepath.FromSlash(prefix))) {
+		return here{}, false
+	}
+	sub.main = root.Dir
+	sub.config = config.Default()
+	if c, _, err := config.Load(sub.main, s.Sources()); err == nil {
+		sub.config = c
+	}
+	return sub, true
+}
+
+func (w here) options(s *cli.Shell, o gate.Options, prefix string) gate.Options {
+	p := w.config.Paths
+	o.Root, o.RequestsDir, o.PromptsDir = prefix, prefix+p.RequestsDir, prefix+p.PromptsDir
+	for _, dir := range []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/worktrees", p.AiflowDir + "/project"} {
+		o.StateDirs = append(o.StateDirs, prefix+dir)
+	}
+	o.Live = func(id string) bool { return live(s, w, id) }
+	o.There = func(id string) bool { return there(w, id) }
+	o.Stopped = func(id string) gate.Stop { return stopped(w, id) }
+	return o
 }
 
 func there(w here, id string) bool {
@@ -216,22 +317,38 @@ func stopped(w here, id string) gate.Stop {
 
 // verdict tells what was found and refuses the commit when there is an error.
 func verdict(s *cli.Shell, found []gate.Finding) error {
-	errors, first := 0, gate.Finding{}
+	showFindings(s, found)
+	bad := failures(found)
+	if len(bad) == 0 {
+		return nil
+	}
+	fmt.Fprintf(s.Stderr, "%s: %s: %s\n", s.Name, bad[0].Code, s.Text("hook.refused", "count", len(bad)))
+	return cli.Exit(bad[0].Code.Info().Exit)
+}
+
+func failures(found []gate.Finding) []gate.Finding {
+	var bad []gate.Finding
+	for _, f := range found {
+		if f.Level == reqmeta.LevelError {
+			bad = append(bad, f)
+		}
+	}
+	return bad
+}
+
+// showFindings prints a line for each.
+func showFindings(s *cli.Shell, found []gate.Finding) {
 	for _, f := range found {
 		word := s.PaintErr(term.Yellow, s.Text("cli.warning"))
 		if f.Level == reqmeta.LevelError {
 			word = s.PaintErr(term.Red, s.Text("hook.error"))
-			if errors++; errors == 1 {
-				first = f
-			}
 		}
-		fmt.Fprintf(s.Stderr, "%s: %s: %s\n", place(f), word, s.Catalog().Text(f.Key, f.Facts))
+		text := s.Catalog().Text(f.Key, f.Facts)
+		if f.Err != nil {
+			text = s.Body(f.Err).Message
+		}
+		fmt.Fprintf(s.Stderr, "%s: %s: %s\n", place(f), word, text)
 	}
-	if errors == 0 {
-		return nil
-	}
-	fmt.Fprintf(s.Stderr, "%s: %s: %s\n", s.Name, first.Code, s.Text("hook.refused", "count", errors))
-	return cli.Exit(first.Code.Info().Exit)
 }
 
 func place(f gate.Finding) string {

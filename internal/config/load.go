@@ -48,6 +48,24 @@ func Load(root string, o Sources) (Config, []Warning, error) {
 	return c, a.warnings, nil
 }
 
+// Parse reads a configuration from the bytes of a file that is called name, as
+// if there were nothing else; nil is no file.
+func Parse(data []byte, name string) (Config, []Warning, error) {
+	c := Default()
+	a := applier[Config]{target: &c, path: name, data: bytes.TrimPrefix(data, utf8BOM), origins: map[string]Origin{}, rows: keys()}
+	if data != nil {
+		if err := a.file(); err != nil {
+			return Default(), a.warnings, err
+		}
+	}
+	c.origins = a.origins
+	if err := c.apart(); err != nil {
+		return Default(), a.warnings, err
+	}
+	c.derive()
+	return c, a.warnings, nil
+}
+
 // read gives the bytes of the config file and its name; nil when there is none
 // and nobody asked for one.
 func (o Sources) read(root string) ([]byte, string, error) {
@@ -91,6 +109,8 @@ func readNamed(path, name string, required bool) ([]byte, string, error) {
 	return nil, name, fault.Wrap(err, fault.ConfigInvalid, "path", name)
 }
 
+var utf8BOM = []byte("\xef\xbb\xbf")
+
 // readBounded reads at most one byte more than a file may have; the result is
 // not nil.
 func readBounded(path string, open func(string) (*os.File, error)) ([]byte, error) {
@@ -100,7 +120,7 @@ func readBounded(path string, open func(string) (*os.File, error)) ([]byte, erro
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), err
+	return bytes.TrimPrefix(data, utf8BOM), err
 }
 
 // openPlain does not wait for somebody who writes into a pipe: that a file has

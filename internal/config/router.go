@@ -78,7 +78,15 @@ type Call struct {
 // LoadRouter reads the router of the project at root; cfg is its
 // configuration. With no file nothing is routed, but the presets are there.
 func LoadRouter(root string, cfg Config) (Router, []Warning, error) {
-	r := Router{
+	data, name, err := readNamed(filepath.Join(root, filepath.FromSlash(RouterFile)), RouterFile, false)
+	if err != nil {
+		return emptyRouter(cfg), nil, err
+	}
+	return ParseRouter(data, name, cfg)
+}
+
+func emptyRouter(cfg Config) Router {
+	return Router{
 		Version: "1.0", Mode: cfg.Mode,
 		Defaults: RouterDefaults{
 			TimeoutSec: cfg.Limits.TimeoutSec, MaxRetriesPerCall: 1,
@@ -87,10 +95,12 @@ func LoadRouter(root string, cfg Config) (Router, []Warning, error) {
 		Routing: map[string]Route{}, Models: map[string]map[string]string{}, Commands: map[string]Command{},
 		Guards: Guards{ForbidCommands: []string{"gh"}, ForbidPatterns: []string{forbidGH}},
 	}
-	data, name, err := readNamed(filepath.Join(root, filepath.FromSlash(RouterFile)), RouterFile, false)
-	if err != nil {
-		return r, nil, err
-	}
+}
+
+// ParseRouter reads a router from the bytes of a file that is called name; nil
+// is no file.
+func ParseRouter(data []byte, name string, cfg Config) (Router, []Warning, error) {
+	r := emptyRouter(cfg)
 	a := applier[Router]{target: &r, path: name, data: data, origins: map[string]Origin{}, rows: routerKeys()}
 	if data != nil {
 		if err := a.file(); err != nil {

@@ -7,8 +7,10 @@
 package prompts
 
 import (
+	"bytes"
 	"embed"
 	"strings"
+	"unicode/utf8"
 )
 
 //go:embed text
@@ -29,6 +31,21 @@ func Names() []string { return []string{Header, "planner", "implementer", HowEdi
 
 // FileName is what a text is called in a project's folder of prompts.
 func FileName(name string) string { return name + ".v1.md" }
+
+// MaxSize is the largest text of a project's own, in bytes.
+const MaxSize = 1 << 20
+
+// Mistake names what is wrong with a text as a key of the messages, "" for
+// nothing: a model would be told something else than what was written.
+func Mistake(text []byte) string {
+	switch {
+	case len(text) > MaxSize:
+		return "config.too_big"
+	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
+		return "config.not_utf8"
+	}
+	return ""
+}
 
 // Default is a text as it ships; any language but Japanese is English.
 func Default(lang, name string) string {

@@ -24,8 +24,12 @@ import (
 // with slashes.
 type Options struct {
 	Git         gitcmd.Git // with the environment that git gave to the hook
+	Root        string     // the project's folder: "" or "dir/"
 	RequestsDir string
+	PromptsDir  string
 	StateDirs   []string             // never committed: runs, locks, cache
+	From, To    string               // judge what changed from one commit to the other instead; "": what is staged
+	Merge       bool                 // others made what is judged, in part
 	Live        func(id string) bool // whether a run holds this request; nil: never
 	There       func(id string) bool // whether the folder has this request, staged or not; nil: never
 	Stopped     func(id string) Stop // how the request's latest run stopped; nil: never did
@@ -36,8 +40,9 @@ type Options struct {
 type Stop struct{ RunID, State string }
 
 // Finding is one thing that is wrong with the commit, or odd about it. Its
-// sentence is the message Key.
+// sentence is the message Key, or Err's own.
 type Finding struct {
+	Err   error
 	Level reqmeta.Level
 	Code  fault.Code
 	Key   string
@@ -53,11 +58,14 @@ func Judge(ctx context.Context, o Options) ([]Finding, error) {
 		return nil, nil
 	}
 	changes, err := staged(ctx, o)
-	if err != nil || len(changes) == 0 {
+	if err != nil || len(changes) == 0 && !o.merging() {
 		return nil, err
 	}
 	j := &judgement{o: o}
 	j.stateFiles(changes)
+	if err := j.settings(ctx, changes); err != nil {
+		return nil, err
+	}
 	files, err := o.pairs(ctx, changes)
 	if err != nil {
 		return nil, err
@@ -69,6 +77,9 @@ func Judge(ctx context.Context, o Options) ([]Finding, error) {
 		if err := j.relations(ctx, files); err != nil {
 			return nil, err
 		}
+	}
+	if err := j.reopened(ctx); err != nil {
+		return nil, err
 	}
 	return sorted(j.found), nil
 }
@@ -122,6 +133,10 @@ func (j *judgement) file(f *pair) {
 	line := lineOf(f.data, "status", "")
 	if j.o.Live != nil && j.o.Live(f.new.ID) {
 		j.add(reqmeta.LevelWarning, fault.RunInProgress, "hook.check_running_live", f.path, line, "id", f.new.ID)
+		return
+	}
+	if j.o.Merge {
+		j.add(reqmeta.LevelWarning, fault.InvalidRequest, "hook.check_running", f.path, line, "id", f.new.ID)
 		return
 	}
 	j.add(reqmeta.LevelError, fault.InvalidRequest, "hook.check_running", f.path, line, "id", f.new.ID)

@@ -65,7 +65,7 @@ func requestText(id, status string, deps ...string) string {
 
 func (r *repo) options() Options {
 	return Options{
-		Git: gitcmd.Git{Dir: r.dir, Env: r.env}, RequestsDir: "requests", StateDirs: []string{"runs", ".aiflow/locks"},
+		Git: gitcmd.Git{Dir: r.dir, Env: r.env}, RequestsDir: "requests", PromptsDir: ".aiflow/prompts", StateDirs: []string{"runs", ".aiflow/locks"},
 		Live: func(id string) bool { return id == r.live },
 		Stopped: func(id string) Stop {
 			if id != "RQ-1" {

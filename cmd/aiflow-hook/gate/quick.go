@@ -7,9 +7,12 @@ import (
 	"encoding/hex"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"aiflow/internal/config"
 )
 
 // Place says where git keeps what Judge looks at, so that the usual answer
@@ -24,7 +27,7 @@ type Place struct {
 // of its trees; where one of them, or HEAD's tree, cannot be had the plain way
 // (packed, replaced, SHA-256, split index), nothing is certain.
 func untouched(o Options) bool {
-	if o.Place.GitDir == "" || o.Place.Index == "" {
+	if o.Place.GitDir == "" || o.Place.Index == "" || o.From != "" || o.merging() {
 		return false
 	}
 	data, err := os.ReadFile(o.Place.Index)
@@ -47,7 +50,13 @@ func untouched(o Options) bool {
 			common = filepath.Join(o.Place.GitDir, common)
 		}
 	}
-	return sameFolder(objects(common), headTree(o.Place.GitDir, common), tree, o.RequestsDir)
+	head := headTree(o.Place.GitDir, common)
+	for _, dir := range []string{o.RequestsDir, o.PromptsDir, o.Root + path.Dir(config.File)} {
+		if !sameFolder(objects(common), head, tree, dir) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameFolder compares a folder of a commit's tree with the index, name by name

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 	"aiflow/reqmeta"
@@ -30,11 +31,22 @@ type change struct {
 // committed, below the folders that matter. Files that are only intended to be
 // added are not in that tree.
 func staged(ctx context.Context, o Options) ([]change, error) {
-	args := []string{
-		"diff", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", "--no-color", "--",
+	return o.changes(ctx, append([]string{o.RequestsDir, o.PromptsDir, o.Root + config.File, o.Root + config.RouterFile}, o.StateDirs...), o.sides()...)
+}
+
+// sides are what "git diff" is to compare.
+func (o Options) sides() []string {
+	if o.From != "" {
+		return []string{o.From, o.To}
 	}
-	for _, dir := range append([]string{o.RequestsDir}, o.StateDirs...) {
-		args = append(args, ":(top,literal)"+dir)
+	return []string{"--cached"}
+}
+
+func (o Options) changes(ctx context.Context, paths []string, sides ...string) ([]change, error) {
+	args := []string{"diff", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", "--no-color"}
+	args = append(append(args, sides...), "--")
+	for _, p := range paths {
+		args = append(args, ":(top,literal)"+p)
 	}
 	out, err := o.Git.AskStaged(ctx, args...)
 	if err != nil {

@@ -1,0 +1,62 @@
+package gate
+
+import (
+	"context"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"aiflow/internal/gitcmd"
+)
+
+// Projects gives the folders below the top, as "dir/", in which the tree that
+// would be committed may have a project: they hold .aiflow or requests. Where
+// the index does not tell, git is asked.
+func Projects(ctx context.Context, g gitcmd.Git, p Place) ([]string, error) {
+	found := map[string]bool{}
+	note := func(dir string) {
+		if name := path.Base(dir); name == ".aiflow" || name == "requests" {
+			if parent := path.Dir(dir); parent != "." {
+				found[parent+"/"] = true
+			}
+		}
+	}
+	if folders, ok := indexFolders(p); ok {
+		for dir := range folders {
+			note(dir)
+		}
+		return sortedKeys(found), nil
+	}
+	out, err := g.AskStaged(ctx, "ls-files", "-z", "--full-name", "--", ":(top,glob)*/**/.aiflow/**", ":(top,glob)*/**/requests/**")
+	if err != nil {
+		return nil, failed(err)
+	}
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			note(dir)
+		}
+	}
+	return sortedKeys(found), nil
+}
+
+func indexFolders(p Place) (cacheTree, bool) {
+	data, err := os.ReadFile(p.Index)
+	if err != nil || p.GitDir == "" {
+		return nil, false
+	}
+	tree, ok := indexTree(data)
+	for _, id := range tree {
+		ok = ok && id != "" // what was added since may be missing
+	}
+	return tree, ok
+}
+
+func sortedKeys(m map[string]bool) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
