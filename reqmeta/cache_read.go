@@ -2,11 +2,12 @@ package reqmeta
 
 import (
 	"encoding/binary"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"aiflow/internal/fault"
 )
 
 // The file: a header of headSize bytes, tag, prefix, one record of recordSize
@@ -14,7 +15,7 @@ import (
 // that the records point to. Everything behind the sum is summed.
 const (
 	cacheMagic  = "aiflowRQ"
-	cacheFormat = 3
+	cacheFormat = 4
 	headSize    = 64
 	recordSize  = 60
 	sumFrom     = 16
@@ -25,7 +26,6 @@ var le = binary.LittleEndian
 // index is a cache that has been read and found whole.
 type index struct {
 	birth   time.Time
-	dir     string // absolute path of the requests folder
 	records []byte
 	blob    string // strings of requests point into it
 	n       int
@@ -57,7 +57,7 @@ func (x *index) requests() []*Request {
 
 // index reads the cache; nil unless it is whole, of this build and about this
 // folder.
-func (c Cache) index(f *cached, p *place, dir string) *index {
+func (c Cache) index(f *cached, p *place) *index {
 	if f == nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (c Cache) index(f *cached, p *place, dir string) *index {
 	if x == nil || c.Now != nil && c.Now().Before(x.birth) {
 		return nil
 	}
-	x.dir, x.room, x.taken = dir, inHugePages(make([]Request, x.n)), make([]atomic.Bool, x.n)
+	x.room, x.taken = inHugePages(make([]Request, x.n)), make([]atomic.Bool, x.n)
 	return x
 }
 
@@ -162,7 +162,7 @@ type decoder struct {
 }
 
 // decode gives the request its head. False: the bytes make no sense.
-func (d *decoder) decode(r *Request, head string, x *index, name string) bool {
+func (d *decoder) decode(r *Request, head string) bool {
 	d.data, d.at, d.bad = head, 0, false
 	m, flags := &r.Meta, d.number()
 	if flags&ownID != 0 {
@@ -180,9 +180,7 @@ func (d *decoder) decode(r *Request, head string, x *index, name string) bool {
 	m.CreatedAt, m.UpdatedAt = d.date(), d.date()
 	if flags&hasMore != 0 {
 		r.heading, m.Steps, m.Unknown = d.text(), d.steps(), d.pairs()
-		if d.number() == 1 {
-			r.source = filepath.Join(x.dir, name)
-		}
+		r.Problems = d.problems(r.Path)
 	}
 	return !d.bad && d.at == len(d.data)
 }
@@ -291,6 +289,20 @@ func (d *decoder) steps() []Step {
 	list := make([]Step, n)
 	for i := range list {
 		list[i] = Step{d.text(), d.text(), d.text()}
+	}
+	return list
+}
+
+func (d *decoder) problems(path string) []Problem {
+	n := d.count()
+	if n < 0 {
+		return nil
+	}
+	list := make([]Problem, n)
+	for i := range list {
+		list[i] = Problem{
+			Level: Level(d.text()), Kind: d.text(), Code: fault.Code(d.text()), Path: path, Line: d.number(), Facts: d.pairs(),
+		}
 	}
 	return list
 }

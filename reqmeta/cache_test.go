@@ -563,15 +563,19 @@ func TestReadOnlyCacheFolder(t *testing.T) {
 	}
 }
 
-// What has problems is read each time, and does not make the cache be written
-// each time.
-func TestProblemsAreNotKept(t *testing.T) {
+// What is wrong with files is kept with them, but for what lies between two files
+// and for one that could not be read.
+func TestProblemsAreKept(t *testing.T) {
 	d := newCacheDesk(t)
 	d.write(fileName(3), "---\nstatus: weird\n---\n")
-	d.write(fileName(4), "---\nstatus: ready\n---\n") // a warning
-	d.load().Keep()
+	d.write(fileName(4), "---\nstatus: ready\nupdated_at: 2025-12-14T15:01\n---\n") // warnings
+	d.write(fileName(5), "---\nid: "+strings.TrimSuffix(fileName(6), ".md")+"\nstatus: ready\n---\ncaf\xe9\n")
+	d.write(fileName(7), "no head")
+	for range 3 {
+		d.load().Keep()
+	}
 	f := d.load()
-	if f.read != 2 || f.keep != nil || d.differs(f) != "" {
+	if f.read != 0 || f.keep != nil || d.differs(f) != "" {
 		t.Errorf("%d read, %s", f.read, d.differs(f))
 	}
 }

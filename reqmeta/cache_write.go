@@ -37,10 +37,10 @@ func (e *encoder) add(f *file, s stamp, name string, rank int) {
 	e.record(s, at, len(name), head, rank)
 }
 
-// storable reports whether f may be kept: a plain file without problems that
-// nobody had touched for a while when it was read.
+// storable reports whether f may be kept: a plain file that could be read and
+// that nobody had touched for a while by then.
 func (f *file) storable(s stamp, birth time.Time) bool {
-	return s.ino != 0 && len(f.r.Problems) == 0 && s.settled(birth)
+	return s.ino != 0 && s.settled(birth) && !slices.ContainsFunc(f.r.Problems, func(p Problem) bool { return p.Kind == "unreadable" })
 }
 
 func (e *encoder) record(s stamp, at, name, head, rank int) {
@@ -86,7 +86,7 @@ func (e *encoder) head(r *Request, name string) {
 	default:
 		flags |= otherID
 	}
-	if r.heading != "" || m.Steps != nil || m.Unknown != nil || r.source != "" {
+	if r.heading != "" || m.Steps != nil || m.Unknown != nil || r.Problems != nil {
 		flags |= hasMore
 	}
 	e.number(flags)
@@ -114,11 +114,7 @@ func (e *encoder) more(r *Request) {
 	e.text(r.heading)
 	e.steps(r.Meta.Steps)
 	e.pairs(r.Meta.Unknown)
-	source := 0
-	if r.source != "" {
-		source = 1
-	}
-	e.number(source)
+	e.problems(r.Problems)
 }
 
 // value writes the number of a text in values, from 1, or 0 and the text.
@@ -174,6 +170,21 @@ func (e *encoder) steps(steps []Step) {
 		e.text(s.Title)
 		e.text(s.Run)
 		e.text(s.Test)
+	}
+}
+
+func (e *encoder) problems(list []Problem) {
+	if list == nil {
+		e.number(0)
+		return
+	}
+	e.number(len(list) + 1)
+	for _, p := range list {
+		e.text(string(p.Level))
+		e.text(p.Kind)
+		e.text(string(p.Code))
+		e.number(p.Line)
+		e.pairs(p.Facts)
 	}
 }
 

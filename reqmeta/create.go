@@ -203,7 +203,7 @@ func (n NewRequest) render(template []byte, from, id string, now time.Time) ([]b
 	if len(head) == 0 || head[len(head)-1] != '\n' {
 		head = append(bytes.Clone(head), '\n')
 	}
-	return append(bytes.Clone(head), "\n"+strings.TrimLeft(n.Body, "\n")...), nil
+	return KeepLineEnds(template, append(bytes.Clone(head), "\n"+strings.TrimLeft(n.Body, "\r\n")...)), nil
 }
 
 // headed puts the title into the heading, where the template's own title stands.

@@ -7,17 +7,35 @@ import (
 
 const dayForm = "2006-01-02"
 
-// parseDate reads a date (00:00 UTC) or an RFC 3339 time. The answer does not
-// depend on the local time zone.
+// parseDate reads a date (00:00 UTC), an RFC 3339 time, or such a time without
+// seconds, with a blank for its T, or without a zone: then it is UTC (see
+// zoneless). The answer does not depend on the local time zone.
 func parseDate(text string) (Date, bool) {
 	if len(text) == len(dayForm) {
 		return parseDay(text)
 	}
-	if strings.IndexByte(text, ',') >= 0 {
+	if strings.IndexByte(text, ',') >= 0 || len(text) <= len(dayForm) {
 		return Date{}, false
 	}
-	t, err := time.ParseInLocation(time.RFC3339, text, time.UTC)
+	clock := text[len(dayForm)+1:]
+	if c := text[len(dayForm)]; c != 'T' && c != 't' && c != ' ' {
+		return Date{}, false
+	}
+	form := "15:04:05Z07:00"
+	if len(clock) == len("15:04") || len(clock) > len("15:04") && clock[len("15:04")] != ':' {
+		form = "15:04Z07:00"
+	}
+	if zoneless(text) {
+		form = strings.TrimSuffix(form, "Z07:00")
+	}
+	t, err := time.ParseInLocation(dayForm+" "+form, text[:len(dayForm)]+" "+strings.ToUpper(clock), time.UTC)
 	return Date{t, text}, err == nil
+}
+
+// zoneless reports whether text, a date that was read, is a time of day that
+// does not say in which zone.
+func zoneless(text string) bool {
+	return len(text) > len(dayForm) && !strings.ContainsAny(text[len(dayForm):], "Zz+-")
 }
 
 func parseDay(text string) (Date, bool) {
@@ -51,15 +69,22 @@ func likeDate(text string, now time.Time) string {
 	if len(text) == len(dayForm) {
 		return now.Format(dayForm)
 	}
-	form := "2006-01-02T15:04:05"
+	sep, clock := text[len(dayForm):len(dayForm)+1], text[len(dayForm)+1:]
+	form := dayForm + sep + "15:04"
+	if len(clock) > len("15:04") && clock[len("15:04")] == ':' {
+		form += ":05"
+	}
 	if dot := strings.IndexByte(text, '.'); dot >= 0 {
 		n := 0
-		for ; text[dot+1+n] >= '0' && text[dot+1+n] <= '9'; n++ {
+		for ; dot+1+n < len(text) && text[dot+1+n] >= '0' && text[dot+1+n] <= '9'; n++ {
 		}
 		form += "." + strings.Repeat("0", n)
 	}
-	if strings.HasSuffix(text, "Z") {
-		return now.UTC().Format(form + "Z")
+	switch {
+	case zoneless(text):
+		return now.UTC().Format(form)
+	case strings.HasSuffix(text, "Z"), strings.HasSuffix(text, "z"):
+		return now.UTC().Format(form + text[len(text)-1:])
 	}
 	return now.In(old.Time.Location()).Format(form + "-07:00")
 }

@@ -24,6 +24,7 @@ type entry struct {
 	// For the editor: where the key's colon ends and where the value's bytes
 	// are, as offsets in the head. start < 0: not known.
 	colon, start, end int
+	below, belowEnd   int  // of a block text: its lines, from the end of the line of its sign
 	block             bool // a list with one "- item" line for each item
 	indent            int  // of those lines
 }

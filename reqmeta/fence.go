@@ -38,16 +38,28 @@ func cut(data []byte) (document, *Problem) {
 			if at == first && isPlainLine(text) {
 				return cutPlain(data, at)
 			}
-			return document{body: first, line: line}, noHead(text, line)
+			return document{body: first, line: line}, noHead(data, text, line)
 		}
 		at = next
 	}
-	return document{body: first, line: 1}, problem(LevelError, "no_frontmatter", 1)
+	return document{body: first, line: 1}, noHead(data, nil, 1)
 }
 
-func noHead(text []byte, line int) *Problem {
+// noHead says what the first line is, which opens no head of ours.
+func noHead(data, text []byte, line int) *Problem {
+	if wide := wideEncoding(data); wide != "" {
+		return problem(LevelError, "not_utf8", 1, "encoding", wide)
+	}
 	if bytes.HasPrefix(text, []byte("---\r")) {
 		return problem(LevelError, "line_break", line, "char", "U+000D")
+	}
+	switch fence := strings.ToLower(string(bytes.TrimSpace(text))); {
+	case fence == "+++", fence == "---toml", fence == "--- toml":
+		return problem(LevelError, "foreign_head", line, "format", "TOML")
+	case fence == ";;;", fence == "---json", fence == "--- json", fence == "{", strings.HasPrefix(fence, `{"`):
+		return problem(LevelError, "foreign_head", line, "format", "JSON")
+	case strings.HasPrefix(fence, "--") || strings.HasPrefix(fence, "\u2014") || strings.HasPrefix(fence, "\u2013"):
+		return problem(LevelError, "fence_text", line, "value", string(bytes.TrimSpace(text)))
 	}
 	return problem(LevelError, "no_frontmatter", line)
 }

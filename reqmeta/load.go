@@ -18,7 +18,7 @@ import (
 // batchSize is how many files a goroutine takes at a time.
 const batchSize = 64
 
-// firstRead is how much of a file is read at first: nearly every head fits.
+// firstRead is how much of a file is read at first: most files fit.
 const firstRead = 4 << 10
 
 // file is one that was listed, and the request that is made of it.
@@ -31,8 +31,8 @@ type file struct {
 	isNew  bool        // the cache does not know the name
 }
 
-// Load reads the head of every request file in root/requestsDir. Bodies are
-// not read. Nothing is kept between calls.
+// Load reads every request file in root/requestsDir. Nothing is kept between
+// calls.
 func Load(root, requestsDir string) (*Folder, error) {
 	return Cache{}.Load(root, requestsDir)
 }
@@ -168,12 +168,11 @@ func (rd *reader) readFile(e *file, name string) {
 		r.parse(rd.buf[:n], &rd.sc, true)
 		return
 	}
-	rd.readLong(r, name, fd)
+	rd.readLong(r, fd, n)
 }
 
-// readLong goes on with a file that does not fit into the buffer: when its
-// head does, the rest is left for later, else all of it is read.
-func (rd *reader) readLong(r *Request, name string, fd int) {
+// readLong goes on with a file of which n bytes fill the buffer.
+func (rd *reader) readLong(r *Request, fd, n int) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		r.fail("unreadable", 0, "cause", err.Error())
@@ -187,23 +186,25 @@ func (rd *reader) readLong(r *Request, name string, fd int) {
 		r.fail("file_too_large", 0, "limit", MaxFile)
 		return
 	}
-	if d, p := cut(rd.buf); p == nil && d.body < len(rd.buf) {
-		r.parse(rd.buf, &rd.sc, true)
-		if !r.titled() {
-			r.heading, r.source = "", filepath.Join(rd.dir, name)
+	for n <= MaxFile {
+		if n == len(rd.buf) {
+			rd.buf = append(rd.buf, make([]byte, n)...)
 		}
-		return
+		more, err := read(fd, rd.buf[n:])
+		if err != nil {
+			r.fail("unreadable", 0, "cause", err.Error())
+			return
+		}
+		if more == 0 {
+			break
+		}
+		n += more
 	}
-	data, err := readRest(fd, rd.buf, int(st.Size))
-	if err != nil {
-		r.fail("unreadable", 0, "cause", err.Error())
-		return
-	}
-	r.parse(data, &rd.sc, true)
+	r.parse(rd.buf[:n], &rd.sc, true)
 }
 
-func readRest(fd int, first []byte, size int) ([]byte, error) {
-	data := append(make([]byte, 0, size+1), first...)
+func readAll(fd, size int) ([]byte, error) {
+	data := make([]byte, 0, size+1)
 	for len(data) <= MaxFile {
 		if len(data) == cap(data) {
 			data = slices.Grow(data, len(data))
@@ -278,17 +279,7 @@ func readInside(dir, name string) ([]byte, error) {
 	case st.Size() > MaxFile:
 		return nil, errTooLarge
 	}
-	return readRest(int(file.Fd()), nil, int(st.Size()))
-}
-
-// headingOf reads the heading of a file whose head was read before; "" when it
-// cannot be read any more.
-func headingOf(file string) string {
-	data, err := readInside(filepath.Dir(file), filepath.Base(file))
-	if err != nil {
-		return ""
-	}
-	return heading(Body(data))
+	return readAll(int(file.Fd()), int(st.Size()))
 }
 
 // Read reads the whole file of r, body and all.

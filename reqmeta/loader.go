@@ -76,13 +76,13 @@ func (l *loader) open() {
 	file := p.cache()
 	if !l.c.isLarge(file) {
 		l.batches = make(chan batch, maxListed)
-		l.index = l.c.index(file, p, l.dir)
+		l.index = l.c.index(file, p)
 		return
 	}
 	l.batches = make(chan batch, file.size/recordSize/batchSize)
 	l.reading, l.helped = make(chan struct{}), true
 	l.wg.Go(func() {
-		if l.index = l.c.index(file, p, l.dir); l.index == nil && l.caches() {
+		if l.index = l.c.index(file, p); l.index == nil && l.caches() {
 			l.birth = l.now()
 		}
 		close(l.reading)

@@ -44,8 +44,8 @@ func runeLen(c byte) int {
 	return 4
 }
 
-// locate finds where the value's bytes are. What it does not find (values over
-// several lines) keeps start < 0 and cannot be edited.
+// locate finds where the value's bytes are. What it does not find (lists with
+// comments in them) keeps start < 0 and cannot be edited.
 func (e *entry) locate(head string, starts []int, k, v *yaml.Node) {
 	colon := colonAfter(head, offset(head, starts, k.Line, k.Column), k)
 	if colon < 0 {
@@ -65,6 +65,8 @@ func (e *entry) locate(head string, starts []int, k, v *yaml.Node) {
 		e.span(at, flowEnd(head, at))
 	case v.Kind == yaml.SequenceNode:
 		e.locateBlock(head, at)
+	case v.Kind == yaml.ScalarNode && v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		e.locateText(head, at, k.Column)
 	case v.Kind == yaml.ScalarNode:
 		e.span(at, scalarEnd(head, at, v))
 	}
@@ -94,20 +96,67 @@ func colonAfter(head string, at int, k *yaml.Node) int {
 	return -1
 }
 
-// scalarEnd gives the offset behind a scalar that stands on one line, else -1.
+// scalarEnd gives the offset behind a plain or quoted scalar, on however many
+// lines it stands; -1 where that is not known.
 func scalarEnd(head string, at int, v *yaml.Node) int {
-	line := restOfLine(head, at)
 	switch v.Style {
 	case 0:
-		if strings.HasPrefix(line, v.Value) {
-			return at + len(v.Value)
-		}
+		return plainEnd(head, at, v.Value)
 	case yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle:
-		if n := quoteEnd(line); n > 0 {
+		if n := quoteEnd(head[at:]); n > 0 {
 			return at + n
 		}
 	}
 	return -1
+}
+
+// plainEnd follows the plain scalar that reads as value: one line end and the
+// blanks around it are read as a blank, more of them as one line end less.
+func plainEnd(head string, at int, value string) int {
+	for value != "" {
+		text := head[at:]
+		gap := len(text) - len(strings.TrimLeft(text, " \t\r\n"))
+		part := text[:min(max(gap, 1), len(text))]
+		read := part
+		switch n := strings.Count(part, "\n"); {
+		case n == 1:
+			read = " "
+		case n > 1:
+			read = strings.Repeat("\n", n-1)
+		}
+		if read == "" || !strings.HasPrefix(value, read) {
+			return -1
+		}
+		at, value = at+len(part), value[len(read):]
+	}
+	return at
+}
+
+// locateText finds a block text (`|` or `>`): its sign, and the lines below that
+// belong to it. column is that of its key, from 1.
+func (e *entry) locateText(head string, at, column int) {
+	sign := restOfLine(head, at)
+	e.span(at, at+strings.IndexAny(sign+" ", " \t\r"))
+	e.below = at + len(strings.TrimSuffix(sign, "\r"))
+	e.belowEnd = e.below
+	indent := 0
+	if i := strings.IndexAny(head[e.start:e.end], "123456789"); i >= 0 {
+		indent = column - 1 + int(head[e.start+i]-'0')
+	}
+	for next := at + len(sign) + 1; next < len(head); {
+		line := restOfLine(head, next)
+		if text := strings.TrimRight(line, " \t\r"); text != "" {
+			n := blanks(text)
+			if n < max(indent, column) {
+				return
+			}
+			if indent == 0 {
+				indent = n
+			}
+			e.belowEnd = next + len(strings.TrimSuffix(line, "\r"))
+		}
+		next += len(line) + 1
+	}
 }
 
 func restOfLine(head string, at int) string {
@@ -134,9 +183,10 @@ func quoteEnd(s string) int {
 	return 0
 }
 
-// flowEnd gives the offset behind a one-line flow list, else -1.
+// flowEnd gives the offset behind a flow list or mapping; -1 where it has no end
+// or a comment, which would be lost with it.
 func flowEnd(head string, at int) int {
-	line := restOfLine(head, at)
+	line := head[at:]
 	depth := 0
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; c {
@@ -147,9 +197,11 @@ func flowEnd(head string, at int) int {
 				return at + i + 1
 			}
 		case '#':
-			return -1
+			if strings.IndexByte(" \t\n", line[i-1]) >= 0 {
+				return -1
+			}
 		case '"', '\'':
-			if prev := line[i-1]; prev != ' ' && prev != ',' && prev != '[' {
+			if strings.IndexByte(" \t\n,:[{", line[i-1]) < 0 {
 				continue
 			}
 			n := quoteEnd(line[i:])

@@ -37,7 +37,7 @@ func (m *matcher) take(e *file) bool {
 		return false
 	}
 	id := r.ID
-	if !m.dec.decode(r, have.head, m.x, name) {
+	if !m.dec.decode(r, have.head) {
 		r.forget(id)
 		return false
 	}
@@ -48,5 +48,5 @@ func (m *matcher) take(e *file) bool {
 // forget takes back what a broken entry of the cache said.
 func (r *Request) forget(id string) {
 	r.ID, r.Meta, r.Problems = id, Meta{}, nil
-	r.heading, r.source, r.hash = "", "", 0
+	r.heading, r.hash = "", 0
 }

@@ -1,6 +1,7 @@
 package reqmeta
 
 import (
+	"cmp"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -36,6 +37,10 @@ func (r *Request) parse(data []byte, sc *scanner, fast bool) {
 	} else {
 		r.add(p)
 	}
+	if p != nil && p.Kind == "not_utf8" {
+		return
+	}
+	r.checkBody(data, d.body)
 	if !r.titled() && (p == nil || p.Kind == "no_frontmatter" || p.Kind == "block_line") {
 		r.heading = heading(data[d.body:])
 	}
@@ -137,14 +142,7 @@ func (r *Request) Title() string {
 	if r.titled() {
 		return r.Meta.Title
 	}
-	h := r.heading
-	if h == "" && r.source != "" {
-		h = headingOf(r.source)
-	}
-	if h == "" {
-		return r.ID
-	}
-	return h
+	return cmp.Or(r.heading, r.ID)
 }
 
 // Problem codes other than REQUEST_INVALID_FORMAT.

@@ -132,6 +132,9 @@ func (ed *editor) change(e *entry, want entry) error {
 		return ed.cannot(*e)
 	}
 	ed.edits = append(ed.edits, ed.replace(*e, want))
+	if e.below < e.belowEnd {
+		ed.edits = append(ed.edits, edit{e.below, e.belowEnd, ""})
+	}
 	return nil
 }
 

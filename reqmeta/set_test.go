@@ -66,6 +66,21 @@ func TestSetValuesChangesOnlyThatValue(t *testing.T) {
 		{"updated_at empty stays", "---\nstatus: ready\nupdated_at:\n---\n", map[string]string{"status": "done"}, "---\nstatus: done\nupdated_at:\n---\n"},
 		{"nothing changes", "---\nstatus: ready\nupdated_at: 2025-12-14\n---\n", map[string]string{"status": "ready"}, "---\nstatus: ready\nupdated_at: 2025-12-14\n---\n"},
 		{"unknown key that is there", "---\nowner: \"a\"\n---\n", map[string]string{"owner": "b"}, "---\nowner: \"b\"\n---\n"},
+		{"folded", "---\nstatus: >-  # c\n  ready\n\n# d\npriority: P1\n---\n", map[string]string{"status": "done"}, "---\nstatus: done  # c\n\n# d\npriority: P1\n---\n"},
+		{"literal, crlf", "---\r\ntitle: |\r\n  a\r\n   b\r\nstatus: ready\r\n---\r\n", map[string]string{"title": "c"}, "---\r\ntitle: c\r\nstatus: ready\r\n---\r\n"},
+		{"literal with a comment nearer to the edge", "---\ntitle: |\n    a\n\n  # c\nstatus: ready\n---\n", map[string]string{"title": "b"}, "---\ntitle: b\n\n  # c\nstatus: ready\n---\n"},
+		{"literal, indentation given", "---\ntitle: |2-\n    a\n  b\nstatus: ready\n---\n", map[string]string{"title": "c"}, "---\ntitle: c\nstatus: ready\n---\n"},
+		{"literal at the end", "---\nstatus: ready\ntitle: >\n  a\n  b\n---\n", map[string]string{"title": ""}, "---\nstatus: ready\ntitle: \n---\n"},
+		{"literal with nothing in it", "---\ntitle: |\nstatus: ready\n---\n", map[string]string{"title": "a"}, "---\ntitle: a\nstatus: ready\n---\n"},
+		{"indented head", "---\n  title: >\n    a\n  status: ready\n---\n", map[string]string{"title": "b"}, "---\n  title: b\n  status: ready\n---\n"},
+		{"plain on three lines", "---\ntitle: a \n  b\n\n  c # d\nstatus: ready\n---\n", map[string]string{"title": "e"}, "---\ntitle: e # d\nstatus: ready\n---\n"},
+		{"plain below its key", "---\nstatus:\n  ready\n---\n", map[string]string{"status": "done"}, "---\nstatus:\n  done\n---\n"},
+		{"double quotes on two lines", "---\ntitle: \"a\n  b\\\n  c\" # d\nstatus: ready\n---\n", map[string]string{"title": "e"}, "---\ntitle: \"e\" # d\nstatus: ready\n---\n"},
+		{"single quotes on two lines", "---\ntitle: 'it''s\n  b'\nstatus: ready\n---\n", map[string]string{"title": "e"}, "---\ntitle: 'e'\nstatus: ready\n---\n"},
+		{"list on two lines", "---\nlabels: [a,\n  'b, c'] # d\nstatus: ready\n---\n", map[string]string{"labels": "x"}, "---\nlabels: [x] # d\nstatus: ready\n---\n"},
+		{"json", "---\n{\"status\": \"ready\",\n \"title\": \"a\"}\n---\n", map[string]string{"status": "done"}, "---\n{\"status\": \"done\",\n \"title\": \"a\"}\n---\n"},
+		{"time without zone", "---\nstatus: ready\nupdated_at: 2025-12-14 15:01\n---\n", map[string]string{"status": "done"}, "---\nstatus: done\nupdated_at: 2026-01-02 03:04\n---\n"},
+		{"body of another encoding", "---\nstatus: ready\n---\ncaf\xe9\r\n\x83\x65", map[string]string{"status": "done"}, "---\nstatus: done\n---\ncaf\xe9\r\n\x83\x65"},
 		{"id that fits", "---\nid: RQ-1-s\n---\n", map[string]string{"id": "RQ-1"}, "---\nid: RQ-1\n---\n"},
 	} {
 		if tc.values == nil {
@@ -92,10 +107,7 @@ func TestSetValuesRefuses(t *testing.T) {
 		{"duplicate", "---\nstatus: ready\nstatus: done\n---\n", "status", "done", fault.RequestInvalidFormat, "duplicate_key", 3},
 		{"anchor", "---\nstatus: &a ready\n---\n", "status", "done", fault.RequestInvalidFormat, "anchor", 2},
 		{"tag", "---\nstatus: !!str ready\n---\n", "status", "done", fault.RequestInvalidFormat, "tag", 2},
-		{"syntax", "---\nstatus: ready\nx: a: b\n---\n", "status", "done", fault.RequestInvalidFormat, "yaml_syntax", 3},
-		{"literal", "---\nstatus: ready\ntitle: |\n  a\n---\n", "title", "b", fault.RequestInvalidFormat, "set_by_hand", 3},
-		{"value on two lines", "---\nstatus: ready\ntitle: a\n  b\n---\n", "title", "b", fault.RequestInvalidFormat, "set_by_hand", 3},
-		{"quotes on two lines", "---\nstatus: ready\ntitle: \"a\n  b\"\n---\n", "title", "b", fault.RequestInvalidFormat, "set_by_hand", 3},
+		{"syntax", "---\nstatus: ready\nx: a: b\n---\n", "status", "done", fault.RequestInvalidFormat, "yaml_value_colon", 3},
 		{"map", "---\nstatus: ready\nlabels: {a: b}\n---\n", "labels", "b", fault.RequestInvalidFormat, "set_by_hand", 3},
 		{"block list with comment lines", "---\nlabels:\n  - a\n  # c\n  - 'it''s'\n---\n", "labels", "b", fault.RequestInvalidFormat, "set_by_hand", 2},
 		{"bad status", ok, "status", "Done", fault.InvalidRequest, "bad_status", 0},
@@ -123,6 +135,8 @@ func TestSetValuesRefuses(t *testing.T) {
 func FuzzSetStatus(f *testing.F) {
 	for _, s := range []string{
 		"---\nid: a\nstatus: ready\nlabels: [x]\nupdated_at: 2025-01-01\n---\nbody", "---\r\nstatus: 'ready' # c\r\n---\r\n",
+		"---\nstatus: >-\n  ready\n\n# c\ntitle: |2\n    a\n  b\nx: y\n---\n", "---\ntitle: a\n  b\n\n  c # d\nstatus: \"rea\\\n  dy\"\n---\n",
+		"---\nlabels: [a,\n  'b, c'] # d\nstatus:\n  ready\n---\n", "---\r\ntitle: >+ # c\r\n  a\r\n\r\nstatus: |-\r\n  ready\r\n---\r\nb\xe9",
 		"status: ready\nx: a: b\n\nbody", "---\n{status: ready, a: [b]}\n---\n", "---\n日: |\n  x\nstatus : \"ready\"\n---", "---\nlabels:\n- a\n---",
 	} {
 		f.Add([]byte(s), "done", "a, b c", "it's: \"x\" #")
@@ -158,6 +172,53 @@ func FuzzSetStatus(f *testing.F) {
 			t.Fatalf("setting twice: %q -> %q (%v)", out, again, err)
 		}
 	})
+}
+
+// What other readers of YAML take for something else is quoted, what is surely a
+// string is not.
+func TestTitlesArePlainOnlyWhereThatIsSure(t *testing.T) {
+	for _, text := range []string{
+		"Fix the login", "ログインを直す（急ぎ）", "3つの手順", "12 angry men", "Café au lait", "C++ and Go", "a-b_c/d.e", "What? Yes!", "v1.2.3", "P1", "nope", "Q&A",
+	} {
+		if got := scalarText("title", text, 0); got != text {
+			t.Errorf("%q is written %s", text, got)
+		}
+	}
+	for _, text := range []string{
+		"Note to self:", "fix: x", "a:b", "12:30", "No", "yes", "on", "OFF", "y", "N", "true", "null", "~", "1e3", "0x1f", "0o7", "017", "1_000", "-1", "+1", ".5", ".inf", ".NaN",
+		"2025-12-14", "2025-12-14 15:01:02", "2001-12-14t21:59:43.10-05:00", "1 2 3", "#x", "a #b", "- x", "-", "? x", "@you", "`ls`", "%d items", "*all*", "&a", "!important", "| x", "> x",
+		"=", "<<", "[P0] fix", "{x}", "a, b", "it's", `say "x"`, " lead", "trail ", "", "\u00a0x", "🚀 launch", "ship it 🚀", "a\\b", "\u200bx",
+	} {
+		if got := scalarText("title", text, 0); got != "'"+strings.ReplaceAll(text, "'", "''")+"'" {
+			t.Errorf("%q is written %s", text, got)
+		}
+	}
+}
+
+func FuzzTitle(f *testing.F) {
+	for _, s := range []string{"a", "Note to self:", "12:30", "- x", "it's \"x\" #", "\u2028", "a\tb", "🚀", "\u00a0", "\ufeffx", "---", "0x1f", "a: b", "\U0001fffe"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, title string) {
+		for _, data := range []string{"---\nstatus: ready\n---\n", "---\ntitle: x\n---\n", "---\ntitle: \"x\"\n---\n", "---\n{title: x, status: ready}\n---\n", "status: ready\n\nbody"} {
+			out, err := SetValues("requests/x.md", []byte(data), map[string]string{"title": title}, setNow)
+			if err != nil {
+				if wantedTitle(title) {
+					t.Fatalf("%q in %q: %v", title, data, err)
+				}
+				continue
+			}
+			if got := Parse("requests/x.md", out).Meta.Title; got != title {
+				t.Fatalf("%q is read back from %q as %q", title, out, got)
+			}
+		}
+	})
+}
+
+// wantedTitle reports whether a title may be asked for.
+func wantedTitle(title string) bool {
+	_, p := wanted("x", "title", title)
+	return p == nil
 }
 
 // changedLines counts the lines between the common start and end.

@@ -71,8 +71,7 @@ type Request struct {
 	Problems []Problem
 
 	hash    uint64 // of the id, upper and lower case alike
-	heading string // first heading of the body, when known
-	source  string // file to read the heading from, when it is not known yet
+	heading string // first heading of the body; "" also where there is a title
 }
 
 // The values of the three enumerations, in their order.

@@ -78,11 +78,20 @@ func (r *Request) fillID(e *entry) {
 
 func (r *Request) fillStatus(e *entry) {
 	r.Meta.Status = r.scalar(e)
+	r.checkWritable(e)
 	switch {
 	case e.kind == nullValue:
 		r.fail("missing_status", e.line, "allowed", join(Statuses[:]))
 	case e.kind == scalarValue && !slices.Contains(Statuses[:], e.text):
 		r.fail("bad_status", e.line, "value", e.text, "allowed", join(Statuses[:]))
+	}
+}
+
+// checkWritable refuses a value that a run must change and could not: it does
+// not stand behind a `key:` of its own line.
+func (r *Request) checkWritable(e *entry) {
+	if e.start < 0 && e.kind == scalarValue {
+		r.fail("unwritable", e.line, "key", e.key)
 	}
 }
 
@@ -120,6 +129,10 @@ func (r *Request) date(e *entry) Date {
 		r.fail("bad_date", e.line, "key", e.key, "value", text)
 		return Date{}
 	}
+	if zoneless(text) {
+		r.warn("date_no_zone", e.line, "key", e.key, "value", text)
+	}
+	r.checkWritable(e)
 	return d
 }
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"gopkg.in/yaml.v3"
 )
 
 // wanted turns an asked value into an entry, or says why it is not allowed.
@@ -117,22 +115,41 @@ func scalarText(key, text string, quote byte) string {
 	return text
 }
 
-// isPlain reports whether text can stand without quotes, also inside a flow
-// list, and is taken for a string (a date, where one belongs).
+// isPlain reports whether text is a string without quotes for every reader of
+// YAML, of version 1.1 too, also inside a flow list (a date, where one belongs).
+// What is not surely so is quoted: it begins with a letter or is no number in
+// any spelling, holds no sign that means something somewhere, and is none of the
+// words for true, false and null.
 func isPlain(key, text string) bool {
-	if text == "" || strings.ContainsAny(text, ",[]{}\"'") || strings.TrimSpace(text) != text {
+	if key == "created_at" || key == "updated_at" {
+		_, ok := parseDate(text)
+		return ok
+	}
+	first, _ := utf8.DecodeRuneInString(text)
+	numeric := first < utf8.RuneSelf && isAlnum(byte(first)) && !unicode.IsLetter(first)
+	if !unicode.IsLetter(first) && !numeric || isYAMLWord(text) || strings.TrimSpace(text) != text {
 		return false
 	}
-	var doc yaml.Node
-	if yaml.Unmarshal([]byte("["+text+"]"), &doc) != nil || len(doc.Content) != 1 || len(doc.Content[0].Content) != 1 {
-		return false
+	for _, r := range text {
+		switch {
+		case unicode.IsLetter(r), unicode.IsMark(r):
+			numeric = numeric && strings.ContainsRune("abcdefxotzABCDEFXOTZ", r)
+		case r < utf8.RuneSelf && !strings.ContainsRune(" 0123456789_-./()+=!?~$^<>%;|*&@", r):
+			return false
+		case r >= utf8.RuneSelf && !unicode.IsPunct(r) && !unicode.IsDigit(r):
+			return false
+		}
 	}
-	n := doc.Content[0].Content[0]
-	if n.Kind != yaml.ScalarNode || n.Style != 0 || n.Anchor != "" || n.Value != text || n.LineComment != "" {
-		return false
+	return !numeric
+}
+
+// isYAMLWord reports whether a reader may take text for true, false or null.
+func isYAMLWord(text string) bool {
+	switch strings.ToLower(text) {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf":
+		return true
 	}
-	isDate := key == "created_at" || key == "updated_at"
-	return n.Tag == "!!str" || isDate && n.Tag == "!!timestamp"
+	return false
 }
 
 func flowText(items []item) string {

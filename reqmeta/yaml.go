@@ -1,8 +1,9 @@
 package reqmeta
 
 import (
+	"bytes"
 	"errors"
-	"slices"
+	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +18,11 @@ func readYAML(head string, line int) ([]entry, *Problem) {
 		return nil, p
 	}
 	doc, err := unmarshal(head)
-	if err != nil {
+	var rest *restError
+	switch {
+	case errors.As(err, &rest):
+		return nil, problem(LevelError, "after_document", line+rest.line()-1)
+	case err != nil:
 		return nil, syntaxProblem(head, err, line)
 	}
 	if len(doc.Content) == 0 {
@@ -51,6 +56,40 @@ func unmarshal(head string) (doc yaml.Node, err error) {
 
 var errYAMLPanic = errors.New("yaml: this text cannot be read")
 
+// decodeWhole is yaml.Unmarshal that reads on behind the first document: what
+// stands there would otherwise be dropped without a word.
+func decodeWhole(data []byte, v any) error {
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(v); err != nil {
+		if err == io.EOF {
+			return nil
+		}
+		return err
+	}
+	switch err := d.Decode(new(yaml.Node)); {
+	case err == io.EOF:
+		return nil
+	case err == nil || strings.Contains(err.Error(), "<document start>"):
+		return &restError{err}
+	default:
+		return err
+	}
+}
+
+// restError is what follows the end of a document. The library counts its line
+// from zero, and leaves out line zero.
+type restError struct{ cause error }
+
+func (e *restError) Error() string { return "there is more behind the end of the document" }
+
+func (e *restError) line() int {
+	if e.cause == nil || !strings.HasPrefix(e.cause.Error(), "yaml: line ") {
+		return 1
+	}
+	n, _ := errorLine(e.cause)
+	return n + 1
+}
+
 // checkText refuses what must not stand in a head at all.
 func checkText(head string, line int) *Problem {
 	start := 0
@@ -58,7 +97,8 @@ func checkText(head string, line int) *Problem {
 		r, n := utf8.DecodeRuneInString(head[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			return problem(LevelError, "not_utf8", line)
+			_, encoding := Foreign([]byte(head))
+			return problem(LevelError, "not_utf8", line, "encoding", encoding)
 		case r == '\n':
 			if isMarker(head[start:i]) {
 				return problem(LevelError, "document_marker", line)
@@ -87,56 +127,6 @@ func codePoint(r rune) string {
 func isMarker(text string) bool {
 	return (strings.HasPrefix(text, "---") || strings.HasPrefix(text, "...")) &&
 		(len(text) == 3 || strings.IndexByte(" \t\r", text[3]) >= 0)
-}
-
-// syntaxProblem says where the YAML is wrong. The library's own line is often
-// that of a neighbour, so the entries are tried one by one: the first that
-// cannot be read by itself is meant.
-func syntaxProblem(head string, err error, line int) *Problem {
-	n, cause := errorLine(err)
-	lines := strings.Split(strings.TrimSuffix(head, "\n"), "\n")
-	for start := 0; start < len(lines) && len(lines) <= maxTried; {
-		end := start + 1
-		for end < len(lines) && !startsEntry(lines[end]) {
-			end++
-		}
-		if _, err := unmarshal(strings.Join(lines[start:end], "\n")); err != nil {
-			m, cause := errorLine(err)
-			kind, at := mistake(cause, lines[start:end], min(m, end-start)-1)
-			return problem(LevelError, kind, line+start+at, "cause", cause)
-		}
-		start = end
-	}
-	return problem(LevelError, "yaml_syntax", line+min(n, len(lines))-1, "cause", cause)
-}
-
-// mistake names the mistakes that people make most and the library's words hide:
-// a tab before a key, a quote that is not closed. at is the line among those of
-// the entry.
-func mistake(cause string, entry []string, at int) (kind string, line int) {
-	tab := slices.IndexFunc(entry, func(s string) bool {
-		return strings.Contains(s[:len(s)-len(strings.TrimLeft(s, " \t"))], "\t")
-	})
-	switch {
-	case tab >= 0 && (strings.Contains(cause, "tab character") || strings.Contains(cause, "cannot start any token")):
-		return "yaml_tab", tab
-	case strings.Contains(cause, "end of stream"), strings.Contains(cause, "expected key") && beginsQuoted(entry[at]):
-		return "yaml_quote", at
-	}
-	return "yaml_syntax", at
-}
-
-func beginsQuoted(line string) bool {
-	_, value, _ := strings.Cut(line, ":")
-	value = strings.TrimSpace(value)
-	return value != "" && (value[0] == '"' || value[0] == '\'')
-}
-
-// maxTried bounds the work for one broken file.
-const maxTried = 500
-
-func startsEntry(line string) bool {
-	return line != "" && strings.IndexByte(" \t\r#-]},", line[0]) < 0
 }
 
 // errorLine takes the line out of "yaml: line 3: …".

@@ -16,6 +16,6 @@ const fence = "\x00"
 
 func parseHead(head string, doc *yaml.Node) error {
 	text := io.MultiReader(strings.NewReader(fence+"\n"), strings.NewReader(head), strings.NewReader(fence+"\n"))
-	_, err := frontmatter.MustParse(text, doc, frontmatter.NewFormat(fence, fence, yaml.Unmarshal))
+	_, err := frontmatter.MustParse(text, doc, frontmatter.NewFormat(fence, fence, decodeWhole))
 	return err
 }

@@ -8,4 +8,4 @@ import "gopkg.in/yaml.v3"
 // head is cut out already, and the formats that come with the frontmatter
 // library take a tenth of such a program's time to get ready
 // (docs/decisions/0004).
-func parseHead(head string, doc *yaml.Node) error { return yaml.Unmarshal([]byte(head), doc) }
+func parseHead(head string, doc *yaml.Node) error { return decodeWhole([]byte(head), doc) }

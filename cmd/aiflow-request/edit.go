@@ -106,6 +106,7 @@ func (e *editing) change() error {
 	if err != nil {
 		return err
 	}
+	after = reqmeta.KeepLineEnds(e.before, after)
 	if bytes.Equal(after, e.before) {
 		e.discard()
 		return e.tellEdited(false)
