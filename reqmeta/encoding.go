@@ -193,6 +193,15 @@ func gbChar(b []byte) (n int, kana bool) {
 	return 0, false
 }
 
+// Readable is the body of a request as text for a reader, a person or a role;
+// nil where the file is not UTF-8.
+func Readable(data []byte) []byte {
+	if line, _ := Foreign(data); line > 0 {
+		return nil
+	}
+	return Body(data)
+}
+
 // checkBody warns of a body that is not UTF-8. A role could not read it, so it
 // is an error where one would have to.
 func (r *Request) checkBody(data []byte, body int) {

@@ -324,7 +324,7 @@ func TestLikeDate(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"---\nstatus: ready\n---\n# x", "a: b\n\nc", "---\r\na: [b\r\n---", "\ufeff---\n- &a [*a]\n...\n", "---\nsteps:\n- {title: a}\n---"} {
+	for _, s := range []string{"---\nstatus: ready\n---\n# x", "a: b\n\nc", "---\r\na: [b\r\n---", "\ufeff---\n- &a [*a]\n...\n", "---\nsteps:\n- {title: a}\n---", "---\n- \n0\n..."} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -134,7 +134,7 @@ func isPlain(key, text string) bool {
 		switch {
 		case unicode.IsLetter(r), unicode.IsMark(r):
 			numeric = numeric && strings.ContainsRune("abcdefxotzABCDEFXOTZ", r)
-		case r < utf8.RuneSelf && !strings.ContainsRune(" 0123456789_-./()+=!?~$^<>%;|*&@", r):
+		case r < utf8.RuneSelf && !strings.ContainsRune(" 0123456789_-./()+=!~$", r):
 			return false
 		case r >= utf8.RuneSelf && !unicode.IsPunct(r) && !unicode.IsDigit(r):
 			return false

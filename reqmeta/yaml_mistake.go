@@ -60,6 +60,9 @@ func mistake(entry []string, at int) (kind string, line int, facts []any) {
 			rest = strings.TrimLeft(rest[2:], " ")
 			column = len(s) - len(rest)
 		}
+		if rest == "" {
+			continue
+		}
 		key, value := keyAndValue(rest)
 		if key == "" && i == 0 || key != "" && value == rest {
 			return noColon(rest, key), i, []any{"key", key}

@@ -90,7 +90,7 @@ func (j *job) proved(i int) error {
 		return nil
 	}
 	now := j.plan.Context
-	now.TestInstructions = Instructions(reqmeta.Body(j.text))
+	now.TestInstructions = Instructions(reqmeta.Readable(j.text))
 	if !wantsE2E(now) || slices.ContainsFunc(j.stage.Steps, func(s runs.Step) bool { return s.Test.E2E.Status == runs.TestPass }) {
 		return nil
 	}

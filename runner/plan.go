@@ -69,8 +69,8 @@ func planOf(s *runs.Stage, r *reqmeta.Request, text []byte, cfg config.Config) *
 			MaxAutofixCycles: cfg.Limits.MaxAutofixCycles,
 		},
 		Context: runs.Context{
-			Summary: r.Title(), Constraints: []string{}, AcceptanceCriteria: Criteria(reqmeta.Body(text)),
-			TestInstructions: Instructions(reqmeta.Body(text)),
+			Summary: r.Title(), Constraints: []string{}, AcceptanceCriteria: Criteria(reqmeta.Readable(text)),
+			TestInstructions: Instructions(reqmeta.Readable(text)),
 		},
 		Gates: runs.Gates{
 			RequireCleanWorktree: cfg.Git.RequireCleanWorktree, RequireWorkBranch: cfg.Git.EnforceWorkBranch,

@@ -10,7 +10,9 @@ import (
 
 	"aiflow/internal/config"
 	"aiflow/internal/contract"
+	"aiflow/internal/fault"
 	"aiflow/internal/prompts"
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
@@ -67,7 +69,7 @@ func (j *job) facts(q question, call config.Call) map[string]string {
 		"role": q.role, "provider": call.Provider, "contract_version": "1.0", "contract_json": string(contract.Schema(q.role)),
 		"request_id": j.req.ID, "run_id": j.stage.RunID, "title": j.stage.Title,
 		"repo_root": j.Project.Dir, "workdir": j.workspacePath(), "base_branch": j.stage.Git.BaseBranch,
-		"constraints": strings.Join(j.forbiddenPaths(q.plan), ", "), "request_markdown": string(j.text),
+		"constraints": strings.Join(j.forbiddenPaths(q.plan), ", "), "request_markdown": j.requestText(),
 		"max_lines": strconv.Itoa(lim.MaxDiffLines), "max_files": strconv.Itoa(lim.MaxFiles),
 		"quality_gates_json": asJSON(j.Project.Config.Tests), "review_findings": orNothing(j.earlier),
 		"failure": orNothing(q.failure),
@@ -86,6 +88,18 @@ func (j *job) facts(q question, call config.Call) map[string]string {
 		v["acceptance_criteria_json"] = asJSON(j.plan.Context.AcceptanceCriteria)
 	}
 	return v
+}
+
+// requestText is the request as a role is given it. A body that is not UTF-8 is
+// left out and told of: a role would take the broken text for what is meant. It
+// is only ever met by one that looks at what commands did (see reqmeta).
+func (j *job) requestText() string {
+	line, encoding := reqmeta.Foreign(j.text)
+	if line == 0 {
+		return string(j.text)
+	}
+	head := j.text[:len(j.text)-len(reqmeta.Body(j.text))]
+	return string(head) + "\n" + j.Words.Text("work.prompt_no_body", fault.Facts{"line": strconv.Itoa(line), "encoding": encoding}) + "\n"
 }
 
 func orNothing(s string) string {

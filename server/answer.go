@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"aiflow/internal/fault"
 	"aiflow/messages"
@@ -203,6 +204,9 @@ func read(r *http.Request, v any) error {
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
+	}
+	if !utf8.Valid(data) { // the decoder would put other characters in the place of what it cannot read
+		return fault.New(fault.InvalidRequest, "key", "body", "cause", "not UTF-8")
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

@@ -143,6 +143,54 @@ func TestCreate(t *testing.T) {
 	}
 }
 
+// A text that is not UTF-8 is neither handed out nor taken; its head can still
+// be changed, and every other byte stays.
+func TestTextOfAnotherEncoding(t *testing.T) {
+	for name, text := range map[string]string{"RQ-latin": "caf\xe9\r\n", "RQ-sjis": "\x83\x8d\x83\x4f\x83\x43\x83\x93\x82\xf0\x92\xbc\x82\xb7\n"} {
+		t.Run(name, func(t *testing.T) {
+			path := "requests/" + name + ".md"
+			w := newWorld(t, map[string]string{path: request("status: ready\npriority: P1\n", "# T\n"+text)})
+			before := w.read(path)
+			w.call(409, "GET", "/api/requests/"+name, "").wants("error.reason_code", "REQUEST_NOT_UTF8", "error.context.path", path)
+			w.call(409, "PUT", "/api/requests/"+name, `{"body_markdown":"lost"}`).wants("error.reason_code", "REQUEST_NOT_UTF8")
+			w.call(409, "PUT", "/api/requests/"+name, `{"markdown":"lost"}`).wants("error.reason_code", "REQUEST_NOT_UTF8")
+			meta := w.call(200, "GET", "/api/requests/"+name+"/meta", "").wants("meta.status", "ready", "problems.0.kind", "body_unreadable")
+			if strings.Contains(string(meta.body), "markdown") || w.read(path) != before {
+				t.Errorf("%s\n%q", meta.body, w.read(path))
+			}
+			w.call(200, "PATCH", "/api/requests/"+name+"/meta", `{"status":"done"}`).wants("meta.status", "done")
+			if got := w.read(path); got != strings.Replace(before, "ready", "done", 1) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+	w := newWorld(t, someRequests())
+	w.call(400, "PUT", "/api/requests/RQ-1", "{\"body_markdown\":\"caf\xe9\"}").wants("error.reason_code", "INVALID_REQUEST")
+	w.call(200, "GET", "/api/requests/RQ-1/meta", "").wants("body_markdown", "\n# First\n\ntext\n")
+}
+
+func TestLineEndsAreTheFiles(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		"requests/RQ-crlf.md":   "\ufeff---\r\nstatus: ready\r\npriority: P1\r\n---\r\n\r\none\r\ntwo",
+		"requests/RQ-mix.md":    "---\nstatus: ready\npriority: P1\n---\none\r\ntwo\nthree\r\n",
+		"requests/_template.md": "---\r\nid: x\r\ntitle: T\r\nstatus: draft\r\npriority: P2\r\ncreated_at: 2026-01-01\r\nupdated_at: 2026-01-01\r\n---\r\n\r\n# T\r\n",
+	})
+	for _, tc := range []struct{ id, sent, want string }{
+		{"RQ-crlf", `{"body_markdown":"\none\nTWO\nthree"}`, "\ufeff---\r\nstatus: ready\r\npriority: P1\r\n---\r\n\r\none\r\nTWO\r\nthree"},
+		{"RQ-crlf", `{"markdown":"---\nstatus: done\npriority: P1\n---\n\none\nTWO\nthree\n"}`, "\ufeff---\r\nstatus: done\r\npriority: P1\r\n---\r\n\r\none\r\nTWO\r\nthree"},
+		{"RQ-mix", `{"body_markdown":"ONE\ntwo\nthree\nfour\n"}`, "---\nstatus: ready\npriority: P1\n---\nONE\r\ntwo\nthree\r\nfour\r\n"},
+	} {
+		w.call(200, "PUT", "/api/requests/"+tc.id, tc.sent)
+		if got := w.read("requests/" + tc.id + ".md"); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.sent, got, tc.want)
+		}
+	}
+	made := w.call(201, "POST", "/api/requests", `{"title":"New","body_markdown":"# New\n\ntext\n"}`)
+	if got := w.read(made.text("path")); strings.Count(got, "\r\n") != strings.Count(got, "\n") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestEditText(t *testing.T) {
 	w := newWorld(t, someRequests())
 	one := w.call(200, "GET", "/api/requests/RQ-1", "").wants("body_markdown", "\n# First\n\ntext\n", "markdown", w.read("requests/RQ-1.md"))

@@ -51,7 +51,7 @@ func (s *Server) changeMeta(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	return s.giveRequest(w, r, req.ID)
+	return s.giveRequest(w, r, req.ID, false)
 }
 
 // readMeta reads {key: text | [text] | null}, and the condition.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"aiflow/internal/fault"
@@ -12,12 +11,13 @@ import (
 	"aiflow/reqmeta"
 )
 
-// detail is one request with its text.
+// detail is one request with its text. What is not UTF-8 has none: it would not
+// come back as it was.
 type detail struct {
 	item
-	Body      string `json:"body_markdown"`
-	Markdown  string `json:"markdown"` // the whole file
-	UpdatedAt string `json:"updated_at"`
+	Body      *string `json:"body_markdown,omitempty"`
+	Markdown  *string `json:"markdown,omitempty"` // the whole file
+	UpdatedAt string  `json:"updated_at"`
 }
 
 // file is a request file as it stands.
@@ -30,11 +30,16 @@ func (f file) tag() string     { return `"` + project.Fingerprint(f.data)[:32] +
 func (f file) updated() string { return f.mtime.UTC().Format(time.RFC3339Nano) }
 
 func (s *Server) showRequest(w http.ResponseWriter, r *http.Request) error {
-	return s.giveRequest(w, r, r.PathValue("id"))
+	return s.giveRequest(w, r, r.PathValue("id"), true)
 }
 
-// giveRequest answers with a request as it stands now.
-func (s *Server) giveRequest(w http.ResponseWriter, r *http.Request, id string) error {
+func (s *Server) showMeta(w http.ResponseWriter, r *http.Request) error {
+	return s.giveRequest(w, r, r.PathValue("id"), false)
+}
+
+// giveRequest answers with a request as it stands now. Without its text it is
+// REQUEST_NOT_UTF8, unless the text is not what was asked for.
+func (s *Server) giveRequest(w http.ResponseWriter, r *http.Request, id string, withText bool) error {
 	sn, err := s.look(r.Context())
 	if err != nil {
 		return err
@@ -47,12 +52,25 @@ func (s *Server) giveRequest(w http.ResponseWriter, r *http.Request, id string) 
 	if err != nil {
 		return err
 	}
+	d := detail{item: sn.item(req, s.words(r)), UpdatedAt: f.updated()}
+	if err = f.isText(req); err == nil {
+		body, all := string(reqmeta.Body(f.data)), string(f.data)
+		d.Body, d.Markdown = &body, &all
+	} else if withText {
+		return err
+	}
 	w.Header().Set("ETag", f.tag())
-	return s.give(w, r, detail{
-		item: sn.item(req, s.words(r)), UpdatedAt: f.updated(),
-		Body:     strings.ToValidUTF8(string(reqmeta.Body(f.data)), "\uFFFD"),
-		Markdown: strings.ToValidUTF8(string(f.data), "\uFFFD"),
-	})
+	return s.give(w, r, d)
+}
+
+// isText is REQUEST_NOT_UTF8 for a file whose text cannot be handed out and
+// taken back.
+func (f file) isText(req *reqmeta.Request) error {
+	line, encoding := reqmeta.Foreign(f.data)
+	if line == 0 {
+		return nil
+	}
+	return fault.New(fault.RequestNotUTF8, "request_id", req.ID, "path", req.Path, "line", line, "encoding", encoding)
 }
 
 func (s *Server) readFile(sn *snapshot, req *reqmeta.Request) (file, error) {
@@ -128,6 +146,9 @@ func (s *Server) writeRequest(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := f.isText(req); err != nil {
+		return err
+	}
 	data, err := s.newFile(req, f.data, n)
 	if err != nil {
 		return err
@@ -137,7 +158,7 @@ func (s *Server) writeRequest(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	return s.giveRequest(w, r, req.ID)
+	return s.giveRequest(w, r, req.ID, true)
 }
 
 // replace writes the file unless somebody changed it since it was read.
@@ -153,11 +174,12 @@ func (s *Server) replace(sn *snapshot, req *reqmeta.Request, f file, data []byte
 	return reqmeta.Replace(p.Env.Disk, p.Dir, req.Path, data, p.Suffix())
 }
 
-// newFile is the file with its new text. The head is not touched but for its
-// updated_at, and the whole file must still be the same request.
+// newFile is the file with its new text, in the line ends of the old one. The
+// head is not touched but for its updated_at, and the whole file must still be
+// the same request.
 func (s *Server) newFile(req *reqmeta.Request, old []byte, n newText) ([]byte, error) {
 	if n.Markdown != nil {
-		data := []byte(*n.Markdown)
+		data := reqmeta.KeepLineEnds(old, []byte(*n.Markdown))
 		was, now := reqmeta.Parse(req.Path, old), reqmeta.Parse(req.Path, data)
 		switch {
 		case now.ID != req.ID:
@@ -175,10 +197,10 @@ func (s *Server) newFile(req *reqmeta.Request, old []byte, n newText) ([]byte, e
 	if string(reqmeta.Body(data)) != *n.Body {
 		return nil, fault.New(fault.InvalidRequest, "key", "body_markdown")
 	}
-	if bytes.Equal(data, old) {
+	if data = reqmeta.KeepLineEnds(old, data); bytes.Equal(data, old) {
 		return old, nil
 	}
-	return s.sized(s.renewed(req, data))
+	return s.sized(reqmeta.Renewed(req.Path, data, s.Project.Now()))
 }
 
 func (s *Server) sized(data []byte) ([]byte, error) {
@@ -186,22 +208,4 @@ func (s *Server) sized(data []byte) ([]byte, error) {
 		return nil, fault.New(fault.InvalidRequest, "key", "body_markdown", "allowed", reqmeta.MaxFile)
 	}
 	return data, nil
-}
-
-// renewed sets updated_at, in the form that stands there, if it is there.
-func (s *Server) renewed(req *reqmeta.Request, data []byte) []byte {
-	text := reqmeta.Parse(req.Path, data).Meta.UpdatedAt.Text
-	if text == "" {
-		return data
-	}
-	form := time.RFC3339
-	if !strings.ContainsAny(text, ":") {
-		form = time.DateOnly
-	}
-	now := s.Project.Now()
-	out, err := reqmeta.SetValues(req.Path, data, map[string]string{"updated_at": now.Format(form)}, now)
-	if err != nil {
-		return data
-	}
-	return out
 }

@@ -20,6 +20,7 @@ func (s *Server) routes() map[string]answer {
 		"POST /api/requests":                 s.createRequest,
 		"GET /api/requests/{id}":             s.showRequest,
 		"PUT /api/requests/{id}":             s.writeRequest,
+		"GET /api/requests/{id}/meta":        s.showMeta,
 		"PATCH /api/requests/{id}/meta":      s.changeMeta,
 		"POST /api/requests/{id}/run":        s.run,
 		"GET /api/requests/{id}/runs":        s.listRuns,

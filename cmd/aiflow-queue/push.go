@@ -98,7 +98,7 @@ func promptOf(p *project.Project, r *reqmeta.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := strings.TrimSpace(string(reqmeta.Body(data)))
+	text := strings.TrimSpace(string(reqmeta.Readable(data)))
 	if text == "" {
 		text = r.Title()
 	}

@@ -13,7 +13,7 @@ import (
 // detail is one request with its text.
 type detail struct {
 	item
-	Body string `json:"body_markdown"`
+	Body string `json:"body_markdown"` // "" where it is not UTF-8: see the problems
 }
 
 func show(s *cli.Shell, name string) error {
@@ -29,11 +29,11 @@ func show(s *cli.Shell, name string) error {
 	data, err := v.survey.Folder.Read(r)
 	switch {
 	case err == nil:
-		body = string(reqmeta.Body(data))
+		body = string(reqmeta.Readable(data))
 	case r.Valid():
 		return err
 	}
-	d := detail{v.item(r), strings.ToValidUTF8(body, "\uFFFD")}
+	d := detail{v.item(r), body}
 	if v.JSON {
 		return v.PrintJSON(d)
 	}

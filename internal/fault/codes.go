@@ -79,6 +79,7 @@ const (
 	RequestInvalidFormat  Code = "REQUEST_INVALID_FORMAT"
 	RequestNotFound       Code = "REQUEST_NOT_FOUND"
 	RequestExists         Code = "REQUEST_EXISTS"
+	RequestNotUTF8        Code = "REQUEST_NOT_UTF8"
 	RunNotFound           Code = "RUN_NOT_FOUND"
 	InvalidRequest        Code = "INVALID_REQUEST"
 	DuplicateID           Code = "DUPLICATE_ID"
@@ -219,7 +220,7 @@ func (c Code) Info() Info {
 		return input(403)
 	case TokenRequired:
 		return input(401)
-	case RequestExists, Conflict, DuplicateID, TaskFinished:
+	case RequestExists, RequestNotUTF8, Conflict, DuplicateID, TaskFinished:
 		return input(409)
 	case UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, InvalidRequest, DependsCycle, ACTooFew,
@@ -275,7 +276,7 @@ func Codes() []Code {
 		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, BinaryNotFound, HookRefused,
 		QueueNotAvailable, QueueNotReady,
 		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
-		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RunNotFound,
+		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RequestNotUTF8, RunNotFound,
 		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict, TaskNotFound, TaskFinished,
 		NotFound, AccessDenied, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,
