@@ -81,6 +81,11 @@ export interface Detail extends Item {
   readonly updated_at: string;
 }
 
+/** A request; without its text where that is not UTF-8. */
+export type Known = Omit<Detail, 'body_markdown' | 'markdown'> & Partial<Pick<Detail, 'body_markdown' | 'markdown'>>;
+
+export const hasText = (d: Known): d is Detail => d.body_markdown !== undefined;
+
 export interface ErrorObject {
   readonly reason_code: string;
   readonly title: string;

@@ -42,6 +42,9 @@ export class Unreachable extends Error {}
 
 export const DEBOUNCE = 500;
 export const IDLE = 2_000;
+/** The longest that typing without a pause keeps the text from being kept, or saved. */
+export const LONGEST_DRAFT = 1_000;
+export const LONGEST_SAVE = 5_000;
 export const LET_GO = 5 * 60_000;
 const RETRY = 5_000;
 
@@ -53,6 +56,9 @@ export class Autosave {
   private draftTimer: unknown;
   private saveTimer: unknown;
   private idleTimer: unknown;
+  /** When what is typed must be kept, and saved; undefined: all is. */
+  private draftBy: number | undefined;
+  private saveBy: number | undefined;
   private busy: Promise<void> | undefined;
   private closed = false;
 
@@ -86,12 +92,14 @@ export class Autosave {
 
   input(text: string): void {
     this.text = text;
-    this.again(DEBOUNCE, 'draftTimer', () => this.draft());
+    const now = this.parts.now();
+    this.draftBy ??= now + LONGEST_DRAFT;
+    this.again(Math.min(DEBOUNCE, this.draftBy - now), 'draftTimer', () => this.draft());
     this.again(LET_GO, 'idleTimer', () => void this.letGo());
     if (this.isReadonly) return;
     if (!this.lock) void this.take();
     else this.go({ s: 'typing' });
-    this.again(IDLE, 'saveTimer', () => void this.flush());
+    this.saveSoon();
   }
 
   /** Tries once more to become the writer. */
@@ -104,6 +112,7 @@ export class Autosave {
   /** Saves now. */
   async flush(): Promise<void> {
     this.parts.cancel(this.saveTimer);
+    this.saveBy = undefined;
     while (this.busy) await this.busy;
     if (!this.isDirty || this.isReadonly) return;
     if (!this.lock) await this.take();
@@ -210,7 +219,7 @@ export class Autosave {
       this.saved = { text, etag: (await this.parts.save(text, this.saved.etag)).etag };
       this.parts.keepVersion(before);
       this.parts.keepVersion(text);
-      if (this.isDirty) this.again(IDLE, 'saveTimer', () => void this.flush());
+      if (this.isDirty) this.saveSoon();
       else this.parts.dropDraft();
       this.go(this.isDirty ? { s: 'typing' } : { s: 'saved', at: this.parts.now() });
     } catch (e) {
@@ -223,7 +232,14 @@ export class Autosave {
     }
   }
 
+  private saveSoon(): void {
+    const now = this.parts.now();
+    this.saveBy ??= now + LONGEST_SAVE;
+    this.again(Math.min(IDLE, this.saveBy - now), 'saveTimer', () => void this.flush());
+  }
+
   private draft(): void {
+    this.draftBy = undefined;
     if (this.isDirty) this.parts.keepDraft(this.text, this.saved.etag);
   }
 
@@ -234,6 +250,6 @@ export class Autosave {
 
   private again(ms: number, timer: 'draftTimer' | 'saveTimer' | 'idleTimer', run: () => void): void {
     this.parts.cancel(this[timer]);
-    this[timer] = this.parts.later(run, ms);
+    this[timer] = this.parts.later(run, Math.max(0, ms));
   }
 }

@@ -1,5 +1,5 @@
 import { runRequest, toWhatIsInTheWay, type Go } from './actions.js';
-import { ApiError, call, get, requestPath, type Detail, type RunItem } from './api.js';
+import { ApiError, call, get, hasText, requestPath, type Answer, type Known, type RunItem } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
 import type { Drafts } from './drafts.js';
 import { Editor } from './editor.js';
@@ -15,7 +15,9 @@ import { address, runAt } from './router.js';
 
 export class RequestView implements View {
   readonly el = h('div', { class: 'view request' });
-  private detail: Detail | undefined;
+  private detail: Known | undefined;
+  /** Why there is no text. */
+  private textless: ApiError | undefined;
   private etag = '';
   private runs: readonly RunItem[] = [];
   private editor: Editor | undefined;
@@ -67,14 +69,14 @@ export class RequestView implements View {
   private async load(): Promise<void> {
     const before = this.ours;
     try {
-      const [one, runs] = await Promise.all([call<Detail>('GET', requestPath(this.id)), get<{ items: RunItem[] }>(`${requestPath(this.id)}/runs`)]);
+      const [one, runs] = await Promise.all([this.read(), get<{ items: RunItem[] }>(`${requestPath(this.id)}/runs`)]);
       if (before !== this.ours) {
         this.reload();
         return;
       }
       this.runs = runs.items;
       this.take(one.data, one.etag);
-      this.editor?.changed(one.data, one.etag);
+      if (hasText(one.data)) this.editor?.changed(one.data, one.etag);
       if (this.gone) fill(this.el, this.head, this.reason, this.metaForm, this.main, this.runList);
       this.gone = false;
     } catch (e) {
@@ -83,27 +85,40 @@ export class RequestView implements View {
     }
   }
 
+  /** The request with its text, or what else is known of it where that cannot be given. */
+  private async read(): Promise<Answer<Known>> {
+    try {
+      const a = await call<Known>('GET', requestPath(this.id));
+      this.textless = undefined;
+      return a;
+    } catch (e) {
+      if (!(e instanceof ApiError) || e.code !== 'REQUEST_NOT_UTF8') throw e;
+      this.textless = e;
+      return call<Known>('GET', `${requestPath(this.id)}/meta`);
+    }
+  }
+
   private fail(e: unknown): void {
     this.gone = true;
     fill(this.el, h('h1', null, this.id), errorCard(errorOf(e), 'bad'), link('/', t('common.home'), { class: 'btn' }));
   }
 
-  private take(d: Detail, etag: string): void {
+  private take(d: Known, etag: string): void {
     this.detail = d;
     this.etag = etag;
     document.title = `${d.title} · aiflow`;
     this.paint(d);
   }
 
-  private own(d: Detail, etag: string): void {
+  private own(d: Known, etag: string): void {
     this.ours++;
     this.take(d, etag);
     this.reload();
   }
 
-  private paint(d: Detail): void {
+  private paint(d: Known): void {
     const { queue_eligible: can, rank, why, locked, latest_run: latest } = d.derived;
-    const key = JSON.stringify([d.title, d.meta, d.derived, d.problems, this.edit]);
+    const key = JSON.stringify([d.title, d.meta, d.derived, d.problems, this.edit, hasText(d)]);
     fillIf(this.head, key, () => [
       h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', h('span', { class: 'id' }, d.id)),
       h('h1', null, d.title),
@@ -129,7 +144,7 @@ export class RequestView implements View {
     this.paintRuns();
   }
 
-  private buttons(d: Detail, can: boolean, isLocked: boolean): Child {
+  private buttons(d: Known, can: boolean, isLocked: boolean): Child {
     const status = d.meta.status ?? '';
     const run = d.derived.locked?.run_id;
     const broken = d.problems.some((p) => p.level === 'error');
@@ -143,7 +158,7 @@ export class RequestView implements View {
           ? null
           : button(t('req.run'), () => this.run(false), { class: can ? 'btn primary' : 'btn', 'data-key': 'run' }),
       !isLocked && !broken && unfinished ? button(t('req.fresh'), () => this.run(true), { 'data-key': 'fresh' }) : null,
-      button(this.edit ? t('req.read') : t('req.edit'), () => this.toggleEdit(), { 'data-key': 'edit' }),
+      hasText(d) || this.editor ? button(this.edit ? t('req.read') : t('req.edit'), () => this.toggleEdit(), { 'data-key': 'edit' }) : null,
       button(t('meta.edit'), () => this.openMeta(), { 'data-key': 'meta' }),
       status !== 'done' && !isLocked ? button(t('req.done'), () => this.setStatus('done', t('req.marked')), { 'data-key': 'done' }) : null,
       status !== 'ready' && status !== 'running' && !isLocked ? button(t('req.ready'), () => this.setStatus('ready', t('req.readied')), { 'data-key': 'ready' }) : null,
@@ -152,7 +167,7 @@ export class RequestView implements View {
     );
   }
 
-  private reasons(d: Detail, rank: number | null, why: string | undefined, code: string | undefined): Child {
+  private reasons(d: Known, rank: number | null, why: string | undefined, code: string | undefined): Child {
     const locked = d.derived.locked;
     if (d.problems.length > 0) {
       return h(
@@ -171,15 +186,20 @@ export class RequestView implements View {
     return rank === null ? null : h('section', { class: 'card good' }, t('req.rank', { n: rank }));
   }
 
-  private paintMain(d: Detail): void {
+  private paintMain(d: Known): void {
+    if (!hasText(d) && !this.editor) {
+      fillIf(this.main, 'textless', () => (this.textless ? errorCard(errorOf(this.textless), 'ask') : null));
+      return;
+    }
     if (this.edit) {
-      if (!this.editor) {
+      if (!this.editor && hasText(d)) {
         this.editor = new Editor(this.id, d, this.etag, this.drafts, (now, etag) => this.own(now, etag));
         fill(this.main, this.editor.el);
         this.editor.focus();
       }
       return;
     }
+    if (!hasText(d)) return;
     fillIf(this.main, JSON.stringify([d.body_markdown, d.meta.steps]), () => [
       h(
         'section',
@@ -228,7 +248,7 @@ export class RequestView implements View {
 
   private toggleEdit(): void {
     const d = this.detail;
-    if (!d) return;
+    if (!d || (!hasText(d) && !this.editor)) return;
     this.edit = !this.edit;
     history.replaceState(null, '', address({ view: 'request', id: this.id, edit: this.edit }));
     const editor = this.editor;
@@ -241,9 +261,9 @@ export class RequestView implements View {
 
   private async setStatus(status: string, said: string): Promise<void> {
     try {
-      const a = await call<Detail>('PATCH', `${requestPath(this.id)}/meta`, { status });
+      const a = await call<Known>('PATCH', `${requestPath(this.id)}/meta`, { status });
       this.own(a.data, a.etag);
-      this.editor?.changed(a.data, a.etag);
+      if (hasText(a.data)) this.editor?.changed(a.data, a.etag);
       toast(said, 'good');
     } catch (e) {
       if (!toWhatIsInTheWay(this.go, e)) throw e;
@@ -285,15 +305,15 @@ export class RequestView implements View {
         return;
       }
       try {
-        const a = await call<Detail>('PATCH', `${requestPath(this.id)}/meta`, changed, { 'If-Match': etag });
+        const a = await call<Known>('PATCH', `${requestPath(this.id)}/meta`, changed, { 'If-Match': etag });
         fill(this.metaForm);
         this.own(a.data, a.etag);
-        this.editor?.changed(a.data, a.etag);
+        if (hasText(a.data)) this.editor?.changed(a.data, a.etag);
         toast(t('meta.saved'), 'good');
       } catch (e) {
         if (toWhatIsInTheWay(this.go, e)) return;
         if (e instanceof ApiError && e.code === 'CONFLICT') {
-          const a = await call<Detail>('GET', requestPath(this.id));
+          const a = await this.read();
           etag = a.etag;
           this.take(a.data, a.etag);
           wrong.textContent = t('meta.conflict');
