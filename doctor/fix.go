@@ -55,9 +55,10 @@ func (x *examiner) fixRuns(ctx context.Context) {
 		return // the check says what is wrong
 	}
 	for _, n := range s.Notes {
-		pairs := []any{"id", n.RequestID, "run_id", n.RunID, "status", n.Status}
+		pairs := []any{"id", n.RequestID, "run_id", n.RunID, "status", n.Status, "branch", n.Branch}
 		kind := map[project.NoteKind]string{
-			project.NoteInterrupted: "interrupted", project.NoteUnfinished: "unfinished", project.NoteMerged: "merged",
+			project.NoteInterrupted: "interrupted", project.NoteUnfinished: "unfinished", project.NoteUnclaimed: "unclaimed",
+			project.NoteMerged: "merged", project.NoteLanded: "merged", project.NoteFound: "found",
 		}[n.Kind]
 		switch {
 		case n.Written:

@@ -208,7 +208,7 @@ type runLine struct {
 	RequestID string `json:"request_id"`
 	RunID     string `json:"run_id,omitempty"`
 	State     string `json:"state,omitempty"`
-	What      string `json:"what"` // interrupted, unfinished, unreadable
+	What      string `json:"what"` // interrupted, unclaimed, unfinished, unreadable
 }
 
 // checkRuns looks at the latest run of each request that is still to be done;
@@ -222,7 +222,7 @@ func (x *examiner) checkRuns(s *project.Survey) {
 	var lines []runLine
 	for _, r := range s.Folder.Requests {
 		over := r.SaysOver()
-		if !ids[r.ID] || over && !x.full() || s.Facts.Holder(r.ID) != nil {
+		if !ids[r.ID] && r.Meta.Status != reqmeta.Running || over && !x.full() || s.Facts.Holder(r.ID) != nil {
 			continue
 		}
 		if line, odd := x.judgeRun(s, r); odd {
@@ -235,6 +235,8 @@ func (x *examiner) checkRuns(s *project.Survey) {
 func (x *examiner) judgeRun(s *project.Survey, r *reqmeta.Request) (runLine, bool) {
 	st := s.Latest(r.ID)
 	switch {
+	case st == nil && r.Meta.Status == reqmeta.Running:
+		return runLine{r.ID, "", "", "unclaimed"}, true
 	case st == nil:
 		list, err := runs.ListRuns(x.p.Dir, x.p.RunsDir(), r.ID)
 		if err != nil || len(list) == 0 {
@@ -259,7 +261,7 @@ func (x *examiner) tellRuns(lines []runLine, count int) {
 		kinds[l.What] = append(kinds[l.What], l.RequestID)
 	}
 	seen := Evidence{"runs": first(lines, maxEvidence), "count": len(lines)}
-	for _, kind := range []string{"unreadable", "unfinished", "interrupted"} {
+	for _, kind := range []string{"unreadable", "unfinished", "unclaimed", "interrupted"} {
 		if names := kinds[kind]; len(names) > 0 {
 			x.warn("runs", kind, seen, "count", len(names), "names", some(names), "id", names[0])
 			return

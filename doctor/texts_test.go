@@ -65,14 +65,14 @@ type spoken struct{ name, id, kind string }
 func computed() []spoken {
 	var all []spoken
 	for id, kinds := range map[string]string{
-		"locks": "unreadable future overdue orphaned stale", "runs": "unreadable unfinished interrupted", "worktrees": "broken unknown finished",
+		"locks": "unreadable future overdue orphaned stale", "runs": "unreadable unfinished unclaimed interrupted", "worktrees": "broken unknown finished",
 		"base_branch": "unborn missing unclear", "config": "odd", "router": "odd",
 	} {
 		for _, kind := range strings.Fields(kinds) {
 			all = append(all, spoken{"warn", id, kind})
 		}
 	}
-	for _, kind := range []string{"interrupted", "unfinished", "merged"} {
+	for _, kind := range []string{"interrupted", "unfinished", "unclaimed", "found", "merged"} {
 		all = append(all, spoken{"did", "runs", kind})
 	}
 	return all

@@ -16,6 +16,9 @@ import (
 // nothing else: what git's hooks ask for. The survey is nil where nothing was
 // merged, which is found out without a look at the requests.
 func (p *Project) Reconcile(ctx context.Context) (*Survey, error) {
+	if err := p.recordLost(ctx); err != nil {
+		return nil, err
+	}
 	waiting, err := p.waiting()
 	if err != nil || len(waiting) == 0 || !p.Root.Git || !p.onOwnBranch(ctx) {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -25,6 +27,8 @@ const (
 	NoteUnfinished  NoteKind = "unfinished"  // a run had ended, its request file had not been told
 	NoteMerged      NoteKind = "merged"      // a finished run's commits are in HEAD: the request is done
 	NoteLanded      NoteKind = "landed"      // the same, and the merge itself brought the status
+	NoteUnclaimed   NoteKind = "unclaimed"   // a request said running, and no run of it is on record
+	NoteFound       NoteKind = "found"       // a finished run's record was lost; its branch is there
 )
 
 // Note is one thing that a survey found and put right.
@@ -33,20 +37,21 @@ type Note struct {
 	RequestID string
 	RunID     string
 	Status    string // what the request's status is now
+	Branch    string // NoteFound: of the run
 	Written   bool   // false: only judged so, the file could not be written
 	Cause     error  // why not
 }
 
 // repair looks at the few requests whose file and latest run may disagree.
 func (s *Survey) repair(ctx context.Context) {
-	tried := s.tried()
-	s.relink(ctx, tried)
-	for _, r := range tried {
-		if r.Meta.Status == reqmeta.Running {
+	s.recordFound(ctx)
+	s.relink(ctx, s.tried())
+	for _, r := range s.Folder.Requests {
+		if r.Meta.Status == reqmeta.Running && r.Valid() && s.Folder.Unique(r.ID) == r {
 			s.repairRunning(ctx, r)
 		}
 	}
-	s.reconcile(ctx, s.finished(tried))
+	s.reconcile(ctx, s.finished(s.tried()))
 }
 
 // tried are the sound requests that have runs, in the folder's order.
@@ -62,55 +67,62 @@ func (s *Survey) tried() []*reqmeta.Request {
 }
 
 // repairRunning tells a request file what its run came to when the runner died
-// before it could.
+// before it could. Nobody runs a request whose lock is free.
 func (s *Survey) repairRunning(ctx context.Context, r *reqmeta.Request) {
-	st := s.Latest(r.ID)
-	if st == nil || s.locked(r.ID) != nil {
+	if s.locked(r.ID) != nil || s.Unreadable(r.ID) != nil {
 		return
 	}
-	lease, err := s.p.lock(ctx, r.ID, st.RunID)
+	note := noteRunning(r, s.Latest(r.ID))
+	lease, err := s.p.lock(ctx, r.ID, note.RunID)
 	if err != nil && fault.Has(err, fault.RunInProgress) {
 		return // somebody was quicker: it is running after all
 	}
 	if err == nil {
 		defer lease.Release()
-		if st = s.again(r, st); st == nil {
-			return // it has gone on and come to its end
+		if !s.stillRunning(r) {
+			return // its run has gone on and come to its end
 		}
+		note = noteRunning(r, s.Latest(r.ID))
+		err = s.settle(ctx, r, s.Latest(r.ID), lease)
 	}
-	note := Note{Kind: NoteInterrupted, RequestID: r.ID, RunID: st.RunID, Cause: err}
-	if st.State.Ended() {
-		note.Kind = NoteUnfinished
-	}
-	if err == nil {
-		note.Cause = s.settle(r, st, lease)
-	}
-	note.Written = note.Cause == nil
+	note.Cause, note.Written = err, err == nil
 	if !note.Written {
-		r.Meta.Status = statusAfter(st)
+		r.Meta.Status = statusAfter(s.Latest(r.ID))
 	}
 	note.Status = r.Meta.Status
 	s.Notes = append(s.Notes, note)
 }
 
-// again loads a run and its request's status once more, now that nobody else
-// may write them: somebody may have gone on with the run before we had its
-// lock. nil when the request is no longer running.
-func (s *Survey) again(r *reqmeta.Request, st *runs.Stage) *runs.Stage {
+func noteRunning(r *reqmeta.Request, st *runs.Stage) Note {
+	switch {
+	case st == nil:
+		return Note{Kind: NoteUnclaimed, RequestID: r.ID}
+	case st.State.Ended():
+		return Note{Kind: NoteUnfinished, RequestID: r.ID, RunID: st.RunID}
+	}
+	return Note{Kind: NoteInterrupted, RequestID: r.ID, RunID: st.RunID}
+}
+
+// stillRunning loads a request's status and latest run once more, now that
+// nobody else may write them: somebody may have gone on with the run before we
+// had its lock.
+func (s *Survey) stillRunning(r *reqmeta.Request) bool {
 	data, err := os.ReadFile(s.p.Path(r.Path))
 	if err != nil {
-		return nil
+		return false
 	}
 	now, err := runs.Latest(s.p.Dir, s.p.RunsDir(), r.ID)
-	if err != nil || now == nil {
-		return nil
+	if err != nil {
+		return false
 	}
-	s.latest[r.ID] = now
+	if now != nil {
+		s.latest[r.ID] = now
+	}
 	if meta := reqmeta.Parse(r.Path, data).Meta; meta.Status != reqmeta.Running {
 		r.Meta = meta
-		return nil
+		return false
 	}
-	return now
+	return true
 }
 
 func (p *Project) lock(ctx context.Context, id, runID string) (*locks.Lease, error) {
@@ -121,17 +133,48 @@ func (p *Project) lock(ctx context.Context, id, runID string) (*locks.Lease, err
 	return m.AcquireRequest(ctx, id, locks.Ask{RunID: runID})
 }
 
-func (s *Survey) settle(r *reqmeta.Request, st *runs.Stage, lease *locks.Lease) error {
-	if err := s.p.RestoreRequest(r, st); err != nil {
-		return err
+// settle gives a request its status back and notes with its run, if that has
+// not ended, that it was interrupted. st is nil when no run is on record.
+func (s *Survey) settle(ctx context.Context, r *reqmeta.Request, st *runs.Stage, lease *locks.Lease) error {
+	if st == nil {
+		return s.p.unclaim(ctx, r)
 	}
-	if st.State.Ended() {
-		return nil
+	restore := func() error { return s.p.RestoreRequest(r, st) }
+	if _, err := s.p.Run(st.RequestID, st.RunID).LoadRequest(); err != nil && statusAfter(st) == reqmeta.Ready {
+		restore = func() error { return s.p.unclaim(ctx, r) }
+	}
+	if err := restore(); err != nil || st.State.Ended() {
+		return err
 	}
 	now := s.p.Now()
 	noteRecovered(st, lease, now)
 	st.AddEvent(now, runs.EventInterrupted, st.CurrentStepID, fault.Interrupted)
 	return s.p.Run(st.RequestID, st.RunID).SaveStage(st)
+}
+
+// unclaim makes a request ready of which nobody knows how it was before its
+// run: as it is committed, where that is ready and differs in nothing but what
+// runs write.
+func (p *Project) unclaim(ctx context.Context, r *reqmeta.Request) error {
+	if before, ok := p.Committed(ctx, r.Path); ok && reqmeta.Parse(r.Path, before).Meta.Status == reqmeta.Ready {
+		return p.replaceRequest(r, before)
+	}
+	return p.SetStatus(r, reqmeta.Ready)
+}
+
+// Committed gives a request file as HEAD has it, with the line ends and filters
+// of a checkout. It is false where the file differs from that in more than the
+// values that tools own, or git cannot say.
+func (p *Project) Committed(ctx context.Context, rel string) ([]byte, bool) {
+	if !p.Root.Git {
+		return nil, false
+	}
+	owned, err := p.OwnedOnly(ctx, []string{rel})
+	if err != nil || !owned[rel] {
+		return nil, false
+	}
+	data, err := p.Git().Ask(ctx, "cat-file", "--filters", "HEAD:./"+rel)
+	return data, err == nil
 }
 
 // noteRecovered writes into a run's history that its dead runner's lock was
@@ -145,10 +188,16 @@ func noteRecovered(st *runs.Stage, lease *locks.Lease, now time.Time) bool {
 	return ok
 }
 
-// statusAfter is how a request is judged whose file could not be told.
+// statusAfter is what a request's status is that says running and is run by
+// nobody: running is never what it was before.
 func statusAfter(st *runs.Stage) string {
-	if st.State == runs.NeedsInput || st.State == runs.Failed {
+	switch {
+	case st == nil:
+		return reqmeta.Ready
+	case st.State == runs.NeedsInput || st.State == runs.Failed:
 		return reqmeta.Blocked
+	case st.State == runs.Done && !st.Unmerged():
+		return reqmeta.Done
 	}
 	return reqmeta.Ready
 }
@@ -156,9 +205,13 @@ func statusAfter(st *runs.Stage) string {
 // RestoreRequest gives a request file its status after a run. A file that no
 // longer says running is a person's decision and stays. A run that waits for
 // its merge, or was interrupted, gives the earlier bytes back exactly, unless
-// somebody changed the file meanwhile: then only the status goes back.
+// somebody changed the file meanwhile: then only the status goes back. A file
+// that is gone is REQUEST_NOT_FOUND.
 func (p *Project) RestoreRequest(r *reqmeta.Request, st *runs.Stage) error {
 	now, err := os.ReadFile(p.Path(r.Path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fault.Wrap(err, fault.RequestNotFound, "id", r.ID, "path", r.Path)
+	}
 	if err != nil {
 		return err
 	}
@@ -167,24 +220,21 @@ func (p *Project) RestoreRequest(r *reqmeta.Request, st *runs.Stage) error {
 		r.Meta = current.Meta
 		return nil
 	}
-	if st.State == runs.NeedsInput || st.State == runs.Failed {
-		return p.SetStatus(r, reqmeta.Blocked)
+	if to := statusAfter(st); to != reqmeta.Ready {
+		return p.SetStatus(r, to)
 	}
 	before, err := p.Run(st.RequestID, st.RunID).LoadRequest()
 	if err != nil {
 		return p.SetStatus(r, reqmeta.Ready)
 	}
-	if Fingerprint(now) == st.Artifacts.RequestRunning {
+	was := reqmeta.Parse(r.Path, before).Meta.Status
+	switch {
+	case was == reqmeta.Running || was == "":
+		was = reqmeta.Ready
+	case Fingerprint(now) == st.Artifacts.RequestRunning:
 		return p.replaceRequest(r, before)
 	}
-	return p.SetStatus(r, statusBefore(r.Path, before))
-}
-
-func statusBefore(path string, before []byte) string {
-	if status := reqmeta.Parse(path, before).Meta.Status; status != reqmeta.Running && status != "" {
-		return status
-	}
-	return reqmeta.Ready
+	return p.SetStatus(r, was)
 }
 
 // SetStatus changes a request's status in its file and in r.

@@ -114,6 +114,23 @@ func mainCheckout(top string) (Root, error) {
 	return Root{Dir: top, Git: true}, nil
 }
 
+// commonDir is where the refs of the repository are, which all its checkouts
+// share; "" when that cannot be told from files.
+func (r Root) commonDir() string {
+	dir := filepath.Join(r.Dir, ".git")
+	if isDir(dir) {
+		return dir
+	}
+	dir, err := gitDirOf(r.Dir)
+	if err != nil {
+		return ""
+	}
+	if common, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+		return absFrom(dir, strings.TrimRight(string(common), "\r\n"))
+	}
+	return dir
+}
+
 // branch is what HEAD names, when its file says so; git knows more ways (no
 // branch, a link for a file, no files at all).
 func (r Root) branch() (name string, plain bool) {

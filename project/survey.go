@@ -20,6 +20,7 @@ type Survey struct {
 	Notes  []Note
 	Locks  []locks.Entry // every lock file, as Facts know of it
 	Unsure error         // why git could not say what has been merged
+	Found  []*runs.Stage // finished runs without a record, as their branches tell
 
 	p        *Project
 	held     map[locks.Key]locks.Entry
@@ -74,6 +75,7 @@ func (p *Project) LookWith(ctx context.Context, folder *reqmeta.Folder) (*Survey
 	if s.withRuns, err = runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil {
 		return nil, err
 	}
+	s.find(ctx)
 	if err := s.StartFrom(ctx, ""); err != nil {
 		return nil, err
 	}

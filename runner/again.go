@@ -63,7 +63,7 @@ func (r *Runner) newest(requestID, runID string) (*runs.Stage, error) {
 }
 
 func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Outcome, error) {
-	if err := j.take(last); err != nil {
+	if err := j.take(ctx, last); err != nil {
 		return Outcome{}, err
 	}
 	ask := runs.Ask{Mode: o.Mode, Step: o.Step, Force: o.Force}

@@ -64,7 +64,7 @@ func (j *job) interrupted(cause error) error {
 	j.stage.Agent = nil
 	err := j.dir.SaveStage(j.stage)
 	if err == nil {
-		err = j.Project.RestoreRequest(j.req, j.stage)
+		err = j.unlessGone(j.Project.RestoreRequest(j.req, j.stage))
 	}
 	if err == nil {
 		err = j.renderReport()

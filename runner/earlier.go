@@ -39,19 +39,34 @@ func (j *job) leaveEarlier(ctx context.Context) {
 }
 
 // unblocked is the request as it was before an earlier run stopped and blocked
-// it.
-func (j *job) unblocked(last *runs.Stage, text []byte) []byte {
+// it. If the record of that run is lost, it is as it was committed.
+func (j *job) unblocked(ctx context.Context, last *runs.Stage, text []byte) []byte {
+	if last == nil && j.req.Meta.Status == reqmeta.Blocked {
+		if before, ok := j.Project.Committed(ctx, j.req.Path); ok && reqmeta.Parse(j.req.Path, before).Meta.Status == reqmeta.Ready {
+			return before
+		}
+	}
 	if last == nil || last.State != runs.NeedsInput && last.State != runs.Failed || j.req.Meta.Status != reqmeta.Blocked {
 		return text
 	}
 	return j.bytesBefore(j.Project.Run(last.RequestID, last.RunID), text)
 }
 
+// neverRunning sees to it that what the request file goes back to does not say
+// running: a run whose record was lost may have left it like that, and so may a
+// commit that was made while one ran.
+func (j *job) neverRunning() (err error) {
+	if reqmeta.Parse(j.req.Path, j.text).Meta.Status == reqmeta.Running {
+		j.text, err = reqmeta.SetValues(j.req.Path, j.text, map[string]string{"status": reqmeta.Ready}, j.Project.Now())
+	}
+	return err
+}
+
 // textBefore is what the request file goes back to. A run that died before it
 // could keep that finds it as a fresh one does.
-func (j *job) textBefore(text []byte) []byte {
+func (j *job) textBefore(ctx context.Context, text []byte) []byte {
 	if _, err := j.dir.LoadRequest(); err != nil && len(j.stage.Steps) == 0 {
-		return j.unblocked(j.runBefore(), text)
+		return j.unblocked(ctx, j.runBefore(), text)
 	}
 	return j.bytesBefore(j.dir, text)
 }

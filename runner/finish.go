@@ -84,62 +84,74 @@ func (j *job) commitRecord(ctx context.Context) error {
 	return nil
 }
 
-// commitStatus commits the request's own file, or nothing where the work
-// branch does not have it.
+// commitStatus commits the request's own file as done.
 func (j *job) commitStatus(ctx context.Context, msg gitops.CommitMessage) (string, error) {
-	path := j.req.Path
-	data, err := os.ReadFile(filepath.Join(j.workspacePath(), filepath.FromSlash(path)))
-	if errors.Is(err, fs.ErrNotExist) || reqmeta.Parse(path, data).Meta.Status == reqmeta.Done {
-		return j.commit(ctx, msg)
-	}
+	done, err := j.doneText(ctx)
 	if err != nil {
 		return "", err
 	}
-	if own, err := j.ownToCommit(ctx, data); err != nil || !own {
-		if err != nil {
-			return "", err
-		}
+	if done == nil {
 		return j.commit(ctx, msg)
-	}
-	done, err := reqmeta.SetValues(j.req.Path, data, map[string]string{"status": reqmeta.Done}, j.Project.Now())
-	if err != nil {
-		return "", err
 	}
 	if err := j.held(); err != nil {
 		return "", err
 	}
-	return j.ws.CommitFile(ctx, path, done, msg, j.commitOptions())
+	return j.ws.CommitFile(ctx, j.req.Path, done, msg, j.commitOptions())
 }
 
-// ownToCommit reports whether the record may hold the request's file. In place
-// an untracked one stays untracked: git would take it away with the branch.
-func (j *job) ownToCommit(ctx context.Context, data []byte) (bool, error) {
-	if !j.asTaken(data) || j.changedOnBase(ctx, data) {
-		return false, nil
+// doneText is the request's file on the work branch with the status done; nil
+// where the branch has it as done already, or does not have it, and where the
+// change would be in the way of whoever merges. Such a request becomes done
+// when the merge is seen.
+func (j *job) doneText(ctx context.Context) ([]byte, error) {
+	path := j.req.Path
+	head, err := j.ws.Head(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if !j.inPlace() {
-		return true, nil
+	stored, ok, err := j.repo.ReadFile(ctx, head, path)
+	if err != nil || !ok {
+		return nil, err
 	}
-	return j.repo.Tracked(ctx, j.req.Path)
+	data, err := os.ReadFile(filepath.Join(j.ws.Dir(), filepath.FromSlash(path)))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && reqmeta.Parse(path, data).Meta.Status == reqmeta.Done {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if clear, err := j.mergesWell(ctx, head, stored); err != nil || !clear {
+		return nil, err
+	}
+	return reqmeta.SetValues(path, data, map[string]string{"status": reqmeta.Done}, j.Project.Now())
 }
 
-// asTaken reports whether the work branch has the request as the checkout has
-// it. A file with changes that nobody committed would make git refuse the
-// merge; such a request becomes done when the merge is seen.
-func (j *job) asTaken(data []byte) bool {
-	return bytes.Equal(data, j.text) || project.Fingerprint(data) == j.stage.Artifacts.RequestRunning
-}
-
-// changedOnBase reports whether the file was committed otherwise since the run
-// began (a `blocked` that slipped into a commit, an edit): two changes of one
-// line would be a conflict for whoever merges.
-func (j *job) changedOnBase(ctx context.Context, data []byte) bool {
+// mergesWell reports whether git will merge a change of the request's status.
+// It refuses a merge into a checkout in which the file has changes that nobody
+// committed, and two changes of one line (a `blocked` that slipped into a
+// commit) are a conflict. stored is the file at head, the tip of the work branch.
+func (j *job) mergesWell(ctx context.Context, head string, stored []byte) (bool, error) {
+	if same, err := j.repo.Stores(ctx, head, j.req.Path, j.text); err != nil || !same {
+		return false, err
+	}
 	at, ok, err := j.repo.BranchTip(ctx, j.stage.Git.BaseBranch)
 	if err != nil || !ok {
 		at = "HEAD"
 	}
-	now, ok, err := j.repo.ReadFile(ctx, at, j.req.Path)
-	return err == nil && ok && !bytes.Equal(now, data) && !bytes.Equal(now, j.text)
+	now, there, err := j.repo.ReadFile(ctx, at, j.req.Path)
+	switch {
+	case err != nil:
+		return false, err
+	case !there:
+		return at == "HEAD", nil // taken away on the base; HEAD may be anywhere
+	case bytes.Equal(now, stored):
+		return true, nil
+	}
+	done, err := reqmeta.SetValues(j.req.Path, stored, map[string]string{"status": reqmeta.Done}, j.Project.Now())
+	if err != nil {
+		return false, nil // stored as something else than text
+	}
+	return j.repo.MergeClean(ctx, stored, now, done)
 }
 
 // complete records the end.

@@ -55,7 +55,17 @@ func (j *job) restore() error {
 	if err := j.held(); err != nil {
 		return err
 	}
-	return j.Project.RestoreRequest(j.req, j.stage)
+	return j.unlessGone(j.Project.RestoreRequest(j.req, j.stage))
+}
+
+// unlessGone tells, instead of failing, that the request's file is no longer in
+// the checkout: a run has no part in which branch a person looks at.
+func (j *job) unlessGone(err error) error {
+	if fault.Has(err, fault.RequestNotFound) {
+		j.warn("work.request_gone", j.stage, fault.Facts{"path": j.req.Path})
+		return nil
+	}
+	return err
 }
 
 func (j *job) createBranch(ctx context.Context) error {

@@ -16,7 +16,7 @@ func (j *job) finishLate(ctx context.Context, last *runs.Stage) (Outcome, bool) 
 	if last.State != runs.Done || !j.diedFinishing(ctx, last) {
 		return Outcome{}, false
 	}
-	if err := j.take(last); err != nil {
+	if err := j.take(ctx, last); err != nil {
 		return Outcome{}, false
 	}
 	j.tell(Event{Kind: Found, What: string(last.State)})

@@ -18,7 +18,7 @@ import (
 // resumeInterrupted goes on with a run whose runner is gone, from its last
 // record, with nothing lost and nothing done twice.
 func (j *job) resumeInterrupted(ctx context.Context, last *runs.Stage) (Outcome, error) {
-	if err := j.take(last); err != nil {
+	if err := j.take(ctx, last); err != nil {
 		return Outcome{}, err
 	}
 	at, err := runs.Resume(j.stage, j.plan, runs.Ask{Mode: runs.ModeResume}, j.Project.ResumeBounds())
@@ -45,7 +45,7 @@ func (j *job) resumeInterrupted(ctx context.Context, last *runs.Stage) (Outcome,
 }
 
 // take loads the record of a run.
-func (j *job) take(last *runs.Stage) error {
+func (j *job) take(ctx context.Context, last *runs.Stage) error {
 	text, err := os.ReadFile(j.Project.Path(j.req.Path))
 	if err != nil {
 		return fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
@@ -53,7 +53,7 @@ func (j *job) take(last *runs.Stage) error {
 	j.stage = last
 	j.repo = j.repo.Marked(j.mark())
 	j.dir = j.Project.Run(j.req.ID, last.RunID)
-	j.text = j.textBefore(text)
+	j.text = j.textBefore(ctx, text)
 	j.hear(j.dir)
 	if len(last.Steps) > 0 {
 		j.plan, err = j.dir.LoadPlan()

@@ -88,7 +88,7 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 	if j.text, err = os.ReadFile(j.Project.Path(j.req.Path)); err != nil {
 		return Outcome{}, fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
 	}
-	j.text = j.unblocked(last, j.text)
+	j.text = j.unblocked(ctx, last, j.text)
 	if last != nil && last.State != runs.Done {
 		j.replaces = last
 	}
@@ -235,6 +235,9 @@ func (j *job) markRunning() error {
 	}
 	p := j.Project
 	if err := j.held(); err != nil {
+		return err
+	}
+	if err := j.neverRunning(); err != nil {
 		return err
 	}
 	if err := j.dir.SaveRequest(j.text); err != nil {

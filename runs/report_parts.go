@@ -370,7 +370,7 @@ func (w *reporter) worthTelling(i int) bool {
 	e := w.s.History[i]
 	switch e.Event {
 	case EventNeedsInput, EventFailed, EventRetry, EventResumed, EventReplanned, EventOldSteps, EventInterrupted,
-		EventStopRequested, EventLockRecovered, EventStageRecovered:
+		EventStopRequested, EventLockRecovered, EventStageRecovered, EventRebuilt:
 		return true
 	case EventStepStart:
 		for _, before := range w.s.History[:i] {

@@ -88,6 +88,7 @@ const (
 	EventStopRequested   = "STOP_REQUESTED"
 	EventLockRecovered   = "LOCK_STALE_RECOVERED"
 	EventStageRecovered  = "STAGE_RECOVERED"
+	EventRebuilt         = "RECORD_REBUILT" // from the commits on the run's branch
 	EventRecordCommitted = "RECORD_COMMITTED"
 	EventPushed          = "PUSHED"
 	EventMerged          = "MERGED" // its commits are in HEAD; the request was told once

@@ -100,7 +100,7 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 		return nil, err
 	}
 	sn := &snapshot{folder: folder, facts: survey.Facts, goesOn: s.Project.GoesOn, latest: map[string]*runs.Stage{}, lists: map[string][]byte{}}
-	if sn.key, err = s.fingerprint(ctx, sn, gen, survey.Locks); err != nil {
+	if sn.key, err = s.fingerprint(ctx, sn, gen, survey); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -119,10 +119,10 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 // fingerprint names everything that the answers depend on, as this snapshot
 // has read it: what is read a second time may be newer than what is kept under
 // its name.
-func (s *Server) fingerprint(ctx context.Context, sn *snapshot, gen uint64, held []locks.Entry) (string, error) {
+func (s *Server) fingerprint(ctx context.Context, sn *snapshot, gen uint64, survey *project.Survey) (string, error) {
 	h := fnv.New128a()
 	fmt.Fprintln(h, gen)
-	for _, e := range held {
+	for _, e := range survey.Locks {
 		fmt.Fprintln(h, e.Path, e.Token, e.RunID, e.Live, e.Verdict, e.ExpiresAt)
 	}
 	if b := sn.facts.Bases(); b != nil {
@@ -140,6 +140,11 @@ func (s *Server) fingerprint(ctx context.Context, sn *snapshot, gen uint64, held
 			fmt.Fprintln(h, id, e.stage.RunID, e.stage.Seq, e.rec)
 			waiting = waiting || e.stage.Unmerged()
 		}
+	}
+	for _, st := range survey.Found {
+		sn.latest[st.RequestID] = st
+		fmt.Fprintln(h, st.RequestID, st.RunID)
+		waiting = true
 	}
 	if waiting {
 		sn.branches = s.branches(ctx)

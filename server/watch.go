@@ -283,6 +283,7 @@ func (w *watcher) slow(ctx context.Context) {
 	}
 	if now := stampFile(w.s.Project.Path(w.s.Project.RunsDir())); now != w.runs {
 		w.runs = now
+		w.putRight(ctx) // records may have been lost
 		w.s.hub.publish("request", struct {
 			IDs []string `json:"ids"`
 		}{[]string{}})

@@ -14,7 +14,6 @@ import (
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
-	"aiflow/runs"
 )
 
 // after notices what has been merged: what every hook does that runs when git
@@ -72,7 +71,7 @@ func reconcile(s *cli.Shell, w here, hook string) {
 	if err != nil {
 		return // every other command says what is wrong
 	}
-	if ids, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil || len(ids) == 0 {
+	if !p.EverRan(s.Context()) {
 		return
 	}
 	if hook == hooks.PostCommit && !merges(s, p) {

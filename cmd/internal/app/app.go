@@ -73,7 +73,7 @@ func Note(s *cli.Shell, n project.Note) string {
 	if n.Cause != nil {
 		cause = s.Body(n.Cause).Message
 	}
-	return s.Text(key, "id", n.RequestID, "run_id", n.RunID, "status", n.Status, "cause", cause)
+	return s.Text(key, "id", n.RequestID, "run_id", n.RunID, "status", n.Status, "branch", n.Branch, "cause", cause)
 }
 
 // Notes tells on standard error what a survey found and put right, and what it

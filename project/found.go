@@ -1,0 +1,249 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// find looks for finished runs whose records are lost: the last commit of such
+// a run is on its branch and tells by itself. Found runs count as the latest of
+// their requests.
+func (s *Survey) find(ctx context.Context) {
+	for id, branch := range s.p.newestBranches(ctx) {
+		r := s.Folder.Unique(id)
+		if r == nil || r.SaysOver() || s.Unreadable(id) != nil {
+			continue
+		}
+		if st := s.Latest(id); st != nil && stampOf(branch) <= stampOf(st.Git.WorkBranch) {
+			continue
+		}
+		if st := s.p.readBranch(ctx, r, branch); st != nil {
+			s.Found = append(s.Found, st)
+		}
+	}
+	for _, st := range s.Found {
+		if s.withRuns == nil {
+			s.withRuns = map[string]bool{}
+		}
+		s.withRuns[st.RequestID], s.latest[st.RequestID] = true, st
+	}
+}
+
+// recordFound writes the records of found runs, so that whatever is asked of a
+// run (a list, a diff, whether it was merged) is answered for these too.
+func (s *Survey) recordFound(ctx context.Context) {
+	for _, st := range s.Found {
+		note := Note{Kind: NoteFound, RequestID: st.RequestID, RunID: st.RunID, Branch: st.Git.WorkBranch}
+		if s.locked(st.RequestID) != nil {
+			continue
+		}
+		note.Cause = s.saveFound(ctx, st)
+		note.Written = note.Cause == nil
+		s.Notes = append(s.Notes, note)
+	}
+}
+
+// recordLost is recordFound for those who have not looked yet: it looks where a
+// request has a work branch and no run.
+func (p *Project) recordLost(ctx context.Context) error {
+	branches := p.newestBranches(ctx)
+	if len(branches) == 0 {
+		return nil
+	}
+	withRuns, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
+	if err != nil {
+		return err
+	}
+	for id := range branches {
+		if !withRuns[id] {
+			s, err := p.Look(ctx)
+			if err == nil {
+				s.recordFound(ctx)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// EverRan reports whether anything was ever run here that is not forgotten: it
+// has a record or a branch.
+func (p *Project) EverRan(ctx context.Context) bool {
+	withRuns, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
+	return err == nil && len(withRuns) > 0 || len(p.newestBranches(ctx)) > 0
+}
+
+func (s *Survey) saveFound(ctx context.Context, st *runs.Stage) error {
+	lease, err := s.p.lock(ctx, st.RequestID, st.RunID)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	dir := s.p.Run(st.RequestID, st.RunID)
+	if now, err := dir.LoadStage(); err == nil {
+		s.latest[st.RequestID] = now // another command was quicker
+		return nil
+	}
+	if err := dir.Create(); err != nil {
+		return err
+	}
+	return dir.SaveStage(st)
+}
+
+// readBranch makes a run's record again from the commits on its branch; nil
+// when no commit there says that the run is finished. What a person committed
+// on top does not matter. The branch and its run began in the same second, by
+// which the run is told from earlier ones in the history of its base.
+func (p *Project) readBranch(ctx context.Context, r *reqmeta.Request, branch string) *runs.Stage {
+	out, err := p.Git().Ask(ctx, "log", "-z", "-n", strconv.Itoa(longestRun), "--first-parent", "--no-show-signature", "--no-color",
+		"--encoding=UTF-8", "--format=tformat:%H%n%P%n%ct%n%B", "refs/heads/"+branch, "--")
+	if err != nil {
+		return nil
+	}
+	var newestFirst []runCommit
+	for text := range strings.SplitSeq(string(out), "\x00") {
+		c, ok := readRunCommit(text)
+		if !ok || c.request != r.ID || !strings.HasPrefix(c.run, runs.IDPrefix+stampOf(branch)+"-") {
+			continue
+		}
+		if len(newestFirst) > 0 || c.StepID == runs.RecordStep {
+			newestFirst = append(newestFirst, c)
+		}
+	}
+	if len(newestFirst) == 0 {
+		return nil
+	}
+	record, oldest := newestFirst[0], newestFirst[len(newestFirst)-1]
+	g := runs.Git{BaseCommit: oldest.parent, WorkBranch: branch, Workspace: path.Join(p.WorktreesDir(), r.ID)}
+	if g.BaseBranch, _ = p.branch(); g.BaseBranch == "" {
+		g.BaseBranch = "HEAD"
+	}
+	for _, c := range slices.Backward(newestFirst) {
+		g.Commits = append(g.Commits, c.Commit)
+	}
+	st := runs.Rebuilt(r.ID, record.run, r.Title(), g, oldest.at, record.at)
+	st.Artifacts.RequestPath = r.Path
+	return st
+}
+
+// longestRun is how many commits of a branch are looked at: a run's own, and
+// what a person put on top.
+const longestRun = 500
+
+// runCommit is a commit that a run made.
+type runCommit struct {
+	runs.Commit
+	parent, request, run string
+	at                   time.Time
+}
+
+func readRunCommit(text string) (c runCommit, ok bool) {
+	f := strings.SplitN(text, "\n", 4)
+	if len(f) != 4 {
+		return c, false
+	}
+	c.Hash = f[0]
+	c.parent, _, _ = strings.Cut(f[1], " ")
+	seconds, _ := strconv.ParseInt(f[2], 10, 64)
+	c.at = time.Unix(seconds, 0).UTC()
+	c.Subject, _, _ = strings.Cut(f[3], "\n")
+	for line := range strings.Lines(f[3]) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case name == RequestTrailer:
+			c.request = value
+		case name == RunTrailer:
+			c.run = value
+		case name == StepTrailer:
+			c.StepID = value
+		case name == ResultTrailer && value == string(runs.Done):
+			c.StepID = runs.RecordStep
+		}
+	}
+	return c, c.StepID != ""
+}
+
+// newestBranches are the work branches that began last, by request. Where git
+// keeps refs in files these are read: mostly one folder that is not there.
+func (p *Project) newestBranches(ctx context.Context) map[string]string {
+	if !p.Root.Git {
+		return nil
+	}
+	common := p.commonDir()
+	if !isDir(filepath.Join(common, "refs", "heads")) {
+		return newest(p.refs(ctx), p.Config.Git.WorkBranchPrefix)
+	}
+	found := p.looseBranches(common)
+	if packed, err := os.ReadFile(filepath.Join(common, "packed-refs")); err == nil {
+		p.packedBranches(packed, found)
+	}
+	return newest(found, p.Config.Git.WorkBranchPrefix)
+}
+
+func (p *Project) looseBranches(common string) map[string]bool {
+	found := map[string]bool{}
+	home, begin := path.Split(p.Config.Git.WorkBranchPrefix)
+	heads := filepath.Join(common, "refs", "heads")
+	requests, _ := os.ReadDir(filepath.Join(heads, home))
+	for _, id := range requests {
+		if !strings.HasPrefix(id.Name(), begin) {
+			continue
+		}
+		branches, _ := os.ReadDir(filepath.Join(heads, home, id.Name()))
+		for _, b := range branches {
+			found[home+id.Name()+"/"+b.Name()] = true
+		}
+	}
+	return found
+}
+
+// packedBranches reads lines of "<commit> <ref>".
+func (p *Project) packedBranches(data []byte, found map[string]bool) {
+	begin := []byte(" refs/heads/" + p.Config.Git.WorkBranchPrefix)
+	for {
+		at := bytes.Index(data, begin)
+		if at < 0 {
+			return
+		}
+		data = data[at:]
+		line, _, _ := bytes.Cut(data, []byte("\n"))
+		found[strings.TrimPrefix(string(line), " refs/heads/")] = true
+		data = data[len(line):]
+	}
+}
+
+func newest(branches map[string]bool, prefix string) map[string]string {
+	found := map[string]string{}
+	for branch := range branches {
+		rest, ours := strings.CutPrefix(branch, prefix)
+		id, _, whole := strings.Cut(rest, "/")
+		if ours && whole && stampOf(branch) != "" && path.Base(branch) > path.Base(found[id]) {
+			found[id] = branch
+		}
+	}
+	return found
+}
+
+// stampOf is when a work branch began, as its name says: comparable, and the
+// same in its run's id. "" is not the name of a work branch.
+func stampOf(branch string) string {
+	const form = "20060102-150405"
+	name := path.Base(branch)
+	if len(name) < len(form) {
+		return ""
+	}
+	if _, err := time.Parse(form, name[:len(form)]); err != nil {
+		return ""
+	}
+	return name[:len(form)]
+}

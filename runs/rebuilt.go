@@ -1,0 +1,30 @@
+package runs
+
+import (
+	"strings"
+	"time"
+)
+
+// Rebuilt is the record of a finished run of which nothing is left but its
+// commits: what they tell, oldest first, and no more.
+func Rebuilt(requestID, runID, title string, g Git, started, ended time.Time) *Stage {
+	s := NewStage(requestID, runID, title, started)
+	s.Git = g
+	for _, c := range g.Commits {
+		if c.StepID == RecordStep || s.Step(c.StepID) != nil {
+			continue
+		}
+		name := strings.TrimSuffix(c.Subject, " ["+c.StepID+"]")
+		if _, rest, ok := strings.Cut(name, "): "); ok {
+			name = rest
+		}
+		step := Step{StepID: c.StepID, Title: name, Summary: name, Status: StepDone, Attempt: 1}
+		step.fillIn()
+		s.Steps = append(s.Steps, step)
+		s.CurrentStepIndex, s.CurrentStepID = len(s.Steps)-1, c.StepID
+	}
+	s.State, s.EndedAt = Done, &ended
+	s.AddEvent(ended, EventRebuilt, "", "")
+	s.AddEvent(ended, EventDone, "", "")
+	return s
+}
