@@ -65,7 +65,7 @@ type spoken struct{ name, id, kind string }
 func computed() []spoken {
 	var all []spoken
 	for id, kinds := range map[string]string{
-		"locks": "unreadable future overdue orphaned stale", "runs": "unreadable unfinished unclaimed interrupted", "worktrees": "broken unknown finished",
+		"locks": "unreadable future overdue orphaned stale", "runs": "unreadable unfinished unclaimed interrupted", "worktrees": "moved broken unknown finished",
 		"base_branch": "unborn missing unclear", "config": "odd", "router": "odd",
 	} {
 		for _, kind := range strings.Fields(kinds) {

@@ -15,7 +15,7 @@ import (
 type worktreeLine struct {
 	RequestID string `json:"request_id"`
 	Path      string `json:"path"`
-	What      string `json:"what"` // in_use, finished, unknown, broken
+	What      string `json:"what"` // in_use, moved, finished, unknown, broken
 }
 
 func (x *examiner) worktrees(ctx context.Context) []worktreeLine {
@@ -39,6 +39,9 @@ func (x *examiner) judgeWorktree(ctx context.Context, id, rel string) string {
 			return "in_use"
 		}
 	}
+	if x.repo.Moved(x.p.Path(rel)) {
+		return "moved"
+	}
 	st, err := runs.Latest(x.p.Dir, x.p.RunsDir(), id)
 	if err == nil && st != nil && st.State != runs.Done {
 		return "in_use"
@@ -59,7 +62,7 @@ func (x *examiner) checkWorktrees(ctx context.Context) {
 		kinds[l.What] = append(kinds[l.What], l.Path)
 	}
 	seen := Evidence{"worktrees": lines}
-	for _, kind := range []string{"broken", "unknown", "finished"} {
+	for _, kind := range []string{"moved", "broken", "unknown", "finished"} {
 		if names := kinds[kind]; len(names) > 0 {
 			x.warn("worktrees", kind, seen, "count", len(names), "names", some(names))
 			return
@@ -104,13 +107,16 @@ func (x *examiner) recordedBranches() map[string]bool {
 	return known
 }
 
-// fixWorktrees removes those of finished runs in which nothing differs from
+// fixWorktrees repairs those that were moved with the project, and removes those of finished runs in which nothing differs from
 // the branch that they have checked out. What is committed stays.
 func (x *examiner) fixWorktrees(ctx context.Context) {
 	if x.repo == nil {
 		return
 	}
 	for _, l := range x.worktrees(ctx) {
+		if l.What == "moved" {
+			x.repairWorktree(ctx, &l)
+		}
 		if l.What == "in_use" {
 			continue
 		}
@@ -122,6 +128,18 @@ func (x *examiner) fixWorktrees(ctx context.Context) {
 			x.did("worktrees", "worktree", "path", l.Path)
 		}
 	}
+}
+
+// repairWorktree judges the worktree again once it is where git looks for it.
+func (x *examiner) repairWorktree(ctx context.Context, l *worktreeLine) {
+	repaired, err := x.repo.RepairWorktree(ctx, x.p.Path(l.Path))
+	switch {
+	case err != nil:
+		x.cannot("worktrees", "moved", err, "path", l.Path)
+	case repaired:
+		x.did("worktrees", "moved", "path", l.Path)
+	}
+	l.What = x.judgeWorktree(ctx, l.RequestID, l.Path)
 }
 
 func (x *examiner) removeWorktree(ctx context.Context, l worktreeLine) (bool, error) {

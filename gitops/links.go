@@ -22,7 +22,7 @@ func (r *Repo) borrowed(worktree, name string) bool {
 		target = filepath.Join(filepath.Dir(at), target)
 	}
 	same := filepath.Join(r.top, filepath.FromSlash(name))
-	return target == same || resolved(target) == resolved(same)
+	return target == same || resolved(target) == resolved(same) || linkOfOldPlace(target, name)
 }
 
 // links are the borrowed paths of a linked worktree, as far as they are known

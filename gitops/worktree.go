@@ -23,6 +23,9 @@ func (r *Repo) AddWorktree(ctx context.Context, path, branch string) (*Workspace
 	if !ValidBranch(branch) {
 		return nil, refuse(fault.WorkspaceFailed, "bad_name", "path", path, "branch", branch)
 	}
+	if _, err := r.RepairWorktree(ctx, path); err != nil {
+		return nil, err
+	}
 	if r.adminOf(path) != nil || exists(path) {
 		if err := r.clearStale(ctx, path, branch); err != nil {
 			return nil, err
@@ -40,8 +43,11 @@ func (r *Repo) AddWorktree(ctx context.Context, path, branch string) (*Workspace
 }
 
 // OpenWorktree opens the linked worktree at path; false when there is none
-// that is whole.
+// that is whole. One that was moved with its project is repaired first.
 func (r *Repo) OpenWorktree(ctx context.Context, path string) (*Workspace, bool, error) {
+	if _, err := r.RepairWorktree(ctx, path); err != nil {
+		return nil, false, err
+	}
 	a := r.adminOf(path)
 	if a == nil || a.locked == making || linkTarget(path) == "" {
 		return nil, false, nil
@@ -68,6 +74,9 @@ func (r *Repo) RemoveWorktree(ctx context.Context, path string, force bool) erro
 	if !r.own(path) {
 		return refuse(fault.WorkspaceFailed, "outside", "path", path, "dir", r.WorktreesDir)
 	}
+	if _, err := r.RepairWorktree(ctx, path); err != nil {
+		return err
+	}
 	a := r.adminOf(path)
 	switch {
 	case a == nil && !exists(path):
@@ -85,6 +94,9 @@ func (r *Repo) RemoveWorktree(ctx context.Context, path string, force bool) erro
 // CheckWorktree is WORKTREE_DIRTY when something in the worktree at path is not
 // committed. No worktree has nothing.
 func (r *Repo) CheckWorktree(ctx context.Context, path string) error {
+	if _, err := r.RepairWorktree(ctx, path); err != nil {
+		return err
+	}
 	a := r.adminOf(path)
 	if a == nil || !exists(path) {
 		return nil
@@ -221,7 +233,7 @@ func headBranch(gitDir string) string {
 func (r *Repo) adminOf(path string) *admin {
 	want := filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
 	for _, a := range r.admins() {
-		if a.path == filepath.Clean(path) || filepath.Join(resolved(filepath.Dir(a.path)), filepath.Base(a.path)) == want {
+		if a.path == filepath.Clean(path) || filepath.Join(resolved(filepath.Dir(a.path)), filepath.Base(a.path)) == want || sameFile(a.path, path) {
 			return &a
 		}
 	}

@@ -44,8 +44,9 @@ type NewRequest struct {
 	Labels    []string
 	DependsOn []string
 	Estimate  string
-	Lang      string // of the built-in template: ja (default) or en
-	Body      string // replaces the template's body
+	Lang      string   // of the built-in template: ja (default) or en
+	Body      string   // replaces the template's body
+	Used      []string // ids that are in use elsewhere: their numbers are taken
 }
 
 // Create writes a new request file, made from _template.md when that is there,
@@ -94,7 +95,7 @@ func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []
 		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
 	}
 	prefix := dayPrefix(now)
-	number := numbered(prefix, highest(names, prefix)+1)
+	number := numbered(prefix, highest(append(names, n.Used...), prefix)+1)
 	reserved := filepath.Join(dir, "."+number+atomicfile.TempMark+"new")
 	file, err := disk.Create(reserved, 0o644)
 	if errors.Is(err, fs.ErrExist) {

@@ -192,6 +192,9 @@ func (j *job) reopen(ctx context.Context) error {
 		return j.linkPaths()
 	}
 	j.ws = ws
+	if err := j.linkPaths(); err != nil {
+		return err
+	}
 	if err := j.held(); err != nil {
 		return err
 	}

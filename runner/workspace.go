@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"aiflow/gitops"
@@ -89,16 +90,23 @@ func (j *job) linkPaths() error {
 	}
 	for _, rel := range j.Project.Config.Workspace.Link {
 		to := filepath.Join(j.workspacePath(), filepath.FromSlash(rel))
-		if err := linkPath(j.Project.Path(rel), to); err != nil {
+		if err := linkPath(j.Project.Path(rel), to, rel); err != nil {
 			return fault.Wrap(err, fault.WorkspaceFailed, "path", rel)
 		}
 	}
 	return nil
 }
 
-func linkPath(from, to string) error {
+// linkPath also replaces a link of ours that leads to where the project was
+// before it was moved.
+func linkPath(from, to, rel string) error {
 	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if old, err := os.Readlink(to); err == nil && strings.HasSuffix(filepath.ToSlash(old), "/"+rel) {
+		if _, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(to)
+		}
 	}
 	if _, err := os.Lstat(to); err == nil {
 		return nil

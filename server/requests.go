@@ -226,7 +226,7 @@ func (s *Server) createRequest(w http.ResponseWriter, r *http.Request) error {
 	p := s.Project
 	made, err := reqmeta.Create(p.Env.Disk, p.Dir, p.RequestsDir(), reqmeta.NewRequest{
 		Title: n.Title, Priority: n.Priority, Status: n.Status, Labels: n.Labels, DependsOn: n.DependsOn,
-		Estimate: n.Estimate, Lang: s.language(r), Body: n.Body,
+		Estimate: n.Estimate, Lang: s.language(r), Body: n.Body, Used: p.UsedIDs(r.Context()),
 	}, p.Now())
 	if err != nil {
 		return err

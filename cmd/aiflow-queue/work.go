@@ -135,6 +135,7 @@ func (d *doer) requestOf(t queue.Task, guard func() error) (*reqmeta.Request, er
 	}
 	return reqmeta.Create(d.p.Env.Disk, d.p.Dir, d.p.RequestsDir(), reqmeta.NewRequest{
 		Title: term.Truncate(firstLine(t.Prompt), 80), Status: "ready", Lang: d.s.Lang(), Body: t.Prompt + "\n",
+		Used: d.p.UsedIDs(context.Background()),
 	}, d.p.Now())
 }
 

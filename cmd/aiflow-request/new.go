@@ -54,7 +54,7 @@ func create(s *cli.Shell, o newOptions) error {
 	}
 	r, err := reqmeta.Create(p.Env.Disk, p.Dir, p.RequestsDir(), reqmeta.NewRequest{
 		Title: strings.TrimSpace(o.title), Priority: o.priority, Status: o.status, Estimate: o.estimate,
-		Labels: trimmed(o.labels), DependsOn: wholeIDs(p, trimmed(o.dependsOn)), Lang: s.Lang(),
+		Labels: trimmed(o.labels), DependsOn: wholeIDs(p, trimmed(o.dependsOn)), Lang: s.Lang(), Used: p.UsedIDs(s.Context()),
 	}, p.Now())
 	if err != nil {
 		return readable(err)
