@@ -128,7 +128,7 @@ func failedIn(dir string, err error, code fault.Code, pairs ...any) error {
 	}
 	facts := []any{"cause", gitcmd.Stderr(err), "output", gitcmd.Stderr(err)}
 	if f, ok := errors.AsType[*gitcmd.Failure](err); ok {
-		facts = append(facts, "exit_status", f.ExitStatus, "command", commandLine(f.Args))
+		facts = append(facts, "exit_status", f.ExitStatus, "command", gitcmd.CommandLine(f.Args))
 	}
 	if trouble, path := diskTrouble(err, dirAmong(dir, pairs)); trouble != "" {
 		return fault.Wrap(err, trouble, append(facts, "path", path)...)
@@ -147,19 +147,6 @@ func because(f *fault.Error) error {
 		f.Facts["cause_key"] = "git." + reason
 	}
 	return f
-}
-
-// commandLine is a command as a person would type it, without the settings
-// that we add.
-func commandLine(args []string) string {
-	for len(args) > 1 && args[0] == "-c" {
-		args = args[2:]
-	}
-	line := "git " + strings.Join(args, " ")
-	if len(line) > 200 {
-		line = line[:200] + "…"
-	}
-	return line
 }
 
 func exists(path string) bool {

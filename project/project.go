@@ -125,7 +125,9 @@ func (p *Project) Path(rel string) string { return p.path(rel) }
 // Git is the git binary in the main checkout. Where none is found it is looked
 // for at each call, and each says so.
 func (p *Project) Git() gitcmd.Git {
-	return gitcmd.Git{Bin: p.git(), Dir: p.Dir, Env: p.Env.Environ}
+	g := gitcmd.Git{Bin: p.git(), Dir: p.Dir, Env: p.Env.Environ}
+	g.Timeout, g.QuestionTimeout = p.Config.GitTimeouts()
+	return g
 }
 
 func (p *Project) findGit() string {

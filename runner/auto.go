@@ -81,7 +81,7 @@ func (a *auto) end(state SessionState, why *fault.Error) {
 	a.s.EndedAt, a.s.CurrentRequestID, a.s.CurrentRunID = &now, nil, nil
 	a.s.StopReason = a.r.stopReason(why)
 	a.set(state)
-	a.hook(context.Background(), "on_stop", string(why.Code), Result{})
+	a.hook("on_stop", string(why.Code), Result{})
 }
 
 func asFault(err error) *fault.Error {
@@ -172,9 +172,9 @@ func (a *auto) note(out Outcome) {
 	a.r.saveSession(&a.s)
 	switch st.State {
 	case runs.Done:
-		a.hook(context.Background(), "on_done", "", res)
+		a.hook("on_done", "", res)
 	case runs.NeedsInput, runs.Failed:
-		a.hook(context.Background(), "on_needs_input", string(res.ReasonCode), res)
+		a.hook("on_needs_input", string(res.ReasonCode), res)
 	}
 }
 

@@ -74,7 +74,7 @@ func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin 
 	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
 	res.Exit, err = proc.Run(ctx, proc.Command{
 		Argv: argv, Dir: j.workspacePath(), Env: env, Stdin: stdin, Stdout: c.stdout(out), Stderr: out,
-		Timeout: seconds(c.limit.Sec), Grace: j.grace(), Hurry: j.Hurry, Mark: j.mark(), Started: j.noteAgent,
+		Timeout: seconds(c.limit.Sec), Grace: j.grace(), Hurry: j.Hurry, Started: j.noteAgent,
 	})
 	_ = out.Close()
 	res.took = j.Project.Env.Clock.Boot() - began

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"strconv"
+	"time"
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
@@ -22,7 +23,8 @@ func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outc
 	defer j.noteEnd()
 	err := part(ctx)
 	out := Outcome{RequestID: j.req.ID, RunID: j.stage.RunID, RunPath: j.dir.Rel, Stage: j.stage, Err: err}
-	after := context.WithoutCancel(ctx)
+	after, end := j.afterwards(ctx)
+	defer end()
 	switch {
 	case err == nil:
 	case j.recorded:
@@ -38,6 +40,24 @@ func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outc
 		out.Err = j.stop(after, err)
 	}
 	return out, nil
+}
+
+// keepTime is how long what a stopped run leaves may take to be kept.
+const keepTime = time.Minute
+
+// afterwards is the context of what is still done when ctx has ended. It ends
+// keepTime later, and at once when somebody is in a hurry.
+func (r *Runner) afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
+	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		select {
+		case <-after.Done():
+		case <-r.Hurry:
+		case <-time.After(keepTime):
+		}
+		cancel()
+	})
+	return after, cancel
 }
 
 // asRecorded is the run as its record says when the end of it could not be
@@ -90,6 +110,11 @@ func interruptionOf(cause error) *fault.Error {
 // the reason, what to do and the evidence are recorded (D57's order).
 func (j *job) stop(ctx context.Context, cause error) error {
 	j.nameRun(cause)
+	if fault.Has(cause, fault.GitTimeout) { // what git waits for may keep it waiting again
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, keepTime)
+		defer end()
+	}
 	at, step := j.stage.State, j.stage.Current()
 	evidence := evidenceOf(cause)
 	if step != nil && !step.Status.Settled() {

@@ -19,7 +19,9 @@ const hookTail = 4096
 // hook runs the command that a key of auto_run names for an event, in the
 // checkout, and shows a desktop notification where one can be shown. What goes
 // wrong with it is a warning.
-func (a *auto) hook(ctx context.Context, key, reason string, res Result) {
+func (a *auto) hook(key, reason string, res Result) {
+	ctx, end := a.r.afterwards(a.queue.Context())
+	defer end()
 	event := "stop"
 	if res.RunID != "" {
 		event = string(res.State)

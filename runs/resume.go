@@ -272,7 +272,7 @@ func planCanMend(code fault.Code, facts map[string]string) bool {
 	}
 	switch code {
 	case fault.Interrupted, fault.LockLost, fault.NeedsClarification, fault.ACTooFew, fault.StageWriteFailed,
-		fault.GitPushFailed, fault.TestCommandNotFound:
+		fault.GitPushFailed, fault.GitTimeout, fault.TestCommandNotFound:
 		return false
 	}
 	category := code.Info().Category
@@ -317,7 +317,7 @@ func resumesAtTests(s *Stage) bool {
 	case fault.UnitTestFailed, fault.E2ETestFailed, fault.StaticCheckFailed, fault.QARejected, fault.TestTimeout,
 		fault.TestCommandNotFound, fault.E2ERequired, fault.GitCommitFailed, fault.StepTooLarge:
 		return true
-	case fault.DiskFull, fault.PathNotWritable,
+	case fault.DiskFull, fault.PathNotWritable, fault.GitTimeout,
 		fault.RetryLimitExceeded, fault.JSONParseError, fault.JSONSchemaInvalid, fault.CLINotAvailable, fault.CLIAuthRequired,
 		fault.AgentTimeout, fault.ProcessCrashed, fault.NeedsClarification:
 		return s.Current() != nil && s.Current().Implemented // what stopped came after the work: qa

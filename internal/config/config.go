@@ -84,7 +84,8 @@ type Workspace struct {
 type Limits struct {
 	MaxDiffLines     int
 	MaxFiles         int
-	TimeoutSec       int // of one step or one call of a role
+	TimeoutSec       int // of one step, one call of a role or one git command that writes
+	GitTimeoutSec    int // of one question to git
 	MaxStepsPerRun   int // 0 = all
 	MaxAutofixCycles int
 	LockTTLSec       int

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"strings"
+	"time"
 )
 
 // Timeout is a time limit, the key that set it and the file to change it in.
@@ -19,6 +20,13 @@ func (t Timeout) Facts() []any {
 // StepTimeout is what a step's own command may take.
 func (c Config) StepTimeout() Timeout {
 	return Timeout{c.Limits.TimeoutSec, "limits.timeout_sec", c.fileOf("limits.timeout_sec")}
+}
+
+// GitTimeouts are what a git command that writes and a question to git may
+// take, with whatever git starts for it.
+func (c Config) GitTimeouts() (write, question time.Duration) {
+	write = time.Duration(c.Limits.TimeoutSec) * time.Second
+	return write, min(write, time.Duration(c.Limits.GitTimeoutSec)*time.Second)
 }
 
 // TestTimeout is what a configured test (unit, e2e, static) may take.

@@ -150,6 +150,7 @@ const (
 	GitPushFailed      Code = "GIT_PUSH_FAILED"
 	GitCommitFailed    Code = "GIT_COMMIT_FAILED"
 	GitCommandFailed   Code = "GIT_COMMAND_FAILED"
+	GitTimeout         Code = "GIT_TIMEOUT"
 )
 
 // Test.
@@ -249,7 +250,7 @@ func (c Code) Info() Info {
 		return execution(2, Major, false)
 	case StageWriteFailed, StageUnreadable, InternalError:
 		return internal()
-	case BaseBranchNotFound, WorkBranchRequired, PatchApplyFailed, GitCommitFailed, GitCommandFailed:
+	case BaseBranchNotFound, WorkBranchRequired, PatchApplyFailed, GitCommitFailed, GitCommandFailed, GitTimeout:
 		return git(false)
 	case BranchCreateFailed, GitPushFailed:
 		return git(true)
@@ -285,7 +286,7 @@ func Codes() []Code {
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
 		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,
-		GitPushFailed, GitCommitFailed, GitCommandFailed,
+		GitPushFailed, GitCommitFailed, GitCommandFailed, GitTimeout,
 		UnitTestFailed, E2ETestFailed, StaticCheckFailed, QARejected, E2ERequired, TestTimeout, TestCommandNotFound,
 		NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput,
 		LatestRunDone,

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"aiflow/internal/fault"
 )
@@ -41,6 +43,60 @@ func Stderr(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// tookTooLong is GIT_TIMEOUT: which command, what it waited for (facts "waited"
+// and, when that is one of the repository's hooks, "hook"), what was said until
+// then, and the key of the limit.
+func tookTooLong(c Call, limit time.Duration, waited, said string) error {
+	key := "limits.git_timeout_sec"
+	if c.Mode == Write {
+		key = "limits.timeout_sec"
+	}
+	f := fault.New(fault.GitTimeout, "command", CommandLine(c.Args), "seconds", limit.Seconds(), "limit_key", key,
+		"output", strings.TrimSpace(said))
+	if last := f.Facts["output"]; last != "" {
+		f.Facts["cause"] = short(last[strings.LastIndexByte(last, '\n')+1:])
+	}
+	if waited != "" {
+		f.Facts["waited"] = short(waited)
+	}
+	for _, word := range strings.Fields(waited) {
+		if name := filepath.Base(word); name != word && isHook(name) {
+			f.Facts["hook"] = name
+		}
+	}
+	return f
+}
+
+// isHook reports whether git runs a program of that name by itself
+// (githooks(5)).
+func isHook(name string) bool {
+	switch name {
+	case "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg",
+		"commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update",
+		"proc-receive", "post-receive", "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc",
+		"post-rewrite", "sendemail-validate", "fsmonitor-watchman", "post-index-change":
+		return true
+	}
+	return false
+}
+
+// CommandLine is a command as a person would type it, without the settings
+// that we add.
+func CommandLine(args []string) string {
+	for len(args) > 1 && args[0] == "-c" {
+		args = args[2:]
+	}
+	return short("git " + strings.Join(args, " "))
+}
+
+func short(line string) string {
+	const most = 200
+	if len(line) > most {
+		return strings.ToValidUTF8(line[:most], "") + "…"
+	}
+	return line
 }
 
 // NoRepository is why git cannot work with the repository at path: there is

@@ -1,22 +1,24 @@
 // Package gitcmd is the one helper that starts the git binary. It promises
 // that git is started by argument list with an environment that belongs to the
 // repository that is asked, that a question takes no lock, that a write waits
-// for a busy lock, and that no call can wait for a person. What git syncs is
-// the user's choice (core.fsync).
+// for a busy lock, that no call can wait for a person, and that none outlasts
+// its limit, with whatever git starts: hooks, filters, signers, transports.
+// What git syncs is the user's choice (core.fsync).
 //
 // It does not know what the commands mean, and it does not use a shell.
 package gitcmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
 // Git is a git binary with the directory and environment to start it in.
@@ -33,11 +35,25 @@ type Git struct {
 	// process. Zero means DefaultPatience.
 	Patience time.Duration
 
+	// Timeout is what a write may take with all that git starts for it, and
+	// QuestionTimeout what a question may. Zero means DefaultTimeout and
+	// DefaultQuestionTimeout.
+	Timeout, QuestionTimeout time.Duration
+
 	waiting func(attempt int) // tests see each wait
 }
 
-// DefaultPatience is how long a write waits for a busy lock.
-const DefaultPatience = 10 * time.Second
+// DefaultPatience is how long a write waits for a busy lock; the others are the
+// configuration's defaults for who has none.
+const (
+	DefaultPatience        = 10 * time.Second
+	DefaultTimeout         = 30 * time.Minute
+	DefaultQuestionTimeout = time.Minute
+)
+
+// grace is how long git and what it started may take to end after SIGTERM, upon
+// which git removes its lock files.
+const grace = time.Second
 
 // In gives the same git started in dir.
 func (g Git) In(dir string) Git {
@@ -103,7 +119,8 @@ func (g Git) DoInput(ctx context.Context, input []byte, args ...string) ([]byte,
 
 // Run starts git once, or again and again while a write finds a lock busy.
 // A non-zero exit status is a *Failure; a git that cannot be started is the
-// fault GIT_NOT_AVAILABLE; a cancelled call is the context's error.
+// fault GIT_NOT_AVAILABLE, one that outlasts its limit GIT_TIMEOUT; a cancelled
+// call is the context's error.
 func (g Git) Run(ctx context.Context, c Call) ([]byte, error) {
 	bin, err := g.bin()
 	if err != nil {
@@ -126,53 +143,59 @@ func (g Git) bin() (string, error) {
 }
 
 func (g Git) once(ctx context.Context, bin string, env []string, c Call) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, bin, g.arguments(c)...)
-	cmd.Dir, cmd.Env = g.Dir, env
-	alone(cmd)
-	if c.Input != nil {
-		cmd.Stdin = bytes.NewReader(c.Input)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	out, stderr := &bytes.Buffer{}, &bounded{}
 	lim := &limited{w: out, left: c.Limit}
 	if c.Stdout != nil {
 		lim.w = c.Stdout
 	}
-	cmd.Stdout, cmd.Stderr = lim, stderr
-	err := cmd.Run()
-	if lim.over {
-		return out.Bytes(), ErrTooLarge
+	run := proc.Command{
+		Argv: append([]string{bin}, g.arguments(c)...), Dir: g.Dir, Env: env,
+		Stdout: lim, Stderr: stderr, Timeout: g.limit(c.Mode), Grace: grace,
 	}
-	return out.Bytes(), judge(ctx, g, cmd, c, err, stderr)
+	if c.Input != nil {
+		run.Stdin = bytes.NewReader(c.Input)
+	}
+	exit, err := proc.Run(ctx, run)
+	switch {
+	case err != nil:
+		return nil, notStarted(g, bin, err)
+	case lim.over:
+		return out.Bytes(), ErrTooLarge
+	case exit.Status == 0:
+		return out.Bytes(), nil
+	case exit.Stopped:
+		return out.Bytes(), context.Cause(ctx)
+	case exit.TimedOut:
+		return out.Bytes(), tookTooLong(c, run.Timeout, exit.Waited, stderr.String())
+	case exit.Signaled:
+		exit.Status = -1
+	}
+	return out.Bytes(), &Failure{Args: c.Args, ExitStatus: exit.Status, Stderr: stderr.String()}
 }
 
+func (g Git) limit(m Mode) time.Duration {
+	if m == Write {
+		return cmp.Or(g.Timeout, DefaultTimeout)
+	}
+	return cmp.Or(g.QuestionTimeout, DefaultQuestionTimeout)
+}
+
+// arguments adds what holds for every call: a question takes no lock, and what
+// git tidies up by itself it tidies up before it ends.
 func (g Git) arguments(c Call) []string {
 	var args []string
 	for _, s := range g.Settings {
 		args = append(args, "-c", s)
 	}
-	if c.Mode != Write {
+	if c.Mode == Write {
+		args = append(args, "-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false")
+	} else {
 		args = append(args, "--no-optional-locks")
 	}
 	return append(args, c.Args...)
-}
-
-func judge(ctx context.Context, g Git, cmd *exec.Cmd, c Call, err error, stderr *bounded) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.Is(err, exec.ErrWaitDelay):
-		return nil // git ended well; something it started keeps the pipe
-	}
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		return &Failure{Args: c.Args, ExitStatus: exit.ExitCode(), Stderr: stderr.String()}
-	case cmd.Process == nil:
-		return notStarted(g, cmd.Path, err)
-	}
-	return err
 }
 
 func notStarted(g Git, bin string, err error) error {

@@ -8,11 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
 type bench struct {
@@ -406,22 +409,140 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// TestBackgroundChildDoesNotHoldUs has a hook leave a process that keeps the
-// output open.
-func TestBackgroundChildDoesNotHoldUs(t *testing.T) {
+// TestBackgroundChildIsEnded has a hook leave a process that keeps the output
+// open.
+func TestBackgroundChildIsEnded(t *testing.T) {
 	b := newBench(t)
 	g := b.repo("r")
 	pid := filepath.Join(b.dir, "pid")
-	write(t, filepath.Join(g.Dir, ".git/hooks/post-commit"), "#!/bin/sh\nsleep 600 &\necho $! >"+pid+"\n")
+	hook(t, g, "post-commit", "sleep 600 &\necho $! >"+pid+"\n")
 	if _, err := g.Do(t.Context(), "commit", "-q", "--allow-empty", "-m", "x"); err != nil {
 		t.Errorf("err = %v", err)
 	}
-	data, err := os.ReadFile(pid)
+	goneFrom(t, pid)
+}
+
+// hook writes a hook of g's repository.
+func hook(t *testing.T, g Git, name, script string) {
+	t.Helper()
+	write(t, filepath.Join(g.Dir, ".git/hooks", name), "#!/bin/sh\n"+script)
+}
+
+// goneFrom looks whether the processes whose numbers are in a file have ended.
+func goneFrom(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := exec.Command("kill", strings.TrimSpace(string(data))).Run(); err != nil {
-		t.Errorf("the child had ended already: %v", err)
+	for _, word := range strings.Fields(string(data)) {
+		pid, err := strconv.Atoi(word)
+		if err != nil || proc.Alive(pid, 0) != proc.Dead {
+			t.Errorf("process %s lives on, %v", word, err)
+		}
+	}
+}
+
+// What git waits for and that does not care about SIGTERM is ended with it,
+// also outside of its group, and named.
+func TestLimitReachesWhatGitStarted(t *testing.T) {
+	const stubborn = "rm -f pids\ntrap '' TERM\necho asking you >&2\necho $$ >>pids\n(setsid sh -c 'trap \"\" TERM; echo $$ >>pids; while :; do sleep 600; done' &)\n" +
+		"while :; do sleep 600; done\n" // git does not pass on what a signer says
+	for _, tc := range []struct {
+		name, hook, waited, said string
+		args                     []string
+	}{
+		{"hook", "pre-commit", "pre-commit", "asking you", []string{"commit", "-q", "--allow-empty", "-m", "x"}},
+		{"filter", "", "filter.sh", "asking you", []string{"-c", "filter.f.clean=./filter.sh", "add", "new"}},
+		{"signer", "", "filter.sh", "", []string{"-c", "gpg.program=./filter.sh", "commit", "-q", "-S", "--allow-empty", "-m", "x"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t)
+			g := b.repo("r")
+			if tc.hook != "" {
+				hook(t, g, tc.hook, stubborn)
+			} else {
+				write(t, filepath.Join(g.Dir, "filter.sh"), "#!/bin/sh\n"+stubborn)
+				write(t, filepath.Join(g.Dir, ".gitattributes"), "new filter=f\n")
+				write(t, filepath.Join(g.Dir, "new"), "new\n")
+			}
+			pids := filepath.Join(g.Dir, "pids")
+			for begun := false; !begun; g.Timeout *= 2 { // long enough for it to begin
+				g.Timeout = max(g.Timeout, time.Second)
+				_, err := g.Do(t.Context(), tc.args...)
+				f, ok := fault.As(err)
+				if !ok || f.Code != fault.GitTimeout {
+					t.Fatalf("err = %v", err)
+				}
+				data, _ := os.ReadFile(pids)
+				begun = bytes.Count(data, []byte("\n")) == 2
+				if begun && (f.Facts["hook"] != tc.hook || !strings.Contains(f.Facts["waited"], tc.waited) || f.Facts["cause"] != tc.said) {
+					t.Errorf("facts %v", f.Facts)
+				}
+			}
+			goneFrom(t, pids)
+			if _, err := os.Stat(filepath.Join(g.Dir, ".git/index.lock")); err == nil {
+				t.Error("the lock was left")
+			}
+		})
+	}
+}
+
+// A question has a limit of its own.
+func TestQuestionLimit(t *testing.T) {
+	b := newBench(t)
+	g := b.repo("r")
+	g.QuestionTimeout = 100 * time.Millisecond
+	_, err := g.Ask(t.Context(), "-c", "alias.x=!sleep 600; :", "x")
+	if f, ok := fault.As(err); !ok || f.Code != fault.GitTimeout || f.Facts["limit_key"] != "limits.git_timeout_sec" {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// A stop reaches what git started as the limit does.
+func TestStopReachesWhatGitStarted(t *testing.T) {
+	b := newBench(t)
+	g := b.repo("r")
+	pids, up := filepath.Join(b.dir, "pids"), filepath.Join(b.dir, "up")
+	if err := syscall.Mkfifo(up, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hook(t, g, "pre-commit", "trap '' TERM\necho $$ >"+pids+"\necho >"+up+"\nwhile :; do sleep 600; done\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := g.Do(ctx, "commit", "-q", "--allow-empty", "-m", "x")
+		done <- err
+	}()
+	if _, err := os.ReadFile(up); err != nil { // returns when the hook runs
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+	goneFrom(t, pids)
+}
+
+// git keeps a password in a daemon of the person's: it lives on.
+func TestCredentialDaemonIsLeftAlone(t *testing.T) {
+	b := newBench(t)
+	g := b.repo("r")
+	socket := filepath.Join(b.dir, "private/socket")
+	if err := os.Mkdir(filepath.Dir(socket), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cache := []string{"-c", "credential.helper=", "-c", "credential.helper=cache --socket " + socket}
+	given := []byte("protocol=https\nhost=example.org\nusername=u\npassword=p\n\n")
+	if _, err := g.DoInput(t.Context(), given, append(cache, "credential", "approve")...); err != nil {
+		t.Fatal(err)
+	}
+	out, err := g.AskInput(t.Context(), []byte("protocol=https\nhost=example.org\n\n"), append(cache, "credential", "fill")...)
+	if err != nil || !strings.Contains(string(out), "password=p") {
+		t.Errorf("fill = %q, %v", out, err)
+	}
+	if _, err := g.Ask(t.Context(), "credential-cache", "--socket", socket, "exit"); err != nil {
+		t.Error(err)
 	}
 }
 

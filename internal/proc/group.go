@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// Command is one program to run in a process group of its own, without a
-// terminal.
+// Command is one program to run in a session of its own: it has no terminal to
+// ask on, and Ctrl-C reaches us alone.
 type Command struct {
 	Argv   []string
 	Dir    string
@@ -23,10 +26,6 @@ type Command struct {
 	Timeout time.Duration   // 0: none
 	Grace   time.Duration   // between TERM and KILL
 	Hurry   <-chan struct{} // closed: no more grace
-	// Mark is an environment entry (NAME=value) that is in Env and in no other
-	// process; children that left the group are found by it where the system
-	// lets one read it.
-	Mark string
 	// Started is told the leader's identity before anything else happens.
 	Started func(pid int, start uint64)
 }
@@ -34,22 +33,57 @@ type Command struct {
 // Exit is how a command ended.
 type Exit struct {
 	Status   int // exit status; 128+signal when a signal ended it
+	Signaled bool
 	TimedOut bool
-	Stopped  bool // the context ended it
-	Leftover int  // processes that outlived the leader and were ended
+	Stopped  bool   // the context ended it
+	Leftover int    // processes that outlived the leader and were ended
+	Waited   string // what a command that timed out waited for: the other program that it had started, if any
 }
 
 // drainDelay is how long output may go on after every process known to us has
 // ended.
 const drainDelay = 500 * time.Millisecond
 
-// Run starts c, waits for it, and ends everything that it left behind. Its
-// error is about starting: a command that fails is an Exit.
+// originName is the variable by which the processes of one command are told
+// from those of another. Its value ends with the command's own number; before
+// it are those of the commands around it.
+const originName = "AIFLOW_ORIGIN"
+
+// Apart gives env with a number of its own in it. Who is started with it, and
+// whoever descends from it, belongs to no command that Run ends: a program that
+// is to live on, or that is the person's.
+func Apart(env []string) []string {
+	env, _ = numbered(env)
+	return env
+}
+
+func numbered(env []string) (with []string, number string) {
+	number = strconv.FormatUint(rand.Uint64(), 16)
+	value := number
+	with = make([]string, 0, len(env)+1)
+	for _, entry := range env {
+		if outer, ok := strings.CutPrefix(entry, originName+"="); ok {
+			value = outer + "." + number
+			continue
+		}
+		with = append(with, entry)
+	}
+	return append(with, originName+"="+value), number
+}
+
+// Run starts c, waits for it, and ends everything that it left behind but the
+// person's own daemons (docs/commands.md). Its error is about starting: a
+// command that fails is an Exit.
 func Run(ctx context.Context, c Command) (Exit, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.Dir, c.Env, c.Stdin
 	cmd.Stdout, cmd.Stderr = c.Stdout, c.Stderr
-	cmd.SysProcAttr = groupAttributes()
+	if cmd.Env == nil {
+		cmd.Env = cmd.Environ()
+	}
+	g := &group{}
+	cmd.Env, g.number = numbered(cmd.Env)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.WaitDelay = drainDelay
 	adoptOrphans()
 	if err := cmd.Start(); err != nil {
@@ -58,27 +92,32 @@ func Run(ctx context.Context, c Command) (Exit, error) {
 	if c.Started != nil {
 		c.Started(cmd.Process.Pid, startOf(cmd.Process.Pid))
 	}
-	return wait(ctx, c, cmd), nil
+	g.pid = cmd.Process.Pid
+	return g.wait(ctx, c, cmd), nil
 }
 
-func wait(ctx context.Context, c Command, cmd *exec.Cmd) Exit {
-	g := &group{pid: cmd.Process.Pid, mark: c.Mark}
+func (g *group) wait(ctx context.Context, c Command, cmd *exec.Cmd) Exit {
 	leader := make(chan struct{})
 	watched := make(chan Exit, 1)
 	go func() { watched <- g.watch(ctx, c, leader) }()
-	waitLeader(cmd.Process.Pid)
+	waitLeader(g.pid)
 	close(leader)
 	exit := <-watched
+	g.ended = true
 	exit.Leftover = g.endAll(c.Grace, c.Hurry)
-	exit.Status = statusOf(cmd.Wait(), cmd.ProcessState)
+	exit.Status, exit.Signaled = statusOf(cmd.Wait(), cmd.ProcessState)
 	g.reap()
 	return exit
 }
 
-// group is a process group and whoever left it but carries its mark.
+// group is the process group of a command and whoever left it but has its
+// number.
 type group struct {
-	pid  int
-	mark string
+	pid    int
+	number string
+	ended  bool  // the leader has ended; it is not reaped before the rest is gone
+	seen   []int // who was found outside of the leader
+	spared bool  // a daemon of the person's is in the process group
 }
 
 // watch waits for the leader and, when time or patience runs out first, asks
@@ -94,6 +133,7 @@ func (g *group) watch(ctx context.Context, c Command, leader <-chan struct{}) Ex
 		exit.Stopped = true
 	case <-timeout:
 		exit.TimedOut = true
+		exit.Waited = g.waitsFor()
 	}
 	g.signalAll(syscall.SIGTERM)
 	select {
@@ -115,9 +155,16 @@ func timer(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
+// signalAll reaches the process group in one go, unless somebody in it is to be
+// left alone, and then each member.
 func (g *group) signalAll(sig syscall.Signal) {
-	_ = syscall.Kill(-g.pid, sig)
-	for _, m := range g.members() {
+	found := g.members()
+	if g.spared {
+		_ = syscall.Kill(g.pid, sig)
+	} else {
+		_ = syscall.Kill(-g.pid, sig)
+	}
+	for _, m := range found {
 		m.signal(sig)
 	}
 }
@@ -165,16 +212,16 @@ func (g *group) goneWithin(d time.Duration, hurry <-chan struct{}) bool {
 	}
 }
 
-func statusOf(err error, state *os.ProcessState) int {
+func statusOf(err error, state *os.ProcessState) (status int, signaled bool) {
 	if state == nil {
-		return -1
+		return -1, false
 	}
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return 128 + int(ws.Signal())
+		return 128 + int(ws.Signal()), true
 	}
 	var ee *exec.ExitError
 	if err != nil && !errors.As(err, &ee) && state.Success() {
-		return 0 // output was still open when every process had ended
+		return 0, false // output was still open when every process had ended
 	}
-	return state.ExitCode()
+	return state.ExitCode(), false
 }

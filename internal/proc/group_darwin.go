@@ -9,8 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
-
 func adoptOrphans() {}
 
 // waitLeader returns when the process has ended, leaving it unreaped: it asks
@@ -40,6 +38,8 @@ func (g *group) members() []member {
 }
 
 func (g *group) reap() {}
+
+func (g *group) waitsFor() string { return "" }
 
 func startOf(int) uint64 { return 0 }
 

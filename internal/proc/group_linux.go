@@ -3,6 +3,8 @@ package proc
 import (
 	"bytes"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -10,8 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // adoptOrphans makes this process the parent of every descendant whose own
 // parent died, so that those who left the group can still be found.
@@ -47,86 +47,144 @@ func (m member) signal(sig syscall.Signal) {
 }
 
 // members lists the living processes of g but the leader: those in the group
-// and those below us that carry its mark or a session of their own. A process
+// and those below us that carry its number or a session of their own. A process
 // whose parent dies while we look moves to where we have looked already, so
-// only two empty looks in a row mean that nobody is there.
+// only two empty looks in a row mean that nobody is there. Nobody is below us
+// once the leader has ended and no orphan came to us: then one look is enough.
 func (g *group) members() []member {
-	if found := g.look(); len(found) > 0 {
-		return found
+	found, alone := g.look()
+	if len(found) == 0 && !alone {
+		found, _ = g.look()
 	}
-	return g.look()
+	return found
 }
 
-func (g *group) look() []member {
-	var found []member
-	g.eachDescendant(func(pid int, st procStat) {
+func (g *group) look() (found []member, alone bool) {
+	g.spared = false
+	alone = g.eachDescendant(func(pid int, st procStat) {
 		if st.state != 'Z' && st.state != 'X' {
 			found = append(found, member{pid, st.start})
+		}
+		if !slices.Contains(g.seen, pid) {
+			g.seen = append(g.seen, pid)
+		}
+	})
+	return found, alone
+}
+
+// reap collects those who were adopted and have ended.
+func (g *group) reap() {
+	for _, pid := range g.seen {
+		if st, ok := groupStat(pid); ok && st.state == 'Z' && st.ppid == os.Getpid() {
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
+	}
+}
+
+// waitsFor is the command line of the first process below the leader that runs
+// another program than the leader does.
+func (g *group) waitsFor() string {
+	found, ours := "", program(g.pid, procStat{})
+	g.eachDescendant(func(pid int, st procStat) {
+		if found == "" && program(pid, st) != ours {
+			line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+			found = string(bytes.TrimSpace(bytes.ReplaceAll(line, []byte{0}, []byte(" "))))
 		}
 	})
 	return found
 }
 
-// reap collects adopted processes that have ended.
-func (g *group) reap() {
-	g.eachDescendant(func(pid int, st procStat) {
-		if st.state == 'Z' && st.ppid == os.Getpid() {
-			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
-		}
-	})
-}
-
-// eachDescendant visits the command's processes below us but the leader.
-func (g *group) eachDescendant(visit func(int, procStat)) {
-	if !haveChildren() {
-		return
+// eachDescendant visits the command's processes below us but the leader, the
+// nearest first, and reports whether there is nobody whom it could visit. A
+// daemon of the person's is passed by with all below it. No process of this
+// program is between its fork and its exec meanwhile: it would look like one of
+// no command.
+func (g *group) eachDescendant(visit func(int, procStat)) (alone bool) {
+	orphans := slices.DeleteFunc(adopted(), func(pid int) bool { return pid == g.pid })
+	if g.ended && len(orphans) == 0 {
+		return true
 	}
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	session, _ := unix.Getsid(0)
 	var todo []int
-	for _, pid := range childrenOf(os.Getpid()) {
-		if st, ok := groupStat(pid); ok && (pid == g.pid || g.owns(pid, st, session)) {
+	if !g.ended {
+		todo = childrenOf(g.pid)
+	}
+	for _, pid := range orphans {
+		if st, ok := groupStat(pid); ok && g.owns(pid, st, session) {
 			todo = append(todo, pid)
 		}
 	}
-	for seen := map[int]bool{}; len(todo) > 0; {
-		pid := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for seen := map[int]bool{g.pid: true}; len(todo) > 0; todo = todo[1:] {
+		pid := todo[0]
 		st, ok := groupStat(pid)
 		if !ok || seen[pid] {
 			continue
 		}
 		seen[pid] = true
-		if pid != g.pid {
-			visit(pid, st)
+		if personal(pid, st) {
+			g.spared = g.spared || st.pgrp == g.pid
+			continue
 		}
+		visit(pid, st)
 		todo = append(todo, childrenOf(pid)...)
 	}
+	return false
 }
 
-// haveChildren asks with one call what childrenOf finds out by reading a file
-// for each thread.
-func haveChildren() bool {
-	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
-	return err != unix.ECHILD
+// adopted lists who came to us when its parent died: the kernel gives them to
+// the first thread. Some of what that thread started itself is among them.
+func adopted() []int {
+	self := strconv.Itoa(os.Getpid())
+	list, _ := os.ReadFile("/proc/" + self + "/task/" + self + "/children")
+	return numbers(list)
 }
 
-// owns tells a command's process from one that somebody else in this program
-// started: those stay in our own session and group.
+// owns tells a command's process from one that another command started, or that
+// lives in our own session.
 func (g *group) owns(pid int, st procStat, session int) bool {
-	if st.pgrp == g.pid {
+	if st.pgrp == g.pid || st.session == g.pid {
 		return true
 	}
 	env, known := environ(pid)
 	if !known && st.ppid == os.Getpid() && st.session == pid {
-		return false // perhaps what somebody else here started and waits for (git, say)
+		return false // perhaps another command's leader, which just begins
 	}
-	if len(env) == 0 {
-		return st.session != session
+	if i := bytes.Index(env, []byte(originName+"=")); i >= 0 {
+		value, _, _ := bytes.Cut(env[i:], []byte{0})
+		return bytes.Contains(value, []byte(g.number))
 	}
-	if hasMark(env, g.mark) {
+	return st.session != session
+}
+
+// personal reports whether a process is a daemon that the person keeps for all
+// their work, whoever happened to start it. What is named so by its file alone
+// is none: a script's program is its shell. Where the kernel hides the program,
+// as these daemons ask it to, the process's own name counts.
+func personal(pid int, st procStat) bool {
+	args := func(word string) bool {
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		return slices.ContainsFunc(bytes.FieldsFunc(line, func(r rune) bool { return r == 0 || r == ' ' }), func(w []byte) bool { return string(w) == word })
+	}
+	switch program(pid, st) {
+	case "gpg-agent", "keyboxd", "scdaemon", "dirmngr", "tpm2daemon", "ssh-agent", "watchman", "git-credential-cache--daemon":
 		return true
+	case "git":
+		return args("credential-cache--daemon") || args("fsmonitor--daemon")
+	case "ssh":
+		return args("[mux]") // a connection that is kept for later ones (ControlPersist)
 	}
-	return st.session != session && !bytes.Contains(env, []byte(markName(g.mark)))
+	return false
+}
+
+// program is the name of the file that a process runs, or else the process's.
+func program(pid int, st procStat) string {
+	exe, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
+	if err != nil {
+		return st.name
+	}
+	return filepath.Base(strings.TrimSuffix(exe, " (deleted)"))
 }
 
 // environ of a process that is just starting or ending is not known: it has no
@@ -139,11 +197,6 @@ func environ(pid int) (env []byte, known bool) {
 		return nil, false
 	}
 	return env, err == nil && len(line) > 0
-}
-
-func markName(mark string) string {
-	name, _, _ := strings.Cut(mark, "=")
-	return name + "="
 }
 
 func hasMark(environ []byte, mark string) bool {
@@ -169,16 +222,23 @@ func childrenOf(pid int) []int {
 	var pids []int
 	for _, t := range threads {
 		list, _ := os.ReadFile(base + "/" + t.Name() + "/children")
-		for _, f := range bytes.Fields(list) {
-			if n, err := strconv.Atoi(string(f)); err == nil {
-				pids = append(pids, n)
-			}
-		}
+		pids = append(pids, numbers(list)...)
 	}
 	return pids
 }
 
+func numbers(list []byte) []int {
+	var found []int
+	for _, f := range bytes.Fields(list) {
+		if n, err := strconv.Atoi(string(f)); err == nil {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
 type procStat struct {
+	name                string // at most 15 bytes
 	state               byte
 	ppid, pgrp, session int
 	start               uint64
@@ -190,15 +250,16 @@ func groupStat(pid int) (procStat, bool) {
 	if err != nil {
 		return procStat{}, false
 	}
-	after := data[bytes.LastIndexByte(data, ')')+1:]
-	f := bytes.Fields(after)
+	end := max(bytes.LastIndexByte(data, ')'), 0)
+	f := bytes.Fields(data[end+1:])
 	const startField, sizeField = 19, 20 // fields 22 and 23, counted from the one after the name
 	if len(f) <= sizeField {
 		return procStat{}, false
 	}
 	n := func(i int) int { v, _ := strconv.Atoi(string(f[i])); return v }
 	start, _ := strconv.ParseUint(string(f[startField]), 10, 64)
-	return procStat{state: f[0][0], ppid: n(1), pgrp: n(2), session: n(3), start: start, ended: string(f[sizeField]) == "0"}, true
+	_, name, _ := bytes.Cut(data[:end], []byte("("))
+	return procStat{name: string(name), state: f[0][0], ppid: n(1), pgrp: n(2), session: n(3), start: start, ended: string(f[sizeField]) == "0"}, true
 }
 
 func startOf(pid int) uint64 {
@@ -208,7 +269,8 @@ func startOf(pid int) uint64 {
 
 // EndStrays ends what a command left running whose runner is gone: every
 // process with exactly this environment entry, and the leader that was
-// recorded as pid and start, with all below them. It says how many it ended.
+// recorded as pid and start, with all below them, but no daemon of the
+// person's. It says how many it ended.
 func EndStrays(mark string, pid int, start uint64) int {
 	ended := 0
 	for range killRounds {
@@ -218,7 +280,7 @@ func EndStrays(mark string, pid int, start uint64) int {
 			seen[m.pid] = true
 		}
 		if st, ok := groupStat(pid); ok && start != 0 && st.start == start && st.state != 'Z' {
-			for _, m := range append((&group{pid: pid}).tree(), member{pid, start}) {
+			for _, m := range append(tree(pid), member{pid, start}) {
 				if !seen[m.pid] {
 					strays = append(strays, m)
 				}
@@ -248,21 +310,20 @@ func marked(mark string) []member {
 			continue
 		}
 		env, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
-		if st, ok := groupStat(pid); ok && st.state != 'Z' && hasMark(env, mark) {
+		if st, ok := groupStat(pid); ok && st.state != 'Z' && hasMark(env, mark) && !personal(pid, st) {
 			found = append(found, member{pid, st.start})
 		}
 	}
 	return found
 }
 
-func (g *group) tree() []member {
+// tree lists all below pid, without the person's daemons.
+func tree(pid int) []member {
 	var all []member
-	todo := childrenOf(g.pid)
-	for len(todo) > 0 {
-		pid := todo[0]
-		todo = append(todo[1:], childrenOf(pid)...)
-		if st, ok := groupStat(pid); ok {
-			all = append(all, member{pid, st.start})
+	for todo := childrenOf(pid); len(todo) > 0; todo = todo[1:] {
+		if st, ok := groupStat(todo[0]); ok && !personal(todo[0], st) {
+			all = append(all, member{todo[0], st.start})
+			todo = append(todo, childrenOf(todo[0])...)
 		}
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,12 +16,10 @@ import (
 
 func sh(t *testing.T, script string) Command {
 	t.Helper()
-	mark := "AIFLOW_TEST_MARK=" + filepath.Base(t.TempDir()) + t.Name()
-	return Command{
-		Argv: []string{"/bin/sh", "-c", script}, Dir: t.TempDir(), Mark: mark,
-		Env: append(os.Environ(), mark),
-	}
+	return Command{Argv: []string{"/bin/sh", "-c", script}, Dir: t.TempDir(), Env: append(os.Environ(), markOf(t))}
 }
+
+func markOf(t *testing.T) string { return "AIFLOW_TEST_MARK=" + t.Name() }
 
 func run(t *testing.T, ctx context.Context, c Command) Exit {
 	t.Helper()
@@ -28,7 +27,7 @@ func run(t *testing.T, ctx context.Context, c Command) Exit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := marked(c.Mark); len(left) != 0 {
+	if left := marked(markOf(t)); len(left) != 0 {
 		t.Errorf("still running: %v", left)
 	}
 	return e
@@ -181,6 +180,74 @@ func TestHurryEndsTheGrace(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { started(t, up); cancel(); close(hurry) }()
 	if e := run(t, ctx, c); !e.Stopped || e.Status != 128+9 {
+		t.Errorf("exit %+v", e)
+	}
+}
+
+// A daemon of the person's that a command happened to start lives on, wherever
+// it stands, with what is below it. A name alone makes no daemon.
+func TestDaemonsOfThePersonAreLeftAlone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		program, start string
+		spared         bool
+	}{
+		"own session":  {"ssh-agent", "setsid %s", true},
+		"same group":   {"gpg-agent", "%s", true},
+		"other name":   {"gpg-agency", "setsid %s", false},
+		"named script": {"", "setsid %s", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, up := t.TempDir(), mkfifo(t)
+			daemon := filepath.Join(dir, tc.program)
+			put := "cp /bin/sleep " + daemon
+			if tc.program == "" {
+				daemon = filepath.Join(dir, "watchman")
+				put = "printf '#!/bin/sh\nwhile :; do sleep $1; done\n' >" + daemon + "; chmod +x " + daemon
+			}
+			c := sh(t, put+"; sleep 600 & "+fmt.Sprintf(tc.start, daemon)+" 600 >/dev/null 2>&1 & until readlink /proc/$!/exe | grep -q \"/$(basename "+daemon+" | sed s/watchman/.*sh/)$\"; do :; done; echo $! >"+up)
+			pid := whileRunning(t, up, func() {
+				want := 1
+				if !tc.spared {
+					want = 2
+				}
+				if e, err := Run(t.Context(), c); err != nil || e.Leftover < want || tc.spared && e.Leftover != want {
+					t.Errorf("exit %+v, %v", e, err)
+				}
+			})
+			if n := EndStrays(markOf(t), 0, 0); n != 0 {
+				t.Errorf("%d strays ended", n)
+			}
+			if got := Alive(pid, 0) == Living; got != tc.spared {
+				t.Errorf("the daemon lives: %v", got)
+			}
+			if tc.spared {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		})
+	}
+}
+
+// whileRunning runs do and gives the number that was written to fifo meanwhile.
+func whileRunning(t *testing.T, fifo string, do func()) int {
+	t.Helper()
+	said := make(chan string, 1)
+	go func() {
+		data, _ := os.ReadFile(fifo)
+		said <- strings.TrimSpace(string(data))
+	}()
+	do()
+	pid, err := strconv.Atoi(<-said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// What a command that timed out waited for is the first other program below it.
+func TestWaitedForIsNamed(t *testing.T) {
+	c := sh(t, "sh -c 'sleep 600; :' & wait")
+	c.Timeout, c.Grace = 300*time.Millisecond, time.Second
+	if e := run(t, t.Context(), c); !e.TimedOut || e.Waited != "sleep 600" {
 		t.Errorf("exit %+v", e)
 	}
 }

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"os"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -21,10 +22,20 @@ func TestOthersAreLeftToThoseWhoWait(t *testing.T) {
 				default:
 				}
 				cmd := exec.Command("/bin/true")
+				cmd.Env = Apart(os.Environ())
 				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 				if err := cmd.Run(); err != nil {
 					t.Error(err)
 					return
+				}
+			}
+		})
+	}
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				if exit, err := Run(t.Context(), Command{Argv: []string{"/bin/true"}}); err != nil || exit.Status != 0 || exit.Leftover != 0 {
+					t.Errorf("beside others: %+v, %v", exit, err)
 				}
 			}
 		})
