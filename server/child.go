@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/locks"
 	"aiflow/reqmeta"
 	"aiflow/runs"
@@ -56,7 +57,7 @@ func (s *Server) spawn(lang string, args ...string) (*child, error) {
 	}
 	defer said.Close()
 	cmd := exec.Command(s.RunBin, append(args, s.common(lang)...)...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, p.Env.Environ, out, said
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, proc.Apart(p.Env.Environ), out, said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, fault.Wrap(err, fault.BinaryNotFound, "name", "aiflow-run")

@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os/exec"
 	"strings"
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
 const (
@@ -38,12 +38,13 @@ func (s *Server) queuePlace() (flags []string, configured bool) {
 type bounded struct {
 	all  bytes.Buffer
 	left int
+	over bool // there was more
 }
 
 var errTooMuch = errors.New("too much output")
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if len(p) > b.left {
+	if b.over = b.over || len(p) > b.left; b.over {
 		return 0, errTooMuch
 	}
 	b.left -= len(p)
@@ -56,28 +57,29 @@ func (s *Server) callQueue(ctx context.Context, v any, input string, args ...str
 	if s.QueueBin == "" {
 		return fault.New(fault.BinaryNotFound, "name", "aiflow-queue")
 	}
-	ctx, cancel := context.WithTimeout(ctx, queueTime)
-	defer cancel()
 	place, _ := s.queuePlace()
-	cmd := exec.CommandContext(ctx, s.QueueBin, append(args, append(place, s.common(s.Lang)...)...)...)
 	out, said := &bounded{left: queueBytes}, &bounded{left: queueSays}
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Project.Dir, s.Project.Env.Environ, strings.NewReader(input), out, said
-	cmd.WaitDelay = queueLeave
-	err := cmd.Run()
+	exit, err := proc.Run(ctx, proc.Command{
+		Argv: append([]string{s.QueueBin}, append(args, append(place, s.common(s.Lang)...)...)...),
+		Dir:  s.Project.Dir, Env: s.Project.Env.Environ, Stdin: strings.NewReader(input), Stdout: out, Stderr: said,
+		Timeout: queueTime, Grace: queueLeave,
+	})
 	switch {
-	case ctx.Err() == context.DeadlineExceeded:
+	case err != nil:
+		return fault.Wrap(err, fault.QueueNotAvailable)
+	case exit.TimedOut:
 		return fault.New(fault.QueueNotAvailable, "cause", "no answer within "+queueTime.String())
-	case ctx.Err() != nil:
+	case exit.Stopped:
 		return ctx.Err()
-	case errors.Is(err, errTooMuch):
+	case out.over || said.over:
 		return fault.New(fault.QueueNotAvailable, "cause", errTooMuch.Error())
 	}
-	return readQueue(out.all.Bytes(), err, v)
+	return readQueue(out.all.Bytes(), exit.Status == 0, v)
 }
 
 // readQueue decodes an answer, which may be a refusal. A refused command line
 // is a call that cannot be used.
-func readQueue(data []byte, ended error, v any) error {
+func readQueue(data []byte, well bool, v any) error {
 	var refused struct {
 		Error *struct {
 			ReasonCode fault.Code  `json:"reason_code"`
@@ -85,7 +87,7 @@ func readQueue(data []byte, ended error, v any) error {
 		} `json:"error"`
 	}
 	switch {
-	case ended == nil && json.Unmarshal(data, v) == nil:
+	case well && json.Unmarshal(data, v) == nil:
 		return nil
 	case json.Unmarshal(data, &refused) != nil || refused.Error == nil || refused.Error.ReasonCode == "":
 		return fault.New(fault.QueueNotAvailable, "cause", "aiflow-queue gave no answer")

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"aiflow/cmd/internal/cli"
+	"aiflow/internal/proc"
 	"aiflow/internal/term"
 )
 
@@ -36,6 +37,7 @@ func editorCommand(s *cli.Shell, editor, path string) *exec.Cmd {
 		become = "exec env "
 	}
 	cmd := exec.Command("sh", "-c", become+editor+` "$@"`, editor, path)
+	cmd.Env = proc.Apart(s.Environ()) // it may leave a daemon of the person's
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Stdin, os.Stderr, s.Stderr
 	if s.Terminal() {
 		cmd.Stdout = s.Stdout

@@ -15,6 +15,7 @@ import (
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/server"
@@ -170,6 +171,7 @@ func open(s *cli.Shell, at string) {
 		command = "open"
 	}
 	cmd := exec.Command(command, at)
+	cmd.Env = proc.Apart(s.Environ())
 	if err := cmd.Start(); err != nil {
 		s.Warn("serve.no_browser", fault.Facts{"command": command})
 		return
