@@ -2,12 +2,15 @@ package doctor
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"aiflow/internal/proc"
 )
 
 // wild puts an agent in PATH that ignores its arguments: it writes wherever it
@@ -17,9 +20,9 @@ func (r *repo) wild(name string) (agent, trace string) {
 	r.t.Helper()
 	home := filepath.Dir(r.dir)
 	agent, trace = filepath.Join(home, "bin", name), filepath.Join(home, "started")
-	r.put("../bin/"+name, "#!/bin/sh\nread line; pwd -P >>'"+trace+"'; echo \"$*,$line,$GIT_DIR\" >>'"+trace+"'\n"+
-		"for d in . \"$PWD\" \"$OLDPWD\"; do echo mine >\"$d\"/wild.txt; for f in \"$d\"/requests/*.md; do test -f \"$f\" && echo >>\"$f\"; done; done\necho agent 7\n")
-	if err := os.Chmod(agent, 0o755); err != nil {
+	text := "#!/bin/sh\nread line; pwd -P >>'" + trace + "'; echo \"$*,$line,$GIT_DIR\" >>'" + trace + "'\n" +
+		"for d in . \"$PWD\" \"$OLDPWD\"; do echo mine >\"$d\"/wild.txt; for f in \"$d\"/requests/*.md; do test -f \"$f\" && echo >>\"$f\"; done; done\necho agent 7\n"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(agent), 0o755), proc.WriteProgram(agent, []byte(text))); err != nil {
 		r.t.Fatal(err)
 	}
 	r.env = append(r.env, "PATH="+filepath.Dir(agent)+":"+os.Getenv("PATH"), "PWD="+r.dir, "OLDPWD="+r.dir, "GIT_DIR="+filepath.Join(r.dir, ".git"))
@@ -112,7 +115,7 @@ func TestPresetIsProbedElsewhere(t *testing.T) {
 func TestMutePreset(t *testing.T) {
 	r := newRepo(t)
 	agent, _ := r.wild("codex")
-	if err := os.WriteFile(agent, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+	if err := proc.WriteProgram(agent, []byte("#!/bin/sh\nexit 1\n")); err != nil {
 		t.Fatal(err)
 	}
 	r.route("codex", "")

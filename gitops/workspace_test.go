@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
 func stepMessage() CommitMessage {
@@ -280,11 +281,11 @@ func TestHooks(t *testing.T) {
 
 func installHook(t *testing.T, path, script string) {
 	t.Helper()
-	writeFile(t, path, "#!/bin/sh\n"+script+"\n")
+	text := "#!/bin/sh\n" + script + "\n"
 	if strings.HasPrefix(script, "\r") {
-		writeFile(t, path, "#!/bin/nosuch\r\n")
+		text = "#!/bin/nosuch\r\n"
 	}
-	if err := os.Chmod(path, 0o755); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), proc.WriteProgram(path, []byte(text))); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -183,6 +183,7 @@ func (j *job) resume(ctx context.Context, ask runs.Ask) (Outcome, error) {
 		return Outcome{}, err
 	}
 	j.noteOwnLocks()
+	j.stage.Worked(j.lease.Record().BootID)
 	return j.drive(ctx, func(ctx context.Context) error {
 		if err := j.markRunning(); err != nil {
 			return err

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"os"
+	"strconv"
 	"time"
 
 	"aiflow/internal/fault"
@@ -30,6 +31,7 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 	}
 	defer release(queue)
 	a := r.newAuto(o, queue)
+	r.tell(Event{Kind: SessionBegun, What: a.bounds(o)})
 	_ = os.Remove(sessionPath(r.Project, stopFile))
 	a.s.Before = r.putBy()
 	a.set(Starting)
@@ -58,7 +60,7 @@ func (r *Runner) newAuto(o AutoOptions, queue *locks.Lease) *auto {
 	if o.MaxRuns <= 0 {
 		o.MaxRuns = cfg.MaxRunsPerSession
 	}
-	if o.MaxMinutes <= 0 {
+	if o.MaxMinutes <= 0 && o.Until.IsZero() { // either, when given, takes the place of the default
 		o.MaxMinutes = cfg.MaxDurationMin
 	}
 	now := r.Project.Now()
@@ -69,6 +71,25 @@ func (r *Runner) newAuto(o AutoOptions, queue *locks.Lease) *auto {
 		a.s.Limits.Until = &o.Until
 	}
 	return a
+}
+
+// bounds says when the session stops by itself, and what says so: a flag that
+// was given, or the configuration.
+func (a *auto) bounds(given AutoOptions) string {
+	by := func(flag, key string, isGiven bool) string {
+		if isGiven {
+			return flag
+		}
+		return key
+	}
+	at, why := a.o.Until, "--until"
+	if end := a.s.StartedAt.Add(time.Duration(a.o.MaxMinutes) * time.Minute); a.o.MaxMinutes > 0 && (at.IsZero() || end.Before(at)) {
+		at, why = end, by("--max-minutes", "auto_run.max_duration_min", given.MaxMinutes > 0)
+	}
+	return a.r.Words.Text("work.session_bounds", fault.Facts{
+		"at": at.Local().Format("2006-01-02 15:04"), "why": why,
+		"runs": strconv.Itoa(a.o.MaxRuns), "why_runs": by("--max-runs", "auto_run.max_runs_per_session", given.MaxRuns > 0),
+	})
 }
 
 func (a *auto) set(state SessionState) {
@@ -224,7 +245,7 @@ func (a *auto) stop(ctx context.Context) *fault.Error {
 		return fault.New(fault.MaxSkipsReached, "count", a.row.skips, "reason", a.s.Skipped[len(a.s.Skipped)-1].ReasonCode)
 	case a.s.Counters.Runs >= a.o.MaxRuns:
 		return fault.New(fault.MaxRunsReached, "count", a.s.Counters.Runs)
-	case now.Sub(*a.s.StartedAt) >= time.Duration(a.o.MaxMinutes)*time.Minute:
+	case a.o.MaxMinutes > 0 && now.Sub(*a.s.StartedAt) >= time.Duration(a.o.MaxMinutes)*time.Minute:
 		return fault.New(fault.MaxDurationReached, "minutes", a.o.MaxMinutes)
 	case !a.o.Until.IsZero() && !now.Before(a.o.Until):
 		return fault.New(fault.MaxDurationReached)

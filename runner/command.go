@@ -155,6 +155,9 @@ func (j *job) environment(c shellCommand) ([]string, error) {
 	}
 	env := guarded(cleanEnvironment(j.Project.Env.Environ), guard)
 	return append(env,
+		"GIT_CONFIG_COUNT=2", // git tidies up before it ends, not behind our back
+		"GIT_CONFIG_KEY_0=gc.autoDetach", "GIT_CONFIG_VALUE_0=false",
+		"GIT_CONFIG_KEY_1=maintenance.autoDetach", "GIT_CONFIG_VALUE_1=false",
 		j.mark(),
 		"AIFLOW_REQUEST="+j.req.ID,
 		"AIFLOW_STEP="+c.stepID,
@@ -191,7 +194,7 @@ func guarded(env []string, dir string) []string {
 func cleanEnvironment(environ []string) []string {
 	env := make([]string, 0, len(environ)+8)
 	for _, kv := range environ {
-		if !strings.HasPrefix(kv, "GIT_") && !ours(kv) {
+		if !strings.HasPrefix(kv, "GIT_") && !ours(kv) && !outerAgent(kv) {
 			env = append(env, kv)
 		}
 	}
@@ -205,6 +208,23 @@ func ours(kv string) bool {
 	switch name {
 	case "AIFLOW_RUN", "AIFLOW_REQUEST", "AIFLOW_STEP", "AIFLOW_ATTEMPT", "AIFLOW_ROOT",
 		"AIFLOW_WORKSPACE", "AIFLOW_REQUEST_FILE", "AIFLOW_RESULT", "AIFLOW_ROLE", "AIFLOW_HOOK":
+		return true
+	}
+	return false
+}
+
+// outerAgent are the variables with which an agent marks what it starts. They
+// are about the session in which aiflow was started: an agent that finds them
+// takes itself for a part of that session, or refuses to start. Settings of the
+// same programs (ANTHROPIC_MODEL, CODEX_HOME, GEMINI_API_KEY, …) pass.
+func outerAgent(kv string) bool {
+	name, _, _ := strings.Cut(kv, "=")
+	switch name {
+	case "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_EXECPATH",
+		"CLAUDE_AGENT_SDK_VERSION", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_ENV_FILE",
+		"CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI", "CODEX_INTERNAL_ORIGINATOR_OVERRIDE",
+		"GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH", "GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_WORKSPACE_PATH",
+		"CURSOR_AGENT", "CURSOR_TRACE_ID", "CURSOR_SANDBOX", "QWEN_CODE", "OPENCODE", "CLINE_ACTIVE", "AI_AGENT":
 		return true
 	}
 	return false

@@ -81,7 +81,7 @@ func (j *job) interrupted(cause error) error {
 		j.stage.AddEvent(j.Project.Now(), runs.EventStopRequested, j.stage.CurrentStepID, "")
 	}
 	j.stage.AddEvent(j.Project.Now(), runs.EventInterrupted, j.stage.CurrentStepID, fault.Interrupted)
-	j.stage.Agent = nil
+	j.stage.Agent, j.stage.Boot = nil, ""
 	err := j.dir.SaveStage(j.stage)
 	if err == nil {
 		err = j.unlessGone(j.Project.RestoreRequest(j.req, j.stage))

@@ -10,6 +10,7 @@ import (
 	"aiflow/internal/config"
 	"aiflow/internal/contract"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/runs"
 )
 
@@ -169,7 +170,7 @@ func TestRefusingCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark := filepath.Join(dir, "mark")
-	if err := os.WriteFile(filepath.Join(dir, "gh"), refusingCommand("gh", mark), 0o755); err != nil {
+	if err := proc.WriteProgram(filepath.Join(dir, "gh"), refusingCommand("gh", mark)); err != nil {
 		t.Fatal(err)
 	}
 	env := guarded([]string{"A=1", "PATH=/usr/bin:/bin"}, dir)

@@ -30,12 +30,19 @@ func (j *job) resumeInterrupted(ctx context.Context, last *runs.Stage) (Outcome,
 	}
 	j.tell(Event{Kind: Found, StepID: last.CurrentStepID, What: string(last.State)})
 	j.noteOwnLocks()
+	j.stage.Worked(j.lease.Record().BootID)
+	if err := j.save(); err != nil {
+		return Outcome{}, err
+	}
 	return j.drive(ctx, func(ctx context.Context) error {
 		if err := j.comeBack(ctx); err != nil {
 			return err
 		}
 		if err := j.markRunning(); err != nil {
 			return err
+		}
+		if n := j.stage.Deaths; n >= runs.MaxDeaths {
+			return fault.New(fault.RunnerDied, "count", n, "id", j.stage.CurrentStepID)
 		}
 		if at, err = runs.Resume(j.stage, j.plan, runs.Ask{Mode: runs.ModeResume}, j.Project.ResumeBounds()); err != nil {
 			return err

@@ -84,6 +84,7 @@ type EventKind string
 
 // The kinds of events.
 const (
+	SessionBegun EventKind = "session" // What: when it will stop, and why
 	Chosen       EventKind = "chosen"
 	Skipped      EventKind = "skipped" // chosen, but no longer runnable once locked
 	BaseTold     EventKind = "base"    // what it starts from (What), where that is not the branch checked out (Title)

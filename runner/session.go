@@ -90,7 +90,7 @@ type StopReason struct {
 // SessionLimits are the bounds that the session was started with.
 type SessionLimits struct {
 	MaxRuns    int        `json:"max_runs"`
-	MaxMinutes int        `json:"max_minutes"`
+	MaxMinutes int        `json:"max_minutes"` // 0: Until alone bounds its time
 	Until      *time.Time `json:"until,omitempty"`
 }
 

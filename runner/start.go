@@ -114,6 +114,7 @@ func (j *job) record(base, commit string, last *runs.Stage) error {
 	}
 	runID := runs.NewRunIDAfter(before, now, j.Project.RandomHex(1)[0])
 	j.stage = runs.NewStage(j.req.ID, runID, j.req.Title(), now)
+	j.stage.Worked(j.lease.Record().BootID)
 	j.stage.Git.BaseBranch, j.stage.Git.BaseCommit = base, commit
 	id, _ := runs.ParseRunID(runID)
 	j.stage.Git.WorkBranch = j.branchName(id.Time)

@@ -36,7 +36,7 @@ func (s *Stage) Move(to State, now time.Time) error {
 			"run_id", s.RunID, "cause", "illegal move "+string(s.State)+" -> "+string(to))
 	}
 	if s.State.Ended() && !to.Ended() {
-		s.Error = nil
+		s.Error, s.Deaths = nil, 0
 	}
 	s.EndedAt = nil
 	if to.Ended() {

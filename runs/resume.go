@@ -272,7 +272,7 @@ func planCanMend(code fault.Code, facts map[string]string) bool {
 	}
 	switch code {
 	case fault.Interrupted, fault.LockLost, fault.NeedsClarification, fault.ACTooFew, fault.StageWriteFailed,
-		fault.GitPushFailed, fault.GitTimeout, fault.TestCommandNotFound:
+		fault.GitPushFailed, fault.GitTimeout, fault.RunnerDied, fault.TestCommandNotFound:
 		return false
 	}
 	category := code.Info().Category

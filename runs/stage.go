@@ -29,6 +29,8 @@ type Stage struct {
 	Counters         Counters     `json:"counters"`
 	Signals          Signals      `json:"signals"`
 	Agent            *Agent       `json:"agent,omitempty"`
+	Boot             string       `json:"boot_id,omitempty"` // of the machine whose process works for the run; "" once it left the run in order
+	Deaths           int          `json:"deaths,omitempty"`  // how often in a row that process died, with no step done in between
 	Replaces         string       `json:"replaces,omitempty"`
 	ReplacedBy       string       `json:"replaced_by,omitempty"`
 	Seq              int          `json:"seq"`

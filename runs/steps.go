@@ -26,6 +26,20 @@ func (s *Stage) SetPlan(p *Plan, now time.Time) {
 	s.AddEvent(now, EventPlanned, "", "")
 }
 
+// Worked notes, before anything is started, that a process of this boot works
+// for the run, and counts it when the one before died: it wrote no end, and
+// the machine has not been started anew since.
+func (s *Stage) Worked(boot string) {
+	if s.Boot != "" && s.Boot == boot && !s.State.Ended() {
+		s.Deaths++
+	}
+	s.Boot = boot
+}
+
+// MaxDeaths is how often in a row the process that works for a run may die
+// before a person is asked.
+const MaxDeaths = 3
+
 // Begin starts a new attempt of a step.
 func (s *Stage) Begin(now time.Time, stepID string) (*Step, error) {
 	p, err := s.enter(now, stepID)
@@ -78,6 +92,7 @@ func (s *Stage) Finish(now time.Time, summary string) error {
 		return fault.New(fault.InternalError, "reason", "no_step_to_finish", "value", s.CurrentStepID, "run_id", s.RunID)
 	}
 	p.Status, p.EndedAt, p.Error, p.Summary = StepDone, &now, nil, summary
+	s.Deaths = 0
 	s.AddEvent(now, EventStepDone, p.StepID, "")
 	return nil
 }

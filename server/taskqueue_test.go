@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aiflow/internal/proc"
 )
 
 // standIn notes what it was called with, and answers from the file of its
@@ -27,7 +29,7 @@ func queueWorld(t *testing.T, endpoint string) (w *world, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	bin := filepath.Join(dir, "aiflow-queue")
-	if err := os.WriteFile(bin, []byte(standIn), 0o755); err != nil {
+	if err := proc.WriteProgram(bin, []byte(standIn)); err != nil {
 		t.Fatal(err)
 	}
 	w = newWorld(t, someRequests(), func(o *Options, _ *http.Server) { o.QueueBin, o.QueueEndpoint = bin, endpoint })

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"aiflow/internal/proc"
 )
 
 // fleet is one repository with many runners, and the witnesses that watch them.
@@ -74,8 +76,7 @@ func newFleet(t *testing.T, requests int) *fleet {
 	f.git("add", "-A")
 	f.git("commit", "-q", "-m", "begin")
 	hook := filepath.Join(f.dir, ".git", "hooks", "reference-transaction")
-	f.write(hook, strings.Replace(refWitness, "WITNESS", f.path("witness"), 1))
-	if err := os.Chmod(hook, 0o755); err != nil {
+	if err := proc.WriteProgram(hook, []byte(strings.Replace(refWitness, "WITNESS", f.path("witness"), 1))); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.write(f.path("go.all"), "") })

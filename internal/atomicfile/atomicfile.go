@@ -176,7 +176,12 @@ func Writer(name string) (pid int, ok bool) {
 func Write(d Disk, path string, data []byte, o Options) error {
 	dir, base := filepath.Split(path)
 	tmp := dir + "." + base + TempMark + o.TempSuffix
-	if err := writeTemp(d, tmp, data, o, mode(path, o)); err != nil {
+	perm := mode(path, o)
+	if perm&0o111 != 0 { // a child that is forked now would keep a program open for writing: it could not be started
+		syscall.ForkLock.RLock()
+		defer syscall.ForkLock.RUnlock()
+	}
+	if err := writeTemp(d, tmp, data, o, perm); err != nil {
 		return err
 	}
 	if err := put(d, tmp, path, o); err != nil {

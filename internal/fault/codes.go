@@ -115,6 +115,7 @@ const (
 	EditNotSaved         Code = "EDIT_NOT_SAVED"
 	ProcessCrashed       Code = "PROCESS_CRASHED"
 	AgentTimeout         Code = "AGENT_TIMEOUT"
+	RunnerDied           Code = "RUNNER_DIED"
 	StepCommandFailed    Code = "STEP_COMMAND_FAILED"
 	StepTooLarge         Code = "STEP_TOO_LARGE"
 	StepLimitReached     Code = "STEP_LIMIT_REACHED"
@@ -234,7 +235,7 @@ func (c Code) Info() Info {
 		return lock()
 	case LockStaleRecovered:
 		return Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}
-	case StepTooLarge, ForbiddenPathTouched, StepCommandFailed, GHDependencyDetected:
+	case StepTooLarge, ForbiddenPathTouched, StepCommandFailed, GHDependencyDetected, RunnerDied:
 		return execution(8, Major, false)
 	case StepLimitReached:
 		return execution(8, Minor, true)
@@ -282,7 +283,7 @@ func Codes() []Code {
 		NotFound, AccessDenied, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,
 		RunInProgress, QueueInProgress, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
-		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, StepCommandFailed, StepTooLarge, StepLimitReached,
+		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, RunnerDied, StepCommandFailed, StepTooLarge, StepLimitReached,
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
 		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,

@@ -56,7 +56,7 @@ func write(t *testing.T, path, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+	if err := proc.WriteProgram(path, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }

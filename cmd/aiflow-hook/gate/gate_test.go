@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aiflow/internal/gitcmd"
+	"aiflow/internal/proc"
 )
 
 type repo struct {
@@ -274,7 +275,7 @@ func TestOneStartOfGit(t *testing.T) {
 	}
 	log := filepath.Join(r.dir, "../log")
 	counting := filepath.Join(r.dir, "../git")
-	if err := os.WriteFile(counting, []byte("#!/bin/sh\necho x >>'"+log+"'\nexec "+git+" \"$@\"\n"), 0o755); err != nil {
+	if err := proc.WriteProgram(counting, []byte("#!/bin/sh\necho x >>'"+log+"'\nexec "+git+" \"$@\"\n")); err != nil {
 		t.Fatal(err)
 	}
 	o := r.options()
