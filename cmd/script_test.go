@@ -127,7 +127,8 @@ func setup(e *testscript.Env, path string) error {
 	return nil
 }
 
-// condition knows [has:NAME]: whether a binary of ours exists, [root]: whether
+// condition knows [has:NAME]: whether a binary of ours exists, [tool:NAME]: whether
+// somebody else's is in PATH or was installed in testdata/hookmanagers, [root]: whether
 // modes of files do not bind us, and [dynamodb]: whether there is one to test against.
 // CI must have one.
 func condition(cond string) (bool, error) {
@@ -136,6 +137,11 @@ func condition(cond string) (bool, error) {
 		return hasDynamoDB(), nil
 	case "root":
 		return os.Geteuid() == 0, nil
+	}
+	if name, ok := strings.CutPrefix(cond, "tool:"); ok {
+		_, inPath := exec.LookPath(name)
+		_, installed := os.Stat(filepath.Join("..", "testdata", "hookmanagers", "node_modules", ".bin", name))
+		return inPath == nil || installed == nil, nil
 	}
 	name, ok := strings.CutPrefix(cond, "has:")
 	if !ok {
