@@ -17,9 +17,11 @@ func (in *initializer) ignore() error {
 		return fault.Wrap(err, fault.PathNotWritable, "path", name)
 	}
 	p := in.cfg.Paths
-	text, lines := withIgnored(string(old), []string{
-		in.entry(p.RunsDir), in.entry(p.LocksDir), in.entry(p.CacheDir), ".aiflow/worktrees/", ".aiflow/project/",
-	})
+	entries := []string{in.entry(p.LocksDir), in.entry(p.CacheDir), ".aiflow/worktrees/", ".aiflow/project/"}
+	if !in.othersIn(p.RunsDir) {
+		entries = append([]string{in.entry(p.RunsDir)}, entries...)
+	}
+	text, lines := withIgnored(string(old), entries)
 	if len(lines) == 0 {
 		in.note(name, kept)
 		return nil

@@ -48,6 +48,7 @@ type initResult struct {
 	Root  string     `json:"root"`
 	Git   bool       `json:"git"`
 	Files []initFile `json:"files"`
+	Notes []string   `json:"notes,omitempty"` // folders that are in use already
 	Next  []string   `json:"next"`
 }
 
@@ -58,6 +59,8 @@ type initializer struct {
 	cfg   config.Config
 	force bool
 	files []initFile
+	notes []string // sentences about folders that are in use already
+	paths string   // what the configuration says because of them, as JSON
 }
 
 func initProject(s *cli.Shell, o initOptions) error {
@@ -71,6 +74,7 @@ func initProject(s *cli.Shell, o initOptions) error {
 	}
 	s.Adopt(cfg, warnings)
 	in := &initializer{shell: s, root: root, cfg: cfg, force: o.force}
+	in.lookFirst()
 	steps := []func() error{in.requests, in.template, in.config, in.make, in.ignore, in.bin}
 	if o.prompts {
 		steps = append(steps, in.prompts)
@@ -182,7 +186,7 @@ func (in *initializer) config() error {
 		lang = "\n  \"lang\": \"" + said + "\","
 	}
 	in.note(config.File, made)
-	return in.write(config.File, []byte("{\n  \"version\": \"1.0\","+lang+"\n  \"tests\": {\n    \"unit\": { \"command\": \"\" }\n  }\n}\n"))
+	return in.write(config.File, []byte("{\n  \"version\": \"1.0\","+lang+in.paths+"\n  \"tests\": {\n    \"unit\": { \"command\": \"\" }\n  }\n}\n"))
 }
 
 // bin records where the binaries are, for aiflow.mk; the record is not tracked.
@@ -260,7 +264,7 @@ func (in *initializer) hooked() bool {
 }
 
 func (in *initializer) print() error {
-	r := initResult{OK: true, Root: in.root.Dir, Git: in.root.Git, Files: in.files, Next: in.next()}
+	r := initResult{OK: true, Root: in.root.Dir, Git: in.root.Git, Files: in.files, Notes: in.notes, Next: in.next()}
 	if in.shell.JSON {
 		return in.shell.PrintJSON(r)
 	}
@@ -273,6 +277,9 @@ func (in *initializer) print() error {
 			line += ": " + term.Escape(strings.Join(f.Lines, " "))
 		}
 		in.shell.Printf("%s\n", line)
+	}
+	for _, note := range in.notes {
+		in.shell.Printf("%s\n", note)
 	}
 	in.shell.Printf("\n%s\n", in.shell.Text("cli.init_next"))
 	for _, n := range r.Next {

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/config"
+)
+
+// lookFirst takes other folders than the usual ones where files of others are
+// in these: they would be ignored, or taken for requests. Where the project has
+// a configuration already, its owner is told.
+func (in *initializer) lookFirst() {
+	_, err := os.Lstat(in.path(config.File))
+	configured := err == nil
+	var said []string
+	for _, f := range []struct {
+		key   string
+		dir   *string
+		taken func(dir string) bool
+	}{
+		{"runs_dir", &in.cfg.Paths.RunsDir, in.othersIn},
+		{"requests_dir", &in.cfg.Paths.RequestsDir, in.noRequestIn},
+	} {
+		key := "paths." + f.key
+		if in.cfg.Origin(key).Kind != "default" || !f.taken(*f.dir) {
+			continue
+		}
+		if configured {
+			if f.key == "runs_dir" { // a folder without requests does no harm to anybody
+				in.notes = append(in.notes, in.shell.Text("cli.init_taken_said", "dir", *f.dir, "key", key))
+			}
+			continue
+		}
+		other := ".aiflow/" + path.Base(*f.dir)
+		in.notes = append(in.notes, in.shell.Text("cli.init_taken", "dir", *f.dir, "other", other, "key", key))
+		said = append(said, `"`+f.key+`": "`+other+`"`)
+		*f.dir = other
+	}
+	if len(said) > 0 {
+		in.paths = "\n  \"paths\": { " + strings.Join(said, ", ") + " },"
+	}
+}
+
+// othersIn reports whether a folder holds something that is no record of a run.
+func (in *initializer) othersIn(dir string) bool {
+	for _, request := range in.entries(dir) {
+		if !request.IsDir() {
+			return true
+		}
+		records := in.entries(dir + "/" + request.Name())
+		if len(records) == 0 {
+			return true
+		}
+		for _, r := range records {
+			if !strings.HasPrefix(r.Name(), "RUN-") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// noRequestIn reports whether a folder holds something and no markdown.
+func (in *initializer) noRequestIn(dir string) bool {
+	some, markdown := false, false
+	_ = filepath.WalkDir(in.path(dir), func(at string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || at == in.path(dir) {
+			return nil
+		}
+		name := strings.ToLower(e.Name())
+		some = some || !strings.HasPrefix(name, ".")
+		if strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".markdown") {
+			markdown = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return some && !markdown
+}
+
+func (in *initializer) entries(dir string) []os.DirEntry {
+	entries, _ := os.ReadDir(in.path(dir))
+	return entries
+}
