@@ -463,6 +463,17 @@ class Desk {
   }
 }
 
+test('autosave: typing without a pause is kept within a second and saved within five', async () => {
+  const d = new Desk();
+  let text = 'start';
+  for (let ms = 0; ms < 20_000; ms += 100) {
+    d.auto.input((text += '.'));
+    await d.pass(100);
+    if (ms >= 1_000) assert.ok(text.length - (d.kept.filter((k) => k !== '-').at(-1) ?? '').length <= 10, `draft at ${ms}`);
+    if (ms >= 5_000) assert.ok(text.length - d.file.text.length <= 50, `file at ${ms}`);
+  }
+});
+
 test('autosave: a draft after a moment, the file after two seconds', async () => {
   const d = new Desk();
   d.auto.input('a');
