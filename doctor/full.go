@@ -13,7 +13,6 @@ import (
 
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
-	"aiflow/reqmeta"
 )
 
 // trace is one place that names a forbidden command.
@@ -76,7 +75,7 @@ func (x *examiner) commandLines(r config.Router) []trace {
 // softLines are steps of requests that are still to be done, and prompts.
 func (x *examiner) softLines() []trace {
 	var all []trace
-	if f, err := reqmeta.Load(x.p.Dir, x.p.RequestsDir()); err == nil {
+	if f, err := x.p.Requests(); err == nil {
 		for _, r := range f.Requests {
 			if r.SaysOver() {
 				continue

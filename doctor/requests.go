@@ -22,19 +22,28 @@ func (x *examiner) checkFiles(context.Context) {
 }
 
 func (x *examiner) checkRequests(s *project.Survey) {
-	x.checkRequestsDir(len(s.Folder.Requests))
+	x.checkRequestsDir(s.Folder)
 	x.checkValid(s.Folder)
 	x.checkDuplicates(s.Folder)
 	x.checkDependencies(s.Folder)
 }
 
-func (x *examiner) checkRequestsDir(count int) {
-	dir := x.p.RequestsDir()
+func (x *examiner) checkRequestsDir(f *reqmeta.Folder) {
+	dir, count := x.p.RequestsDir(), len(f.Requests)
 	if unix.Access(x.p.Path(dir), unix.W_OK|unix.X_OK) != nil {
 		x.warn("requests_dir", "read_only", nil, "dir", dir, "count", count)
 		return
 	}
-	x.pass("requests_dir", "ok", nil, "dir", dir, "count", count)
+	if len(f.NotRead) == 0 {
+		x.pass("requests_dir", "ok", nil, "dir", dir, "count", count)
+		return
+	}
+	var names []string
+	for _, stray := range f.NotRead {
+		names = append(names, stray.Path)
+	}
+	seen := Evidence{"not_read": first(f.NotRead, maxEvidence), "count": len(f.NotRead)}
+	x.pass("requests_dir", "ok", seen, "dir", dir, "count", count, "not_read", len(f.NotRead), "names", some(names))
 }
 
 // problemLine is one problem of one file as evidence.
@@ -133,10 +142,16 @@ func (x *examiner) checkDependencies(f *reqmeta.Folder) {
 	}
 	meant := meantBy(f, bad)
 	names := arrows(bad, meant)
-	seen := Evidence{"edges": first(bad, maxEvidence), "count": len(bad), "meant": meant}
+	never := reqmeta.Stuck(f)
+	for _, e := range never {
+		names = append(names, e.RequestID+" → "+e.Fact("ids"))
+	}
+	seen := Evidence{"edges": first(bad, maxEvidence), "count": len(names), "meant": meant}
 	switch {
-	case missing > 0 && rings > 0:
-		x.warn("dependencies", "both", seen, "count", len(bad), "names", some(names))
+	case missing > 0 && rings > 0, len(bad) > 0 && len(never) > 0:
+		x.warn("dependencies", "both", seen, "count", len(names), "names", some(names))
+	case len(never) > 0:
+		x.warn("dependencies", "never", seen, "count", len(never), "names", some(names))
 	case missing > 0:
 		x.warn("dependencies", "missing", seen, "count", missing, "names", some(names))
 	case rings > 0:

@@ -79,7 +79,7 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 
 // saidDone tells which finished runs their requests call done.
 func (p *Project) saidDone(waiting []*runs.Stage) (map[string]bool, error) {
-	folder, err := p.cache().Load(p.Dir, p.RequestsDir())
+	folder, err := p.Requests()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

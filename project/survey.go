@@ -2,8 +2,6 @@ package project
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -55,14 +53,16 @@ func (p *Project) HasRequests() error {
 // Look is Survey for those who must not change anything: what is half done is
 // shown as it is.
 func (p *Project) Look(ctx context.Context) (*Survey, error) {
-	folder, err := p.cache().Load(p.Dir, p.RequestsDir())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", p.Path(p.RequestsDir()))
-	}
+	folder, err := p.Requests()
 	if err != nil {
 		return nil, err
 	}
 	return p.LookWith(ctx, folder)
+}
+
+// Requests reads the request files. Fault: REQUESTS_DIR_NOT_FOUND.
+func (p *Project) Requests() (*reqmeta.Folder, error) {
+	return p.cache().Load(p.Dir, p.RequestsDir(), p.Config.Paths.Ignore...)
 }
 
 // LookWith is Look for those who have read the request files already.

@@ -57,15 +57,6 @@ func stampOf(st *unix.Stat_t) stamp {
 	}
 }
 
-// stampAt is the stamp of an open file; zero unless it is a plain one.
-func stampAt(fd int) stamp {
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return stamp{}
-	}
-	return stampOf(&st)
-}
-
 func isSame(a, b stamp) bool { return a == b }
 
 // settled reports whether the file had been left alone for a while at birth.

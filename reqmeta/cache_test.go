@@ -30,8 +30,8 @@ type cacheDesk struct {
 func newCacheDesk(t *testing.T) *cacheDesk {
 	t.Helper()
 	d := &cacheDesk{t: t, root: t.TempDir()}
-	for _, dir := range []string{"requests", ".aiflow"} {
-		if err := os.Mkdir(filepath.Join(d.root, dir), 0o755); err != nil {
+	for _, dir := range []string{"requests/archive/old", ".aiflow"} {
+		if err := os.MkdirAll(filepath.Join(d.root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,7 +53,10 @@ func newCacheDesk(t *testing.T) *cacheDesk {
 	return d
 }
 
-func fileName(i int) string { return fmt.Sprintf("RQ-%04d.md", i) }
+// fileName puts some files into sub-folders.
+func fileName(i int) string {
+	return map[int]string{6: "archive/old/", 9: "archive/"}[i%10] + fmt.Sprintf("RQ-%04d.md", i)
+}
 
 // text has the same size whatever the version is.
 func text(i, version int) string {
@@ -211,6 +214,11 @@ var fooling = []struct {
 	}, false, 1},
 	{"one more and one less", func(d *cacheDesk) { d.must(os.Remove(d.path(fileName(7)))); d.write("A.md", text(1, 1)) }, false, 1},
 	{"an id that another file has", func(d *cacheDesk) { d.write("RQ-0001-x.md", "---\nid: RQ-0001\nstatus: ready\npriority: P1\n---\n") }, false, 1},
+	{"a sub-folder renamed", func(d *cacheDesk) { d.must(os.Rename(d.path("archive"), d.path("done"))) }, false, kept / 5},
+	{"a link in place of a sub-folder", func(d *cacheDesk) {
+		d.must(os.Rename(d.path("archive/old"), filepath.Join(d.root, "old")))
+		d.must(os.Symlink("../../old", d.path("archive/old")))
+	}, false, 0},
 	{"the folder replaced", func(d *cacheDesk) {
 		d.must(os.Rename(d.path(""), filepath.Join(d.root, "old")))
 		d.must(os.CopyFS(d.path(""), os.DirFS(filepath.Join(d.root, "old"))))

@@ -76,7 +76,7 @@ var values = [...]string{"", "P0", "P1", "P2", "P3", Draft, Ready, Running, Bloc
 
 func (e *encoder) head(r *Request, name string) {
 	m, flags := &r.Meta, 0
-	if r.ID+".md" != name {
+	if r.ID != Stem(name) {
 		flags |= ownID
 	}
 	switch m.ID {

@@ -142,13 +142,17 @@ func creation(err error, path string) error {
 	return fault.Wrap(err, fault.PathNotWritable, "path", path)
 }
 
+// namesIn are the names of the files in a folder and below it.
 func namesIn(dir string) ([]string, error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	return d.Readdirnames(-1)
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if path == dir {
+			return err
+		}
+		names = append(names, filepath.Base(path))
+		return nil
+	})
+	return names, err
 }
 
 func taken(names []string, number string) bool {

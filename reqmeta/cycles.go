@@ -190,7 +190,7 @@ func (j *judge) runRoot(i int) *root {
 // waitsFor makes the exclusion of a request that merely waits.
 func (j *judge) waitsFor(r *Request, waits []string, why *root) Exclusion {
 	kind := "waits"
-	if len(waits) != 1 || waits[0] != why.id {
+	if n := j.f.lookup(waits[0]); len(waits) != 1 || n < 0 || j.f.Requests[n].ID != why.id {
 		kind = "waits_chain"
 	}
 	e := r.exclude(fault.DependsNotDone, kind)

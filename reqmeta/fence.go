@@ -169,8 +169,3 @@ func Body(data []byte) []byte {
 	d, _ := cut(data)
 	return data[d.body:]
 }
-
-// stem is the file name without folder and ".md".
-func stem(path string) string {
-	return strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".md")
-}

@@ -2,6 +2,7 @@ package reqmeta
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -13,11 +14,13 @@ import (
 type Folder struct {
 	Root, Dir string // Dir is relative to Root, with slashes
 	Requests  []*Request
-	Temps     []string // names of files that somebody is writing, or was when he was killed
+	Temps     []string // files that somebody is writing, or was when he was killed; relative to Dir
+	NotRead   []Stray  // what lies among the requests and is none
 
 	slots  []slot             // open hash table, by the hash of the id
 	dups   map[string][]int32 // ids that several files have: their indexes
 	flawed []*Request         // those that have problems
+	vague  map[string]int32   // ids that broken files may have, whose heads do not say: their indexes
 	read   int                // how many files were opened to make it
 	keep   func()             // writes the cache; nil when that is not worth it
 }
@@ -67,6 +70,27 @@ func (f *Folder) index() {
 	}
 	if !alone {
 		f.tellDups()
+	}
+	f.guessIDs()
+}
+
+// guessIDs notes which ids a broken file may have: what its head says of that
+// cannot be read, and a file may have more in its name than its id.
+func (f *Folder) guessIDs() {
+	if len(f.flawed) == 0 {
+		return
+	}
+	f.vague = map[string]int32{}
+	for i, r := range f.Requests {
+		if r.Meta.ID != "" || r.Meta.Status != "" || r.Valid() {
+			continue
+		}
+		for name, at := r.ID, strings.LastIndexByte(r.ID, '-'); at > 0; at = strings.LastIndexByte(name, '-') {
+			name = name[:at]
+			if _, ok := f.vague[name]; !ok {
+				f.vague[name] = int32(i)
+			}
+		}
 	}
 }
 
@@ -131,8 +155,19 @@ func (f *Folder) addDup(first, i int32) {
 	f.dups[id] = append(f.dups[id], i)
 }
 
-// lookup gives the first request with that id; -1 for none.
+// lookup gives the first request with that id, or else one whose file is broken
+// and may have it; -1 for none.
 func (f *Folder) lookup(id string) int32 {
+	if n := f.find(id); n >= 0 {
+		return n
+	}
+	if n, ok := f.vague[id]; ok {
+		return n
+	}
+	return -1
+}
+
+func (f *Folder) find(id string) int32 {
 	if len(f.slots) == 0 {
 		return -1
 	}
@@ -195,20 +230,36 @@ func (f *Folder) Unique(id string) *Request {
 // an id prefix that only one id has. It fails with REQUEST_NOT_FOUND (fact
 // "similar" names what may be meant) or DUPLICATE_ID (fact "paths").
 func (f *Folder) Get(id string) (*Request, error) {
-	if i, ok, exists := f.unique(id); ok {
-		return f.Requests[i], nil
-	} else if exists {
+	switch n := f.find(id); {
+	case n >= 0 && f.dups[id] != nil:
 		return nil, fault.New(fault.DuplicateID, "id", id, "paths", join(f.paths(f.dups[id])))
+	case n >= 0:
+		return f.Requests[n], nil
 	}
-	path := strings.TrimPrefix(strings.TrimPrefix(id, "./"), f.prefix())
-	if strings.HasSuffix(path, ".md") {
-		for _, r := range f.Requests {
-			if r.Path == f.prefix()+path {
-				return r, nil
-			}
+	if IsMarkdown(id) {
+		if r := f.byPath(strings.TrimPrefix(strings.TrimPrefix(id, "./"), f.prefix())); r != nil {
+			return r, nil
 		}
 	}
 	return f.byPrefix(id)
+}
+
+// byPath finds the request with that path in the folder, or else the only one
+// whose file has that name.
+func (f *Folder) byPath(p string) *Request {
+	var named []*Request
+	for _, r := range f.Requests {
+		if r.Path == f.prefix()+p {
+			return r
+		}
+		if path.Base(r.Path) == p {
+			named = append(named, r)
+		}
+	}
+	if len(named) == 1 {
+		return named[0]
+	}
+	return nil
 }
 
 func (f *Folder) byPrefix(prefix string) (*Request, error) {

@@ -1,26 +1,122 @@
 package reqmeta
 
-import "golang.org/x/sys/unix"
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
 
 // gather makes the folder's list.
 func (l *loader) gather() {
+	var read, known []*Request
 	if l.index == nil {
-		list := make([]*Request, 0, l.count)
+		read = make([]*Request, 0, l.count)
 		for _, b := range l.all {
 			for i := range b.files {
-				list = append(list, b.files[i].r)
+				read = append(read, b.files[i].r)
 			}
 		}
-		l.f.Requests = sorted(list)
-		return
-	}
-	var strangers []*Request
-	for _, e := range l.missed {
-		if e.isNew {
-			strangers = append(strangers, e.r)
+	} else {
+		known = l.index.requests()
+		for _, e := range l.missed {
+			if e.isNew {
+				read = append(read, e.r)
+			}
 		}
 	}
-	l.f.Requests = merge(l.index.requests(), sorted(strangers), byPath)
+	for _, s := range l.shut {
+		r := newRequest(s.path)
+		r.hash = foldHash(r.ID)
+		r.fail("unreadable", 0, "cause", s.cause)
+		read = append(read, r)
+	}
+	l.f.Requests = l.oneEach(merge(known, sorted(read), byPath))
+	slices.SortFunc(l.f.NotRead, func(a, b Stray) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(l.f.Temps)
+}
+
+// oneEach drops all names of a file but one, and says so in its problems. Of
+// the names that are as good the one that fits the head stays, else the first.
+// A link that leads to no request of the folder is told as one that is broken.
+func (l *loader) oneEach(list []*Request) []*Request {
+	var links []*Request
+	same := map[uint64][]*Request{}
+	for _, b := range l.all {
+		for i := range b.files {
+			switch f := &b.files[i]; {
+			case f.r == nil:
+			case f.kind == fs.ModeSymlink:
+				links = append(links, f.r)
+			case f.ino != 0:
+				same[f.ino] = append(same[f.ino], f.r)
+			}
+		}
+	}
+	if len(links) == 0 && len(same) == 0 {
+		return list
+	}
+	others := map[*Request][]string{}
+	instead := map[*Request]*Request{} // of one that is dropped
+	for _, names := range same {
+		slices.SortFunc(names, func(a, b *Request) int {
+			return cmp.Or(cmp.Compare(len(a.Problems), len(b.Problems)), byPath(a, b))
+		})
+		for _, r := range names[1:] {
+			if l.isSame(names[0], r) {
+				instead[r] = names[0]
+				others[names[0]] = append(others[names[0]], r.Path)
+			}
+		}
+	}
+	slices.SortFunc(links, byPath)
+	for _, r := range links {
+		if to := l.follow(list, r); to != nil {
+			to = cmp.Or(instead[to], to)
+			instead[r] = to
+			others[to] = append(others[to], r.Path)
+		} else {
+			target, _ := os.Readlink(filepath.Join(l.f.Root, filepath.FromSlash(r.Path)))
+			r.fail("bad_link", 0, "target", target)
+		}
+	}
+	for r, paths := range others {
+		slices.Sort(paths)
+		r.warn("other_names", 0, "paths", join(paths))
+	}
+	return slices.DeleteFunc(list, func(r *Request) bool { return instead[r] != nil })
+}
+
+// isSame reports whether two names are of one file.
+func (l *loader) isSame(a, b *Request) bool {
+	if a.Path == b.Path {
+		return false // it was listed twice
+	}
+	x, err1 := os.Lstat(filepath.Join(l.f.Root, filepath.FromSlash(a.Path)))
+	y, err2 := os.Lstat(filepath.Join(l.f.Root, filepath.FromSlash(b.Path)))
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// follow gives the request that a link leads to; nil for none.
+func (l *loader) follow(list []*Request, link *Request) *Request {
+	dir, err := filepath.EvalSymlinks(l.dir)
+	if err != nil {
+		return nil
+	}
+	to, err := filepath.EvalSymlinks(filepath.Join(l.f.Root, filepath.FromSlash(link.Path)))
+	if err != nil {
+		return nil
+	}
+	path := l.f.prefix() + strings.TrimPrefix(filepath.ToSlash(to), filepath.ToSlash(dir)+"/")
+	i, ok := slices.BinarySearchFunc(list, path, func(r *Request, path string) int { return strings.Compare(r.Path, path) })
+	if !ok {
+		return nil
+	}
+	return list[i]
 }
 
 // keep makes the cache that is to be written, before anybody can change the

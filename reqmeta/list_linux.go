@@ -15,7 +15,7 @@ const (
 	direntName = 19
 )
 
-// run lists the folder with getdents64: names and types in one go, without a
+// run lists a folder with getdents64: names and types in one go, without a
 // stat for each name.
 func (l *lister) run(fd int, _ string) error {
 	buf := make([]byte, 16<<10)
@@ -29,7 +29,6 @@ func (l *lister) run(fd int, _ string) error {
 			return err
 		}
 		if n == 0 {
-			l.flush()
 			return nil
 		}
 		p.read(l.prefix, buf[:n])
@@ -63,7 +62,10 @@ func (p *page) read(prefix string, entries []byte) {
 
 func (l *lister) dirent(fd int, p string, kind byte) {
 	name := p[len(l.prefix):]
-	if kind == unix.DT_UNKNOWN && isRequestName(name) {
+	if name == "." || name == ".." {
+		return
+	}
+	if kind == unix.DT_UNKNOWN {
 		var st unix.Stat_t
 		if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
 			kind = byte(st.Mode & unix.S_IFMT >> 12) // DT_* are the same numbers

@@ -20,6 +20,5 @@ func (l *lister) run(_ int, dir string) error {
 	for _, e := range all {
 		l.add(l.prefix+e.Name(), e.Type()&fs.ModeType)
 	}
-	l.flush()
 	return nil
 }

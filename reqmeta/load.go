@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 )
 
@@ -26,19 +25,20 @@ type file struct {
 	path   string
 	r      *Request    // nil for one that was listed twice
 	stamp  *stamp      // as it was when it was read; nil: nobody asked
+	ino    uint64      // of a file that has more names than this one; else 0
 	kind   fs.FileMode // type bits
 	record int32       // number of the record that it was taken from, from 1; 0: it was read
 	isNew  bool        // the cache does not know the name
 }
 
-// Load reads every request file in root/requestsDir. Nothing is kept between
-// calls.
-func Load(root, requestsDir string) (*Folder, error) {
-	return Cache{}.Load(root, requestsDir)
+// Load reads every request file in root/requestsDir and its sub-folders; which
+// files are requests see IsRequest. Nothing is kept between calls.
+func Load(root, requestsDir string, ignore ...string) (*Folder, error) {
+	return Cache{}.Load(root, requestsDir, ignore...)
 }
 
 // Load is the function Load with a cache. Call Keep when there is time.
-func (c Cache) Load(root, requestsDir string) (*Folder, error) {
+func (c Cache) Load(root, requestsDir string, ignore ...string) (*Folder, error) {
 	dir := filepath.Join(root, requestsDir)
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -46,49 +46,12 @@ func (c Cache) Load(root, requestsDir string) (*Folder, error) {
 	}
 	defer unix.Close(fd)
 	f := &Folder{Root: root, Dir: path.Clean(filepath.ToSlash(requestsDir))}
-	l := loader{c: c, f: f, fd: fd, dir: dir}
+	l := loader{c: c, f: f, fd: fd, dir: dir, ignore: ignore}
 	if err := l.load(); err != nil {
 		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
 	}
 	f.index()
 	return f, nil
-}
-
-// lister collects the files of a folder into batches.
-type lister struct {
-	prefix string
-	emit   func([]file)
-	batch  []file
-	temps  []string
-}
-
-// add takes one file; p is its path, prefix and all.
-func (l *lister) add(p string, kind fs.FileMode) {
-	if name := p[len(l.prefix):]; !isRequestName(name) {
-		if atomicfile.IsTemp(name) {
-			l.temps = append(l.temps, name)
-		}
-		return
-	}
-	if l.batch == nil {
-		l.batch = make([]file, 0, batchSize)
-	}
-	l.batch = append(l.batch, file{path: p, kind: kind})
-	if len(l.batch) == batchSize {
-		l.flush()
-	}
-}
-
-func (l *lister) flush() {
-	if len(l.batch) > 0 {
-		l.emit(l.batch)
-		l.batch = nil
-	}
-}
-
-// isRequestName reports whether a file of that name is a request.
-func isRequestName(name string) bool {
-	return strings.HasSuffix(name, ".md") && name[0] != '_' && name[0] != '.' && !strings.EqualFold(name, "README.md")
 }
 
 // maker makes requests, some at a time.
@@ -110,7 +73,7 @@ func (m *maker) request(path string) *Request {
 // begin fills in what the name of the file says.
 func (m *maker) begin(r *Request, path string) {
 	r.Path = path
-	r.ID = path[m.prefix : len(path)-len(".md")]
+	r.ID = Stem(path[m.prefix:])
 }
 
 // reader reads files of one folder into one buffer.
@@ -136,8 +99,7 @@ func (rd *reader) read(e *file) {
 	switch {
 	case e.kind == fs.ModeDir:
 		r.fail("is_directory", 0)
-	case e.kind == fs.ModeSymlink:
-		rd.readLink(r, name)
+	case e.kind == fs.ModeSymlink: // see oneEach
 	case e.kind != 0:
 		r.fail("not_regular", 0)
 	default:
@@ -155,9 +117,15 @@ func (rd *reader) readFile(e *file, name string) {
 		return
 	}
 	defer unix.Close(fd)
-	if rd.ask {
-		s := stampAt(fd)
-		e.stamp = &s
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+		if st.Nlink > 1 {
+			e.ino = uint64(st.Ino)
+		}
+		if rd.ask {
+			s := stampOf(&st)
+			e.stamp = &s
+		}
 	}
 	n, err := read(fd, rd.buf)
 	if err != nil {
@@ -236,22 +204,6 @@ func read(fd int, buf []byte) (int, error) {
 	}
 }
 
-// readLink follows a link that stays inside the folder.
-func (rd *reader) readLink(r *Request, name string) {
-	data, err := readInside(rd.dir, name)
-	switch {
-	case errors.Is(err, errNotRegular):
-		r.fail("not_regular", 0)
-	case errors.Is(err, errTooLarge):
-		r.fail("file_too_large", 0, "limit", MaxFile)
-	case err != nil:
-		target, _ := os.Readlink(filepath.Join(rd.dir, name))
-		r.fail("bad_link", 0, "target", target)
-	default:
-		r.parse(data, &rd.sc, true)
-	}
-}
-
 var (
 	errNotRegular = errors.New("not a regular file")
 	errTooLarge   = errors.New("file too large")
@@ -284,7 +236,7 @@ func readInside(dir, name string) ([]byte, error) {
 
 // Read reads the whole file of r, body and all.
 func (f *Folder) Read(r *Request) ([]byte, error) {
-	data, err := readInside(filepath.Join(f.Root, f.Dir), path.Base(r.Path))
+	data, err := readInside(filepath.Join(f.Root, f.Dir), strings.TrimPrefix(r.Path, f.prefix()))
 	if err != nil {
 		return nil, fault.Wrap(err, fault.RequestNotFound, "id", r.ID, "path", r.Path)
 	}

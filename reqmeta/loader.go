@@ -9,10 +9,11 @@ import (
 // is listed: one begins at once, the other lists first. More than two gain
 // little, because the kernel's work on one folder is nearly serial.
 type loader struct {
-	c   Cache
-	f   *Folder
-	fd  int
-	dir string
+	c      Cache
+	f      *Folder
+	fd     int
+	dir    string
+	ignore []string
 
 	index   *index        // what the cache said; nil for nothing
 	reading chan struct{} // closed once the second goroutine has read the cache; nil when it need not
@@ -26,6 +27,7 @@ type loader struct {
 	wg      sync.WaitGroup
 	mu      sync.Mutex
 	missed  []*file // not in the cache as they are now
+	shut    []shut
 }
 
 const (
@@ -46,9 +48,9 @@ type batch struct {
 
 func (l *loader) load() error {
 	l.open()
-	li := lister{prefix: l.f.prefix(), emit: l.emit}
-	err := li.run(l.fd, l.dir)
-	l.f.Temps = li.temps
+	li := lister{top: len(l.f.prefix()), prefix: l.f.prefix(), emit: l.emit, ignore: l.ignore}
+	err := li.all(l.fd, l.dir)
+	l.f.Temps, l.f.NotRead, l.shut = li.temps, li.strays, li.shut
 	l.finish()
 	return err
 }

@@ -36,6 +36,9 @@ func (m *matcher) take(e *file) bool {
 	if m.status.ask(m.fd, name) != nil || m.status.st.Mode&unix.S_IFMT != unix.S_IFREG || !m.same(have.stamp, stampOf(&m.status.st)) {
 		return false
 	}
+	if m.status.st.Nlink > 1 {
+		e.ino = uint64(m.status.st.Ino)
+	}
 	id := r.ID
 	if !m.dec.decode(r, have.head) {
 		r.forget(id)

@@ -17,7 +17,7 @@ func Parse(path string, data []byte) *Request {
 }
 
 func newRequest(path string) *Request {
-	s := stem(path)
+	s := Stem(path)
 	r := &Request{ID: s, Path: path}
 	if !CheckID(s) {
 		r.fail("bad_file_name", 0, "id", s)

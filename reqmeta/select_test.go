@@ -135,7 +135,7 @@ func TestExclusions(t *testing.T) {
 		"eight-b": "DEPENDS_CYCLE eight-b is in a ring of requests that wait for each other: eight-a → eight-b → eight-a; remove one of the depends_on",
 		"eight-c": "DEPENDS_CYCLE eight-c and the ring eight-a → eight-b → eight-a wait for each other; remove one of the depends_on",
 		"broken":  "REQUEST_INVALID_FORMAT requests/broken.md:2: status: \"weird\" is not one of draft, ready, running, blocked, done, archived; write one of them",
-		"wb":      "DEPENDS_NOT_DONE wb waits for broken, which cannot be read: mend requests/broken.md[:2]",
+		"wb":      "DEPENDS_NOT_DONE wb waits for broken, which is in requests/broken.md, which cannot be read[ (line 2)]: mend that file",
 		"twice":   "DEPENDS_NOT_DONE twice waits for draft, which is still a draft: set it to ready",
 		"cased":   "DEPENDS_NOT_FOUND cased depends on DRAFT, which does not exist[ (did you mean draft?)]; correct depends_on or add the request",
 	}
@@ -528,5 +528,29 @@ func BenchmarkSelect(b *testing.B) {
 		if Select(f, Facts{}).Next == nil {
 			b.Fatal("nothing")
 		}
+	}
+}
+
+// A dependency whose file is broken is not missing, also when the file's name
+// holds more than the id.
+func TestDependencyInABrokenFile(t *testing.T) {
+	f := NewFolder("requests", []*Request{
+		Parse("requests/A.md", []byte("---\nstatus: ready\npriority: P1\ndepends_on: [RQ-1]\n---\n")),
+		Parse("requests/B.md", []byte("---\nstatus: ready\npriority: P1\ndepends_on: [RQ]\n---\n")),
+		Parse("requests/sub/RQ-1-login.md", []byte("---\nid: RQ-1\nstatus: done\ntitle: \"x\n---\n")),
+		Parse("requests/RQ-2-other.md", []byte("---\nstatus: ready\npriority: P1\ndepends_on: [RQ-2]\n---\n")),
+	})
+	for id, want := range map[string]string{
+		"A":          "A waits for RQ-1, which is in requests/sub/RQ-1-login.md, which cannot be read[ (line 4)]",
+		"RQ-2-other": "RQ-2-other depends on RQ-2, which does not exist",
+	} {
+		e, _ := Judge(f, Facts{}, id)
+		e.Describe(texts(t))
+		if !strings.HasPrefix(e.Detail, want) {
+			t.Errorf("%s\nwant %s", e.Detail, want)
+		}
+	}
+	if _, err := f.Get("RQ"); err == nil {
+		t.Error("RQ names one of two")
 	}
 }

@@ -109,7 +109,7 @@ func (ed *editor) find(key string) *entry {
 
 func (ed *editor) set(key, value string) error {
 	e := ed.find(key)
-	want, p := wanted(stem(ed.path), key, value)
+	want, p := wanted(Stem(ed.path), key, value)
 	if p == nil && e == nil && !slices.Contains(settable[:], key) {
 		p = problem(LevelError, "set_unknown_key", 0, "key", key, "allowed", join(settable[:]))
 	}

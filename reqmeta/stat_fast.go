@@ -12,7 +12,7 @@ import (
 // statuser asks for the status of files of one folder.
 type statuser struct {
 	st   unix.Stat_t
-	name [256]byte
+	name [1024]byte
 }
 
 // ask is fstatat without following a link. It does not tell the scheduler of

@@ -16,15 +16,15 @@ func Swap(disk atomicfile.Disk, root, path string, old, data []byte, suffix stri
 	dir, name := filepath.Split(filepath.Join(root, filepath.FromSlash(path)))
 	target, err := insideTarget(dir, name)
 	if err != nil {
-		return fault.Wrap(err, codeOf(err), "path", path, "id", stem(path))
+		return fault.Wrap(err, codeOf(err), "path", path, "id", Stem(path))
 	}
 	defer alone(dir)()
 	now, err := readInside(dir, name)
 	if err != nil {
-		return fault.Wrap(err, codeOf(err), "path", path, "id", stem(path))
+		return fault.Wrap(err, codeOf(err), "path", path, "id", Stem(path))
 	}
 	if !bytes.Equal(now, old) {
-		return fault.New(fault.Conflict, "path", path, "id", stem(path))
+		return fault.New(fault.Conflict, "path", path, "id", Stem(path))
 	}
 	if err := allowed(); err != nil {
 		return err

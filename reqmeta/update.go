@@ -29,12 +29,12 @@ func Update(disk atomicfile.Disk, root, path string, values map[string]string, n
 	dir, name := filepath.Split(filepath.Join(root, filepath.FromSlash(path)))
 	target, err := insideTarget(dir, name)
 	if err != nil {
-		return nil, nil, fault.Wrap(err, codeOf(err), "path", path, "id", stem(path))
+		return nil, nil, fault.Wrap(err, codeOf(err), "path", path, "id", Stem(path))
 	}
 	defer alone(dir)()
 	for range maxRaces {
 		if before, err = readInside(dir, name); err != nil {
-			return nil, nil, fault.Wrap(err, codeOf(err), "path", path, "id", stem(path))
+			return nil, nil, fault.Wrap(err, codeOf(err), "path", path, "id", Stem(path))
 		}
 		after, err = SetValues(path, before, values, now)
 		if err != nil || bytes.Equal(before, after) {
@@ -44,7 +44,7 @@ func Update(disk atomicfile.Disk, root, path string, values map[string]string, n
 			return before, after, replace(disk, target, path, after, suffix)
 		}
 	}
-	return before, nil, fault.New(fault.Conflict, "path", path, "id", stem(path))
+	return before, nil, fault.New(fault.Conflict, "path", path, "id", Stem(path))
 }
 
 // maxWaits is how many milliseconds a writer waits for the others.

@@ -48,3 +48,21 @@ func entryOf(data []byte, key string) (entry, bool) {
 	}
 	return entry{}, false
 }
+
+// Stuck are the open requests that depend, themselves, on something that will
+// not be done as it is: archived, in a file that cannot be used, or the id of
+// several. What is missing and rings are not among them; see Graph.
+func Stuck(f *Folder) []Exclusion {
+	j := newJudge(f, Facts{})
+	j.links.all()
+	var list []Exclusion
+	for i, kind := range j.links.kind {
+		if kind == unsound || kind >= soundArchived {
+			continue
+		}
+		if e, ok := j.dependencies(i); !ok && e.Kind == "waits" && e.late.why.rank >= rankBroken {
+			list = append(list, e)
+		}
+	}
+	return list
+}

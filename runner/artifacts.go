@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
@@ -71,7 +72,7 @@ func (c *copier) visit(path string, d fs.DirEntry, err error) error {
 		}
 		return nil
 	}
-	if !d.Type().IsRegular() || !matchPath(c.glob, filepath.ToSlash(rel)) {
+	if !d.Type().IsRegular() || !reqmeta.MatchPath(c.glob, filepath.ToSlash(rel)) {
 		return nil
 	}
 	if c.files >= maxArtifacts || c.bytes >= maxArtifactBytes {

@@ -1,6 +1,10 @@
 package runner
 
-import "testing"
+import (
+	"testing"
+
+	"aiflow/reqmeta"
+)
 
 func TestMatchPath(t *testing.T) {
 	for _, tc := range []struct {
@@ -22,7 +26,7 @@ func TestMatchPath(t *testing.T) {
 		{".git/**", ".gitignore", false},
 		{"[", "[", false},
 	} {
-		if got := matchPath(tc.glob, tc.name); got != tc.want {
+		if got := reqmeta.MatchPath(tc.glob, tc.name); got != tc.want {
 			t.Errorf("matchPath(%q, %q) = %v", tc.glob, tc.name, got)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
@@ -79,7 +80,7 @@ func outside(targets, paths []string) string {
 func isTarget(targets []string, name string) bool {
 	for _, t := range targets {
 		t = path.Clean(t)
-		if t == "." || t == name || strings.HasPrefix(name, t+"/") || matchPath(t, name) {
+		if t == "." || t == name || strings.HasPrefix(name, t+"/") || reqmeta.MatchPath(t, name) {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"aiflow/internal/atomicfile"
@@ -91,7 +92,7 @@ func (s *Server) giveConfig(w http.ResponseWriter, r *http.Request, data []byte,
 	for _, one := range warnings {
 		v.Warnings = append(v.Warnings, s.words(r).Text("config."+one.Kind, one.Facts))
 	}
-	v.RestartNeeded = cfg.Paths != s.Project.Config.Paths || cfg.Limits.LockTTLSec != s.Project.Config.Limits.LockTTLSec ||
+	v.RestartNeeded = !reflect.DeepEqual(cfg.Paths, s.Project.Config.Paths) || cfg.Limits.LockTTLSec != s.Project.Config.Limits.LockTTLSec ||
 		cfg.Git.WorkBranchPrefix != s.Project.Config.Git.WorkBranchPrefix
 	w.Header().Set("ETag", configTag(data))
 	return s.give(w, r, v)

@@ -1,14 +1,12 @@
 package server
 
 import (
-	"errors"
 	"io/fs"
-	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
-	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
 )
@@ -25,12 +23,12 @@ type folderCache struct {
 	folder  *reqmeta.Folder
 	gen     uint64
 	stale   bool
-	links   bool // a linked file may change where nobody tells us
 	changed map[string]bool
 	all     bool // more changed than can be named
 }
 
-// notifier names the files of a folder that changed since it was last asked.
+// notifier names the files of a folder and of those below it that changed since
+// it was last asked, relative to the folder.
 // ok is false when it no longer can.
 type notifier interface {
 	changes() (names []string, all, ok bool)
@@ -50,7 +48,7 @@ func (c *folderCache) poll() {
 	}
 	names, all, ok := c.tell.changes()
 	for _, n := range names {
-		if isRequestFile(n) {
+		if reqmeta.IsRequest(n, c.p.Config.Paths.Ignore...) {
 			c.changed[n] = true
 			c.stale = true
 		}
@@ -64,35 +62,22 @@ func (c *folderCache) poll() {
 	}
 }
 
-func isRequestFile(name string) bool {
-	return strings.HasSuffix(name, ".md") && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_")
-}
-
 // get gives the requests and a number that changes with them.
 func (c *folderCache) get() (*reqmeta.Folder, uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.poll()
-	if c.folder != nil && !c.stale && !c.links {
+	if c.folder != nil && !c.stale {
 		return c.folder, c.gen, nil
 	}
 	c.folder = nil
-	folder, err := reqmeta.Load(c.p.Dir, c.p.RequestsDir())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, fault.Wrap(err, fault.RequestsDirNotFound, "path", c.p.RequestsDir())
-	}
+	folder, err := c.p.Requests()
 	if err != nil {
 		return nil, 0, err
 	}
-	c.links = hasLinks(c.dir)
 	c.folder, c.stale = folder, false
 	c.gen++
 	return folder, c.gen, nil
-}
-
-func hasLinks(dir string) bool {
-	entries, err := os.ReadDir(dir)
-	return err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Type()&fs.ModeSymlink != 0 })
 }
 
 // take gives the names of files that changed since it was last called.
@@ -132,17 +117,18 @@ func newSweep(dir string) notifier {
 }
 
 func (s *sweep) look() (map[string]stamp, error) {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return nil, err
-	}
-	seen := make(map[string]stamp, len(entries))
-	for _, e := range entries {
-		if isRequestFile(e.Name()) {
-			seen[e.Name()] = stampOf(e.Info())
+	seen := map[string]stamp{}
+	return seen, filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		switch name := strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(path, s.dir)), "/"); {
+		case path == s.dir:
+			return err
+		case err != nil || d.IsDir():
+			return nil
+		case reqmeta.IsRequest(name):
+			seen[name] = stampOf(d.Info())
 		}
-	}
-	return seen, nil
+		return nil
+	})
 }
 
 func (s *sweep) changes() (names []string, all, ok bool) {

@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// inotify asks the kernel, without waiting.
+// inotify asks the kernel, without waiting. A folder that comes or goes ends
+// it: the next one looks at all folders anew.
 type inotify struct {
-	fd  int
-	buf [64 << 10]byte
+	fd   int
+	dirs map[int32]string // what each watch's names begin with
+	buf  [64 << 10]byte
 }
 
 const interesting = unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB | unix.IN_CREATE | unix.IN_DELETE |
@@ -22,11 +27,29 @@ func newNotifier(dir string) notifier {
 	if err != nil {
 		return newSweep(dir)
 	}
-	if _, err := unix.InotifyAddWatch(fd, dir, interesting); err != nil {
-		_ = unix.Close(fd)
+	n := &inotify{fd: fd, dirs: map[int32]string{}}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path != dir:
+			return nil // the rest can be watched
+		case err != nil:
+			return err
+		case !d.IsDir():
+			return nil
+		case path != dir && strings.ContainsRune("._", rune(d.Name()[0])):
+			return fs.SkipDir
+		}
+		wd, err := unix.InotifyAddWatch(fd, path, interesting)
+		if rel := strings.TrimPrefix(path, dir); rel != "" {
+			n.dirs[int32(wd)] = rel[1:] + "/"
+		}
+		return err
+	})
+	if err != nil {
+		n.close()
 		return newSweep(dir)
 	}
-	return &inotify{fd: fd}
+	return n
 }
 
 func (n *inotify) changes() (names []string, all, ok bool) {
@@ -40,7 +63,7 @@ func (n *inotify) changes() (names []string, all, ok bool) {
 		case err != nil || count <= 0:
 			return names, true, false
 		}
-		more, lost, gone := parseEvents(n.buf[:count])
+		more, lost, gone := n.parse(n.buf[:count])
 		names, all = append(names, more...), all || lost
 		if gone {
 			return names, true, false
@@ -48,20 +71,21 @@ func (n *inotify) changes() (names []string, all, ok bool) {
 	}
 }
 
-// parseEvents reads the kernel's records: watch, mask, cookie, length, name.
-func parseEvents(b []byte) (names []string, lost, gone bool) {
+// parse reads the kernel's records: watch, mask, cookie, length, name.
+func (n *inotify) parse(b []byte) (names []string, lost, gone bool) {
 	for len(b) >= unix.SizeofInotifyEvent {
-		mask, size := binary.NativeEndian.Uint32(b[4:]), int(binary.NativeEndian.Uint32(b[12:]))
+		watch, mask, size := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:]), int(binary.NativeEndian.Uint32(b[12:]))
 		b = b[unix.SizeofInotifyEvent:]
 		name, _, _ := bytes.Cut(b[:min(size, len(b))], []byte{0})
 		b = b[min(size, len(b)):]
 		switch {
 		case mask&unix.IN_Q_OVERFLOW != 0:
 			lost = true
-		case mask&(unix.IN_IGNORED|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_UNMOUNT) != 0:
+		case mask&(unix.IN_IGNORED|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_UNMOUNT) != 0,
+			mask&unix.IN_ISDIR != 0 && mask&(unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_MOVED_FROM) != 0:
 			gone = true
 		case len(name) > 0:
-			names = append(names, string(name))
+			names = append(names, n.dirs[watch]+string(name))
 		}
 	}
 	return names, lost, gone

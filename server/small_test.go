@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aiflow/reqmeta"
 )
 
 func TestMask(t *testing.T) {
@@ -87,7 +89,7 @@ func TestSweepFindsWhatInotifyFinds(t *testing.T) {
 			changed := func(want ...string) {
 				t.Helper()
 				names, all, ok := n.changes()
-				names = slices.DeleteFunc(names, func(n string) bool { return !isRequestFile(n) })
+				names = slices.DeleteFunc(names, func(n string) bool { return !reqmeta.IsRequest(n) })
 				slices.Sort(names)
 				if names = slices.Compact(names); !slices.Equal(names, want) || all || !ok {
 					t.Errorf("%v %v %v, want %v", names, all, ok, want)
@@ -107,6 +109,17 @@ func TestSweepFindsWhatInotifyFinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			changed("b.md", "c.md")
+			// Files of sub-folders are told too; a folder that comes makes all look new.
+			if err := os.MkdirAll(filepath.Join(dir, "sub/deep"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if _, all, ok := n.changes(); name == "inotify" && (!all || ok) {
+				t.Error("a new folder, and nobody says so")
+			}
+			n = open(dir)
+			defer n.close()
+			put("sub/deep/d.md", "1")
+			changed("sub/deep/d.md")
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/locks"
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
@@ -119,12 +119,12 @@ func (w *watcher) ids(names []string) []string {
 	known := map[string]string{}
 	if folder, _, err := w.s.folder.get(); err == nil {
 		for _, r := range folder.Requests {
-			known[path.Base(r.Path)] = r.ID
+			known[strings.TrimPrefix(r.Path, folder.Dir+"/")] = r.ID
 		}
 	}
 	ids := make([]string, 0, len(names))
 	for _, n := range names {
-		id := orID(known[n], strings.TrimSuffix(n, ".md"))
+		id := orID(known[n], reqmeta.Stem(n))
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

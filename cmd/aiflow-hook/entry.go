@@ -277,7 +277,7 @@ func (w here) in(s *cli.Shell, prefix string) (here, bool) {
 
 func (w here) options(s *cli.Shell, o gate.Options, prefix string) gate.Options {
 	p := w.config.Paths
-	o.Root, o.RequestsDir, o.PromptsDir = prefix, prefix+p.RequestsDir, prefix+p.PromptsDir
+	o.Root, o.RequestsDir, o.PromptsDir, o.Ignore = prefix, prefix+p.RequestsDir, prefix+p.PromptsDir, p.Ignore
 	for _, dir := range []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/worktrees", p.AiflowDir + "/project"} {
 		o.StateDirs = append(o.StateDirs, prefix+dir)
 	}
@@ -288,8 +288,8 @@ func (w here) options(s *cli.Shell, o gate.Options, prefix string) gate.Options 
 }
 
 func there(w here, id string) bool {
-	_, err := os.Lstat(filepath.Join(w.top, w.config.Paths.RequestsDir, id+".md"))
-	return err == nil
+	f, err := reqmeta.Load(w.top, w.config.Paths.RequestsDir, w.config.Paths.Ignore...)
+	return err == nil && f.Unique(id) != nil
 }
 
 // live asks whether a run holds the request; what cannot be asked is no.

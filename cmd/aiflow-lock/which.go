@@ -11,7 +11,6 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/project"
-	"aiflow/reqmeta"
 )
 
 // which lock is meant.
@@ -54,7 +53,7 @@ func (w *which) key(p *project.Project) (locks.Key, error) {
 	case w.name != "":
 		return locks.Named(w.name), nil
 	}
-	folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+	folder, err := p.Requests()
 	if err != nil {
 		return locks.Key{}, err
 	}

@@ -221,7 +221,7 @@ func (q *question) printExplained(x explanation) {
 	}
 	if len(x.Problems) > 0 {
 		q.Printf("%s\n", q.Text("next.explain_problems"))
-		q.printList(x.Problems)
+		q.printList(x.Problems, app.MostCauses)
 	}
 	q.Printf("%s\n", q.Text("next.explain_steps"))
 	for _, step := range x.NextSteps {

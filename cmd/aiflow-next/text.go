@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"aiflow/cmd/internal/app"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/reqmeta"
@@ -130,25 +131,25 @@ var urgency = [...]string{
 	"locked", "not_ready_running", "waits", "waits_chain", "not_ready_draft",
 }
 
-// printProblems tells what is wrong with files: everything that keeps one from
-// running, and the first warnings.
+// printProblems tells what is wrong with files: what keeps one from running,
+// then the first warnings.
 func (q *question) printProblems(r reqmeta.Result) {
-	errors := q.errors(r)
+	errors, left := q.errors(), app.MostCauses
 	if len(errors) > 0 {
 		q.Printf("\n")
-		q.line("%s", q.Text("next.broken", "count", len(errors)))
-		q.printList(errors)
+		q.line("%s", q.Text("next.broken", "count", reqmeta.FilesOf(errors)))
+		left -= len(reqmeta.Causes(errors))
+		q.printList(errors, app.MostCauses)
 	}
 	warnings := slices.DeleteFunc(slices.Clone(r.Warnings), func(p reqmeta.Problem) bool { return p.Code == fault.DependsCycle })
 	if len(warnings) > 0 { // rings stand among the reasons
 		q.Printf("\n")
-		q.line("%s", q.Text("next.warnings", "count", len(warnings)))
-		q.printList(warnings[:q.most(len(warnings))])
-		q.hidden("next.hidden_warnings", len(warnings))
+		q.line("%s", q.Text("next.warnings", "count", reqmeta.FilesOf(warnings)))
+		q.printList(warnings, max(0, min(left, shown)))
 	}
 }
 
-func (q *question) errors(r reqmeta.Result) []reqmeta.Problem {
+func (q *question) errors() []reqmeta.Problem {
 	var list []reqmeta.Problem
 	for _, f := range q.survey.Folder.Flawed() {
 		for _, p := range f.Problems {
@@ -157,20 +158,12 @@ func (q *question) errors(r reqmeta.Result) []reqmeta.Problem {
 			}
 		}
 	}
+	reqmeta.DescribeProblems(list, q.Catalog().Text)
 	return list
 }
 
-func (q *question) printList(list []reqmeta.Problem) {
-	reqmeta.DescribeProblems(list, q.Catalog().Text)
-	for _, p := range list {
-		q.Printf("  %s: %s: %s\n", place(p), q.Text("next."+string(p.Level)), p.Message)
+func (q *question) printList(list []reqmeta.Problem, most int) {
+	if n := app.Problems(q.Shell, "  ", list, q.o.all, most); n > 0 {
+		q.Printf("  %s\n", q.Text("next.hidden_problems", "count", n))
 	}
-}
-
-// place is "file:line", or "file" where a problem is one of the whole file.
-func place(p reqmeta.Problem) string {
-	if p.Line == 0 {
-		return term.Escape(p.Path)
-	}
-	return term.Escape(p.Path) + ":" + strconv.Itoa(p.Line)
 }

@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
+	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/reqmeta"
 )
@@ -23,14 +25,15 @@ type report struct {
 	Errors   int               `json:"errors"`
 	Warnings int               `json:"warnings"`
 	Problems []reqmeta.Problem `json:"problems"`
+	NotRead  []reqmeta.Stray   `json:"not_read"` // what lies among the requests and is none
 }
 
-func check(s *cli.Shell, files []string) error {
+func check(s *cli.Shell, files []string, all bool) error {
 	p, folder, err := loadFor(s, files)
 	if err != nil {
 		return err
 	}
-	c := checker{Shell: s, p: p, folder: folder, named: len(files) > 0, guess: reqmeta.Guesser{Folder: folder}}
+	c := checker{Shell: s, p: p, folder: folder, named: len(files) > 0, all: all, guess: reqmeta.Guesser{Folder: folder}}
 	if len(files) == 0 {
 		c.whole()
 	}
@@ -50,7 +53,7 @@ func loadFor(s *cli.Shell, files []string) (*project.Project, *reqmeta.Folder, e
 		}
 		return nil, nil, err
 	}
-	folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+	folder, err := p.Requests()
 	if err != nil && len(files) > 0 {
 		return p, nil, nil
 	}
@@ -62,6 +65,7 @@ type checker struct {
 	p       *project.Project
 	folder  *reqmeta.Folder
 	named   bool // files were named
+	all     bool // tell every problem by itself
 	network *reqmeta.Network
 	rings   map[string]string // by path of the smallest member
 	guess   reqmeta.Guesser
@@ -69,6 +73,7 @@ type checker struct {
 }
 
 func (c *checker) whole() {
+	c.report.NotRead = c.folder.NotRead
 	for _, r := range c.folder.Requests {
 		c.request(r, r.Path)
 	}
@@ -230,17 +235,51 @@ func (c *checker) tell() error {
 		if r.Problems == nil {
 			r.Problems = []reqmeta.Problem{}
 		}
+		if r.NotRead == nil {
+			r.NotRead = []reqmeta.Stray{}
+		}
 		if err := c.PrintJSON(r); err != nil {
 			return err
 		}
 	} else {
-		(&view{Shell: c.Shell}).printProblems(r.Problems)
+		(&view{Shell: c.Shell, all: c.all}).printProblems(r.Problems)
 		if len(r.Problems) == 0 {
 			c.Printf("%s\n", c.Text("request.check_ok", "count", r.Files))
 		}
+		c.tellNotRead()
 	}
 	if r.OK {
 		return nil
 	}
-	return cli.Reported(fault.New(fault.RequestInvalidFormat, "count", r.Errors, "cause_key", "request.check_errors"))
+	return cli.Reported(fault.New(fault.RequestInvalidFormat, "count", r.Errors, "files", c.broken(), "cause_key", "request.check_errors"))
+}
+
+// broken is how many files have errors.
+func (c *checker) broken() int {
+	return reqmeta.FilesOf(slices.DeleteFunc(slices.Clone(c.report.Problems), func(p reqmeta.Problem) bool { return p.Level != reqmeta.LevelError }))
+}
+
+// mostNotRead is how many of what is no request are named without --all.
+const mostNotRead = 5
+
+// tellNotRead names what lies among the requests and is not read as one.
+func (c *checker) tellNotRead() {
+	list := c.report.NotRead
+	if len(list) == 0 {
+		return
+	}
+	if c.all {
+		for _, stray := range list {
+			c.Printf("%s: %s\n", term.Escape(stray.Path), c.Text("request.stray_"+stray.Why))
+		}
+		return
+	}
+	names := make([]string, 0, mostNotRead)
+	for _, stray := range list[:min(len(list), mostNotRead)] {
+		names = append(names, term.Escape(stray.Path))
+	}
+	if len(list) > mostNotRead {
+		names = append(names, "…")
+	}
+	c.Printf("%s\n", c.Text("request.check_not_read", "count", len(list), "names", strings.Join(names, ", ")))
 }

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
@@ -152,11 +153,7 @@ func (v *view) printErrors(chosen []*reqmeta.Request) {
 }
 
 func (v *view) printProblems(list []reqmeta.Problem) {
-	for _, p := range list {
-		message := p.Message
-		if message == "" {
-			message = v.Catalog().Text("problem."+p.Kind, p.Facts)
-		}
-		v.Printf("%s: %s: %s\n", place(p), v.Text("next."+string(p.Level)), message)
+	if n := app.Problems(v.Shell, "", list, v.all, app.MostCauses); n > 0 {
+		v.Printf("%s\n", v.Text("request.check_hidden", "count", n))
 	}
 }

@@ -93,9 +93,11 @@ func setCommand(s *cli.Shell) *urfave.Command {
 }
 
 func checkCommand(s *cli.Shell) *urfave.Command {
+	var all bool
 	return &urfave.Command{
 		Name: "check", Usage: "request.check_usage", ArgsUsage: "[FILE|ID...]", UsageText: "aiflow-request check\naiflow-request check RQ-20251214-001\naiflow-request check requests/RQ-20251214-001.md",
-		Action: func(c *urfave.Context) error { return check(s, c.Args().Slice()) },
+		Flags:  []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "request.check_all", Destination: &all}},
+		Action: func(c *urfave.Context) error { return check(s, c.Args().Slice(), all) },
 	}
 }
 

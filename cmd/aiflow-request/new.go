@@ -125,7 +125,7 @@ func wholeIDs(p *project.Project, ids []string) []string {
 	if len(ids) == 0 {
 		return ids
 	}
-	folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+	folder, err := p.Requests()
 	if err != nil {
 		return ids
 	}
@@ -148,7 +148,7 @@ func warnMissing(s *cli.Shell, p *project.Project, r *reqmeta.Request) {
 	if len(r.Meta.DependsOn) == 0 {
 		return
 	}
-	folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+	folder, err := p.Requests()
 	if err != nil {
 		return
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"aiflow/cmd/internal/app"
@@ -16,6 +15,7 @@ import (
 // view is a project looked over, and what selection says about each file.
 type view struct {
 	*cli.Shell
+	all      bool // tell every problem by itself
 	p        *project.Project
 	survey   *project.Survey
 	done     map[string]bool               // ids that count as done
@@ -136,14 +136,6 @@ func (v *view) line(text string) {
 		text = term.Truncate(text, term.Columns(v.Stdout))
 	}
 	v.Printf("%s\n", text)
-}
-
-// place is "file:line", or "file" where a problem is one of the whole file.
-func place(p reqmeta.Problem) string {
-	if p.Line == 0 {
-		return term.Escape(p.Path)
-	}
-	return term.Escape(p.Path) + ":" + strconv.Itoa(p.Line)
 }
 
 // readable makes the fault of a refused edit say what is wrong: the sentence

@@ -34,6 +34,7 @@ type Config struct {
 type Paths struct {
 	RepoRoot    string
 	RequestsDir string
+	Ignore      []string // globs of files below RequestsDir that are no requests
 	RunsDir     string
 	AiflowDir   string
 	LocksDir    string

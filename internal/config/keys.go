@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // Default is the configuration of a project without a file. Where it differs
 // from the D-series (D54), docs/configuration.md says why.
@@ -72,6 +75,7 @@ func pathKeys() []row[Config] {
 	return []row[Config]{
 		inside("paths.repo_root", "no effect: the root is the folder that holds .aiflow or requests", func(c *Config) *string { return &c.Paths.RepoRoot }).unused(),
 		folder("paths.requests_dir", "folder of the request files", func(c *Config) *string { return &c.Paths.RequestsDir }),
+		listKey("paths.ignore", "globs of files in requests_dir that are no requests; one without a slash is about names, wherever they stand", func(c *Config) *[]string { return &c.Paths.Ignore }).must("a glob", isGlob),
 		folder("paths.runs_dir", "folder of the records of runs", func(c *Config) *string { return &c.Paths.RunsDir }),
 		inside("paths.aiflow_dir", "no effect: always .aiflow", func(c *Config) *string { return &c.Paths.AiflowDir }).unused(),
 		folder("paths.locks_dir", "folder of the locks", func(c *Config) *string { return &c.Paths.LocksDir }),
@@ -79,6 +83,11 @@ func pathKeys() []row[Config] {
 		inside("paths.prompts_dir", "folder of the project's own prompts", func(c *Config) *string { return &c.Paths.PromptsDir }),
 		inside("paths.schemas_dir", "folder of the project's own contracts", func(c *Config) *string { return &c.Paths.SchemasDir }),
 	}
+}
+
+func isGlob(s string) bool {
+	_, err := path.Match(s, "")
+	return s != "" && err == nil
 }
 
 func gitKeys() []row[Config] {

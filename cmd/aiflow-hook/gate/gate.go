@@ -27,6 +27,7 @@ type Options struct {
 	Root        string     // the project's folder: "" or "dir/"
 	RequestsDir string
 	PromptsDir  string
+	Ignore      []string             // globs of files in RequestsDir that are no requests
 	StateDirs   []string             // never committed: runs, locks, cache
 	From, To    string               // judge what changed from one commit to the other instead; "": what is staged
 	Merge       bool                 // others made what is judged, in part

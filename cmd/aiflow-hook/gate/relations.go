@@ -122,7 +122,7 @@ func (o Options) others(ctx context.Context, files []pair) ([]*reqmeta.Request, 
 	for i := range files {
 		touched[files[i].path] = true
 	}
-	out, err := o.Git.AskStaged(ctx, "ls-tree", "-z", "--full-tree", cmp.Or(o.To, "HEAD"), "--", o.RequestsDir+"/")
+	out, err := o.Git.AskStaged(ctx, "ls-tree", "-r", "-z", "--full-tree", cmp.Or(o.To, "HEAD"), "--", o.RequestsDir+"/")
 	if err != nil {
 		return nil, nil // no commit yet: nothing but what is staged
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,12 +81,10 @@ func changes(out []byte) ([]change, error) {
 	return all, nil
 }
 
-// isRequest reports whether path names a request file: a markdown file right
-// in the folder, no template, no README.
+// isRequest reports whether path names a request file.
 func (o Options) isRequest(p string) bool {
-	dir, name := path.Split(p)
-	return dir == o.RequestsDir+"/" && strings.HasSuffix(name, ".md") && name != "README.md" &&
-		!strings.HasPrefix(name, "_") && !strings.HasPrefix(name, ".")
+	inside, ok := strings.CutPrefix(p, o.RequestsDir+"/")
+	return ok && reqmeta.IsRequest(inside, o.Ignore...)
 }
 
 // pair is a request file before and after the commit; nil: not there.
@@ -133,16 +130,12 @@ func wantedBlobs(c change) []string {
 	return ids
 }
 
-// request parses one side. A link counts as a request of that name whose
-// content is not known.
+// request parses one side. A link is no request of its own.
 func request(p string, mode int, data []byte) *reqmeta.Request {
-	switch mode & typeMask {
-	case 0, 0o160000:
+	if mode&typeMask != typeFile {
 		return nil
-	case typeFile:
-		return reqmeta.Parse(p, data)
 	}
-	return &reqmeta.Request{ID: strings.TrimSuffix(path.Base(p), ".md"), Path: p}
+	return reqmeta.Parse(p, data)
 }
 
 // related reports whether the commit changes what requests are to each other.

@@ -6,7 +6,6 @@ import (
 
 	"aiflow/cmd/internal/cli"
 	"aiflow/project"
-	"aiflow/reqmeta"
 )
 
 // Quiet opens the project for a shell's completion, which is told nothing and
@@ -28,7 +27,7 @@ func RequestIDs(s *cli.Shell, statuses ...string) cli.Candidates {
 		if p == nil {
 			return nil
 		}
-		folder, err := reqmeta.Load(p.Dir, p.RequestsDir())
+		folder, err := p.Requests()
 		if err != nil {
 			return nil
 		}

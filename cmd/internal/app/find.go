@@ -13,7 +13,7 @@ import (
 // of one, or by the path of its file as seen from where the command was
 // started.
 func Find(p *project.Project, f *reqmeta.Folder, name string) (*reqmeta.Request, error) {
-	if strings.HasSuffix(name, ".md") {
+	if reqmeta.IsMarkdown(name) {
 		if rel, ok := Inside(p, name); ok {
 			name = rel
 		}
@@ -21,20 +21,24 @@ func Find(p *project.Project, f *reqmeta.Folder, name string) (*reqmeta.Request,
 	return f.Get(name)
 }
 
-// Inside gives the project path of a file that lies in the requests folder.
+// Inside gives the project path of a file that lies in the requests folder or
+// below it.
 func Inside(p *project.Project, path string) (rel string, ok bool) {
-	abs := path
-	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(p.Env.Dir, path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Env.Dir, path)
 	}
-	dir, name := filepath.Split(abs)
-	here, err := os.Stat(dir)
+	path = filepath.Clean(path)
+	requests, err := os.Stat(p.Path(p.RequestsDir()))
 	if err != nil {
 		return "", false
 	}
-	requests, err := os.Stat(p.Path(p.RequestsDir()))
-	if err != nil || !os.SameFile(here, requests) {
-		return "", false
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		here, err := os.Stat(dir)
+		switch {
+		case err == nil && os.SameFile(here, requests):
+			return p.RequestsDir() + filepath.ToSlash(strings.TrimPrefix(path, dir)), true
+		case dir == filepath.Dir(dir):
+			return "", false
+		}
 	}
-	return p.RequestsDir() + "/" + name, true
 }
