@@ -21,6 +21,7 @@ type Folder struct {
 	dups   map[string][]int32 // ids that several files have: their indexes
 	flawed []*Request         // those that have problems
 	vague  map[string]int32   // ids that broken files may have, whose heads do not say: their indexes
+	names  map[string]string  // other names of files, as paths and as ids: the path that counts
 	read   int                // how many files were opened to make it
 	keep   func()             // writes the cache; nil when that is not worth it
 }
@@ -235,6 +236,8 @@ func (f *Folder) Get(id string) (*Request, error) {
 		return nil, fault.New(fault.DuplicateID, "id", id, "paths", join(f.paths(f.dups[id])))
 	case n >= 0:
 		return f.Requests[n], nil
+	case f.names[id] != "":
+		id = f.names[id]
 	}
 	if IsMarkdown(id) {
 		if r := f.byPath(strings.TrimPrefix(strings.TrimPrefix(id, "./"), f.prefix())); r != nil {
@@ -249,7 +252,7 @@ func (f *Folder) Get(id string) (*Request, error) {
 func (f *Folder) byPath(p string) *Request {
 	var named []*Request
 	for _, r := range f.Requests {
-		if r.Path == f.prefix()+p {
+		if r.Path == f.prefix()+p || r.Path == f.names[f.prefix()+p] {
 			return r
 		}
 		if path.Base(r.Path) == p {

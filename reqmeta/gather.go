@@ -84,8 +84,12 @@ func (l *loader) oneEach(list []*Request) []*Request {
 			r.fail("bad_link", 0, "target", target)
 		}
 	}
+	l.f.names = map[string]string{}
 	for r, paths := range others {
 		slices.Sort(paths)
+		for _, p := range paths {
+			l.f.names[p], l.f.names[Stem(p)] = r.Path, r.Path
+		}
 		r.warn("other_names", 0, "paths", join(paths))
 	}
 	return slices.DeleteFunc(list, func(r *Request) bool { return instead[r] != nil })

@@ -113,7 +113,13 @@ func TestLoadOneFileByManyNames(t *testing.T) {
 	}
 	link(t, "A-1.md", dir+"/B-1.md")
 	got := map[string]string{}
-	for _, r := range load(t, root).Requests {
+	f := load(t, root)
+	for _, name := range []string{"A-1", "B-1", "B-1.md", "requests/A-1.md"} {
+		if r, err := f.Get(name); err != nil || r.ID != "RQ-1" {
+			t.Errorf("%s: %v, %v", name, r, err)
+		}
+	}
+	for _, r := range f.Requests {
 		got[r.Path] = r.ID
 		for _, p := range r.Problems {
 			got[r.Path] += " " + p.Kind + " " + p.Facts["paths"]

@@ -242,7 +242,8 @@ func (c *checker) tell() error {
 			return err
 		}
 	} else {
-		(&view{Shell: c.Shell, all: c.all}).printProblems(r.Problems)
+		each := c.all || c.named && len(r.Problems) <= app.MostCauses // who names files wants to hear of each
+		(&view{Shell: c.Shell, all: each}).printProblems(r.Problems)
 		if len(r.Problems) == 0 {
 			c.Printf("%s\n", c.Text("request.check_ok", "count", r.Files))
 		}
