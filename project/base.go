@@ -236,8 +236,8 @@ func (p *Project) requestsIn(ctx context.Context, commit string, ids map[string]
 // mayBe reports whether a file may be that of one of the ids: its stem is the
 // id, or goes on after it with "-".
 func mayBe(file string, ids map[string]bool) bool {
-	stem, ok := strings.CutSuffix(path.Base(file), ".md")
-	for at := len(stem); ok && at > 0; at = strings.LastIndexByte(stem[:at], '-') {
+	stem := reqmeta.Stem(file)
+	for at := len(stem); reqmeta.IsMarkdown(file) && at > 0; at = strings.LastIndexByte(stem[:at], '-') {
 		if ids[stem[:at]] {
 			return true
 		}
