@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -116,4 +117,34 @@ func starts(f *ast.FuncDecl) bool {
 		return true
 	})
 	return found
+}
+
+// TestProgramsAreWrittenByTheHelper keeps tests from writing a program while
+// another goroutine forks (see proc.WriteProgram).
+func TestProgramsAreWrittenByTheHelper(t *testing.T) {
+	executable := regexp.MustCompile(`os\.WriteFile\(.*, 0o?[0-7]*[1357]`)
+	copied := regexp.MustCompile(`(?m)^cp .*hooks/`)
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Name() == "node_modules" {
+			return fs.SkipDir
+		}
+		script := filepath.Ext(path) == ".txtar"
+		if !script && !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		for _, line := range executable.FindAll(data, -1) {
+			t.Errorf("%s: %s: use proc.WriteProgram", path, line)
+		}
+		if line := copied.Find(data); script && line != nil {
+			t.Errorf("%s: %s: use exec cp", path, line)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -6,6 +6,7 @@
 package cmd
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"aiflow/internal/proc"
 )
 
 const (
@@ -99,6 +102,9 @@ func folders(t *testing.T) []string {
 // setup gives a script a world of its own: PATH begins with the binaries, HOME
 // is empty but for a git identity, and the language is English.
 func setup(e *testscript.Env, path string) error {
+	if err := rewritePrograms(e.WorkDir); err != nil {
+		return err
+	}
 	home := filepath.Join(e.WorkDir, ".home")
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return err
@@ -125,6 +131,26 @@ func setup(e *testscript.Env, path string) error {
 		e.Setenv(kv[0], kv[1])
 	}
 	return nil
+}
+
+// rewritePrograms writes each program of a script anew: testscript wrote it while
+// other scripts may have forked, and a file that is open for writing cannot be
+// started. For the same reason scripts copy a program with "exec cp".
+func rewritePrograms(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil || !bytes.HasPrefix(data, []byte("#!")) {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return errors.Join(os.Remove(path), proc.WriteProgram(path, data), os.Chmod(path, info.Mode()))
+	})
 }
 
 // condition knows [has:NAME]: whether a binary of ours exists, [tool:NAME]: whether
