@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"strconv"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -11,12 +12,13 @@ const (
 	TypeRequest = "request"
 	TypeQueue   = "queue"
 	TypeName    = "name"
+	TypeSlot    = "slot"
 )
 
 // Key says which lock is meant.
 type Key struct {
 	Type string
-	ID   string // request id or name; empty for the queue
+	ID   string // request id, name, or number of a slot; empty for the queue
 }
 
 // Request, Queue and Named make keys.
@@ -27,6 +29,9 @@ func Queue() Key { return Key{Type: TypeQueue} }
 
 // Named is a lock of the user's own (aiflow-lock exec --name).
 func Named(name string) Key { return Key{TypeName, name} }
+
+// Slot is one of the places for runs at a time, from 1.
+func Slot(n int) Key { return Key{TypeSlot, strconv.Itoa(n)} }
 
 const suffix = ".lock.json"
 
@@ -47,7 +52,7 @@ func keyOf(file string) (k Key, ok bool) {
 		return Queue(), true
 	}
 	kind, id, found := strings.Cut(stem, ".")
-	if !found || id == "" || kind != TypeRequest && kind != TypeName {
+	if !found || id == "" || kind != TypeRequest && kind != TypeName && kind != TypeSlot {
 		return Key{}, false
 	}
 	return Key{kind, id}, true
@@ -88,6 +93,8 @@ func (k Key) refusal() fault.Code {
 		return fault.RunInProgress
 	case TypeQueue:
 		return fault.QueueInProgress
+	case TypeSlot:
+		return fault.SlotsTaken
 	}
 	return fault.LockHeld
 }

@@ -64,7 +64,7 @@ func (r *Record) setKey(k Key) {
 	switch k.Type {
 	case TypeRequest:
 		r.RequestID = k.ID
-	case TypeName:
+	case TypeName, TypeSlot:
 		r.Name = k.ID
 	}
 }
@@ -74,8 +74,8 @@ func (r Record) key() Key {
 	switch r.LockType {
 	case TypeRequest:
 		return Request(r.RequestID)
-	case TypeName:
-		return Named(r.Name)
+	case TypeName, TypeSlot:
+		return Key{r.LockType, r.Name}
 	}
 	return Key{Type: r.LockType}
 }

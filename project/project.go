@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"io"
@@ -108,6 +109,16 @@ func (p *Project) openLocks() (*locks.Manager, error) {
 
 // Locks is the project's lock manager. It is made at the first call.
 func (p *Project) Locks() (*locks.Manager, error) { return p.locks() }
+
+// TakeSlot takes one of the places for runs at a time (limits.jobs), for at most
+// wait. Fault: SLOTS_TAKEN.
+func (p *Project) TakeSlot(ctx context.Context, wait time.Duration) (*locks.Lease, error) {
+	m, err := p.Locks()
+	if err != nil {
+		return nil, err
+	}
+	return m.AcquireSlot(ctx, p.Config.Limits.Jobs, locks.Ask{Wait: wait})
+}
 
 // Now is the wall clock.
 func (p *Project) Now() time.Time { return p.Env.Clock.Now() }

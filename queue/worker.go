@@ -72,6 +72,7 @@ const (
 	EventError    = "error" // the task ended in ERROR
 	EventLost     = "lost"  // the task was cancelled or is not ours any more
 	EventSwept    = "swept"
+	EventWaiting  = "waiting" // for a place: other runs are at work
 	EventTrouble  = "trouble" // the store did not answer; the worker goes on
 	EventStopped  = "stopped"
 )
@@ -87,15 +88,19 @@ type Worker struct {
 	ProjectRoot string
 	Poll        time.Duration // 0: one second
 	Once        bool          // end after one task, or when there is none
-	Do          Do
-	Tell        func(Event) // nil: nobody listens
-	Times       Times       // zero fields: the defaults
+	// Room is asked for a place before a task is claimed, and gives it back with
+	// release; without one nothing is claimed. nil: there is always room.
+	Room  func(ctx context.Context) (release func(), ok bool)
+	Do    Do
+	Tell  func(Event) // nil: nobody listens
+	Times Times       // zero fields: the defaults
 
 	runner    Runner
 	taker     Taker
 	watch     Watch
 	nextSweep time.Duration
 	looked    bool
+	full      bool // there was no room at the last look
 	inHand    string
 	givenUp   *Task
 }
@@ -141,7 +146,7 @@ func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) (err error) {
 		if err != nil {
 			return err
 		}
-		if w.Once {
+		if w.Once && !w.full {
 			return nil
 		}
 		if !worked {
@@ -195,6 +200,11 @@ func (w *Worker) poll(ctx context.Context) (worked bool, err error) {
 		w.trouble(err)
 		return false, nil
 	}
+	release, ok := w.room(ctx)
+	if !ok {
+		return false, nil
+	}
+	defer release()
 	t, ok, err := w.claim(ctx)
 	if err != nil || !ok {
 		w.trouble(err)
@@ -202,6 +212,19 @@ func (w *Worker) poll(ctx context.Context) (worked bool, err error) {
 	}
 	w.tell(Event{Kind: EventClaimed, Task: t})
 	return true, w.work(ctx, t)
+}
+
+// room takes a place for one task. That there is none is told once.
+func (w *Worker) room(ctx context.Context) (release func(), ok bool) {
+	if w.Room == nil {
+		return func() {}, true
+	}
+	release, ok = w.Room(ctx)
+	if !ok && !w.full {
+		w.tell(Event{Kind: EventWaiting})
+	}
+	w.full = !ok
+	return release, ok
 }
 
 func onlyIf(wanted bool, err error) error {

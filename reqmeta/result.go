@@ -153,8 +153,9 @@ func (e *Exclusion) tellWait(l late) {
 
 // QueueState tells whether a queue run is going on. It excludes nobody.
 type QueueState struct {
-	Locked bool    `json:"locked"`
-	Holder *Holder `json:"holder"`
+	Locked     bool       `json:"locked"`
+	Holder     *Holder    `json:"holder"`
+	ReasonCode fault.Code `json:"reason_code,omitempty"` // QUEUE_LOCKED while it is locked
 }
 
 // Result is the answer to "what is next?" (seed D59, section 8.2).

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"aiflow/internal/fault"
 )
 
 // Select decides what is next and why the others are not. It is a pure
@@ -87,7 +89,12 @@ func guessFirst(excluded []Exclusion) {
 	}
 }
 
-func queueState(h *Holder) QueueState { return QueueState{Locked: h != nil, Holder: h} }
+func queueState(h *Holder) QueueState {
+	if h == nil {
+		return QueueState{}
+	}
+	return QueueState{Locked: true, Holder: h, ReasonCode: fault.QueueLocked}
+}
 
 // warnings are those of all files, in the order of paths and lines.
 func (f *Folder) warnings() []Problem {

@@ -34,6 +34,11 @@ func (r *Runner) Resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer release(lease)
+	slot, err := r.Project.TakeSlot(lease.Context(), 0)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer release(slot)
 	last, err := r.newest(req.ID, o.RunID)
 	if err != nil {
 		return Outcome{}, err
@@ -42,8 +47,8 @@ func (r *Runner) Resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	j := &job{Runner: r, repo: repo, survey: s, req: req, lease: lease}
-	return j.again(lease.Context(), last, o)
+	j := &job{Runner: r, repo: repo, survey: s, req: req, lease: lease, slot: slot}
+	return j.again(slot.Context(), last, o)
 }
 
 // newest loads the run to go on with. An older one cannot: its workspace has

@@ -30,7 +30,12 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 		return Session{}, err
 	}
 	defer release(queue)
-	a := r.newAuto(o, queue)
+	slot, err := r.Project.TakeSlot(queue.Context(), 0)
+	if err != nil {
+		return Session{}, err
+	}
+	defer release(slot)
+	a := r.newAuto(o, queue, slot)
 	r.tell(Event{Kind: SessionBegun, What: a.bounds(o)})
 	_ = os.Remove(sessionPath(r.Project, stopFile))
 	a.s.Before = r.putBy()
@@ -41,8 +46,8 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 			return a.s, err
 		}
 	}
-	r.finishLeft(queue.Context())
-	a.loop(queue.Context())
+	r.finishLeft(slot.Context())
+	a.loop(slot.Context())
 	return a.s, nil
 }
 
@@ -50,12 +55,13 @@ type auto struct {
 	r     *Runner
 	o     AutoOptions
 	queue *locks.Lease
+	slot  *locks.Lease
 	s     Session
 	skip  map[string]bool
 	row   struct{ needsInput, failed, skips int } // in a row
 }
 
-func (r *Runner) newAuto(o AutoOptions, queue *locks.Lease) *auto {
+func (r *Runner) newAuto(o AutoOptions, queue, slot *locks.Lease) *auto {
 	cfg := r.Project.Config.AutoRun
 	if o.MaxRuns <= 0 {
 		o.MaxRuns = cfg.MaxRunsPerSession
@@ -64,7 +70,7 @@ func (r *Runner) newAuto(o AutoOptions, queue *locks.Lease) *auto {
 		o.MaxMinutes = cfg.MaxDurationMin
 	}
 	now := r.Project.Now()
-	a := &auto{r: r, o: o, queue: queue, s: idle(), skip: map[string]bool{}}
+	a := &auto{r: r, o: o, queue: queue, slot: slot, s: idle(), skip: map[string]bool{}}
 	a.s.StartedAt = &now
 	a.s.Limits = SessionLimits{MaxRuns: o.MaxRuns, MaxMinutes: o.MaxMinutes}
 	if !o.Until.IsZero() {
@@ -120,7 +126,7 @@ func (a *auto) loop(ctx context.Context) {
 			return
 		}
 		a.set(Selecting)
-		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Skip: a.skip, Doable: true, Begun: a.begun}, a.queue)
+		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Slot: a.slot, Skip: a.skip, Doable: true, Begun: a.begun}, a.queue)
 		switch {
 		case ctx.Err() != nil:
 			a.note(out)

@@ -44,7 +44,15 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, r.refusal(why)
 	}
 	r.warnAgain(ctx, survey, req)
-	return r.start(lease.Context(), o, survey, claimed{id: req.ID, lease: lease, repo: repo})
+	at, slot := lease.Context(), o.Slot
+	if slot == nil {
+		if slot, err = r.Project.TakeSlot(at, o.Wait); err != nil {
+			return Outcome{}, err
+		}
+		defer release(slot)
+		at = slot.Context()
+	}
+	return r.start(at, o, survey, claimed{id: req.ID, lease: lease, slot: slot, repo: repo})
 }
 
 // afterLock looks anew at what may have changed until the lock was there. What
@@ -133,8 +141,12 @@ func (r *Runner) runNext(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer release(queue)
-	r.finishLeft(queue.Context())
-	return r.Next(queue.Context(), o, queue)
+	if o.Slot, err = r.Project.TakeSlot(queue.Context(), o.Wait); err != nil {
+		return Outcome{}, err
+	}
+	defer release(o.Slot)
+	r.finishLeft(o.Slot.Context())
+	return r.Next(o.Slot.Context(), o, queue)
 }
 
 // LockQueue takes the lock that a session of runs holds.
@@ -149,8 +161,8 @@ func (r *Runner) LockQueue(ctx context.Context, o Options) (*locks.Lease, error)
 	return m.AcquireQueue(ctx, locks.Ask{Wait: o.Wait, TakeOverdue: o.TakeOverdue})
 }
 
-// Next chooses and runs the next request under a queue lock that the caller
-// holds. A choice is not a claim: once its lock is taken it is judged again,
+// Next chooses and runs the next request under a queue lock and a slot that the
+// caller holds. A choice is not a claim: once its lock is taken it is judged again,
 // and when it is no longer runnable the next one is chosen.
 func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outcome, error) {
 	survey, err := r.survey(ctx, o)
@@ -188,7 +200,7 @@ func (r *Runner) claim(ctx context.Context, o Options, choice reqmeta.Choice, qu
 	if _, ok := reqmeta.Judge(survey.Folder, survey.Facts, choice.RequestID); !ok {
 		return Outcome{}, false, nil
 	}
-	out, err := r.start(lease.Context(), o, survey, claimed{id: choice.RequestID, lease: lease, queue: queue, repo: repo})
+	out, err := r.start(lease.Context(), o, survey, claimed{id: choice.RequestID, lease: lease, queue: queue, slot: o.Slot, repo: repo})
 	out.RequestID = choice.RequestID
 	return out, true, err
 }

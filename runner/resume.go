@@ -132,7 +132,7 @@ func (j *job) keepsPlan(at runs.Point, force bool) error {
 // noteOwnLocks names the run in our locks and the locks in the run.
 func (j *job) noteOwnLocks() {
 	j.noteLocks()
-	for _, l := range []*locks.Lease{j.lease, j.queue} {
+	for _, l := range []*locks.Lease{j.lease, j.slot, j.queue} {
 		if l != nil {
 			_ = l.SetRun(j.stage.RunID) // a lost lock shows at the next save
 		}

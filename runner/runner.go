@@ -59,6 +59,7 @@ type Options struct {
 	Fresh       bool   // do not go on with an interrupted run
 	TakeOverdue bool   // take the lock of a live but overdue holder
 	Wait        time.Duration
+	Slot        *locks.Lease                  // the slot that the caller holds; nil takes one
 	Skip        map[string]bool               // requests that are not to be chosen
 	Doable      bool                          // refuse a new run that nobody is named to do the work of
 	Begun       func(requestID, runID string) // told when the run has a name; nil is nobody
@@ -141,6 +142,7 @@ type job struct {
 	plan   *runs.Plan
 	lease  *locks.Lease
 	queue  *locks.Lease
+	slot   *locks.Lease
 
 	recorded bool // the end of the run is on disk
 	// replaces is the run that was not finished and no longer can be, now that this one

@@ -19,6 +19,7 @@ import (
 type claimed struct {
 	id           string
 	lease, queue *locks.Lease // queue: nil outside of auto-runs
+	slot         *locks.Lease
 	repo         func() (*gitops.Repo, error)
 }
 
@@ -35,7 +36,7 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, c clai
 	if err != nil {
 		return Outcome{}, err
 	}
-	j := &job{Runner: r, opts: o, repo: repo, survey: s, req: req, lease: c.lease, queue: c.queue}
+	j := &job{Runner: r, opts: o, repo: repo, survey: s, req: req, lease: c.lease, queue: c.queue, slot: c.slot}
 	r.tell(Event{Kind: Chosen, RequestID: c.id, Title: req.Title()})
 	last := s.Latest(c.id)
 	if err := s.Unreadable(c.id); err != nil && !o.Fresh {
@@ -144,11 +145,13 @@ func (j *job) record(base, commit string, last *runs.Stage) error {
 	} else if err != nil {
 		j.tell(Event{Kind: Warned, What: j.inWords(err)}) // who begins anew may have taken the old record away
 	}
-	if err := j.lease.SetRun(runID); err != nil {
-		return err
-	}
-	if j.queue != nil {
-		return j.queue.SetRun(runID)
+	for _, l := range []*locks.Lease{j.lease, j.slot, j.queue} {
+		if l == nil {
+			continue
+		}
+		if err := l.SetRun(runID); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -145,6 +145,8 @@ func flagOf(e locks.Entry) string {
 	switch k.Type {
 	case locks.TypeQueue:
 		return "--queue"
+	case locks.TypeSlot:
+		return "--slot " + k.ID
 	case locks.TypeName:
 		return "--name " + k.ID
 	}

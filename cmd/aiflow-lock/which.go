@@ -16,6 +16,7 @@ import (
 // which lock is meant.
 type which struct {
 	request, name string
+	slot          int
 	queue         bool
 }
 
@@ -24,19 +25,23 @@ func (w *which) flags() []urfave.Flag {
 		&urfave.StringFlag{Name: "request", Usage: "lock.request_usage", Destination: &w.request},
 		&urfave.BoolFlag{Name: "queue", Usage: "lock.queue_usage", Destination: &w.queue},
 		&urfave.StringFlag{Name: "name", Usage: "lock.name_usage", Destination: &w.name},
+		&urfave.IntFlag{Name: "slot", Usage: "lock.slot_usage", Destination: &w.slot},
 	}
 }
 
-// check wants exactly one of the three.
+// check wants exactly one of them.
 func (w *which) check(set func(string) bool) error {
 	count := 0
-	for _, given := range []bool{set("request"), w.queue, set("name")} {
+	for _, given := range []bool{set("request"), w.queue, set("name"), set("slot")} {
 		if given {
 			count++
 		}
 	}
 	if count != 1 {
 		return cli.Usage("which_lock")
+	}
+	if set("slot") && w.slot < 1 {
+		return cli.Usage("bad_value", "name", "--slot", "value", w.slot, "allowed", "1, 2, 3 …")
 	}
 	if set("name") && locks.Named(w.name).Check() != nil {
 		return cli.Usage("bad_lock_name", "name", "--name", "value", w.name)
@@ -50,6 +55,8 @@ func (w *which) key(p *project.Project) (locks.Key, error) {
 	switch {
 	case w.queue:
 		return locks.Queue(), nil
+	case w.slot > 0:
+		return locks.Slot(w.slot), nil
 	case w.name != "":
 		return locks.Named(w.name), nil
 	}

@@ -15,6 +15,7 @@ import (
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
+	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/queue"
 	"aiflow/reqmeta"
@@ -54,7 +55,7 @@ func runWorker(s *cli.Shell, w where, o workOptions) error {
 	d := &doer{s: s, p: p, hurry: hurry}
 	worker := &queue.Worker{
 		Board: q, Clock: clock(s), RunnerID: o.runnerID, ProjectRoot: p.Dir, Poll: o.poll, Once: o.once,
-		Do: d.do, Tell: d.tell,
+		Room: d.room, Do: d.do, Tell: d.tell,
 	}
 	return worker.Run(now, stop.Done())
 }
@@ -72,7 +73,18 @@ type doer struct {
 	s     *cli.Shell
 	p     *project.Project
 	hurry <-chan struct{}
+	slot  *locks.Lease // of the task in hand
 	mu    sync.Mutex
+}
+
+// room takes the slot that the run of the next task needs.
+func (d *doer) room(context.Context) (release func(), ok bool) {
+	slot, err := d.p.TakeSlot(context.Background(), 0)
+	if err != nil {
+		return nil, false
+	}
+	d.slot = slot
+	return func() { _ = slot.Release() }, true
 }
 
 // do runs a task's request, or makes one of a bare prompt and runs that.
@@ -90,7 +102,7 @@ func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
 	}
 	r := work.Runner(d.s, d.p)
 	r.Hurry, r.Guard, r.Observe = d.hurry, guard, d.step
-	out, err := r.Run(ctx, runner.Options{RequestID: id})
+	out, err := r.Run(ctx, runner.Options{RequestID: id, Slot: d.slot})
 	if err == nil {
 		err = out.Err
 	}

@@ -89,6 +89,7 @@ type Limits struct {
 	GitTimeoutSec    int // of one question to git
 	MaxStepsPerRun   int // 0 = all
 	MaxAutofixCycles int
+	Jobs             int // runs at a time
 	LockTTLSec       int
 	MaxRoleTries     int
 	MaxStepRetries   int

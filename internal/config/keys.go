@@ -23,7 +23,7 @@ func Default() Config {
 		},
 		Limits: Limits{
 			MaxDiffLines: 400, MaxFiles: 10, TimeoutSec: 1800, GitTimeoutSec: 60, MaxAutofixCycles: 1,
-			LockTTLSec: 1800, MaxRoleTries: 2, MaxStepRetries: 3,
+			Jobs: 1, LockTTLSec: 1800, MaxRoleTries: 2, MaxStepRetries: 3,
 			ForbiddenPaths: []string{".git/**", ".aiflow/**", "runs/**", "requests/**"},
 		},
 		UI: UI{PollIntervalMS: 1000, DefaultView: "requests"},
@@ -127,6 +127,7 @@ func limitKeys() []row[Config] {
 		numberKey("limits.git_timeout_sec", "seconds that one question to git may take; never more than limits.timeout_sec", 1, 7*day, func(c *Config) *int { return &c.Limits.GitTimeoutSec }).warnBelow(10),
 		numberKey("limits.max_steps_per_run", "steps that are done at one go, then the run waits for resume; 0 is all", 0, 0, func(c *Config) *int { return &c.Limits.MaxStepsPerRun }),
 		numberKey("limits.max_autofix_cycles", "how often a role may mend a failing test", 0, 100, func(c *Config) *int { return &c.Limits.MaxAutofixCycles }),
+		numberKey("limits.jobs", "runs at a time in this project, of any kind", 1, 64, func(c *Config) *int { return &c.Limits.Jobs }),
 		numberKey("limits.lock_ttl_sec", "seconds that a lock is believed without a sign of life", 5, 7*day, func(c *Config) *int { return &c.Limits.LockTTLSec }),
 		numberKey("limits.max_role_tries", "tries of one role for one execution of a step", 1, 100, func(c *Config) *int { return &c.Limits.MaxRoleTries }),
 		numberKey("limits.max_step_retries", "how often one step may be done again", 0, 100, func(c *Config) *int { return &c.Limits.MaxStepRetries }),

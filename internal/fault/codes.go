@@ -105,6 +105,7 @@ const (
 const (
 	RunInProgress        Code = "RUN_IN_PROGRESS"
 	QueueInProgress      Code = "QUEUE_IN_PROGRESS"
+	SlotsTaken           Code = "SLOTS_TAKEN"
 	LockHeld             Code = "LOCK_HELD"
 	LockLost             Code = "LOCK_LOST"
 	LockStaleDetected    Code = "LOCK_STALE_DETECTED"
@@ -230,7 +231,7 @@ func (c Code) Info() Info {
 		return input(400)
 	case JSONParseError, JSONSchemaInvalid:
 		return contract()
-	case RunInProgress, QueueInProgress, LockHeld, LockLost, LockStaleDetected, LockNotYours, LockUnreadable,
+	case RunInProgress, QueueInProgress, SlotsTaken, LockHeld, LockLost, LockStaleDetected, LockNotYours, LockUnreadable,
 		EditInProgress, EditNotSaved:
 		return lock()
 	case LockStaleRecovered:
@@ -282,7 +283,7 @@ func Codes() []Code {
 		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict, TaskNotFound, TaskFinished,
 		NotFound, AccessDenied, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,
-		RunInProgress, QueueInProgress, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
+		RunInProgress, QueueInProgress, SlotsTaken, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
 		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, RunnerDied, StepCommandFailed, StepTooLarge, StepLimitReached,
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
