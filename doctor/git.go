@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -216,7 +217,10 @@ func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 // machine, and about a request.
 func (x *examiner) checkIgnored(ctx context.Context) {
 	p := x.p.Config.Paths
-	dirs := []string{p.RunsDir, p.LocksDir, p.CacheDir, x.p.WorktreesDir(), p.AiflowDir + "/project"}
+	dirs := []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/project"}
+	if home := x.p.WorktreesDir(); filepath.IsLocal(home) {
+		dirs = append(dirs, home)
+	}
 	var asked []string
 	for _, dir := range append(dirs, p.RequestsDir) {
 		asked = append(asked, x.within(dir))

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/runs"
@@ -164,13 +165,35 @@ func (x *examiner) removeWorktree(ctx context.Context, l worktreeLine) (bool, er
 		if err != nil || !ok || ws.Branch() == "" {
 			return false, err // its commits may be in no branch
 		}
-		err = x.repo.RemoveWorktree(ctx, path, false)
+		err = x.repo.RemoveWorktree(ctx, path, x.keepIgnored(l.RequestID))
 		if fault.Has(err, fault.WorktreeDirty) {
 			return false, nil // somebody's changes: the check names it
 		}
 		return err == nil, err
 	}
 	return false, nil
+}
+
+// keepIgnored keeps what git ignores with the run, as the run would have done.
+// Nothing else is kept, and what cannot be kept makes the worktree stay.
+func (x *examiner) keepIgnored(id string) gitops.Keep {
+	k := gitops.Keep{}
+	st, _ := runs.Latest(x.p.Dir, x.p.RunsDir(), id)
+	if st != nil {
+		k.Dir, k.Ignored = filepath.Join(x.p.Run(id, st.RunID).Path, runs.KeptDir), x.p.Config.Workspace.KeepIgnored()
+	}
+	k.Before = func(kept gitops.Kept) error {
+		if len(kept.Gone) > 0 {
+			return fault.New(fault.WorktreeDirty, "path", kept.Gone[0].Path)
+		}
+		left := runs.Left{Kind: runs.LeftIgnored, Kept: x.p.Run(id, st.RunID).RelPath(runs.KeptDir)}
+		for _, i := range kept.Ignored {
+			left.Files, left.Bytes = left.Files+i.Files, left.Bytes+i.Bytes
+		}
+		st.NoteLeft(left)
+		return x.p.Run(id, st.RunID).SaveStage(st)
+	}
+	return k
 }
 
 // judgeLocked judges again, with the lock in hand.

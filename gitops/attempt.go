@@ -29,7 +29,7 @@ func (w *Workspace) KeepAttempt(ctx context.Context, ref string, m CommitMessage
 	if known, ok, err := w.repo.refTip(ctx, ref); err != nil || ok {
 		return w.sameAttempt(ctx, ref, known, tree, err)
 	}
-	commit, err = w.commitTree(ctx, tree, head, m)
+	commit, err = w.commitTree(ctx, tree, []string{head}, m)
 	if err != nil {
 		return "", failedIn(w.path, err, fault.GitCommandFailed, "name", ref)
 	}
@@ -49,41 +49,93 @@ func (w *Workspace) sameAttempt(ctx context.Context, ref, known, tree string, er
 	return "", failed(ErrMoved, fault.GitCommandFailed, "name", ref, "commit", known, "reason", "moved", "branch", ref)
 }
 
-// snapshot writes the workspace's content as a tree, through an index of its
-// own that starts as a copy so that unchanged files are not read again.
+// snapshot writes the workspace's content as a tree, hidden files and those that
+// were taken out of the index included.
 func (w *Workspace) snapshot(ctx context.Context) (string, error) {
-	index := filepath.Join(w.gitDir, "aiflow-"+rand.Text()+".index")
-	defer func() {
-		_ = os.Remove(index)
-		_ = os.Remove(index + ".lock")
-	}()
-	if data, err := os.ReadFile(filepath.Join(w.gitDir, "index")); err == nil {
-		if err := os.WriteFile(index, data, 0o600); err != nil {
-			return "", failed(err, fault.PathNotWritable, "path", index)
+	index, done, err := w.copyIndex()
+	defer done()
+	if err != nil {
+		return "", err
+	}
+	ask := func(input []byte, args ...string) ([]byte, error) {
+		out, err := w.git.Run(ctx, gitcmd.Call{Args: quiet(args...), Input: input, Mode: gitcmd.Write, Env: []string{"GIT_INDEX_FILE=" + index}})
+		if err != nil {
+			return nil, failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_kept")
 		}
+		return out, nil
 	}
 	w.known = false // a step that was not judged may have made links
-	calls := [][]string{{"read-tree", "HEAD"}}
-	if len(w.links(ctx)) == 0 {
-		calls = nil // the copy is as good as new
-	}
-	calls = append(calls, w.addArgs(), []string{"write-tree"})
-	var out []byte
-	for _, args := range calls {
-		var err error
-		out, err = w.git.Run(ctx, gitcmd.Call{Args: quiet(args...), Mode: gitcmd.Write, Env: []string{"GIT_INDEX_FILE=" + index}})
-		if err != nil {
-			return "", failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_kept")
+	if !exists(index) || len(w.links(ctx)) > 0 {
+		if _, err := ask(nil, "read-tree", "HEAD"); err != nil && exists(index) {
+			return "", err // without an index and a HEAD, all there is is new
 		}
 	}
-	return line(out), nil
+	flags, err := ask(nil, "ls-files", "-v", "-z")
+	if err != nil {
+		return "", err
+	}
+	if hidden := hiddenFiles(w.path, fields(flags)); len(hidden) > 0 {
+		if err := w.reveal(ctx, index, hidden); err != nil {
+			return "", err
+		}
+	}
+	if err := w.add(ctx, "GIT_INDEX_FILE="+index); err != nil {
+		return "", failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_kept")
+	}
+	if removed, err := ask(nil, "diff-index", "--cached", "--diff-filter=D", "--no-renames", "--name-only", "-z", "HEAD", "--"); err == nil {
+		if there := w.stillThere(fields(removed)); len(there) > 0 {
+			if _, err := ask(there, "add", "-f", "--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
+				return "", err
+			}
+		}
+	}
+	out, err := ask(nil, "write-tree")
+	return line(out), err
+}
+
+// stillThere are the files among names that were only taken out of the index, as
+// literal pathspecs.
+func (w *Workspace) stillThere(names []string) []byte {
+	var list []byte
+	for _, name := range names {
+		if info, err := os.Lstat(filepath.Join(w.path, filepath.FromSlash(name))); err == nil && !info.IsDir() && !w.repo.borrowed(w.path, name) {
+			list = append(append(list, ":(top,literal)"+name...), 0)
+		}
+	}
+	return list
+}
+
+// copyIndex makes an index of our own that starts as a copy, so that unchanged
+// files are not read again. done removes it.
+func (w *Workspace) copyIndex() (index string, done func(), err error) {
+	index, done = w.privateIndex()
+	data, err := os.ReadFile(filepath.Join(w.gitDir, "index"))
+	if err != nil {
+		return index, done, nil // none, or a folder: git says so
+	}
+	if err := os.WriteFile(index, data, 0o600); err != nil {
+		return index, done, failed(err, fault.PathNotWritable, "path", index)
+	}
+	return index, done, nil
+}
+
+func (w *Workspace) privateIndex() (index string, done func()) {
+	index = filepath.Join(w.gitDir, "aiflow-"+rand.Text()+".index")
+	return index, func() {
+		_ = os.Remove(index)
+		_ = os.Remove(index + ".lock")
+	}
 }
 
 // commitTree names aiflow as the author where git knows none: what was tried
 // is kept all the same.
-func (w *Workspace) commitTree(ctx context.Context, tree, parent string, m CommitMessage) (string, error) {
+func (w *Workspace) commitTree(ctx context.Context, tree string, parents []string, m CommitMessage) (string, error) {
+	args := []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign"}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
 	c := gitcmd.Call{
-		Args:  []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign", "-p", parent, "-F", "-", tree},
+		Args:  append(args, "-F", "-", tree),
 		Input: m.bytes(), Mode: gitcmd.Write,
 	}
 	out, err := w.git.Run(ctx, c)

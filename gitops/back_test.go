@@ -15,7 +15,7 @@ func worktreeOf(t *testing.T, b *bench, dir string) *Workspace {
 	if err := r.CreateBranch(t.Context(), "aiflow/x/1", head); err != nil {
 		t.Fatal(err)
 	}
-	w, err := r.AddWorktree(t.Context(), filepath.Join(dir, ".aiflow/worktrees/x"), "aiflow/x/1")
+	w, err := r.AddWorktree(t.Context(), filepath.Join(dir, ".aiflow/worktrees/x"), "aiflow/x/1", Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}

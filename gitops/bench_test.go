@@ -29,7 +29,7 @@ func benchmarkRun(b *testing.B, files int) {
 		fatal(b, err)
 		branch := "aiflow/" + id + "/20260102-030405"
 		fatal(b, r.CreateBranch(b.Context(), branch, commit))
-		w, err := r.AddWorktree(b.Context(), filepath.Join(root, ".aiflow/worktrees", id), branch)
+		w, err := r.AddWorktree(b.Context(), filepath.Join(root, ".aiflow/worktrees", id), branch, Keep{})
 		fatal(b, err)
 		for s := range 3 {
 			writeFile(b, filepath.Join(w.Path(), "dir/f7"), fmt.Sprint(n, s))
@@ -45,7 +45,7 @@ func benchmarkRun(b *testing.B, files int) {
 		if len(done) != 4 || base != "main" {
 			b.Fatal(base, done)
 		}
-		fatal(b, r.RemoveWorktree(b.Context(), w.Path(), false))
+		fatal(b, r.RemoveWorktree(b.Context(), w.Path(), Keep{}))
 	}
 }
 

@@ -85,11 +85,42 @@ func (w *Workspace) stage(ctx context.Context) error {
 		return err
 	}
 	w.staged, w.patch = false, nil
-	if _, err := w.git.Do(ctx, quiet(w.addArgs()...)...); err != nil {
+	if err := w.add(ctx); err != nil {
 		return failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
 	}
 	return nil
 }
+
+// add puts everything into an index. A repository inside that has no commit yet
+// cannot be added, and is left out.
+func (w *Workspace) add(ctx context.Context, env ...string) error {
+	try := func() error {
+		_, err := w.git.Run(ctx, gitcmd.Call{Args: quiet(w.addArgs()...), Mode: gitcmd.Write, Env: env})
+		return err
+	}
+	w.unborn = nil
+	err := try()
+	if err == nil || !w.linked || ctx.Err() != nil {
+		return err
+	}
+	inside, e := repositoriesIn(w.path)
+	if e != nil {
+		return err
+	}
+	for _, name := range inside {
+		if _, ok, e := revParse(ctx, w.git.In(filepath.Join(w.path, filepath.FromSlash(name))), "HEAD"); e != nil || !ok {
+			w.unborn = append(w.unborn, name)
+		}
+	}
+	if len(w.unborn) == 0 {
+		return err
+	}
+	return try()
+}
+
+// Unborn are repositories inside the workspace, seen when it was last staged,
+// that have no commit: no branch can hold what is in them.
+func (w *Workspace) Unborn() []string { return w.unborn }
 
 func (w *Workspace) addArgs() []string {
 	args := []string{"add", "-A"}

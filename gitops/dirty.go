@@ -12,6 +12,20 @@ import (
 // not ignored. A new folder is one entry ending in a slash.
 func (r *Repo) Dirty(ctx context.Context) ([]Change, error) { return status(ctx, r.git, r.prefix) }
 
+// Ignored names what git ignores in the workspace; a folder stands for all that
+// is in it.
+func (w *Workspace) Ignored(ctx context.Context) ([]string, error) {
+	out, err := w.git.Ask(ctx, quiet("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z")...)
+	if err != nil {
+		return nil, failed(err, fault.GitCommandFailed, "path", w.path)
+	}
+	names := fields(out)
+	for i := range names {
+		names[i] = strings.TrimSuffix(names[i], "/")
+	}
+	return names, nil
+}
+
 func status(ctx context.Context, g gitcmd.Git, prefix string) ([]Change, error) {
 	out, err := g.Ask(ctx, quiet("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--find-renames")...)
 	if err != nil {

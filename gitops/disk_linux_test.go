@@ -40,7 +40,7 @@ func TestFullDiskInsideGit(t *testing.T) {
 		w.does("branch", func(ctx context.Context) error { return r.CreateBranch(ctx, branch, b.sh(root, "rev-parse", "HEAD")) })
 		var ws *Workspace
 		w.does("worktree", func(ctx context.Context) (err error) {
-			ws, err = r.AddWorktree(ctx, filepath.Join(root, ".aiflow/worktrees", fmt.Sprintf("RQ-%d", n)), branch)
+			ws, err = r.AddWorktree(ctx, filepath.Join(root, ".aiflow/worktrees", fmt.Sprintf("RQ-%d", n)), branch, Keep{})
 			return err
 		})
 		writeFile(t, filepath.Join(ws.Path(), "new"), noise(10000))
@@ -52,7 +52,7 @@ func TestFullDiskInsideGit(t *testing.T) {
 		if got := b.sh(ws.Path(), "show", "--name-only", "--format=%s", "HEAD"); got != "new\n\nnew" {
 			t.Errorf("%d KiB: committed %q", left, got)
 		}
-		if err := r.RemoveWorktree(t.Context(), ws.Path(), true); err != nil {
+		if err := r.RemoveWorktree(t.Context(), ws.Path(), keepAll(t)); err != nil {
 			t.Error(err)
 		}
 	}

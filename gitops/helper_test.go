@@ -102,7 +102,7 @@ func (b *bench) worktree(r *Repo, id string) *Workspace {
 	if err := r.CreateBranch(b.t.Context(), branch, h.Commit); err != nil {
 		b.t.Fatal(err)
 	}
-	w, err := r.AddWorktree(b.t.Context(), filepath.Join(r.root, ".aiflow/worktrees", id), branch)
+	w, err := r.AddWorktree(b.t.Context(), filepath.Join(r.root, ".aiflow/worktrees", id), branch, Keep{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -126,4 +126,12 @@ func readFileText(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// keepAll has a place for everything.
+func keepAll(t testing.TB) Keep {
+	return Keep{
+		Ref: "refs/aiflow/attempts/RUN-1/left", Message: CommitMessage{Subject: "kept"},
+		Dir: filepath.Join(t.TempDir(), "kept"), Ignored: 1 << 20,
+	}
 }

@@ -69,14 +69,18 @@ func (w *Workspace) borrowedOf(set ChangeSet) []string {
 
 const symlink = "120000"
 
-// without is the rest of a git add that leaves the borrowed paths out.
+// without is the rest of a git add that leaves out the borrowed paths and the
+// repositories without a commit.
 func (w *Workspace) without() []string {
-	var rest []string
+	if len(w.borrowed)+len(w.unborn) == 0 {
+		return nil
+	}
+	rest := []string{"--", ":/"}
 	for _, name := range w.borrowed {
-		if rest == nil {
-			rest = []string{"--", ":/"}
-		}
 		rest = append(rest, ":(top,exclude,literal)"+name)
+	}
+	for _, name := range w.unborn {
+		rest = append(rest, excluding(name)...)
 	}
 	return rest
 }

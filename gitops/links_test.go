@@ -45,7 +45,7 @@ func TestBorrowedLinks(t *testing.T) {
 	if got := b.sh(root, "diff", "--name-only", "HEAD", "refs/aiflow/attempts/RUN-1/S01/1"); got != "own\npkg/other" {
 		t.Errorf("kept %q", got)
 	}
-	if err := again.ResetToHead(t.Context()); err != nil {
+	if err := again.ResetTo(t.Context(), "HEAD", keepAll(t)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
@@ -56,7 +56,7 @@ func TestBorrowedLinks(t *testing.T) {
 	if exists(filepath.Join(w.Path(), "own")) {
 		t.Error("own is left")
 	}
-	if err := r.RemoveWorktree(t.Context(), w.Path(), false); err != nil {
+	if err := r.RemoveWorktree(t.Context(), w.Path(), Keep{}); err != nil {
 		t.Error(err)
 	}
 	if !exists(filepath.Join(root, "deps/f")) {

@@ -23,7 +23,7 @@ const (
 // folder inside the checkout.
 type Repo struct {
 	WorkPrefix   string // such branches are never chosen as a base
-	WorktreesDir string // relative to root; worktrees are made and removed only there
+	WorktreesDir string // relative to root, or absolute; worktrees are made and removed only there
 
 	git       gitcmd.Git
 	root      string // where the project is

@@ -5,75 +5,91 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 )
 
-// clearStale removes what is at path, and git's record of it, when nothing
-// there differs from a commit. Anything else is WORKSPACE_FAILED.
-func (r *Repo) clearStale(ctx context.Context, path, branch string) error {
-	a := r.adminOf(path)
-	switch {
-	case a == nil:
-		return r.clearUnregistered(ctx, path, branch)
-	case a.locked != "" && a.locked != making:
-		return inTheWay(path, "locked")
-	case a.locked != making && exists(path):
-		if a.branch == "" {
-			return inTheWay(path, "no_branch") // its commits may be in no branch
-		}
-		if err := r.refuseContent(ctx, path, "refs/heads/"+a.branch); err != nil {
-			return err
-		}
+// clearStale removes what is left over at path, and git's record of it, with
+// what is in it kept. A folder that git has no record of is somebody's, unless
+// all that is in it is in branch or ignored.
+func (r *Repo) clearStale(ctx context.Context, path, branch string, k Keep) error {
+	if r.adminOf(path) != nil {
+		return r.RemoveWorktree(ctx, path, k)
 	}
-	return r.removeWorktree(ctx, path, a)
-}
-
-func (r *Repo) clearUnregistered(ctx context.Context, path, branch string) error {
 	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
-		return inTheWay(path, "not_a_folder")
+		return refuse(fault.WorkspaceFailed, "not_a_folder", "path", path)
 	}
 	if os.Remove(path) == nil {
 		return nil // was empty
 	}
-	if err := r.refuseContent(ctx, path, "refs/heads/"+branch); err != nil {
+	l, err := r.lookAtFolder(ctx, path, "refs/heads/"+branch)
+	if err != nil {
 		return err
 	}
-	return removeAll(path)
+	if l.Work() {
+		return refuse(fault.WorkspaceFailed, "has_changes", "path", path, "name", l.first())
+	}
+	return (&Leaving{Left: l, repo: r, path: path}).RemoveWorktree(ctx, k)
 }
 
-func inTheWay(path, reason string) error {
-	return refuse(fault.WorkspaceFailed, reason, "path", path)
-}
-
-// refuseContent fails when a file at path is not in rev or differs from it.
-// Files that are missing are no loss. The index used is a private one, so an
-// interrupted checkout, which has none, is judged like any other.
-func (r *Repo) refuseContent(ctx context.Context, path, rev string) error {
+// lookAtFolder is look for a folder that was a worktree once. The index used is
+// a private one, made from rev. Files that are missing are no loss.
+func (r *Repo) lookAtFolder(ctx context.Context, path, rev string) (*Left, error) {
 	index := filepath.Join(r.commonDir, "aiflow-"+rand.Text()+".index")
 	defer func() { _ = os.Remove(index) }()
-	ask := func(args ...string) ([]byte, error) {
-		return r.git.In(path).Run(ctx, gitcmd.Call{
+	ask := func(args ...string) ([]string, error) {
+		out, err := r.git.In(path).Run(ctx, gitcmd.Call{
 			Args: quiet(args...), Mode: gitcmd.Write,
 			Env: []string{"GIT_DIR=" + r.commonDir, "GIT_WORK_TREE=" + path, "GIT_INDEX_FILE=" + index},
 		})
+		if err != nil {
+			return nil, failed(err, fault.WorkspaceFailed, "path", path, "reason", "has_changes")
+		}
+		return fields(out), nil
 	}
+	l := &Left{}
 	if _, err := ask("read-tree", rev); err != nil {
-		return failed(err, fault.WorkspaceFailed, "path", path, "reason", "has_changes")
+		return nil, err
 	}
 	changed, err := ask("diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--diff-filter=d", "--name-only", "-z")
 	if err != nil {
-		return failed(err, fault.WorkspaceFailed, "path", path)
+		return nil, err
 	}
 	others, err := ask("ls-files", "-o", "--exclude-standard", "-z")
 	if err != nil {
-		return failed(err, fault.WorkspaceFailed, "path", path)
+		return nil, err
 	}
-	for _, name := range append(fields(changed), fields(others)...) {
+	ignored, err := ask("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z")
+	if err != nil {
+		return nil, err
+	}
+	inside, err := repositoriesIn(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Concat(changed, others, inside) {
 		if !r.borrowed(path, name) {
-			return refuse(fault.WorkspaceFailed, "has_changes", "path", path, "name", name)
+			l.Changed = append(l.Changed, name)
 		}
+	}
+	return l, r.noteIgnored(l, path, ignored)
+}
+
+// noteIgnored measures what git ignores. A link to the checkout's own is nothing.
+func (r *Repo) noteIgnored(l *Left, top string, names []string) error {
+	for _, name := range names {
+		name = strings.TrimSuffix(name, "/")
+		if r.borrowed(top, name) {
+			continue
+		}
+		item, err := measured(top, name)
+		if err != nil {
+			return err
+		}
+		l.Ignored = append(l.Ignored, item)
 	}
 	return nil
 }

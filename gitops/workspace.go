@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -26,6 +27,7 @@ type Workspace struct {
 	leave    []string // paths from the project's root that are no part of the work
 	known    bool     // the links have been looked for
 	borrowed []string // links to the same path in the user's checkout
+	unborn   []string // repositories inside that have no commit
 }
 
 // Path is the top folder of the workspace.
@@ -113,14 +115,11 @@ func (w *Workspace) Switch(ctx context.Context, branch string) error {
 	return nil
 }
 
-// ResetToHead puts our linked worktree back to its HEAD: tracked files and
-// new ones; ignored files stay. It refuses on the user's checkout.
-func (w *Workspace) ResetToHead(ctx context.Context) error { return w.ResetTo(ctx, "HEAD") }
-
-// ResetTo is ResetToHead to another commit: the workspace's branch is checked
-// out again if it was left, and put there. What it had on top is only in the
-// attempts that were kept.
-func (w *Workspace) ResetTo(ctx context.Context, commit string) error {
+// ResetTo puts our linked worktree back to commit ("HEAD" is the last): tracked
+// files, new ones, and the workspace's branch, which is checked out again if it
+// was left. Ignored files and submodules stay. What it had on top is kept first
+// as k says. It refuses on the user's checkout.
+func (w *Workspace) ResetTo(ctx context.Context, commit string, k Keep) error {
 	if !w.linked {
 		return refuse(fault.WorkspaceFailed, "users_checkout", "path", w.path)
 	}
@@ -129,19 +128,39 @@ func (w *Workspace) ResetTo(ctx context.Context, commit string) error {
 		return err
 	}
 	w.staged = false
+	if err := w.keepForReset(ctx, commit, k); err != nil {
+		return err
+	}
 	if h.Branch != w.branch && w.branch != "" {
 		if _, err := w.git.Do(ctx, "symbolic-ref", "-m", "aiflow: back to the run's branch", "HEAD", "refs/heads/"+w.branch); err != nil {
 			return failed(err, fault.WorkspaceFailed, "path", w.path, "branch", w.branch)
 		}
 	}
-	if _, err := w.git.Do(ctx, quiet("reset", "-q", "--hard", commit)...); err != nil {
+	if _, err := w.git.Do(ctx, quiet("-c", "submodule.recurse=false", "reset", "-q", "--hard", commit)...); err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit, "reason", "not_reset")
 	}
 	return w.removeNew(ctx)
 }
 
-// removeNew leaves repositories inside the workspace alone: what is in them is
-// kept nowhere else.
+// keepForReset keeps what a reset would take away. Repositories inside stay when
+// the commit has a submodule at their path.
+func (w *Workspace) keepForReset(ctx context.Context, commit string, k Keep) error {
+	left, err := w.look(ctx)
+	if err != nil {
+		return err
+	}
+	left.Ignored, left.modules = nil, nil
+	left.Nested = slices.DeleteFunc(left.Nested, func(i Item) bool {
+		out, err := w.git.Ask(ctx, "--literal-pathspecs", "ls-tree", "--full-tree", commit, "--", i.Path)
+		return err == nil && strings.HasPrefix(string(out), gitlink)
+	})
+	if err := (&Leaving{Left: left, repo: w.repo, path: w.path, ws: w}).keep(ctx, k); err != nil || len(left.hidden) == 0 {
+		return err
+	}
+	return w.reveal(ctx, filepath.Join(w.gitDir, "index"), left.hidden)
+}
+
+// removeNew takes away what is new. A repository inside is no longer there.
 func (w *Workspace) removeNew(ctx context.Context) error {
 	args := quiet("clean", "-q", "-f", "-d")
 	for _, p := range w.links(ctx) {
@@ -150,7 +169,7 @@ func (w *Workspace) removeNew(ctx context.Context) error {
 	if _, err := w.git.Do(ctx, args...); err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "not_reset")
 	}
-	left, err := w.git.Ask(ctx, "ls-files", "-z", "-o", "--exclude-standard", "--directory")
+	left, err := w.git.Ask(ctx, "ls-files", "-z", "-o", "--exclude-standard", "--directory", "--no-empty-directory")
 	if err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "not_reset")
 	}

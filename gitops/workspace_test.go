@@ -53,7 +53,7 @@ func TestRunOfThreeSteps(t *testing.T) {
 	if done[0].Author != "Tester <tester@example.org>" {
 		t.Errorf("author %s", done[0].Author)
 	}
-	if err := r.RemoveWorktree(t.Context(), w.Path(), false); err != nil {
+	if err := r.RemoveWorktree(t.Context(), w.Path(), Keep{}); err != nil {
 		t.Fatal(err)
 	}
 	if b.sh(root, "rev-parse", "HEAD") != before || b.sh(root, "status", "--porcelain") != "" || exists(w.Path()) {
@@ -166,7 +166,7 @@ func roundTrip(t *testing.T, b *bench, w *Workspace, tree string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.ResetToHead(t.Context()); err != nil {
+	if err := w.ResetTo(t.Context(), "HEAD", keepAll(t)); err != nil {
 		t.Fatal(err)
 	}
 	set, err := w.Changes(t.Context())
@@ -475,7 +475,7 @@ func TestResetRefusesTheUsersCheckout(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(root, "f"), "mine\n")
-	if err := w.ResetToHead(t.Context()); !fault.Has(err, fault.WorkspaceFailed) {
+	if err := w.ResetTo(t.Context(), "HEAD", keepAll(t)); !fault.Has(err, fault.WorkspaceFailed) {
 		t.Errorf("err = %v", err)
 	}
 	if got := readFileText(t, filepath.Join(root, "f")); got != "mine\n" {
@@ -496,7 +496,7 @@ func TestResetTakesBackWhatAnAgentCommitted(t *testing.T) {
 	if _, err := w.Commit(t.Context(), stepMessage(), CommitOptions{}); !fault.Has(err, fault.WorkspaceFailed) {
 		t.Errorf("a commit on another branch: %v", err)
 	}
-	if err := w.ResetTo(t.Context(), start); err != nil {
+	if err := w.ResetTo(t.Context(), start, keepAll(t)); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.sh(w.Path(), "rev-parse", "HEAD", "--symbolic-full-name", "HEAD"); got != start+"\nrefs/heads/"+w.Branch() {
@@ -515,12 +515,19 @@ func TestRepositoryInsideIsNamedAndKept(t *testing.T) {
 	if err != nil || len(set.Files) != 1 || !set.Files[0].Submodule || set.Files[0].Path != "inner" {
 		t.Errorf("%+v, %v", set, err)
 	}
-	err = w.ResetToHead(t.Context())
-	if f, _ := fault.As(err); f == nil || f.Facts["reason"] != "nested_repository" || f.Facts["name"] != "inner/" {
+	err = w.ResetTo(t.Context(), "HEAD", Keep{})
+	if f, _ := fault.As(err); f == nil || f.Facts["reason"] != "nested_repository" || f.Facts["name"] != "inner" {
 		t.Errorf("err = %v", err)
 	}
 	if !exists(filepath.Join(w.Path(), "inner/f")) {
 		t.Error("it was removed")
+	}
+	k := keepAll(t)
+	if err := w.ResetTo(t.Context(), "HEAD", k); err != nil || exists(filepath.Join(w.Path(), "inner")) {
+		t.Errorf("err = %v", err)
+	}
+	if got := b.sh(filepath.Join(k.Dir, "inner"), "show", "HEAD:f"); got != "one\nmore" {
+		t.Errorf("kept: %q", got)
 	}
 }
 

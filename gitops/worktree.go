@@ -13,10 +13,10 @@ import (
 // making is the reason with which git locks a worktree until it is complete.
 const making = "initializing"
 
-// AddWorktree makes a linked worktree at path with branch checked out. What a
-// killed run left at that path is cleared away first, if nothing in it could
-// be missed. The caller sees to it that worktrees are made one at a time.
-func (r *Repo) AddWorktree(ctx context.Context, path, branch string) (*Workspace, error) {
+// AddWorktree makes a linked worktree at path with branch checked out. A worktree
+// that is left over at that path is removed first, with what is in it kept as k
+// says. The caller sees to it that worktrees are made one at a time.
+func (r *Repo) AddWorktree(ctx context.Context, path, branch string, k Keep) (*Workspace, error) {
 	if !r.own(path) {
 		return nil, refuse(fault.WorkspaceFailed, "outside", "path", path, "dir", r.WorktreesDir)
 	}
@@ -27,7 +27,7 @@ func (r *Repo) AddWorktree(ctx context.Context, path, branch string) (*Workspace
 		return nil, err
 	}
 	if r.adminOf(path) != nil || exists(path) {
-		if err := r.clearStale(ctx, path, branch); err != nil {
+		if err := r.clearStale(ctx, path, branch, k); err != nil {
 			return nil, err
 		}
 	}
@@ -68,61 +68,9 @@ func (r *Repo) InPlace(ctx context.Context) (*Workspace, error) {
 	return r.workspace(ctx, r.top, line(out), false, h.Branch), nil
 }
 
-// RemoveWorktree removes the worktree at path. One with changes stays, unless
-// force is set. Nothing there is no error.
-func (r *Repo) RemoveWorktree(ctx context.Context, path string, force bool) error {
-	if !r.own(path) {
-		return refuse(fault.WorkspaceFailed, "outside", "path", path, "dir", r.WorktreesDir)
-	}
-	if _, err := r.RepairWorktree(ctx, path); err != nil {
-		return err
-	}
-	a := r.adminOf(path)
-	switch {
-	case a == nil && !exists(path):
-		return nil
-	case a == nil:
-		return refuse(fault.WorkspaceFailed, "not_a_worktree", "path", path)
-	case !force:
-		if err := r.CheckWorktree(ctx, path); err != nil {
-			return err
-		}
-	}
-	return r.removeWorktree(ctx, path, a)
-}
-
-// CheckWorktree is WORKTREE_DIRTY when something in the worktree at path is not
-// committed. No worktree has nothing.
-func (r *Repo) CheckWorktree(ctx context.Context, path string) error {
-	if _, err := r.RepairWorktree(ctx, path); err != nil {
-		return err
-	}
-	a := r.adminOf(path)
-	if a == nil || !exists(path) {
-		return nil
-	}
-	return r.refuseChanges(ctx, path, a)
-}
-
-func (r *Repo) refuseChanges(ctx context.Context, path string, a *admin) error {
-	w := r.workspace(ctx, path, a.dir, true, a.branch)
-	if err := w.verify(); err != nil {
-		return err
-	}
-	changes, err := status(ctx, w.git, "")
-	if err != nil {
-		return err
-	}
-	for _, c := range changes {
-		if c.Status != Untracked || !r.borrowed(path, c.Path) {
-			return refuse(fault.WorktreeDirty, "has_changes", "path", path, "name", c.Path)
-		}
-	}
-	return nil
-}
-
-// removeWorktree leaves git's own look for changes out (--force): it was done.
-func (r *Repo) removeWorktree(ctx context.Context, path string, a *admin) error {
+// unregister removes a worktree without git's own look for changes (--force):
+// leave has looked at far more than that, and nothing else calls this.
+func (r *Repo) unregister(ctx context.Context, path string, a *admin) error {
 	args := quiet("worktree", "remove", "--force", "--", path)
 	if a.locked == making {
 		args = quiet("worktree", "remove", "--force", "--force", "--", path)
@@ -162,7 +110,10 @@ func removeAll(path string) error {
 
 // own reports whether path is in our worktrees folder, also after links.
 func (r *Repo) own(path string) bool {
-	home := filepath.Join(r.root, filepath.FromSlash(r.WorktreesDir))
+	home := filepath.FromSlash(r.WorktreesDir)
+	if !filepath.IsAbs(home) {
+		home = filepath.Join(r.root, home)
+	}
 	parent := filepath.Dir(filepath.Clean(path))
 	return filepath.IsAbs(path) && (parent == home || resolved(parent) == resolved(home) && exists(home))
 }

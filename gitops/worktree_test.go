@@ -162,7 +162,7 @@ func TestDeleteBranch(t *testing.T) {
 			t.Errorf("%s is checked out: %v", name, err)
 		}
 	}
-	if err := r.RemoveWorktree(t.Context(), w.Path(), false); err != nil {
+	if err := r.RemoveWorktree(t.Context(), w.Path(), Keep{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -247,7 +247,16 @@ var staleCases = []struct {
 		}
 	}, "not_a_folder"},
 	{"locked by a person", func(_ *testing.T, b *bench, r *Repo, w *Workspace) { b.sh(r.root, "worktree", "lock", w.Path()) }, "locked"},
-	{"detached", func(_ *testing.T, b *bench, _ *Repo, w *Workspace) { b.sh(w.Path(), "checkout", "-q", "--detach") }, "no_branch"},
+	{"detached where a branch is", func(_ *testing.T, b *bench, _ *Repo, w *Workspace) { b.sh(w.Path(), "checkout", "-q", "--detach") }, ""},
+	{"detached with a commit", func(_ *testing.T, b *bench, _ *Repo, w *Workspace) {
+		b.sh(w.Path(), "checkout", "-q", "--detach")
+		b.sh(w.Path(), "commit", "-q", "--allow-empty", "-m", "nowhere else")
+	}, "has_changes"},
+	{"changed while being made", func(t *testing.T, _ *bench, _ *Repo, w *Workspace) {
+		writeFile(t, filepath.Join(w.gitDir, "locked"), "initializing")
+		remove(t, filepath.Join(w.gitDir, "index"))
+		writeFile(t, filepath.Join(w.Path(), "f"), "mine\n")
+	}, "has_changes"},
 }
 
 func TestWhatIsLeftAtTheWorktreesPath(t *testing.T) {
@@ -260,9 +269,9 @@ func TestWhatIsLeftAtTheWorktreesPath(t *testing.T) {
 			w := b.worktree(r, "RQ-1")
 			tc.leave(t, b, r, w)
 			before := listing(t, w.Path())
-			again, err := r.AddWorktree(t.Context(), w.Path(), w.Branch())
+			again, err := r.AddWorktree(t.Context(), w.Path(), w.Branch(), Keep{})
 			if tc.reason != "" {
-				if !fault.Has(err, fault.WorkspaceFailed) || reason(err) != tc.reason || listing(t, w.Path()) != before {
+				if reason(err) != tc.reason || listing(t, w.Path()) != before {
 					t.Errorf("err = %v, want %s; files %q, were %q", err, tc.reason, listing(t, w.Path()), before)
 				}
 				return
@@ -337,10 +346,10 @@ func TestWorktreesAreOnlyInTheirFolder(t *testing.T) {
 	b.sh(root, "worktree", "add", "-q", "../theirs", "side")
 	theirs := filepath.Join(b.dir, "theirs")
 	for _, path := range []string{theirs, root, filepath.Join(root, ".aiflow/worktrees"), filepath.Join(root, ".aiflow/worktrees/../x"), ".aiflow/worktrees/x"} {
-		if err := r.RemoveWorktree(t.Context(), path, true); reason(err) != "outside" {
+		if err := r.RemoveWorktree(t.Context(), path, keepAll(t)); reason(err) != "outside" {
 			t.Errorf("remove %s: %v", path, err)
 		}
-		if _, err := r.AddWorktree(t.Context(), path, "main"); reason(err) != "outside" {
+		if _, err := r.AddWorktree(t.Context(), path, "main", Keep{}); reason(err) != "outside" {
 			t.Errorf("add %s: %v", path, err)
 		}
 	}
@@ -355,7 +364,7 @@ func TestAddWorktreeRefusals(t *testing.T) {
 	r := b.open(root)
 	path := filepath.Join(root, ".aiflow/worktrees/RQ-1")
 	for _, branch := range []string{"no/such", "-b", "", "main"} { // main is checked out in the user's checkout
-		if _, err := r.AddWorktree(t.Context(), path, branch); !fault.Has(err, fault.WorkspaceFailed) {
+		if _, err := r.AddWorktree(t.Context(), path, branch, Keep{}); !fault.Has(err, fault.WorkspaceFailed) {
 			t.Errorf("%q: %v", branch, err)
 		}
 	}
@@ -364,7 +373,7 @@ func TestAddWorktreeRefusals(t *testing.T) {
 	b.sh(root, "config", "filter.bad.clean", "cat")
 	b.commit(root, "cannot be checked out", map[string]string{".gitattributes": "f filter=bad\n"})
 	b.sh(root, "branch", "side")
-	if _, err := r.AddWorktree(t.Context(), path, "side"); !fault.Has(err, fault.WorkspaceFailed) || exists(path) || r.adminOf(path) != nil {
+	if _, err := r.AddWorktree(t.Context(), path, "side", Keep{}); !fault.Has(err, fault.WorkspaceFailed) || exists(path) || r.adminOf(path) != nil {
 		t.Errorf("err = %v; left over: %t", err, exists(path))
 	}
 }
@@ -422,7 +431,11 @@ func TestRemoveWorktree(t *testing.T) {
 			r := b.open(b.repo("r"))
 			w := b.worktree(r, "RQ-1")
 			tc.before(t, b, w)
-			err := r.RemoveWorktree(t.Context(), w.Path(), tc.force)
+			k := Keep{}
+			if tc.force {
+				k = keepAll(t)
+			}
+			err := r.RemoveWorktree(t.Context(), w.Path(), k)
 			if tc.reason != "" {
 				if reason(err) != tc.reason || !exists(w.Path()) {
 					t.Errorf("err = %v", err)
@@ -435,7 +448,7 @@ func TestRemoveWorktree(t *testing.T) {
 			if exists(filepath.Join(r.root, "deps.log")) && !exists(filepath.Join(r.root, "deps.log/f")) {
 				t.Error("a link was followed")
 			}
-			if err := r.RemoveWorktree(t.Context(), w.Path(), false); err != nil {
+			if err := r.RemoveWorktree(t.Context(), w.Path(), Keep{}); err != nil {
 				t.Errorf("again: %v", err)
 			}
 		})
@@ -474,7 +487,7 @@ func TestWorktreeOfOddRepositories(t *testing.T) {
 			if got := b.sh(w.Path(), "diff", "--name-only", "-z", hash+"~1", hash); got != "outside/new\nfile\x00" {
 				t.Errorf("commit %q", got)
 			}
-			if err := r.RemoveWorktree(t.Context(), w.Path(), false); err != nil {
+			if err := r.RemoveWorktree(t.Context(), w.Path(), Keep{}); err != nil {
 				t.Fatal(err)
 			}
 			if got := listing(t, r.top); got != checkout {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"io"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -152,8 +153,12 @@ func (p *Project) RequestsDir() string { return p.Config.Paths.RequestsDir }
 // RunsDir is where runs are recorded, relative to Dir.
 func (p *Project) RunsDir() string { return p.Config.Paths.RunsDir }
 
-// WorktreesDir holds one linked worktree per request, relative to Dir.
-func (p *Project) WorktreesDir() string { return p.Config.Paths.AiflowDir + "/worktrees" }
+// WorktreesDir holds one linked worktree per request: relative to Dir, also where
+// it lies outside of it, or absolute.
+func (p *Project) WorktreesDir() string {
+	root := strings.TrimSuffix(p.Config.Workspace.Root, "/{id}")
+	return path.Clean(strings.ReplaceAll(root, "{repo}", filepath.Base(p.Dir)))
+}
 
 // cache is where the heads of the request files are kept between calls.
 func (p *Project) cache() reqmeta.Cache {

@@ -3,8 +3,8 @@ package runner
 import (
 	"context"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,18 +19,25 @@ import (
 type CleanOptions struct {
 	Merged    bool          // runs whose work is merged, or whose branch or request is gone
 	OlderThan time.Duration // runs that ended longer ago and can no longer go on
+	Orphans   bool          // what was kept of workspaces whose run is not on record
 	DryRun    bool
 }
 
-// CleanedItem is one run that was removed or kept.
+// CleanedItem is one run that was removed or kept, or one kept workspace of a run
+// that is not on record.
 type CleanedItem struct {
 	RequestID string `json:"request_id"`
-	RunID     string `json:"run_id"`
+	RunID     string `json:"run_id,omitempty"`
+	Ref       string `json:"ref,omitempty"`    // of the kept workspace
 	Branch    string `json:"branch,omitempty"` // removed with it
 	Commit    string `json:"commit,omitempty"` // where that branch was
 	Stays     string `json:"stays,omitempty"`  // the branch, which is not merged
-	Did       string `json:"did"`              // "removed", "would_remove", "failed"
-	Why       string `json:"why,omitempty"`
+	// IgnoredFiles and IgnoredBytes are what git ignored in its workspace, which
+	// went with it.
+	IgnoredFiles int    `json:"ignored_files,omitempty"`
+	IgnoredBytes int64  `json:"ignored_bytes,omitempty"`
+	Did          string `json:"did"` // "removed", "would_remove", "failed"
+	Why          string `json:"why,omitempty"`
 }
 
 // Clean removes the records, branches, kept attempts and worktrees of runs
@@ -57,7 +64,34 @@ func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, erro
 	c := &cleaner{r: r, repo: repo, s: s, o: o, standing: standing}
 	items := []CleanedItem{}
 	for _, id := range sortedKeys(ids) {
+		if !o.Merged && o.OlderThan == 0 {
+			break
+		}
 		items = append(items, c.request(ctx, id)...)
+	}
+	if o.Orphans {
+		return c.orphans(ctx, items)
+	}
+	return items, nil
+}
+
+// orphans drops what was kept of workspaces whose run is not on record.
+func (c *cleaner) orphans(ctx context.Context, items []CleanedItem) ([]CleanedItem, error) {
+	g := c.r.Project.Git()
+	out, err := g.Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", orphans)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.GitCommandFailed, "name", orphans)
+	}
+	for l := range strings.Lines(string(out)) {
+		ref, commit, _ := strings.Cut(strings.TrimSpace(l), " ")
+		it := CleanedItem{RequestID: path.Base(path.Dir(ref)), Ref: ref, Commit: commit, Did: "would_remove"}
+		if !c.o.DryRun {
+			it.Did = "removed"
+			if _, err := g.Do(ctx, "update-ref", "-d", ref, commit); err != nil {
+				it.Did, it.Why = "failed", c.r.inWords(err)
+			}
+		}
+		items = append(items, it)
 	}
 	return items, nil
 }
@@ -136,7 +170,7 @@ func (c *cleaner) run(ctx context.Context, id, runID string, newest bool) (Clean
 		return it, true
 	}
 	it.Did = "removed"
-	if err := c.remove(ctx, st, dir, it, newest); err != nil {
+	if err := c.remove(ctx, st, dir, &it, newest); err != nil {
 		it.Did, it.Why = "failed", c.r.inWords(err)
 	}
 	return it, true
@@ -200,9 +234,9 @@ func (c *cleaner) dropped(st *runs.Stage, branch, gone bool) bool {
 	return gone || !branch && fault.Code(st.ReasonCode()) != fault.BranchCreateFailed
 }
 
-func (c *cleaner) remove(ctx context.Context, st *runs.Stage, dir *runs.Dir, it CleanedItem, newest bool) error {
+func (c *cleaner) remove(ctx context.Context, st *runs.Stage, dir *runs.Dir, it *CleanedItem, newest bool) error {
 	if newest {
-		if err := c.removeWorktree(ctx, st); err != nil {
+		if err := c.removeWorktree(ctx, st, it); err != nil {
 			return err
 		}
 	}
@@ -222,22 +256,21 @@ func (c *cleaner) remove(ctx context.Context, st *runs.Stage, dir *runs.Dir, it 
 }
 
 // removeWorktree refuses where a person left something that no attempt holds.
-func (c *cleaner) removeWorktree(ctx context.Context, st *runs.Stage) error {
+func (c *cleaner) removeWorktree(ctx context.Context, st *runs.Stage, it *CleanedItem) error {
 	ws, ok, err := c.repo.OpenWorktree(ctx, c.r.Project.Path(st.Git.Workspace))
 	if err != nil || !ok || ws.Branch() != st.Git.WorkBranch {
 		return nil
 	}
-	changes, err := ws.Changes(ctx)
-	if err != nil {
-		return c.repo.RemoveWorktree(ctx, ws.Path(), false)
-	}
-	kept := slices.ContainsFunc(st.Steps, func(s runs.Step) bool { return s.AttemptTree == changes.Tree })
-	return c.repo.RemoveWorktree(ctx, ws.Path(), kept)
+	return c.repo.RemoveWorktree(ctx, ws.Path(), gitops.Keep{Ref: attemptsOf(st.RunID) + "/left", Refuse: true, Before: func(k gitops.Kept) error {
+		all := summedItems(k.Gone)
+		it.IgnoredFiles, it.IgnoredBytes = all.Files, all.Bytes
+		return nil
+	}})
 }
 
 func (c *cleaner) dropAttempts(ctx context.Context, runID string) error {
 	g := c.r.Project.Git()
-	refs, err := g.Ask(ctx, "for-each-ref", "--format=delete %(refname)", "refs/aiflow/attempts/"+runID)
+	refs, err := g.Ask(ctx, "for-each-ref", "--format=delete %(refname)", attemptsOf(runID))
 	if err != nil || len(strings.TrimSpace(string(refs))) == 0 {
 		return err
 	}

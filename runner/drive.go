@@ -217,7 +217,7 @@ func (j *job) keepAttempt(ctx context.Context, step *runs.Step) error {
 }
 
 func attemptRef(runID, stepID string, n int) string {
-	return "refs/aiflow/attempts/" + runID + "/" + stepID + "/" + strconv.Itoa(n)
+	return attemptsOf(runID) + "/" + stepID + "/" + strconv.Itoa(n)
 }
 
 func (j *job) attemptMessage(step *runs.Step, n int) gitops.CommitMessage {

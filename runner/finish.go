@@ -32,31 +32,21 @@ func (j *job) finish(ctx context.Context) error {
 	if err := j.publish(ctx); err != nil {
 		return err
 	}
-	clean := j.cleanAhead(ctx)
+	leaving := j.leaveAhead(ctx)
 	if err := j.complete(); err != nil {
 		return err
 	}
-	return j.putAway(ctx, clean)
-}
-
-// cleanAhead begins to look whether all that is in the workspace is committed.
-// In place there is nothing to take away.
-func (j *job) cleanAhead(ctx context.Context) func() error {
-	if j.inPlace() {
-		return func() error { return nil }
-	}
-	repo, path := j.repo, j.workspacePath()
-	return aheadErr(func() error { return repo.CheckWorktree(ctx, path) })
+	return j.putAway(ctx, leaving)
 }
 
 // putAway is what is left to do once the end is recorded. Each part is done
 // even if another fails.
-func (j *job) putAway(ctx context.Context, clean func() error) error {
+func (j *job) putAway(ctx context.Context, leaving func() (*gitops.Leaving, error)) error {
 	j.recorded = true
 	j.at("completed")
 	err := j.restore()
 	j.at("restored")
-	return errors.Join(err, j.tidy(ctx, clean))
+	return errors.Join(err, j.tidy(ctx, leaving))
 }
 
 // commitRecord is the run's last commit: it sets `status: done` on the work
@@ -173,8 +163,8 @@ func (j *job) complete() error {
 	return j.save()
 }
 
-// tidy removes the workspace, if clean says that everything in it is committed.
-func (j *job) tidy(ctx context.Context, clean func() error) error {
+// tidy removes the workspace. What is in it and in no commit is kept.
+func (j *job) tidy(ctx context.Context, leaving func() (*gitops.Leaving, error)) error {
 	if err := j.held(); err != nil {
 		return err
 	}
@@ -183,13 +173,14 @@ func (j *job) tidy(ctx context.Context, clean func() error) error {
 	if j.inPlace() {
 		return j.leaveBranch(ctx)
 	}
-	switch err := clean(); {
-	case fault.Has(err, fault.WorktreeDirty):
-		return j.tidyLeftovers(ctx)
-	case err != nil:
+	l, err := leaving()
+	if err != nil {
 		return err
 	}
-	return j.removeWorkspace(ctx)
+	if len(l.Changed) > 0 {
+		return j.tidyLeftovers(ctx)
+	}
+	return l.RemoveWorktree(ctx, j.keep())
 }
 
 // tidyLeftovers removes a workspace in which tests left something after the

@@ -83,10 +83,10 @@ func (j *job) commit(ctx context.Context, msg gitops.CommitMessage) (string, err
 	return j.ws.Commit(ctx, msg, j.commitOptions())
 }
 
-// removeWorkspace takes the worktree away. What is in it is committed or kept.
+// removeWorkspace takes the worktree away. What is in no commit is kept.
 func (j *job) removeWorkspace(ctx context.Context) error {
 	if err := j.held(); err != nil {
 		return err
 	}
-	return j.repo.RemoveWorktree(ctx, j.workspacePath(), true)
+	return j.repo.RemoveWorktree(ctx, j.workspacePath(), j.keep())
 }

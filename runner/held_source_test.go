@@ -12,7 +12,7 @@ import (
 
 // writers change what others see.
 var writers = []string{
-	"CreateBranch", "AddWorktree", "RemoveWorktree", "Commit", "CommitFile", "KeepAttempt", "KeepCommit", "Rejoin", "ResetToHead", "ResetTo",
+	"CreateBranch", "AddWorktree", "RemoveWorktree", "Commit", "CommitFile", "KeepAttempt", "KeepCommit", "Rejoin", "ResetTo",
 	"TakeBack", "Switch", "Push", "ApplyPatch", "ClearStaleLocks", "RestoreBranch", "MendIndex",
 	"RestoreRequest", "Replace", "SaveStage", "SavePlan", "SavePatch", "SaveErrors", "SaveRequest", "RemoveErrors", "renderReport",
 }

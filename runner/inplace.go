@@ -80,8 +80,7 @@ func (j *job) leaveBranch(ctx context.Context) error {
 	return ws.Switch(ctx, to)
 }
 
-// clearWorkspace returns the workspace to the step's start. What it holds is
-// kept already. In the user's checkout only the work itself is taken back.
+// clearWorkspace returns the workspace to the step's start. In the user's checkout only the work itself is taken back.
 func (j *job) clearWorkspace(ctx context.Context) error {
 	if err := j.held(); err != nil {
 		return err
@@ -89,7 +88,7 @@ func (j *job) clearWorkspace(ctx context.Context) error {
 	if j.inPlace() {
 		return j.ws.TakeBack(ctx, "HEAD")
 	}
-	return j.ws.ResetToHead(ctx)
+	return j.ws.ResetTo(ctx, "HEAD", j.keep())
 }
 
 // namedDirty is how many uncommitted files are named before they are counted.

@@ -26,7 +26,7 @@ func (j *job) finishLate(ctx context.Context, last *runs.Stage) (Outcome, bool) 
 		if err := j.save(); err != nil {
 			return err
 		}
-		return j.putAway(ctx, j.cleanAhead(ctx))
+		return j.putAway(ctx, j.leaveAhead(ctx))
 	})
 	return out, err == nil
 }

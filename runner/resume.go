@@ -373,6 +373,7 @@ func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
 		return // a lost lock shows at the next write
 	}
 	old := &job{Runner: j.Runner, repo: j.repo, req: j.req, stage: last, dir: j.Project.Run(last.RequestID, last.RunID), lease: j.lease}
+	old.plan, _ = old.dir.LoadPlan()
 	old.endStrays()
 	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePath())
 	if err != nil || !ok {
@@ -394,7 +395,7 @@ func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
 		j.tellMends(last, step.StepID, before)
 	}
 	if err == nil {
-		err = j.removeWorkspace(ctx)
+		err = old.removeWorkspace(ctx)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		j.tell(Event{Kind: Warned, What: j.inWords(err)})

@@ -104,6 +104,7 @@ const (
 	TestBegun    EventKind = "test"
 	StepDone     EventKind = "step_done"
 	Finishing    EventKind = "finishing"
+	Noted        EventKind = "noted" // What: the sentence
 	Warned       EventKind = "warning"
 	Repaired     EventKind = "repaired"
 )
@@ -156,6 +157,7 @@ type job struct {
 	earlier  string              // what a person wrote into the report of the run before
 	diary    *os.File            // logs/runner.log while the run is driven
 	outside  []gitops.Change     // of the checkout as the run began; nil: not looked at
+	changed  []gitops.FileChange // of the step that was judged last
 	left     []gitops.FileChange // of the workspace when it was last kept
 }
 

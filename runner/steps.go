@@ -78,6 +78,7 @@ func (j *job) judge(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
+	j.changed = changes.Files
 	if err := j.checkLimits(i, changes); err != nil {
 		return err
 	}
@@ -148,6 +149,7 @@ func (j *job) commitStep(ctx context.Context, i int) error {
 		return err
 	}
 	j.noteEmpty(i, patch)
+	j.noteRepositories(s)
 	name, err := j.dir.SavePatch(s.StepID, 0, patch)
 	if err != nil {
 		return err
@@ -173,9 +175,25 @@ func (j *job) noteEmpty(i int, patch []byte) {
 	j.note(s, "work.note_empty")
 }
 
+// noteRepositories tells of repositories inside the workspace, of which a branch
+// holds no file.
+func (j *job) noteRepositories(s *runs.Step) {
+	for _, name := range j.ws.Unborn() {
+		j.noteText(s, j.Words.Text("work.note_unborn", fault.Facts{"name": name}))
+	}
+	for _, f := range j.changed {
+		if f.Submodule && f.Status == gitops.Added {
+			j.noteText(s, j.Words.Text("work.note_nested", fault.Facts{"name": f.Path}))
+		}
+	}
+}
+
 // note tells something about a step, now and in the report.
 func (j *job) note(s *runs.Step, key string) {
-	text := j.Words.Text(key, nil)
+	j.noteText(s, j.Words.Text(key, nil))
+}
+
+func (j *job) noteText(s *runs.Step, text string) {
 	s.Notes = appendOnce(s.Notes, text)
 	j.tell(Event{Kind: Warned, StepID: s.StepID, What: s.StepID + ": " + text})
 }
@@ -187,12 +205,15 @@ func (j *job) commitOptions() gitops.CommitOptions {
 	}
 }
 
+// trailers name the request and the run in a commit.
+func (j *job) trailers() [][2]string {
+	return [][2]string{{project.RequestTrailer, j.stage.RequestID}, {project.RunTrailer, j.stage.RunID}}
+}
+
 func (j *job) stepMessage(s *runs.Step) gitops.CommitMessage {
 	return gitops.CommitMessage{
-		Subject: "aiflow(" + j.req.ID + "): " + oneLine(s.Title) + " [" + s.StepID + "]",
-		Trailers: [][2]string{
-			{project.RequestTrailer, j.req.ID}, {project.RunTrailer, j.stage.RunID}, {project.StepTrailer, s.StepID},
-		},
+		Subject:  "aiflow(" + j.req.ID + "): " + oneLine(s.Title) + " [" + s.StepID + "]",
+		Trailers: append(j.trailers(), [2]string{project.StepTrailer, s.StepID}),
 	}
 }
 

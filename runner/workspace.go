@@ -76,7 +76,7 @@ func (j *job) checkOut(ctx context.Context) error {
 	if err := j.held(); err != nil {
 		return err
 	}
-	j.ws, err = j.repo.AddWorktree(ctx, j.workspacePath(), j.stage.Git.WorkBranch)
+	j.ws, err = j.repo.AddWorktree(ctx, j.workspacePath(), j.stage.Git.WorkBranch, j.keepOrphan())
 	return err
 }
 
@@ -127,7 +127,17 @@ func (j *job) setUp(ctx context.Context) error {
 			return fault.New(fault.WorkspaceFailed, append(named(command), "path", j.stage.Git.Workspace, "exit_status", res.Status, "output", res.tail)...)
 		}
 	}
-	return nil
+	return j.noteMade(ctx)
+}
+
+// noteMade records what of the ignored files the set-up made: it can be made
+// again, and need not be kept.
+func (j *job) noteMade(ctx context.Context) (err error) {
+	if j.inPlace() || len(j.Project.Config.Workspace.Setup) == 0 {
+		return nil
+	}
+	j.stage.Git.Made, err = j.ws.Ignored(ctx)
+	return err
 }
 
 func (j *job) inPlace() bool { return j.Project.Config.Git.Workspace == config.WorkspaceInPlace }

@@ -175,6 +175,9 @@ func (w *reporter) evidence() {
 	for _, path := range w.paths() {
 		w.line("- " + code(path))
 	}
+	for _, l := range w.s.Artifacts.Left {
+		w.item(l.Key(), l.Facts())
+	}
 	w.item("report.evidence.diff", fault.Facts{"run_id": w.s.RunID})
 	if w.f.CompareURL != "" {
 		w.line("- " + inline(w.f.CompareURL))

@@ -168,6 +168,7 @@ type Git struct {
 	WorkBranch string   `json:"work_branch"`
 	Workspace  string   `json:"workspace"`
 	ReturnTo   string   `json:"return_to,omitempty"` // in place: where the checkout goes back to
+	Made       []string `json:"made,omitempty"`      // ignored paths in the workspace after workspace.setup
 	Commits    []Commit `json:"commits"`
 }
 
@@ -196,6 +197,7 @@ type Artifacts struct {
 	LogsDir        string   `json:"logs_dir,omitempty"`
 	CompareURL     *string  `json:"compare_url"`
 	CompareProblem string   `json:"compare_problem,omitempty"` // why there is none
+	Left           []Left   `json:"left,omitempty"`            // in the workspace and in no commit of a branch
 }
 
 // Counters are D56's counts over the whole run.

@@ -9,6 +9,7 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/runner"
+	"aiflow/runs"
 )
 
 func cleanCommand(s *cli.Shell) *urfave.Command {
@@ -16,10 +17,11 @@ func cleanCommand(s *cli.Shell) *urfave.Command {
 	var older string
 	return &urfave.Command{
 		Name: "clean", Usage: "work.clean_usage", Description: "work.clean_description",
-		UsageText: "aiflow-run clean --merged\naiflow-run clean --older-than 30d --dry-run",
+		UsageText: "aiflow-run clean --merged\naiflow-run clean --older-than 30d --dry-run\naiflow-run clean --orphans --dry-run",
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "merged", Usage: "work.clean_merged", Destination: &o.Merged},
 			&urfave.StringFlag{Name: "older-than", Usage: "work.clean_older", Destination: &older},
+			&urfave.BoolFlag{Name: "orphans", Usage: "work.clean_orphans", Destination: &o.Orphans},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "work.clean_dry_run", Destination: &o.DryRun},
 		},
 		Action: func(*urfave.Context) error { return clean(s, o, older) },
@@ -33,7 +35,7 @@ func clean(s *cli.Shell, o runner.CleanOptions, older string) error {
 	if o.OlderThan, err = age(older); err != nil {
 		return err
 	}
-	if !o.Merged && o.OlderThan == 0 {
+	if !o.Merged && !o.Orphans && o.OlderThan == 0 {
 		return cli.Usage("clean_what", "command", s.Name+" clean")
 	}
 	p, err := app.Open(s, nil)
@@ -52,7 +54,11 @@ func clean(s *cli.Shell, o runner.CleanOptions, older string) error {
 		}{o.DryRun, items})
 	}
 	for _, it := range items {
-		s.Printf("%s\n", s.Text("work.clean_"+it.Did, "run_id", it.RunID, "id", it.RequestID, "branch", it.Branch, "commit", short(it.Commit), "name", it.Stays, "reason", it.Why))
+		ignored := runs.Left{Files: it.IgnoredFiles, Bytes: it.IgnoredBytes}.Facts()
+		if it.IgnoredFiles == 0 {
+			ignored = nil
+		}
+		s.Printf("%s\n", s.Text("work.clean_"+it.Did, "count", ignored["count"], "size", ignored["size"], "run_id", it.RunID, "ref", it.Ref, "id", it.RequestID, "branch", it.Branch, "commit", short(it.Commit), "name", it.Stays, "reason", it.Why))
 	}
 	if len(items) == 0 {
 		s.Printf("%s\n", s.Text("work.clean_nothing"))

@@ -103,6 +103,9 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 	if hasWorkspace(p, st) {
 		s.Printf("  %s\n", s.Text("work.workspace", "path", app.Here(s, p, st.Git.Workspace)))
 	}
+	for _, l := range st.Artifacts.Left {
+		s.Printf("  %s\n", s.Catalog().Text(l.Key(), l.Facts()))
+	}
 	s.Printf("  %s\n", s.Text("work.report", "path", app.Here(s, p, dir.RelPath("report.md"))))
 	if st.State == runs.Done && !sum.Merged && sum.BranchExists {
 		s.Printf("  %s\n", s.Text("work.merge", "command", app.Merge(s, p, st.Git.WorkBranch)))

@@ -77,9 +77,14 @@ type Hooks struct {
 
 // Workspace prepares a linked worktree before a run.
 type Workspace struct {
-	Setup []string // shell commands
-	Link  []string // paths linked from the checkout
+	Setup         []string // shell commands
+	Link          []string // paths linked from the checkout
+	Root          string   // where worktrees are; places: {repo} {id}
+	KeepIgnoredMB int      // MiB of ignored files that are kept when a worktree goes
 }
+
+// KeepIgnored is KeepIgnoredMB in bytes.
+func (w Workspace) KeepIgnored() int64 { return int64(w.KeepIgnoredMB) << 20 }
 
 // Limits bound what a run may do.
 type Limits struct {

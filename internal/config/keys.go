@@ -21,6 +21,7 @@ func Default() Config {
 			EnforceWorkBranch: true, WorkBranchPrefix: "aiflow/", AutoCommit: true,
 			Workspace: WorkspaceWorktree, RunHooks: true,
 		},
+		Workspace: Workspace{Root: ".aiflow/worktrees", KeepIgnoredMB: 50},
 		Limits: Limits{
 			MaxDiffLines: 400, MaxFiles: 10, TimeoutSec: 1800, GitTimeoutSec: 60, MaxAutofixCycles: 1,
 			Jobs: 1, LockTTLSec: 1800, MaxRoleTries: 2, MaxStepRetries: 3,
@@ -104,11 +105,22 @@ func gitKeys() []row[Config] {
 		boolKey("hooks.commit_status", "commit the status of requests that a merge made done", func(c *Config) *bool { return &c.Hooks.CommitStatus }),
 		listKey("workspace.setup", "shell commands that prepare a new worktree", func(c *Config) *[]string { return &c.Workspace.Setup }),
 		listKey("workspace.link", "paths that a new worktree links from the checkout", func(c *Config) *[]string { return &c.Workspace.Link }).must(insideShape, isLocalPath),
+		stringKey("workspace.root", "folder of the worktrees, from the project's folder; may lie outside of it; places {repo} (the name of the project's folder) and, at the end, {id}", func(c *Config) *string { return &c.Workspace.Root }).must("a folder that holds nothing else", isWorkspaceRoot),
+		numberKey("workspace.keep_ignored_mb", "MiB of what git ignores that are kept with the run when a worktree goes; 0 keeps none", 0, 1<<20, func(c *Config) *int { return &c.Workspace.KeepIgnoredMB }),
 	}
 }
 
 func optional(check func(string) bool) func(string) bool {
 	return func(s string) bool { return s == "" || check(s) }
+}
+
+// isWorkspaceRoot: neither the project's folder nor one around it, and {id} only as
+// the last part.
+func isWorkspaceRoot(s string) bool {
+	s = strings.TrimSuffix(s, "/{id}")
+	clean := path.Clean(s)
+	return s != "" && !strings.Contains(s, "{id}") && clean != "/" && path.Base(clean) != ".." && clean != "." &&
+		clean != ".git" && !strings.HasPrefix(clean, ".git/") && !strings.ContainsAny(s, "\n\x00")
 }
 
 func isPrefix(s string) bool {
