@@ -278,6 +278,7 @@ func (w *Workspace) lookAtNested(ctx context.Context, l *Left, repositories []st
 	within := func(name string) bool {
 		return slices.ContainsFunc(kept, func(outer string) bool { return below(name, outer) })
 	}
+	l.Changed = slices.DeleteFunc(l.Changed, within)
 	l.Ignored = slices.DeleteFunc(l.Ignored, func(i Item) bool { return within(i.Path) })
 	return w.lookAtModules(ctx, l)
 }
