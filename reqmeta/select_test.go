@@ -134,7 +134,7 @@ func TestExclusions(t *testing.T) {
 		"eight-a": "DEPENDS_CYCLE eight-a is in a ring of requests that wait for each other: eight-a → eight-b → eight-a; remove one of the depends_on",
 		"eight-b": "DEPENDS_CYCLE eight-b is in a ring of requests that wait for each other: eight-a → eight-b → eight-a; remove one of the depends_on",
 		"eight-c": "DEPENDS_CYCLE eight-c and the ring eight-a → eight-b → eight-a wait for each other; remove one of the depends_on",
-		"broken":  "REQUEST_INVALID_FORMAT requests/broken.md:2: status: \"weird\" is not one of draft, ready, running, blocked, done, archived; write one of them",
+		"broken":  "REQUEST_INVALID_FORMAT requests/broken.md:2: status: \"weird\" is not one of draft, ready, running, blocked, done, archived; write one of them[;  is probably meant]",
 		"wb":      "DEPENDS_NOT_DONE wb waits for broken, which is in requests/broken.md, which cannot be read[ (line 2)]: mend that file",
 		"twice":   "DEPENDS_NOT_DONE twice waits for draft, which is still a draft: set it to ready",
 		"cased":   "DEPENDS_NOT_FOUND cased depends on DRAFT, which does not exist[ (did you mean draft?)]; correct depends_on or add the request",

@@ -40,6 +40,7 @@ func (r *Request) fill(entries []entry) {
 			r.fillUnknown(e)
 		}
 	}
+	r.foreign(entries)
 	if !status {
 		r.fail("missing_status", 0, "allowed", join(Statuses[:]))
 	}
@@ -83,7 +84,7 @@ func (r *Request) fillStatus(e *entry) {
 	case e.kind == nullValue:
 		r.fail("missing_status", e.line, "allowed", join(Statuses[:]))
 	case e.kind == scalarValue && !slices.Contains(Statuses[:], e.text):
-		r.fail("bad_status", e.line, "value", e.text, "allowed", join(Statuses[:]))
+		r.fail("bad_status", e.line, "value", e.text, "allowed", join(Statuses[:]), "meant", meantBy(foreignStatus[:], e.text))
 	}
 }
 
@@ -101,7 +102,7 @@ func (r *Request) fillPriority(e *entry) {
 	case e.kind == nullValue:
 		r.warn("missing_priority", e.line, "allowed", join(Priorities[:]))
 	case e.kind == scalarValue && !slices.Contains(Priorities[:], e.text):
-		r.warn("bad_priority", e.line, "value", e.text, "allowed", join(Priorities[:]))
+		r.warn("bad_priority", e.line, "value", e.text, "allowed", join(Priorities[:]), "meant", meantBy(foreignPriority[:], e.text))
 	}
 }
 
@@ -180,8 +181,26 @@ func (r *Request) fillDependsOn(e *entry) {
 	}
 }
 
+// foreign judges the keys that other tools use for ours, once our own are known.
+func (r *Request) foreign(entries []entry) {
+	has := func(key string) bool { return slices.ContainsFunc(entries, func(e entry) bool { return e.key == key }) }
+	for i := range entries {
+		e := &entries[i]
+		if slices.Contains(knownKeys[:], e.key) {
+			continue
+		}
+		own := meantBy(foreignKeys[:], e.key)
+		if own == "" && typo(e.key) == "depends_on" {
+			own = "depends_on"
+		}
+		if own != "" {
+			r.fillForeign(e, own, has)
+		}
+	}
+}
+
 func (r *Request) fillUnknown(e *entry) {
-	if near := typo(e.key); near != "" {
+	if near := typo(e.key); near != "" && near != "depends_on" && meantBy(foreignKeys[:], e.key) == "" {
 		r.warn("typo_key", e.line, "key", e.key, "near", near)
 	}
 	if e.kind == scalarValue {

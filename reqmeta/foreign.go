@@ -1,0 +1,81 @@
+package reqmeta
+
+import (
+	"slices"
+	"strings"
+)
+
+// foreign are words of other tools, without case and the signs between words,
+// for one of ours.
+type foreign struct{ own, words string }
+
+var foreignKeys = [...]foreign{
+	{"depends_on", "dependencies dependency deps depends blockedby blockedon requires needs waitsfor prerequisites prereqs 依存 依存関係 前提"},
+	{"status", "state 状態 ステータス"},
+	{"priority", "prio importance severity 優先度"},
+	{"title", "summary subject タイトル 件名"},
+	{"labels", "topics ラベル"},
+	{"created_at", "createddate datecreated 作成日"},
+	{"updated_at", "updateddate lastmodified modified 更新日"},
+	{"base", "basebranch targetbranch"},
+}
+
+var foreignStatus = [...]foreign{
+	{Draft, "draft backlog proposed idea triage deferred later someday onhold 保留 下書き"},
+	{Ready, "ready open todo pending inprogress doing started wip active new planned next 未着手 着手中 進行中"},
+	{Running, "running"},
+	{Blocked, "blocked review inreview waiting paused 確認待ち"},
+	{Done, "done completed complete closed finished resolved merged shipped 完了 済"},
+	{Archived, "archived cancelled canceled wontfix wontdo duplicate abandoned obsolete rejected skipped 中止"},
+}
+
+// foreignPriority knows no bare number: some tools count from 0, and with some
+// 1 is the highest.
+var foreignPriority = [...]foreign{
+	{"P0", "p0 critical urgent highest blocker 最優先 緊急"},
+	{"P1", "p1 high major 高"},
+	{"P2", "p2 medium normal middle 中"},
+	{"P3", "p3 low lowest minor trivial 低"},
+}
+
+// meantBy gives our word for one of another tool; "" for none.
+func meantBy(list []foreign, word string) string {
+	word = squeeze(word)
+	for _, f := range list {
+		if slices.Contains(strings.Fields(f.words), word) {
+			return f.own
+		}
+	}
+	return ""
+}
+
+// nothing are the words that say that there is nothing.
+var nothing = [...]string{"", "none", "-", "n/a", "なし", "null", "[]"}
+
+// fillForeign judges a key of another tool. A dependency that is not read must
+// not be passed over: the request would run before what it waits for.
+func (r *Request) fillForeign(e *entry, own string, has func(key string) bool) {
+	if own != "depends_on" {
+		if !has(own) {
+			r.warn("foreign_key", e.line, "key", e.key, "near", own)
+		}
+		return
+	}
+	var ids []string
+	switch e.kind {
+	case scalarValue:
+		ids = []string{e.text}
+	case listValue:
+		for _, it := range e.items {
+			ids = append(ids, it.text)
+		}
+	case otherValue:
+		ids = []string{"{…}"}
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool {
+		return slices.Contains(nothing[:], strings.ToLower(strings.TrimSpace(id))) || slices.Contains(r.Meta.DependsOn, id)
+	})
+	if len(ids) > 0 {
+		r.fail("foreign_depends_on", e.line, "key", e.key, "value", join(ids))
+	}
+}
