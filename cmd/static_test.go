@@ -2,10 +2,12 @@ package cmd
 
 import (
 	"debug/elf"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -39,5 +41,31 @@ func TestProgramsNeedNoCLibrary(t *testing.T) {
 			t.Errorf("%s needs %v, %v", filepath.Base(path), libs, err)
 		}
 		f.Close()
+	}
+}
+
+// What is made gets 0o777 or 0o666 less the umask, or is private: a mode that
+// lets others read but not write takes a choice that is the umask's.
+func TestModesAreLeftToTheUmask(t *testing.T) {
+	mode := regexp.MustCompile(`\b0o?(?:644|664|640|755|775|750)\b`)
+	files := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git"):
+			return fs.SkipDir
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"), filepath.ToSlash(path) == "../internal/proc/program.go":
+			return nil // the last one writes programs of tests
+		}
+		files++
+		text, err := os.ReadFile(path)
+		for _, found := range mode.FindAll(text, -1) {
+			t.Errorf("%s: %s", path, found)
+		}
+		return err
+	})
+	if err != nil || files < 100 {
+		t.Fatal(files, err)
 	}
 }

@@ -92,7 +92,7 @@ func (w *Workspace) write(relPath string, data []byte) error {
 	if !filepath.IsLocal(filepath.FromSlash(relPath)) {
 		return refuse(fault.GitCommitFailed, "not_inside", "path", relPath)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return failedIn(w.path, err, fault.GitCommitFailed, "path", relPath)
 	}
 	if resolved(dir) != filepath.Join(resolved(w.path), strings.TrimPrefix(dir, w.path)) || isLink(p) {

@@ -50,7 +50,7 @@ func (r *Repo) RepairWorktree(ctx context.Context, path string) (bool, error) {
 		return false, nil
 	}
 	// git repairs what the worktree names: of a copy that would be the original.
-	if err := os.WriteFile(filepath.Join(path, ".git"), []byte("gitdir: "+a.dir+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(path, ".git"), []byte("gitdir: "+a.dir+"\n"), 0o666); err != nil {
 		return false, failed(err, fault.WorkspaceFailed, "path", path, "reason", "link_lost")
 	}
 	if _, err := r.git.Do(ctx, "worktree", "repair", "--", path); err != nil {

@@ -72,7 +72,7 @@ func (w *Workspace) verify() error {
 	case link != "" && sameFile(link, w.gitDir):
 		return nil
 	case link == "" && !exists(filepath.Join(w.path, ".git")) && exists(w.path) && exists(w.gitDir):
-		if err := os.WriteFile(filepath.Join(w.path, ".git"), []byte("gitdir: "+w.gitDir+"\n"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(w.path, ".git"), []byte("gitdir: "+w.gitDir+"\n"), 0o666); err != nil {
 			return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "link_lost")
 		}
 		return nil

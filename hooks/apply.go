@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"aiflow/internal/atomicfile"
@@ -39,7 +40,7 @@ func apply(d Disk, suffix string, a Action) error {
 	if !readFile(a.Path).same(a.seen) {
 		return errChanged
 	}
-	if err := d.MkdirAll(filepath.Dir(a.Path), 0o755); err != nil {
+	if err := d.MkdirAll(filepath.Dir(a.Path), 0o777); err != nil {
 		return err
 	}
 	switch a.Kind {
@@ -54,7 +55,8 @@ func apply(d Disk, suffix string, a Action) error {
 }
 
 func write(d Disk, suffix string, a Action) error {
-	return atomicfile.Write(d, a.Path, a.text, atomicfile.Options{Perm: a.mode, TempSuffix: suffix})
+	o := atomicfile.Options{Perm: a.mode, Exact: a.Kind != Install && a.seen.Link == "", TempSuffix: suffix}
+	return atomicfile.Write(d, a.Path, a.text, o)
 }
 
 func removed(d Disk, path string, err error) error {
@@ -100,6 +102,9 @@ func copyTo(d Disk, f File, to string) error {
 	}
 	if cerr := w.Close(); err == nil {
 		err = cerr
+	}
+	if err == nil {
+		err = os.Chmod(to, f.Mode.Perm()) // it must come back with the mode it had
 	}
 	if err != nil {
 		_ = d.Remove(to)

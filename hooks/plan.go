@@ -164,7 +164,7 @@ func fresh(f Folder, o Options, hook string) Action {
 	if f.Asides[hook].Exists {
 		p.place = placeChained
 	}
-	a := Action{Kind: Install, text: []byte(wholeFile(p)), mode: 0o755}
+	a := Action{Kind: Install, text: []byte(wholeFile(p)), mode: 0o777}
 	if f.InTree {
 		a.Reason, a.Facts = ReasonInTree, fault.Facts{"path": f.Hooks[hook].Path}
 	}
@@ -240,7 +240,7 @@ func chain(f Folder, o Options, hook string, file File) Action {
 		return refuse(ReasonKnowsName, fault.Facts{"path": file.Path})
 	}
 	text := wholeFile(o.params(hook, placeChained))
-	return Action{Kind: Chain, aside: aside, text: []byte(text), mode: 0o755, Facts: fault.Facts{"path": aside.Path, "cause": string(shapeOf(file))}}
+	return Action{Kind: Chain, aside: aside, text: []byte(text), mode: executable(file.Mode), Facts: fault.Facts{"path": aside.Path, "cause": string(shapeOf(file))}}
 }
 
 // Refused is the first refusal among actions, as a fault.

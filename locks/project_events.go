@@ -121,7 +121,7 @@ func (j *ProjectJournal) Append(lines ...ProjectLine) error {
 		return diskFault(err, j.dir)
 	}
 	path := filepath.Join(j.dir, j.now().UTC().Format(journalForm))
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o666)
 	if err != nil {
 		return diskFault(err, path)
 	}

@@ -40,10 +40,10 @@ func openParts(root, dir string, create bool) (int, error) {
 
 // makeFolder makes a folder that git does not see.
 func makeFolder(fd int, name string) error {
-	if err := unix.Mkdirat(fd, name, 0o755); err != nil {
+	if err := unix.Mkdirat(fd, name, 0o777); err != nil {
 		return err
 	}
-	file, err := unix.Openat(fd, name+"/.gitignore", unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
+	file, err := unix.Openat(fd, name+"/.gitignore", unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o666)
 	if err != nil {
 		return err
 	}

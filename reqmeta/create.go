@@ -97,7 +97,7 @@ func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []
 	prefix := dayPrefix(now)
 	number := numbered(prefix, highest(append(names, n.Used...), prefix)+1)
 	reserved := filepath.Join(dir, "."+number+atomicfile.TempMark+"new")
-	file, err := disk.Create(reserved, 0o644)
+	file, err := disk.Create(reserved, 0o666)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}

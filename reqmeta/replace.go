@@ -20,8 +20,5 @@ func Replace(disk atomicfile.Disk, root, path string, data []byte, suffix string
 	if err != nil || !strings.HasPrefix(target, base+string(filepath.Separator)) {
 		return fault.New(fault.PathNotWritable, "path", path, "reason", "outside", "cause", target)
 	}
-	if err := atomicfile.Write(disk, target, data, atomicfile.Options{TempSuffix: suffix}); err != nil {
-		return writeFault(err, path)
-	}
-	return nil
+	return replace(disk, target, path, data, suffix)
 }

@@ -2,7 +2,6 @@ package reqmeta
 
 import (
 	"bytes"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -88,15 +87,8 @@ func insideTarget(dir, name string) (string, error) {
 }
 
 func replace(disk atomicfile.Disk, target, path string, data []byte, suffix string) error {
-	mode := fs.FileMode(0o644)
-	if st, err := os.Stat(target); err == nil {
-		mode = st.Mode().Perm()
-	}
-	if err := atomicfile.Write(disk, target, data, atomicfile.Options{Perm: mode, TempSuffix: suffix}); err != nil {
+	if err := atomicfile.Write(disk, target, data, atomicfile.Options{TempSuffix: suffix}); err != nil {
 		return writeFault(err, path)
-	}
-	if st, err := os.Stat(target); err == nil && st.Mode().Perm() != mode {
-		_ = os.Chmod(target, mode) // the umask took bits away; a disk without modes is fine too
 	}
 	return nil
 }

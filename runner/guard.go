@@ -27,14 +27,14 @@ func (j *job) guardDir() (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(j.dir.Path, "tmp", "guard")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", fault.Wrap(err, fault.RunsDirCreateFailed, "path", j.dir.RelPath("tmp/guard"))
 	}
 	for _, name := range c.Guards.ForbidCommands {
 		if name == "" || filepath.Base(name) != name {
 			continue
 		}
-		o := atomicfile.Options{Perm: 0o755, Volatile: true, TempSuffix: j.Project.Suffix()}
+		o := atomicfile.Options{Perm: 0o777, Volatile: true, TempSuffix: j.Project.Suffix()}
 		if err := atomicfile.Write(j.Project.Env.Disk, filepath.Join(dir, name), refusingCommand(name, j.markPath()), o); err != nil {
 			return "", fault.Wrap(err, fault.RunsDirCreateFailed, "path", j.dir.RelPath("tmp/guard"))
 		}

@@ -241,7 +241,7 @@ func (j *job) countTry(q question) int {
 // cleanResult makes room for the answer's file and removes an old one.
 func (j *job) cleanResult(c shellCommand) (string, error) {
 	path := j.resultPath(c)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return "", fault.Wrap(err, fault.RunsDirCreateFailed, "path", j.dir.RelPath("tmp"))
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

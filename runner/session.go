@@ -252,7 +252,7 @@ func (r *Runner) writeSession(s *Session, name string) {
 	path := sessionPath(r.Project, name)
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
+		err = os.MkdirAll(filepath.Dir(path), 0o777)
 	}
 	if err == nil {
 		o := atomicfile.Options{TempSuffix: r.Project.Suffix(), Volatile: true}

@@ -64,10 +64,10 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 	}
 	h := Halted{OK: true, RunID: e.RunID, StopRequested: true}
 	path := sessionPath(r.Project, stopFile)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return Halted{}, fault.Wrap(err, fault.PathNotWritable, "path", path)
 	}
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
+	if err := os.WriteFile(path, nil, 0o666); err != nil {
 		return Halted{}, fault.Wrap(err, fault.PathNotWritable, "path", path)
 	}
 	if !now {
@@ -83,7 +83,7 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 // markStop tells the run that the signal to come is a person's wish.
 func (r *Runner) markStop(requestID, runID string) {
 	if runID != "" {
-		_ = os.WriteFile(stopMark(r.Project.Run(requestID, runID)), nil, 0o644)
+		_ = os.WriteFile(stopMark(r.Project.Run(requestID, runID)), nil, 0o666)
 	}
 }
 

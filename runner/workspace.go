@@ -111,7 +111,7 @@ func linkPath(from, to, rel string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 		return err
 	}
 	return os.Symlink(from, to)

@@ -67,7 +67,7 @@ func (d *Dir) Create() error {
 	}
 	there := existing(d.Path)
 	for _, sub := range []string{"logs/tests", "patches"} {
-		if err := os.MkdirAll(d.file(sub), 0o755); err != nil {
+		if err := os.MkdirAll(d.file(sub), 0o777); err != nil {
 			return fault.Wrap(err, fault.RunsDirCreateFailed, "path", d.Rel)
 		}
 	}
@@ -103,7 +103,7 @@ func (d *Dir) RelPath(name string) string { return d.Rel + "/" + name }
 
 // write replaces one of the run's files.
 func (d *Dir) write(disk atomicfile.Disk, name string, data []byte) error {
-	return atomicfile.Write(disk, d.file(name), data, atomicfile.Options{Perm: 0o644, TempSuffix: d.suffix()})
+	return atomicfile.Write(disk, d.file(name), data, atomicfile.Options{TempSuffix: d.suffix()})
 }
 
 func writeFault(err error, path string) error {

@@ -95,7 +95,7 @@ func (d *Dir) AppendLog(kind, step string, attempt int, data []byte) error {
 	return nil
 }
 
-func (d *Dir) folderOf(name string) error { return os.MkdirAll(d.file(path.Dir(name)), 0o755) }
+func (d *Dir) folderOf(name string) error { return os.MkdirAll(d.file(path.Dir(name)), 0o777) }
 
 // OpenLog opens a log to add to it.
 func (d *Dir) OpenLog(kind, step string, attempt int) (*os.File, error) {
@@ -103,7 +103,7 @@ func (d *Dir) OpenLog(kind, step string, attempt int) (*os.File, error) {
 	if err := d.folderOf(name); err != nil {
 		return nil, writeFault(err, d.RelPath(name))
 	}
-	f, err := os.OpenFile(d.file(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o644)
+	f, err := os.OpenFile(d.file(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o666)
 	if err != nil {
 		return nil, writeFault(err, d.RelPath(name))
 	}

@@ -92,7 +92,7 @@ func (d *Dir) note(name string, data []byte) error {
 	if err := d.folderOf(name); err != nil {
 		return writeFault(err, d.RelPath(name))
 	}
-	o := atomicfile.Options{Perm: 0o644, TempSuffix: d.suffix(), Volatile: true}
+	o := atomicfile.Options{TempSuffix: d.suffix(), Volatile: true}
 	if err := atomicfile.Write(d.disk, d.file(name), data, o); err != nil {
 		return writeFault(err, d.RelPath(name))
 	}

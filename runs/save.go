@@ -85,7 +85,7 @@ func (d *Dir) replaceStage(s *Stage) error {
 // one sync of the directory makes both names safe; but the record that another
 // process left stays beside our first one.
 func (d *Dir) putStage(data []byte, durable bool) (onDisk, error) {
-	o := atomicfile.Options{Perm: 0o644, TempSuffix: d.suffix(), Volatile: !durable}
+	o := atomicfile.Options{TempSuffix: d.suffix(), Volatile: !durable}
 	if err := atomicfile.Write(noDirSync{d.disk}, d.file(stageFile), data, o); err != nil {
 		return d.current, err
 	}
@@ -258,10 +258,10 @@ func (d *Dir) SaveReport(text string) error {
 // be made again from its commit.
 func (d *Dir) SavePatch(stepID string, attempt int, patch []byte) (string, error) {
 	name := PatchName(stepID, attempt)
-	if err := os.MkdirAll(d.file("patches"), 0o755); err != nil {
+	if err := os.MkdirAll(d.file("patches"), 0o777); err != nil {
 		return "", writeFault(err, d.RelPath(name))
 	}
-	o := atomicfile.Options{Perm: 0o644, TempSuffix: d.suffix(), Volatile: attempt == 0}
+	o := atomicfile.Options{TempSuffix: d.suffix(), Volatile: attempt == 0}
 	if err := atomicfile.Write(d.disk, d.file(name), patch, o); err != nil {
 		return "", writeFault(err, d.RelPath(name))
 	}

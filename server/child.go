@@ -41,7 +41,7 @@ func (s *Server) spawn(lang string, args ...string) (*child, error) {
 	}
 	p := s.Project
 	dir := p.Path(p.Config.Paths.CacheDir + "/serve")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fault.Wrap(err, fault.PathNotWritable, "path", p.Config.Paths.CacheDir)
 	}
 	clearOutputs(dir)

@@ -161,7 +161,7 @@ func (s *Server) tryConfig(text []byte) (config.Config, []config.Warning, error)
 
 func (s *Server) saveConfig(text []byte) error {
 	path := s.configPath()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fault.Wrap(err, fault.PathNotWritable, "path", config.File)
 	}
 	o := atomicfile.Options{TempSuffix: s.Project.Suffix()}

@@ -81,7 +81,7 @@ func SaveIdentity(p *project.Project, id Identity) error {
 	path := identityPath(p)
 	data, err := json.MarshalIndent(id, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
+		err = os.MkdirAll(filepath.Dir(path), 0o777)
 	}
 	if err == nil {
 		err = atomicfile.Write(p.Env.Disk, path, append(data, '\n'), atomicfile.Options{Perm: 0o600, TempSuffix: p.Suffix()})

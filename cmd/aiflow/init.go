@@ -119,7 +119,7 @@ func (in *initializer) requests() error {
 }
 
 func (in *initializer) mkdir(rel string) error {
-	if err := os.MkdirAll(in.path(rel), 0o755); err != nil {
+	if err := os.MkdirAll(in.path(rel), 0o777); err != nil {
 		return fault.Wrap(err, fault.PathNotWritable, "path", rel)
 	}
 	return nil

@@ -139,9 +139,12 @@ func (OS) SyncDir(dir string) error {
 
 // Options say how a file is written.
 type Options struct {
-	// Perm is the mode of a new file before umask; 0 keeps the mode of the file
-	// that is replaced, or 0o644 when there is none.
+	// Perm is the mode of the file, less the umask. 0 keeps mode and, where that
+	// is allowed, owner and group of the file that is replaced; where there is
+	// none it is 0o666.
 	Perm fs.FileMode
+	// Exact takes Perm as it is, whatever the umask.
+	Exact bool
 	// Volatile leaves out both syncs: for records that mean nothing after a
 	// power cut (locks).
 	Volatile bool
@@ -176,14 +179,15 @@ func Writer(name string) (pid int, ok bool) {
 func Write(d Disk, path string, data []byte, o Options) error {
 	dir, base := filepath.Split(path)
 	tmp := dir + "." + base + TempMark + o.TempSuffix
-	perm := mode(path, o)
-	if perm&0o111 != 0 { // a child that is forked now would keep a program open for writing: it could not be started
+	to := look(path, o)
+	if to.perm&0o111 != 0 { // a child that is forked now would keep a program open for writing: it could not be started
 		syscall.ForkLock.RLock()
 		defer syscall.ForkLock.RUnlock()
 	}
-	if err := writeTemp(d, tmp, data, o, perm); err != nil {
+	if err := writeTemp(d, tmp, data, o, to.perm); err != nil {
 		return err
 	}
+	to.give(tmp)
 	if err := put(d, tmp, path, o); err != nil {
 		_ = d.Remove(tmp)
 		return err
@@ -221,14 +225,43 @@ func noExchange(err error) bool {
 	return false
 }
 
-func mode(path string, o Options) fs.FileMode {
+// looks are what a file is like for others: who may do what with it.
+type looks struct {
+	perm  fs.FileMode
+	exact bool
+	owner *syscall.Stat_t // nil: whoever makes it
+}
+
+func look(path string, o Options) looks {
 	if o.Perm != 0 {
-		return o.Perm
+		return looks{perm: o.Perm, exact: o.Exact}
 	}
-	if fi, err := os.Stat(path); err == nil {
-		return fi.Mode().Perm()
+	fi, err := os.Stat(path)
+	if err != nil {
+		return looks{perm: 0o666}
 	}
-	return 0o644
+	owner, _ := fi.Sys().(*syscall.Stat_t)
+	return looks{fi.Mode().Perm(), true, owner}
+}
+
+// give makes a new file like l. What the user may not do, or the disk cannot, is
+// left out: that is no reason to lose what was written.
+func (l looks) give(path string) {
+	fi, err := os.Lstat(path)
+	if err != nil || !l.exact {
+		return
+	}
+	if now, ok := fi.Sys().(*syscall.Stat_t); ok && l.owner != nil {
+		if now.Gid != l.owner.Gid {
+			_ = os.Lchown(path, -1, int(l.owner.Gid))
+		}
+		if now.Uid != l.owner.Uid {
+			_ = os.Lchown(path, int(l.owner.Uid), -1)
+		}
+	}
+	if fi.Mode().Perm() != l.perm {
+		_ = os.Chmod(path, l.perm)
+	}
 }
 
 func writeTemp(d Disk, tmp string, data []byte, o Options, perm fs.FileMode) error {

@@ -115,7 +115,7 @@ func (p *Points) note(point string, n int) {
 	if p.list == "" {
 		return
 	}
-	f, err := os.OpenFile(p.list, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(p.list, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
 		panic("AIFLOW_FAILPOINT_LIST: " + err.Error())
 	}

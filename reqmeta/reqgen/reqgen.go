@@ -84,12 +84,12 @@ func body(b *strings.Builder, r *rand.Rand, n int) {
 
 // Write makes n request files in dir, which it creates.
 func Write(dir string, seed uint64, n int) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	for i := range n {
 		name, data := File(seed, i)
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ func (b *bench) gates() []gate {
 	return []gate{
 		{name: "no hook", install: func(string) error { return nil }},
 		{name: "a hook that ends at once", install: func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, ".git/hooks/pre-commit"), []byte("#!/bin/sh\n"), 0o755)
+			return os.WriteFile(filepath.Join(dir, ".git/hooks/pre-commit"), []byte("#!/bin/sh\n"), 0o777)
 		}},
 		{name: "aiflow-hook, pre-commit only", promise: "no hook + 6 ms", install: func(dir string) error {
 			if err := command(dir, nil, hook, "install"); err != nil {
@@ -32,13 +32,13 @@ func (b *bench) gates() []gate {
 		}},
 		{name: "aiflow-hook, all five", install: func(dir string) error { return command(dir, nil, hook, "install") }},
 		{name: "lefthook", tool: "lefthook", install: func(dir string) error {
-			if err := os.WriteFile(filepath.Join(dir, "lefthook.yml"), []byte(lefthook), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "lefthook.yml"), []byte(lefthook), 0o666); err != nil {
 				return err
 			}
 			return command(dir, nil, "lefthook", "install")
 		}},
 		{name: "pre-commit", tool: "pre-commit", install: func(dir string) error {
-			if err := os.WriteFile(filepath.Join(dir, ".pre-commit-config.yaml"), []byte(precommit), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, ".pre-commit-config.yaml"), []byte(precommit), 0o666); err != nil {
 				return err
 			}
 			return command(dir, nil, "pre-commit", "install")
@@ -55,7 +55,7 @@ func installHusky(dir string) error {
 	if err := command(dir, nil, husky); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, ".husky/pre-commit"), []byte("true\n"), 0o755)
+	return os.WriteFile(filepath.Join(dir, ".husky/pre-commit"), []byte("true\n"), 0o777)
 }
 
 func removeAll(dir string, hooks ...string) error {
@@ -109,7 +109,7 @@ func (b *bench) afterHooks(n int) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "runs/RQ-1/RUN-20260101-000000-000001"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "runs/RQ-1/RUN-20260101-000000-000001"), 0o777); err != nil {
 		return err
 	}
 	jobs := []job{{name: "aiflow-hook post-merge, nothing merged", argv: []string{b.bin("aiflow-hook"), "post-merge", "0"}, dir: dir, promise: "15 ms", against: -1}}
@@ -137,7 +137,7 @@ func (b *bench) tracked(n int, name string) (string, error) {
 	if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("/runs/\n/.aiflow/\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("/runs/\n/.aiflow/\n"), 0o666); err != nil {
 		return "", err
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "start"}, {"commit", "-q", "--allow-empty", "-m", "second"}} {
@@ -150,7 +150,7 @@ func (b *bench) tracked(n int, name string) (string, error) {
 }
 
 func stage(dir string, i int) error {
-	if err := os.WriteFile(filepath.Join(dir, "file.txt"), fmt.Appendf(nil, "%d\n", i), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "file.txt"), fmt.Appendf(nil, "%d\n", i), 0o666); err != nil {
 		return err
 	}
 	return command(dir, nil, "git", "add", "file.txt")

@@ -81,7 +81,7 @@ type bareLock struct {
 }
 
 func newBareLock(dir string) (*bareLock, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	l := &bareLock{

@@ -31,7 +31,7 @@ func (b *bench) project(n int) (string, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	if err := os.MkdirAll(filepath.Join(dir, ".aiflow"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, ".aiflow"), 0o777); err != nil {
 		return "", err
 	}
 	return dir, reqgen.Write(filepath.Join(dir, "requests"), b.seed, n)

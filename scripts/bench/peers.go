@@ -66,7 +66,7 @@ func (b *bench) peer(jobs []job, p peer, n int, requests []*reqmeta.Request) []j
 		return jobs
 	}
 	dir := filepath.Join(b.work, fmt.Sprintf("%s-%d", p.name, n))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return jobs
 	}
 	env := p.env(dir)
@@ -129,13 +129,13 @@ func fillTask(dir string, env []string, requests []*reqmeta.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "data"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "data"), 0o777); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "rc"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "rc"), nil, 0o666); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "in.json"), data, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "in.json"), data, 0o666); err != nil {
 		return err
 	}
 	return command(dir, env, "task", "rc.confirmation=off", "rc.verbose=nothing", "import", "in.json")
@@ -145,7 +145,7 @@ func dstaskEnv(dir string) []string { return []string{"DSTASK_GIT_REPO=" + dir, 
 
 func fillDstask(dir string, env []string, requests []*reqmeta.Request) error {
 	for _, status := range []string{"pending", "resolved"} {
-		if err := os.MkdirAll(filepath.Join(dir, status), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(dir, status), 0o777); err != nil {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func fillDstask(dir string, env []string, requests []*reqmeta.Request) error {
 		}
 		text := fmt.Sprintf("summary: %q\nnotes: \"\"\ntags: []\nproject: \"\"\npriority: %s\ndelegatedto: \"\"\nsubtasks: []\ndependencies: []\ncreated: %s\nresolved: 0001-01-01T00:00:00Z\ndue: 0001-01-01T00:00:00Z\n",
 			r.Title(), r.Meta.Priority, r.Meta.CreatedAt.Time.Format(time.RFC3339))
-		if err := os.WriteFile(filepath.Join(dir, status, uuid(r.ID)+".yml"), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, status, uuid(r.ID)+".yml"), []byte(text), 0o666); err != nil {
 			return err
 		}
 	}
@@ -165,11 +165,11 @@ func fillDstask(dir string, env []string, requests []*reqmeta.Request) error {
 
 func fillBacklog(dir string, env []string, requests []*reqmeta.Request) error {
 	tasks := filepath.Join(dir, "backlog", "tasks")
-	if err := os.MkdirAll(tasks, 0o755); err != nil {
+	if err := os.MkdirAll(tasks, 0o777); err != nil {
 		return err
 	}
 	config := "project_name: bench\ndefault_status: To Do\nstatuses: [\"To Do\", \"In Progress\", \"Done\"]\nremote_operations: false\ncheck_active_branches: false\n"
-	if err := os.WriteFile(filepath.Join(dir, "backlog", "config.yml"), []byte(config), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "backlog", "config.yml"), []byte(config), 0o666); err != nil {
 		return err
 	}
 	number := map[string]int{}
@@ -188,7 +188,7 @@ func fillBacklog(dir string, env []string, requests []*reqmeta.Request) error {
 		priority := map[string]string{"P0": "high", "P1": "high", "P2": "medium", "P3": "low"}[r.Meta.Priority]
 		text := fmt.Sprintf("---\nid: task-%d\ntitle: %q\nstatus: %s\nassignee: []\ncreated_date: '%s'\nlabels: []\ndependencies: [%s]\npriority: %s\n---\n\n## Description\n\nx\n",
 			i+1, r.Title(), status, r.Meta.CreatedAt.Time.Format("2006-01-02"), strings.Join(needs, ", "), priority)
-		if err := os.WriteFile(filepath.Join(tasks, fmt.Sprintf("task-%d - x.md", i+1)), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(tasks, fmt.Sprintf("task-%d - x.md", i+1)), []byte(text), 0o666); err != nil {
 			return err
 		}
 	}
@@ -226,10 +226,10 @@ func fillTaskMaster(dir string, _ []string, requests []*reqmeta.Request) error {
 		return err
 	}
 	folder := filepath.Join(dir, ".taskmaster", "tasks")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, "tasks.json"), data, 0o644)
+	return os.WriteFile(filepath.Join(folder, "tasks.json"), data, 0o666)
 }
 
 func fillBeads(dir string, env []string, requests []*reqmeta.Request) error {
@@ -253,7 +253,7 @@ func fillBeads(dir string, env []string, requests []*reqmeta.Request) error {
 		}
 		b.Write(append(line, '\n'))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "in.jsonl"), []byte(b.String()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "in.jsonl"), []byte(b.String()), 0o666); err != nil {
 		return err
 	}
 	for _, args := range [][]string{{"git", "init", "-q"}, {"bd", "init", "--quiet"}, {"bd", "import", "in.jsonl"}} {

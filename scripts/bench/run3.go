@@ -47,18 +47,18 @@ func (b *bench) runs3([]int) error {
 
 // repository has one request for each run that will be measured.
 func (b *bench) repository(dir string, env []string) error {
-	if err := os.MkdirAll(filepath.Join(dir, "requests"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "requests"), 0o777); err != nil {
 		return err
 	}
 	for i := range b.runs + 1 {
 		id := fmt.Sprintf("RQ-20260101-%d", i)
 		text := "---\nid: " + id + "\ntitle: Do nothing\npriority: P1\nstatus: ready\nsteps:\n" +
 			"  - title: one\n    run: echo 1 > step-1\n  - title: two\n    run: echo 2 > step-2\n  - title: three\n    run: echo 3 > step-3\n---\n"
-		if err := os.WriteFile(filepath.Join(dir, "requests", id+".md"), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "requests", id+".md"), []byte(text), 0o666); err != nil {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("runs/\n.aiflow/\n.bench-*\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("runs/\n.aiflow/\n.bench-*\n"), 0o666); err != nil {
 		return err
 	}
 	for _, line := range []string{"init -q", "config user.name b", "config user.email b@example.invalid", "add -A", "commit -q -m begin"} {

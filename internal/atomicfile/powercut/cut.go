@@ -178,14 +178,14 @@ func (l Left) Apply() error {
 			}
 			continue
 		}
-		mode := os.FileMode(0o644)
+		mode := os.FileMode(0o666)
 		if st, err := os.Stat(path); err == nil {
 			mode = st.Mode().Perm()
 		}
 		if err := os.Remove(path); err != nil && !os.IsNotExist(err) { // it may be a second name of another
 			return err
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return err
 		}
 		if err := os.WriteFile(path, data, mode); err != nil {

@@ -57,7 +57,7 @@ func File(path string) func(Op) {
 		if err != nil {
 			panic(err)
 		}
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 		if err != nil {
 			panic(err)
 		}
