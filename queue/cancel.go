@@ -7,7 +7,8 @@ import (
 )
 
 // Cancel ends a task that waits or runs. Its runner notices within two polls.
-// An ended task is TASK_FINISHED, also when it was cancelled before.
+// An ended task is TASK_FINISHED, also when it was cancelled before; one in a
+// state that the schema does not know is TASK_NOT_OURS.
 func (s *Store) Cancel(ctx context.Context, taskID string) (Task, error) {
 	token, err := s.token()
 	if err != nil {
@@ -30,6 +31,8 @@ func (s *Store) Cancel(ctx context.Context, taskID string) (Task, error) {
 		return t, nil
 	case t.TaskID == "":
 		return Task{}, fault.New(fault.TaskNotFound, "id", taskID, "name", s.ns)
+	case !t.Status.Terminal():
+		return t, fault.New(fault.TaskNotOurs, "id", taskID, "status", t.Status)
 	}
 	return t, fault.New(fault.TaskFinished, "id", taskID, "status", t.Status)
 }

@@ -32,7 +32,7 @@ func (s *Store) claimWith(ctx context.Context, runnerID, taskID, token, fence, c
 	}
 	return s.apply(ctx, change{
 		op: "Claim", taskID: taskID,
-		update:    "SET #status = :running, claimed_by = :runner, updated_at = :now, attempt_token = :token, " + fence + " REMOVE error_message",
+		update:    "SET #status = :running, claimed_by = :runner, updated_at = :now, signed_at = :now, attempt_token = :token, " + fence + " REMOVE error_message",
 		condition: "#status = :queued AND " + condition,
 		names:     map[string]string{"#status": "status"}, values: values,
 	}, func(t Task) bool { return t.Status == Running && t.AttemptToken == token && t.ClaimedBy == runnerID })

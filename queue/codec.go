@@ -51,6 +51,7 @@ func readTask(it item) Task {
 		Output:       text(it, "output"),
 		Fence:        number(it, "fence"),
 		AttemptToken: text(it, "attempt_token"),
+		SignedAt:     text(it, "signed_at"),
 		EnqueueToken: text(it, "enqueue_token"),
 	}
 }
@@ -77,20 +78,16 @@ func runnerStatus(s string) RunnerStatus {
 	return RunnerStatus(s)
 }
 
-// newTaskItem leaves out what is empty: a key of an index must not be empty,
-// and other clients do the same.
+// newTaskItem has the eight fields that the schema has for every state.
 func newTaskItem(t Task) item {
 	it := item{
 		"namespace": str(t.Namespace), "task_id": str(t.TaskID), "status": str(string(t.Status)),
+		"task_group_id": str(t.TaskGroupID), "session_id": str(t.SessionID),
 		"prompt": str(t.Prompt), "created_at": str(t.CreatedAt), "updated_at": str(t.UpdatedAt),
 		"enqueue_token": str(t.EnqueueToken), "fence": num(0),
 	}
-	for name, value := range map[string]string{
-		"task_group_id": t.TaskGroupID, "session_id": t.SessionID, "request_id": t.RequestID,
-	} {
-		if value != "" {
-			it[name] = str(value)
-		}
+	if t.RequestID != "" {
+		it["request_id"] = str(t.RequestID)
 	}
 	return it
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -292,6 +294,42 @@ func move(ctx context.Context, s *Store, held Task, to Status) bool {
 	return err == nil
 }
 
+// The schema's eight fields for every state are there from the first moment.
+func TestEveryTaskHasTheEightFields(t *testing.T) {
+	s := open(t)
+	for name, tc := range map[string]struct {
+		n              NewTask
+		group, session string
+	}{
+		"plain":   {NewTask{Prompt: "p"}, s.ns, s.ns},
+		"request": {NewTask{RequestID: "RQ-1", Prompt: "p"}, "RQ-1", s.ns},
+		"named":   {NewTask{GroupID: "g", SessionID: "se", RequestID: "RQ-1"}, "g", "se"},
+	} {
+		made, _, err := s.Enqueue(context.Background(), tc.n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := raw(t, s, QueueTable, "task_id", made.TaskID)
+		for _, field := range []string{"namespace", "task_id", "task_group_id", "session_id", "status", "prompt", "created_at", "updated_at"} {
+			if _, ok := it[field]; !ok {
+				t.Errorf("%s: no %s", name, field)
+			}
+		}
+		if made.TaskGroupID != tc.group || made.SessionID != tc.session || text(it, "task_group_id") != tc.group {
+			t.Errorf("%s: %+v", name, made)
+		}
+	}
+}
+
+func TestMessagesAreNotCutInsideACharacter(t *testing.T) {
+	for shift := range 4 {
+		s := clip(strings.Repeat("x", shift) + strings.Repeat("漢🙂", 8000) + "\xff")
+		if !utf8.ValidString(s) || strings.Contains(s[:len(s)-4], "\uFFFD") || len(s) > 33<<10 {
+			t.Errorf("shift %d: %d bytes", shift, len(s))
+		}
+	}
+}
+
 func TestEndedTaskIsNeverTouched(t *testing.T) {
 	s := open(t)
 	ctx := context.Background()
@@ -311,7 +349,10 @@ func TestEndedTaskIsNeverTouched(t *testing.T) {
 			t.Errorf("%s was changed", end)
 		}
 	}
-	_, err := s.Cancel(ctx, "nobody")
+	put(t, s, item{"task_id": str("foreign"), "status": str("AWAITING_RESPONSE")})
+	_, err := s.Cancel(ctx, "foreign")
+	assertFault(t, err, fault.TaskNotOurs, "id", "foreign", "status", "AWAITING_RESPONSE")
+	_, err = s.Cancel(ctx, "nobody")
 	assertFault(t, err, fault.TaskNotFound, "id", "nobody")
 	assertFault(t, s.Heartbeat(ctx, Task{TaskID: "nobody", AttemptToken: "x"}), fault.LockLost, "reason", LostMissing)
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -14,8 +15,8 @@ import (
 // NewTask is what the caller decides about it.
 type NewTask struct {
 	TaskID    string // empty: a fresh one
-	GroupID   string
-	SessionID string
+	GroupID   string // empty: the request, or else the namespace
+	SessionID string // empty: the store's own
 	Prompt    string
 	RequestID string
 }
@@ -62,7 +63,7 @@ func (s *Store) newTask(n NewTask) (Task, error) {
 	}
 	now := s.now()
 	return Task{
-		Namespace: s.ns, TaskID: n.TaskID, TaskGroupID: n.GroupID, SessionID: n.SessionID,
+		Namespace: s.ns, TaskID: n.TaskID, TaskGroupID: cmp.Or(n.GroupID, n.RequestID, s.ns), SessionID: cmp.Or(n.SessionID, s.session),
 		Status: Queued, Prompt: n.Prompt, CreatedAt: now, UpdatedAt: now,
 		RequestID: n.RequestID, EnqueueToken: token,
 	}, nil

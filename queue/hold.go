@@ -1,9 +1,11 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
+	"strings"
 
 	"aiflow/internal/fault"
 )
@@ -31,7 +33,7 @@ func (s *Store) Heartbeat(ctx context.Context, t Task) error {
 	names, values := holding(t)
 	values[":now"] = str(s.now())
 	there, ok, err := s.apply(ctx, change{
-		op: "Heartbeat", taskID: t.TaskID, update: "SET updated_at = :now",
+		op: "Heartbeat", taskID: t.TaskID, update: "SET updated_at = :now, signed_at = :now",
 		condition: held, names: names, values: values,
 	}, func(Task) bool { return false })
 	return heldOr(t, there, ok, err)
@@ -54,7 +56,7 @@ func (s *Store) Complete(ctx context.Context, t Task, output string) error {
 
 // Fail ends a task that the caller claimed as ERROR.
 func (s *Store) Fail(ctx context.Context, t Task, message string) error {
-	return s.end(ctx, t, Errored, "error_message", message)
+	return s.end(ctx, t, Errored, "error_message", cmp.Or(message, "no reason was given"))
 }
 
 func (s *Store) end(ctx context.Context, t Task, to Status, name, value string) error {
@@ -73,13 +75,15 @@ func (s *Store) end(ctx context.Context, t Task, to Status, name, value string) 
 	return heldOr(t, there, ok, err)
 }
 
-// clip keeps a message far below the limit of an item.
+// clip keeps a message far below the limit of an item. It never cuts inside a
+// character.
 func clip(s string) string {
 	const most = 32 << 10
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= most {
 		return s
 	}
-	return s[:most/2] + "\n…\n" + s[len(s)-most/2:]
+	return strings.ToValidUTF8(s[:most/2], "") + "\n…\n" + strings.ToValidUTF8(s[len(s)-most/2:], "")
 }
 
 func heldOr(t, there Task, ok bool, err error) error {

@@ -53,7 +53,7 @@ type outcome struct {
 }
 
 // work has one task done. An error means that the worker itself must end.
-func (w *Worker) work(ctx context.Context, t Task) error {
+func (w *Worker) work(ctx, idle context.Context, t Task) error {
 	w.inHand = t.AttemptToken
 	defer func() { w.inHand = "" }()
 	jobCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -66,7 +66,7 @@ func (w *Worker) work(ctx context.Context, t Task) error {
 		w.tell(Event{Kind: EventLost, Task: t, Err: err})
 		if ended == nil && LostReason(err) == LostSilent {
 			w.givenUp = &t
-			w.endGivenUp(ctx)
+			w.endGivenUp(idle)
 		}
 		return ended
 	}
@@ -196,7 +196,8 @@ func (w *Worker) beats(ctx context.Context, g *grip, t Task, trust *time.Timer) 
 }
 
 // finish writes the end of the task until it is written, or refused for good.
-// A worker that must stop at once tries for a moment only.
+// A worker that shall stop is patient once, and one that must stop at once tries
+// for a moment only: what it could not write is ended by another's sweep.
 func (w *Worker) finish(ctx context.Context, t Task, o outcome, stopped bool) error {
 	if stopped {
 		o.err = ErrStopped
@@ -218,10 +219,10 @@ func (w *Worker) finish(ctx context.Context, t Task, o outcome, stopped bool) er
 			return nil
 		}
 		w.trouble(err)
-		if ctx.Err() != nil {
+		if over(ctx, w.stop) {
 			return nil
 		}
-		pause(ctx, nil, w.Poll)
+		pause(ctx, w.stop, w.Poll)
 		if err := w.Board.Beat(ctx, w.runner); LostReason(err) != "" {
 			return err
 		}

@@ -32,7 +32,7 @@ func (s *Store) Namespaces(ctx context.Context) ([]Space, error) {
 	if err := s.scanRunners(ctx, func(r Runner) {
 		n := space(r.Namespace)
 		n.Runners++
-		if r.Status != RunnerStopped && r.Alive(s.clock.Now()) {
+		if r.Alive(s.clock.Now()) {
 			n.ActiveRunners++
 		}
 	}); err != nil {

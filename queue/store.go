@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -37,6 +38,7 @@ type Clock interface {
 type Options struct {
 	API       API
 	Namespace string
+	Session   string // session_id of tasks that are put in without one; empty: the namespace
 	Place     string // what errors call the service: its endpoint or region
 	Clock     Clock
 	Rand      io.Reader // tokens and jitter; nil: crypto/rand
@@ -46,12 +48,13 @@ type Options struct {
 
 // Store is one namespace of the queue. It may be used by several goroutines.
 type Store struct {
-	api   API
-	ns    string
-	place string
-	clock Clock
-	retry Retry
-	quiet Silence
+	api     API
+	ns      string
+	session string
+	place   string
+	clock   Clock
+	retry   Retry
+	quiet   Silence
 
 	mu     sync.Mutex
 	rand   io.Reader
@@ -71,7 +74,7 @@ func New(o Options) (*Store, error) {
 		return nil, fault.Wrap(err, fault.InternalError)
 	}
 	return &Store{
-		api: o.API, ns: o.Namespace, place: o.Place, clock: o.Clock, retry: o.Retry.withDefaults(), quiet: o.Silence.withDefaults(),
+		api: o.API, ns: o.Namespace, session: cmp.Or(o.Session, o.Namespace), place: o.Place, clock: o.Clock, retry: o.Retry.withDefaults(), quiet: o.Silence.withDefaults(),
 		rand: o.Rand, jitter: mathrand.New(mathrand.NewChaCha8(seed)),
 	}, nil
 }

@@ -162,14 +162,29 @@ func (w *Sweeper) endAll(ctx context.Context, running []Task, mine func(Task) bo
 	return swept, suspected, nil
 }
 
-// suspect says that a task without a known runner looks silent by its stamp, or
-// has a stamp that says nothing.
+// suspect says that a task's runner is silent, or, where it is not known, that
+// the task looks silent by its stamp or has one that says nothing.
 func (w *Sweeper) suspect(t Task) bool {
-	if _, known := w.runners[t.ClaimedBy]; known {
-		return false
+	if id := w.runnerOf(t); w.runners[id].RunnerID != "" {
+		return w.silent("runner "+id, w.store.quiet.Runner)
 	}
 	stamp, readable := ParseTime(t.UpdatedAt)
 	return !readable || w.store.clock.Now().Sub(stamp) >= w.store.quiet.Runner
+}
+
+// runnerOf is who runs t, as far as that can be believed: a claim of another
+// client leaves what an earlier one of ours had written.
+func (w *Sweeper) runnerOf(t Task) string {
+	if t.AttemptToken != "" && !t.claimIsOurs() {
+		return ""
+	}
+	return t.ClaimedBy
+}
+
+// old says that t has shown no sign for so long, by its stamp or by our clock.
+func (w *Sweeper) old(t Task, limit time.Duration) bool {
+	stamp, readable := ParseTime(t.UpdatedAt)
+	return readable && w.store.clock.Now().Sub(stamp) >= limit || w.silent("task "+t.TaskID, limit)
 }
 
 // forget drops sightings of what is not there any more.
@@ -190,23 +205,23 @@ func (w *Sweeper) forget(running []Task) {
 
 // verdict gives the error message for a task that must end, or "".
 func (w *Sweeper) verdict(t Task, mine func(Task) bool) string {
-	r, known := w.runners[t.ClaimedBy]
+	id := w.runnerOf(t)
+	r, known := w.runners[id]
 	switch {
-	case t.ClaimedBy == w.self.RunnerID:
-		if mine(t) {
-			return ""
+	case id == "":
+		if w.silent("task "+t.TaskID, w.store.quiet.Orphan) {
+			return "no runner: running without a claim that names one, last sign " + t.UpdatedAt
 		}
-		return "runner " + t.ClaimedBy + " was started anew and no longer holds this task"
-	case t.ClaimedBy != "" && known:
-		if w.silent("runner "+t.ClaimedBy, w.store.quiet.Runner) {
-			return "runner " + t.ClaimedBy + " stopped responding: last heartbeat " + r.LastHeartbeat
+	case id == w.self.RunnerID:
+		if !mine(t) && (t.claimIsOurs() || w.old(t, w.store.quiet.Runner)) {
+			return "runner " + id + " was started anew and no longer holds this task"
 		}
-	case t.ClaimedBy != "":
-		if w.silent("task "+t.TaskID, w.store.quiet.Runner) {
-			return "runner " + t.ClaimedBy + " is gone: it has no record, last sign of the task " + t.UpdatedAt
+	case known:
+		if w.silent("runner "+id, w.store.quiet.Runner) && w.old(t, w.store.quiet.Runner) {
+			return "runner " + id + " stopped responding: last heartbeat " + r.LastHeartbeat
 		}
-	case w.silent("task "+t.TaskID, w.store.quiet.Orphan):
-		return "no runner: running without claimed_by, last sign " + t.UpdatedAt
+	case w.silent("task "+t.TaskID, w.store.quiet.Runner):
+		return "runner " + id + " is gone: it has no record, last sign of the task " + t.UpdatedAt
 	}
 	return ""
 }
@@ -217,7 +232,7 @@ func (w *Sweeper) running(ctx context.Context) ([]Task, error) {
 		TableName: aws.String(QueueTable), IndexName: aws.String(StatusIndex),
 		KeyConditionExpression:    aws.String("#status = :running"),
 		FilterExpression:          aws.String("namespace = :ns"),
-		ProjectionExpression:      aws.String("namespace, task_id, #status, claimed_by, created_at, updated_at, fence, attempt_token, request_id"),
+		ProjectionExpression:      aws.String("namespace, task_id, #status, claimed_by, created_at, updated_at, fence, attempt_token, signed_at, request_id"),
 		ExpressionAttributeNames:  map[string]string{"#status": "status"},
 		ExpressionAttributeValues: item{":ns": str(w.store.ns), ":running": str(string(Running))},
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // watcher is a sweeper whose clock is moved by hand.
@@ -70,7 +73,7 @@ func TestSweepNamesTheDeadRunner(t *testing.T) {
 	now := time.Now()
 	runnerAt(t, s, "dead", now.Add(-121*time.Second))
 	runnerAt(t, s, "alive", now.Add(-100*time.Second))
-	runningBy(t, s, "a", "dead", now)
+	runningBy(t, s, "a", "dead", now.Add(-121*time.Second))
 	runningBy(t, s, "b", "alive", now)
 	w := newWatcher(t, s, 0)
 	if got := w.after(t, 0); got != nil {
@@ -135,6 +138,73 @@ func TestSweepOfTasksOfOtherClients(t *testing.T) {
 	}
 }
 
+// What another client does when a person asks it to try a failed task again:
+// it knows its own fields only and leaves ours as they are.
+func retriedByAnother(t testing.TB, s *Store, id string, at time.Time) {
+	t.Helper()
+	for _, status := range []Status{Queued, Running} {
+		_, err := s.api.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
+			TableName: aws.String(QueueTable), Key: s.key(id),
+			UpdateExpression:          aws.String("SET #status = :status, updated_at = :now"),
+			ExpressionAttributeNames:  map[string]string{"#status": "status"},
+			ExpressionAttributeValues: item{":status": str(string(status)), ":now": str(FormatTime(at))},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A task that ended here and that another client has taken up again names our
+// old runner, which is dead, gone, or this very one. It lives.
+func TestSweepLeavesWhatAnotherClientTookUpAgain(t *testing.T) {
+	for _, runner := range []string{"dead", "gone", "sweeper"} {
+		t.Run(runner, func(t *testing.T) {
+			s := open(t)
+			now := time.Now()
+			runnerAt(t, s, "dead", now.Add(-time.Hour))
+			inState(t, s, "a", Queued)
+			claimed, ok, err := s.claimTask(context.Background(), runner, "a", "token-1")
+			if err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			if err := s.Fail(context.Background(), claimed, "it broke"); err != nil {
+				t.Fatal(err)
+			}
+			retriedByAnother(t, s, "a", now.Add(time.Second))
+			w := newWatcher(t, s, 0)
+			for range 30 { // five minutes
+				if got := w.after(t, 10*time.Second); got != nil {
+					t.Fatalf("ended a living task: %v", got)
+				}
+			}
+			for range 100 { // it is read every ten minutes, and then watched
+				if got := w.after(t, 10*time.Second); got != nil {
+					return
+				}
+			}
+			t.Error("a task without any sign for ten minutes was left")
+		})
+	}
+}
+
+// A known runner's silence is not enough: the task may have been renewed.
+func TestSweepAsksTheTaskToo(t *testing.T) {
+	s := open(t)
+	now := time.Now()
+	runnerAt(t, s, "dead", now.Add(-time.Hour))
+	runningBy(t, s, "a", "dead", now)
+	w := newWatcher(t, s, 0)
+	for range 11 {
+		if got := w.after(t, 10*time.Second); got != nil {
+			t.Fatalf("ended although updated_at was young: %v", got)
+		}
+	}
+	if got := append(w.after(t, 10*time.Second), w.after(t, 10*time.Second)...); !reflect.DeepEqual(got, []string{"a of dead"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
 // Between the look and the write the runner came back: its task is left alone.
 func TestSweepDoesNotEndATaskThatMoved(t *testing.T) {
 	s := open(t)
@@ -192,6 +262,10 @@ func TestAliveIsTheSeedsRule(t *testing.T) {
 		if got := (Runner{LastHeartbeat: FormatTime(now.Add(-ago))}).Alive(now); got != want {
 			t.Errorf("%v ago: %v", ago, got)
 		}
+	}
+	fresh := Runner{LastHeartbeat: FormatTime(now), Status: RunnerStopped}
+	if fresh.Alive(now) {
+		t.Error("who stopped lives")
 	}
 	if (Runner{LastHeartbeat: "soon"}).Alive(now) || (Runner{}).Alive(now) {
 		t.Error("a runner without a readable heartbeat lives")

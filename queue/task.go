@@ -58,11 +58,18 @@ type Task struct {
 	RequestID string `json:"request_id,omitempty"`
 	Output    string `json:"output,omitempty"`
 	// Fence grows with each claim. AttemptToken names the write that last
-	// changed the state, EnqueueToken the one that made the item.
+	// changed the state, EnqueueToken the one that made the item. SignedAt is the
+	// updated_at of our last sign while it runs.
 	Fence        int64  `json:"-"`
 	AttemptToken string `json:"-"`
+	SignedAt     string `json:"-"`
 	EnqueueToken string `json:"-"`
 }
+
+// claimIsOurs says that a running task was claimed by a client like us, and
+// that no other client has written it since: only then claimed_by must be right.
+// Other clients may give a task that we ended a new try, and leave our fields.
+func (t Task) claimIsOurs() bool { return t.SignedAt != "" && t.SignedAt == t.UpdatedAt }
 
 // RunnerStatus is the stored status of a runner.
 type RunnerStatus string
@@ -90,10 +97,19 @@ type Runner struct {
 }
 
 // Alive is the seed's rule: the last heartbeat is less than 120,000 ms old. An
-// unreadable heartbeat is no heartbeat.
+// unreadable heartbeat is no heartbeat, and who stopped does not live.
 func (r Runner) Alive(now time.Time) bool {
 	beat, ok := ParseTime(r.LastHeartbeat)
-	return ok && now.Sub(beat) < AliveFor
+	return ok && r.Status != RunnerStopped && now.Sub(beat) < AliveFor
+}
+
+// Judged is the status as the seed has it: a runner whose heartbeat is too old
+// counts as stopped, whatever it wrote.
+func (r Runner) Judged(now time.Time) RunnerStatus {
+	if r.Alive(now) {
+		return RunnerRunning
+	}
+	return RunnerStopped
 }
 
 const layout = "2006-01-02T15:04:05.000Z"

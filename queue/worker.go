@@ -103,6 +103,7 @@ type Worker struct {
 	full      bool // there was no room at the last look
 	inHand    string
 	givenUp   *Task
+	stop      <-chan struct{}
 }
 
 // Times are the worker's intervals beside Poll.
@@ -123,26 +124,29 @@ func (t Times) withDefaults() Times {
 	def(&t.Trust, AliveFor-20*time.Second)
 	def(&t.Renew, 30*time.Second)
 	def(&t.Sweep, 30*time.Second)
-	def(&t.Final, 10*time.Second)
+	def(&t.Final, 3*time.Second)
 	def(&t.Fresh, 5*time.Second)
 	return t
 }
 
 // Run works until stop is closed (the task in hand is finished first) or ctx
-// ends (the task in hand ends as ERROR "runner stopped").
+// ends (the task in hand ends as ERROR "runner stopped"). Neither waits for a
+// store that does not answer.
 func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) (err error) {
 	if w.Poll == 0 {
 		w.Poll = time.Second
 	}
-	w.Times = w.Times.withDefaults()
-	if w.runner, err = w.Board.Register(ctx, w.RunnerID, w.ProjectRoot); err != nil {
+	w.Times, w.stop = w.Times.withDefaults(), stop
+	idle, end := w.idle(ctx)
+	defer end()
+	if w.runner, err = w.Board.Register(idle, w.RunnerID, w.ProjectRoot); err != nil {
 		return err
 	}
 	w.taker, w.watch = w.Board.Hand(w.runner)
 	w.tell(Event{Kind: EventStarted})
 	defer w.leave(ctx)
 	for !over(ctx, stop) {
-		worked, err := w.poll(ctx)
+		worked, err := w.poll(ctx, idle)
 		if err != nil {
 			return err
 		}
@@ -154,6 +158,19 @@ func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) (err error) {
 		}
 	}
 	return nil
+}
+
+// idle is a context for what need not be waited for once the worker shall stop.
+func (w *Worker) idle(ctx context.Context) (context.Context, context.CancelFunc) {
+	idle, end := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-w.stop:
+			end()
+		case <-idle.Done():
+		}
+	}()
+	return idle, end
 }
 
 func over(ctx context.Context, stop <-chan struct{}) bool {
@@ -187,31 +204,35 @@ func (w *Worker) leave(ctx context.Context) {
 
 // poll is one round: the heartbeat and one request more, which is either for a
 // task or for the watch over the others. Only an end for good is an error.
-func (w *Worker) poll(ctx context.Context) (worked bool, err error) {
-	if err := w.Board.Beat(ctx, w.runner); err != nil {
+func (w *Worker) poll(ctx, idle context.Context) (worked bool, err error) {
+	if err := w.Board.Beat(idle, w.runner); err != nil {
 		if LostReason(err) != "" {
 			return false, err
 		}
-		w.trouble(err)
+		if idle.Err() == nil {
+			w.trouble(err)
+		}
 		return false, nil
 	}
-	w.endGivenUp(ctx)
-	if on, err := w.duty(ctx); on && !w.Once {
-		w.trouble(err)
+	w.endGivenUp(idle)
+	if on, err := w.duty(idle); on && !w.Once {
+		if idle.Err() == nil {
+			w.trouble(err)
+		}
 		return false, nil
 	}
-	release, ok := w.room(ctx)
+	release, ok := w.room(idle)
 	if !ok {
 		return false, nil
 	}
 	defer release()
-	t, ok, err := w.claim(ctx)
+	t, ok, err := w.claim(idle)
 	if err != nil || !ok {
 		w.trouble(err)
 		return false, onlyIf(w.Once, err)
 	}
 	w.tell(Event{Kind: EventClaimed, Task: t})
-	return true, w.work(ctx, t)
+	return true, w.work(ctx, idle, t)
 }
 
 // room takes a place for one task. That there is none is told once.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -585,4 +586,83 @@ func TestSweptTasksAreTold(t *testing.T) {
 		<-x.done
 		equal(t, x.events, []string{"started", "swept x dead", "stopped"})
 	})
+}
+
+// goneBoard answers nothing from the moment on that it is gone.
+type goneBoard struct {
+	*fakeBoard
+	gone atomic.Bool
+}
+
+// ask waits as the store does: until its patience ends, or its context.
+func (b *goneBoard) ask(ctx context.Context, answer func() error) error {
+	if !b.gone.Load() {
+		return answer()
+	}
+	pause(ctx, nil, 30*time.Second)
+	return errors.New("nobody answers")
+}
+
+func (b *goneBoard) Beat(ctx context.Context, r Runner) error {
+	return b.ask(ctx, func() error { return b.fakeBoard.Beat(ctx, r) })
+}
+
+func (b *goneBoard) StopRunner(ctx context.Context, r Runner) error {
+	return b.ask(ctx, func() error { return b.fakeBoard.StopRunner(ctx, r) })
+}
+
+func (b *goneBoard) Check(ctx context.Context, t Task) error {
+	return b.ask(ctx, func() error { return b.fakeBoard.Check(ctx, t) })
+}
+
+func (b *goneBoard) Complete(ctx context.Context, t Task, out string) error {
+	return b.ask(ctx, func() error { return b.fakeBoard.Complete(ctx, t, out) })
+}
+
+func (b *goneBoard) Fail(ctx context.Context, t Task, m string) error {
+	return b.ask(ctx, func() error { return b.fakeBoard.Fail(ctx, t, m) })
+}
+
+// A worker that is told to stop does not wait for a store that is gone.
+func TestStoppingDoesNotWaitForAStoreThatIsGone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tasks  []string
+		do     Do
+		second time.Duration // after the first signal; 0: none
+		most   time.Duration // after the last signal
+	}{
+		"idle":               {nil, takes(time.Second), 0, 4 * time.Second},
+		"task in hand":       {[]string{"a"}, takes(20 * time.Second), 0, 60 * time.Second},
+		"second, being told": {[]string{"a"}, takes(8 * time.Second), 10 * time.Second, 7 * time.Second},
+		"second, at work": {[]string{"a"}, func(ctx context.Context, _ Job) (Result, error) {
+			<-ctx.Done()
+			return Result{}, context.Cause(ctx)
+		}, 10 * time.Second, 7 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &goneBoard{fakeBoard: newFakeBoard(tc.tasks...)}
+				ctx, abort := context.WithCancel(t.Context())
+				defer abort()
+				stop, done := make(chan struct{}), make(chan error, 1)
+				w := &Worker{Board: b, Clock: bubbleClock{time.Now()}, RunnerID: "me", Do: tc.do}
+				go func() { done <- w.Run(ctx, stop) }()
+				time.Sleep(5 * time.Second)
+				b.gone.Store(true)
+				time.Sleep(5 * time.Second)
+				close(stop)
+				if tc.second > 0 {
+					time.Sleep(tc.second)
+					abort()
+				}
+				asked := time.Now()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(asked); took > tc.most {
+					t.Errorf("ended %v after it was told to, at most %v", took, tc.most)
+				}
+			})
+		})
+	}
 }

@@ -25,7 +25,7 @@ func (s *Server) queuePlace() (flags []string, configured bool) {
 	if s.QueueEndpoint != "" {
 		return []string{"--endpoint=" + s.QueueEndpoint}, true
 	}
-	for _, name := range []string{"AIFLOW_DYNAMODB_ENDPOINT", "AWS_REGION", "AWS_DEFAULT_REGION"} {
+	for _, name := range []string{"AIFLOW_DYNAMODB_ENDPOINT", "AIFLOW_AWS_REGION"} {
 		if s.Project.Env.Getenv(name) != "" {
 			return nil, true
 		}

@@ -45,6 +45,7 @@ type queueRunner struct {
 	Status        string `json:"status"`
 	ProjectRoot   string `json:"project_root"`
 	IsAlive       bool   `json:"is_alive"`
+	Silent        bool   `json:"silent"`
 }
 
 type queueSpace struct {

@@ -102,5 +102,5 @@ func promptOf(p *project.Project, r *reqmeta.Request) (string, error) {
 	if text == "" {
 		text = r.Title()
 	}
-	return text[:min(len(text), maxPrompt)], nil
+	return strings.ToValidUTF8(text[:min(len(text), maxPrompt)], ""), nil // never half a character
 }

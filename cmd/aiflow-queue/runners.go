@@ -1,15 +1,25 @@
 package main
 
 import (
+	"time"
+
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/queue"
 )
 
-// runnerItem is a record with the verdict of the 120,000 ms rule.
+// runnerItem is a record as it is judged by the 120,000 ms rule.
 type runnerItem struct {
 	queue.Runner
 	IsAlive bool `json:"is_alive"`
+	// Silent: it never said that it stops, but its heartbeat is too old.
+	Silent bool `json:"silent"`
+}
+
+func judged(r queue.Runner, now time.Time) runnerItem {
+	item := runnerItem{Runner: r, IsAlive: r.Alive(now), Silent: r.Status != queue.RunnerStopped && !r.Alive(now)}
+	item.Status = r.Judged(now)
+	return item
 }
 
 func runners(s *cli.Shell, w where) error {
@@ -23,7 +33,7 @@ func runners(s *cli.Shell, w where) error {
 	}
 	items := []runnerItem{}
 	for _, r := range records {
-		items = append(items, runnerItem{r, r.Alive(s.Now())})
+		items = append(items, judged(r, s.Now()))
 	}
 	if s.JSON {
 		return s.PrintJSON(struct {
@@ -70,10 +80,10 @@ func namespaces(s *cli.Shell, w where) error {
 
 func verdict(s *cli.Shell, r runnerItem) string {
 	switch {
-	case r.Status == queue.RunnerStopped:
-		return term.Pad(s.Text("queue.runner_stopped"), 8)
 	case r.IsAlive:
 		return s.Paint(term.Green, term.Pad(s.Text("queue.runner_alive"), 8))
+	case r.Silent:
+		return s.Paint(term.Red, term.Pad(s.Text("queue.runner_dead"), 8))
 	}
-	return s.Paint(term.Red, term.Pad(s.Text("queue.runner_dead"), 8))
+	return term.Pad(s.Text("queue.runner_stopped"), 8)
 }

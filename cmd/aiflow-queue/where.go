@@ -1,8 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"os"
+	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
@@ -31,18 +36,30 @@ func open(s *cli.Shell, w where, patience time.Duration) (*queue.Store, error) {
 		return nil, err
 	}
 	return queue.New(queue.Options{
-		API: api, Namespace: ns, Place: place(at), Clock: clock(s), Retry: queue.Retry{Total: patience},
+		API: api, Namespace: ns, Session: session(), Place: place(at), Clock: clock(s), Retry: queue.Retry{Total: patience},
 	})
+}
+
+// session is the caller's: all that is typed in one terminal has one.
+func session() string {
+	host, _ := os.Hostname()
+	sid, err := unix.Getsid(0)
+	if err != nil {
+		sid = os.Getppid()
+	}
+	return cmp.Or(host, "host") + "-" + strconv.Itoa(sid)
 }
 
 func clock(s *cli.Shell) queue.Clock { return locks.ClockOf(s.Now, proc.BootClock) }
 
 // dynamo: an endpoint that somebody names means a local DynamoDB, unless
-// --region stands beside it; otherwise a region means AWS.
+// --region stands beside it; otherwise --region or AIFLOW_AWS_REGION means AWS.
+// A region in the environment that other programs use says nothing about the
+// queue.
 func (w where) dynamo(s *cli.Shell) queue.Where {
 	at := queue.Where{Endpoint: first(w.endpoint, s.Getenv("AIFLOW_DYNAMODB_ENDPOINT")), Region: w.region}
 	if at.Endpoint == "" && at.Region == "" {
-		at.Region = first(s.Getenv("AWS_REGION"), s.Getenv("AWS_DEFAULT_REGION"))
+		at.Region = s.Getenv("AIFLOW_AWS_REGION")
 	}
 	if at.Endpoint == "" && at.Region == "" {
 		at.Endpoint = queue.LocalEndpoint

@@ -94,6 +94,9 @@ func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
 	defer done()
 	id := job.Task.RequestID
 	if id == "" {
+		if strings.TrimSpace(job.Task.Prompt) == "" {
+			return queue.Result{}, d.sentence(fault.New(fault.InvalidRequest, "key", "prompt", "cause", d.s.Text("queue.no_prompt")))
+		}
 		r, err := d.requestOf(job.Task, guard)
 		if err != nil {
 			return queue.Result{}, d.sentence(err)

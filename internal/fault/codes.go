@@ -90,6 +90,7 @@ const (
 	Conflict              Code = "CONFLICT"
 	TaskNotFound          Code = "TASK_NOT_FOUND"
 	TaskFinished          Code = "TASK_FINISHED"
+	TaskNotOurs           Code = "TASK_NOT_OURS"
 	NotFound              Code = "NOT_FOUND"
 	AccessDenied          Code = "ACCESS_DENIED"
 	TokenRequired         Code = "TOKEN_REQUIRED"
@@ -223,7 +224,7 @@ func (c Code) Info() Info {
 		return input(403)
 	case TokenRequired:
 		return input(401)
-	case RequestExists, RequestNotUTF8, Conflict, DuplicateID, TaskFinished:
+	case RequestExists, RequestNotUTF8, Conflict, DuplicateID, TaskFinished, TaskNotOurs:
 		return input(409)
 	case UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, InvalidRequest, DependsCycle, ACTooFew,
@@ -280,7 +281,7 @@ func Codes() []Code {
 		QueueNotAvailable, QueueNotReady,
 		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RequestNotUTF8, RunNotFound,
-		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict, TaskNotFound, TaskFinished,
+		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict, TaskNotFound, TaskFinished, TaskNotOurs,
 		NotFound, AccessDenied, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,
 		RunInProgress, QueueInProgress, SlotsTaken, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,

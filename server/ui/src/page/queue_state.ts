@@ -23,6 +23,8 @@ export interface Runner {
   readonly status: string;
   readonly project_root: string;
   readonly is_alive: boolean;
+  /** It never said that it stops, but its heartbeat is too old. */
+  readonly silent?: boolean;
 }
 
 export interface Space {
@@ -66,7 +68,7 @@ export function taskTone(status: string): 'good' | 'bad' | 'now' | 'quiet' | 'wa
   }
 }
 
-export const runnerState = (r: Runner): 'stopped' | 'alive' | 'dead' => (r.status.toLowerCase() === 'stopped' ? 'stopped' : r.is_alive ? 'alive' : 'dead');
+export const runnerState = (r: Runner): 'stopped' | 'alive' | 'dead' => (r.is_alive ? 'alive' : r.silent === true || r.status.toLowerCase() !== 'stopped' ? 'dead' : 'stopped');
 
 /** A running task whose runner has no heartbeat, or is not listed. */
 export const isOrphan = (task: Task, runners: readonly Runner[]): boolean =>
