@@ -79,22 +79,37 @@ func (s *Server) giveWith(w http.ResponseWriter, status int, v any) error {
 
 // giveTagged is give with an ETag, for what rarely changes.
 func (s *Server) giveTagged(w http.ResponseWriter, r *http.Request, v any) error {
-	data, err := json.Marshal(v)
+	t, err := tag(v)
 	if err != nil {
 		return err
 	}
-	giveBytes(w, r, data, `"`+project.Fingerprint(data)[:16]+`"`)
+	giveBytes(w, r, t)
 	return nil
 }
 
-func giveBytes(w http.ResponseWriter, r *http.Request, data []byte, tag string) {
-	w.Header().Set("ETag", tag)
+// tagged is an answer and its ETag, which is of the content: one of a counter
+// would begin anew with the server and name another answer then.
+type tagged struct {
+	data []byte
+	tag  string
+}
+
+func tag(v any) (tagged, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return tagged{}, err
+	}
+	return tagged{data, `"` + project.Fingerprint(data)[:32] + `"`}, nil
+}
+
+func giveBytes(w http.ResponseWriter, r *http.Request, t tagged) {
+	w.Header().Set("ETag", t.tag)
 	w.Header().Set("Cache-Control", "no-cache")
-	if matches(r.Header.Get("If-None-Match"), tag) {
+	if matches(r.Header.Get("If-None-Match"), t.tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	send(w, http.StatusOK, data)
+	send(w, http.StatusOK, t.data)
 }
 
 func matches(list, tag string) bool {

@@ -23,6 +23,17 @@ func someRequests() map[string]string {
 	}
 }
 
+// After a restart the list of before is not taken for the one of now.
+func TestETagsOutliveTheServer(t *testing.T) {
+	w := newWorld(t, map[string]string{"requests/RQ-1.md": "---\nstatus: ready\n---\n"})
+	before := w.call(200, "GET", "/api/requests", "").header.Get("ETag")
+	w.serve()
+	w.call(304, "GET", "/api/requests", "", "If-None-Match", before)
+	w.write("requests/RQ-2.md", "---\nstatus: ready\n---\n")
+	w.serve()
+	w.call(200, "GET", "/api/requests", "", "If-None-Match", before).wants("items.1.id", "RQ-2")
+}
+
 func TestRequests(t *testing.T) {
 	w := newWorld(t, someRequests())
 	w.call(200, "GET", "/api/health", "").wants("ok", true, "name", "aiflow", "project", "project", "lang", "en")

@@ -85,7 +85,7 @@ type snapshot struct {
 	branches map[string]bool
 
 	mu    sync.Mutex
-	lists map[string][]byte // GET /api/requests by language
+	lists map[string]tagged // GET /api/requests by language
 }
 
 // look gives the project as it stands. What has not changed is not worked out
@@ -99,7 +99,7 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	sn := &snapshot{folder: folder, facts: survey.Facts, goesOn: s.Project.GoesOn, latest: map[string]*runs.Stage{}, lists: map[string][]byte{}}
+	sn := &snapshot{folder: folder, facts: survey.Facts, goesOn: s.Project.GoesOn, latest: map[string]*runs.Stage{}, lists: map[string]tagged{}}
 	if sn.key, err = s.fingerprint(ctx, sn, gen, survey); err != nil {
 		return nil, err
 	}

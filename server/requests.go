@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -103,9 +102,9 @@ func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) error {
 	}
 	f := filterOf(r.URL.Query())
 	if f.none() {
-		data, err := sn.list(s.words(r))
+		all, err := sn.list(s.words(r))
 		if err == nil {
-			giveBytes(w, r, data, `"`+sn.key+"-"+s.language(r)+`"`)
+			giveBytes(w, r, all)
 		}
 		return err
 	}
@@ -113,17 +112,17 @@ func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) error {
 }
 
 // list is the whole list as JSON, worked out once.
-func (sn *snapshot) list(words *messages.Catalog) ([]byte, error) {
+func (sn *snapshot) list(words *messages.Catalog) (tagged, error) {
 	sn.mu.Lock()
 	defer sn.mu.Unlock()
-	if data := sn.lists[words.Lang()]; data != nil {
-		return data, nil
+	if all, ok := sn.lists[words.Lang()]; ok {
+		return all, nil
 	}
-	data, err := json.Marshal(sn.listOf(words, filter{}))
+	all, err := tag(sn.listOf(words, filter{}))
 	if err == nil {
-		sn.lists[words.Lang()] = data
+		sn.lists[words.Lang()] = all
 	}
-	return data, err
+	return all, err
 }
 
 func (sn *snapshot) listOf(words *messages.Catalog, f filter) list {
