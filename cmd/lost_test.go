@@ -27,9 +27,6 @@ var damages = map[string]func(*world){
 	},
 }
 
-// uncommitted are the points at which the workspace holds what no commit has.
-var uncommitted = []string{"at.before_commit", "at.step_command", "at.tested"}
-
 // TestLostOrMovedAnywhere kills a run at each of its named points, takes its
 // records away or moves the project, and goes on as a person would: the request
 // is done once, what was worked is in git or in place, and nothing is running.
@@ -39,10 +36,6 @@ func TestLostOrMovedAnywhere(t *testing.T) {
 	for i, point := range lostPoints(t, l) {
 		for damage, do := range damages {
 			t.Run(point+" "+damage, func(t *testing.T) {
-				kind, _, _ := strings.Cut(point, ":")
-				if damage == "records lost" && slices.Contains(uncommitted, kind) {
-					t.Skip("a workspace with changes and without a record stops the first run")
-				}
 				t.Parallel()
 				w := l.world(t)
 				if res := w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+point); !res.killed {
