@@ -707,3 +707,20 @@ func (d *cacheDesk) edit(rnd *rand.Rand) {
 		_ = os.WriteFile(path, []byte("---\nbroken"), 0o644)
 	}
 }
+
+// A link to a file leaves that file as it is, so the cache must not remember it.
+func TestOtherNamesAreNotKept(t *testing.T) {
+	d := newCacheDesk(t)
+	d.must(os.Symlink(fileName(3), d.path("other.md")))
+	for range 3 {
+		d.load().Keep()
+	}
+	f := d.load()
+	if diff := d.differs(f); diff != "" || f.read > 1 {
+		t.Errorf("with a link %d read; %s", f.read, diff)
+	}
+	d.must(os.Remove(d.path("other.md")))
+	if diff := d.differs(d.load()); diff != "" {
+		t.Errorf("without it: %s", diff)
+	}
+}

@@ -121,7 +121,7 @@ func TestCreateFromTemplate(t *testing.T) {
 		t.Errorf("%s: %q", r.ID, got)
 	}
 	r, err = Create(atomicfile.OS{}, root, "requests", NewRequest{Title: "x", Body: "\n# Mine\n"}, newDay)
-	if err != nil || !strings.HasSuffix(get(t, root, r.Path), "---\r\n\n# Mine\n") {
+	if err != nil || !strings.HasSuffix(get(t, root, r.Path), "---\r\n\r\n# Mine\r\n") {
 		t.Errorf("%v: %q", err, get(t, root, r.Path))
 	}
 }

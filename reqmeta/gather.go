@@ -40,8 +40,8 @@ func (l *loader) gather() {
 	slices.Sort(l.f.Temps)
 }
 
-// oneEach drops all names of a file but one, and says so in its problems. Of
-// the names that are as good the one that fits the head stays, else the first.
+// oneEach drops all names of a file but one. Of the names that are as good the
+// one that fits the head stays, else the first.
 // A link that leads to no request of the folder is told as one that is broken.
 func (l *loader) oneEach(list []*Request) []*Request {
 	var links []*Request
@@ -84,15 +84,22 @@ func (l *loader) oneEach(list []*Request) []*Request {
 			r.fail("bad_link", 0, "target", target)
 		}
 	}
-	l.f.names = map[string]string{}
+	l.f.names, l.others = map[string]string{}, others
 	for r, paths := range others {
 		slices.Sort(paths)
 		for _, p := range paths {
 			l.f.names[p], l.f.names[Stem(p)] = r.Path, r.Path
 		}
-		r.warn("other_names", 0, "paths", join(paths))
 	}
 	return slices.DeleteFunc(list, func(r *Request) bool { return instead[r] != nil })
+}
+
+// tellOthers says of each file that has more names which those are. The cache
+// is made before: other names come and go without a change of the file.
+func (l *loader) tellOthers() {
+	for r, paths := range l.others {
+		r.warn("other_names", 0, "paths", join(paths))
+	}
 }
 
 // isSame reports whether two names are of one file.

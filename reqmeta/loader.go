@@ -28,6 +28,7 @@ type loader struct {
 	mu      sync.Mutex
 	missed  []*file // not in the cache as they are now
 	shut    []shut
+	others  map[*Request][]string // further names of a file
 }
 
 const (
@@ -68,6 +69,7 @@ func (l *loader) finish() {
 	l.readMissed()
 	l.gather()
 	l.keep()
+	l.tellOthers()
 }
 
 // open reads the cache. A large one is read by the second goroutine while the
