@@ -114,10 +114,12 @@ func TestJudge(t *testing.T) {
 		{"template and README", func(r *repo) {
 			r.put("requests/_template.md", "nothing")
 			r.put("requests/README.md", "nothing")
-			r.put("requests/sub/x.md", "nothing")
+			r.put("requests/sub/README.ja.md", "nothing")
+			r.put("requests/_sub/x.md", "nothing")
 			r.put("requests/x.txt", "nothing")
 			r.git("add", ".")
 		}, ""},
+		{"in a folder below", func(r *repo) { r.put("requests/sub/x.md", "nothing"); r.git("add", ".") }, "error problem.no_frontmatter requests/sub/x.md:1"},
 		{"only intended to be added", func(r *repo) { r.put("requests/RQ-9.md", "x"); r.git("add", "-N", ".") }, ""},
 		{"on an intended one", func(r *repo) {
 			r.put("requests/RQ-8.md", requestText("RQ-8", "ready"))
@@ -221,7 +223,7 @@ func TestJudge(t *testing.T) {
 			}
 			r.put("requests/RQ-9.md", requestText("RQ-9", "ready", "RQ-L"))
 			r.git("add", ".")
-		}, ""},
+		}, "error hook.check_missing requests/RQ-9.md:6"},
 		{"other line ends", func(r *repo) {
 			r.git("config", "core.autocrlf", "true")
 			r.put("requests/RQ-9.md", strings.ReplaceAll(requestText("RQ-9", "ready"), "\n", "\r\n"))
