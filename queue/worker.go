@@ -88,9 +88,10 @@ type Worker struct {
 	ProjectRoot string
 	Poll        time.Duration // 0: one second
 	Once        bool          // end after one task, or when there is none
-	// Room is asked for a place before a task is claimed, and gives it back with
-	// release; without one nothing is claimed. nil: there is always room.
-	Room  func(ctx context.Context) (release func(), ok bool)
+	// Room is asked for a place before a task is claimed, which release gives
+	// back. When release is nil no place is free, and nothing is claimed.
+	// Without Room there is always a place.
+	Room  func(ctx context.Context) (release func(), err error)
 	Do    Do
 	Tell  func(Event) // nil: nobody listens
 	Times Times       // zero fields: the defaults
@@ -221,9 +222,10 @@ func (w *Worker) poll(ctx, idle context.Context) (worked bool, err error) {
 		}
 		return false, nil
 	}
-	release, ok := w.room(idle)
-	if !ok {
-		return false, nil
+	release, err := w.room(idle)
+	if err != nil || release == nil {
+		w.trouble(err)
+		return false, onlyIf(w.Once, err)
 	}
 	defer release()
 	t, ok, err := w.claim(idle)
@@ -236,16 +238,17 @@ func (w *Worker) poll(ctx, idle context.Context) (worked bool, err error) {
 }
 
 // room takes a place for one task. That there is none is told once.
-func (w *Worker) room(ctx context.Context) (release func(), ok bool) {
+func (w *Worker) room(ctx context.Context) (release func(), err error) {
 	if w.Room == nil {
-		return func() {}, true
+		return func() {}, nil
 	}
-	release, ok = w.Room(ctx)
-	if !ok && !w.full {
+	release, err = w.Room(ctx)
+	full := release == nil && err == nil
+	if full && !w.full {
 		w.tell(Event{Kind: EventWaiting})
 	}
-	w.full = !ok
-	return release, ok
+	w.full = full
+	return release, err
 }
 
 func onlyIf(wanted bool, err error) error {

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	fleetTasks = 32
-	fleetPause = 130 * time.Second // longer than the 120 s after which a runner counts as dead
+	fleetRunners = 10
+	fleetTasks   = 32
+	fleetPause   = 130 * time.Second // longer than the 120 s after which a runner counts as dead
 )
 
 // TestFleet: ten runners in one repository; three are killed and three are
@@ -27,7 +28,7 @@ func TestFleet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes three minutes")
 	}
-	f := newFleet(t, fleetTasks)
+	f := newFleet(t, fleetTasks, fleetRunners)
 	defer func() {
 		if t.Failed() {
 			f.explain(t.Output())
@@ -35,7 +36,7 @@ func TestFleet(t *testing.T) {
 	}()
 	f.run("aiflow-queue", "init")
 	f.run("aiflow-queue", "push", "--runnable")
-	for i := range 10 {
+	for i := range fleetRunners {
 		f.start(fmt.Sprintf("r%d", i))
 	}
 	for _, w := range f.workers {

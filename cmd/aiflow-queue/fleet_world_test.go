@@ -50,7 +50,8 @@ while read -r old new ref; do echo "$now|$chain|$ref|$new"; done >>'WITNESS'
 // is let go.
 const fleetStep = `say() { echo "$(date +%%s%%3N)|$1|%[1]s|$AIFLOW_REQUEST|$PPID|$$" >>"$LEDGER"; }; say begin; %[2]s; echo %[1]s > %[1]s.txt; say end`
 
-func newFleet(t *testing.T, requests int) *fleet {
+// newFleet makes a project of so many requests, in which jobs may run at a time.
+func newFleet(t *testing.T, requests, jobs int) *fleet {
 	t.Helper()
 	f := &fleet{t: t, home: t.TempDir()}
 	f.dir = filepath.Join(f.home, "repo")
@@ -71,6 +72,7 @@ func newFleet(t *testing.T, requests int) *fleet {
 		id := fmt.Sprintf("RQ-%02d", i+1)
 		f.write(filepath.Join(f.dir, "requests", id+".md"), fleetRequest(id, `until [ -e "$GO.$PPID" ] || [ -e "$GO.all" ]; do sleep 0.2; done`))
 	}
+	f.write(filepath.Join(f.dir, ".aiflow", "config.v1.json"), fmt.Sprintf(`{"version": "1.0", "limits": {"jobs": %d}}`, jobs))
 	f.write(filepath.Join(f.dir, ".gitignore"), "runs/\n.aiflow/\n")
 	f.git("init", "-q", ".")
 	f.git("add", "-A")

@@ -78,13 +78,17 @@ type doer struct {
 }
 
 // room takes the slot that the run of the next task needs.
-func (d *doer) room(context.Context) (release func(), ok bool) {
+// It outlives the wait for tasks, so the context of that wait does not end it.
+func (d *doer) room(context.Context) (release func(), err error) {
 	slot, err := d.p.TakeSlot(context.Background(), 0)
+	if fault.Has(err, fault.SlotsTaken) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil, false
+		return nil, err
 	}
 	d.slot = slot
-	return func() { _ = slot.Release() }, true
+	return func() { _ = slot.Release() }, nil
 }
 
 // do runs a task's request, or makes one of a bare prompt and runs that.
