@@ -564,7 +564,8 @@ const runner = (o: Partial<Runner>): Runner => ({ runner_id: 'r', last_heartbeat
 
 test('queue: what can be cancelled, who is alive, what is said', () => {
   assert.deepEqual([...taskStatuses, 'AWAITING_RESPONSE'].map((status) => canCancel(task({ status }))), [true, true, false, false, false, false]);
-  assert.deepEqual([runner({}), runner({ is_alive: false }), runner({ status: 'STOPPED' })].map(runnerState), ['alive', 'dead', 'stopped']);
+  const runners = [runner({}), runner({ is_alive: false }), runner({ status: 'STOPPED', is_alive: false }), runner({ status: 'STOPPED', is_alive: false, silent: true })];
+  assert.deepEqual(runners.map(runnerState), ['alive', 'dead', 'stopped', 'dead']);
   const mine = task({ status: 'RUNNING', claimed_by: 'r' });
   assert.equal(isOrphan(mine, [runner({})]), false);
   assert.equal(isOrphan(mine, [runner({ is_alive: false })]), true);
