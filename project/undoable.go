@@ -18,11 +18,9 @@ func (p *Project) Warn(res reqmeta.Result) reqmeta.Result {
 	if res.Next == nil {
 		return res
 	}
-	var found []reqmeta.Problem
+	found := p.Idle(res.Next.Request)
 	if r := res.Next.Request; p.Undoable(r) {
 		found = []reqmeta.Problem{r.Undoable()}
-	} else {
-		found = p.Idle(r)
 	}
 	if len(found) > 0 {
 		res.Warnings = slices.Concat(found, res.Warnings)
@@ -30,8 +28,22 @@ func (p *Project) Warn(res reqmeta.Result) reqmeta.Result {
 	return res
 }
 
-// Idle are the warnings for the steps of r that nobody could do.
+// Unfilled is the first line of a request that would go to an AI command as a
+// whole and says nothing: its file still is as the template was. 0 is none.
+func (p *Project) Unfilled(r *reqmeta.Request) int {
+	if len(r.Meta.Steps) > 0 || p.Undoable(r) {
+		return 0
+	}
+	data, _ := os.ReadFile(p.path(r.Path)) // gone: then nothing is said of it
+	return reqmeta.Unfilled(data)
+}
+
+// Idle are the warnings for what an AI command would get of r and nobody could
+// do: steps without anybody, a file that still is as its template was.
 func (p *Project) Idle(r *reqmeta.Request) []reqmeta.Problem {
+	if line := p.Unfilled(r); line > 0 {
+		return []reqmeta.Problem{r.StillTemplate(line)}
+	}
 	if !r.Idles() || p.anybody(config.RoleImplementer) {
 		return nil
 	}

@@ -189,7 +189,7 @@ func (a *auto) note(out Outcome) {
 	st := out.Stage
 	res := Result{
 		RequestID: out.RequestID, RunID: out.RunID, Title: st.Title, State: st.State, WorkBranch: st.Git.WorkBranch,
-		ReasonCode: fault.CodeOf(out.Err), StartedAt: st.StartedAt, EndedAt: a.r.Project.Now(),
+		ReasonCode: fault.CodeOf(out.Err), Warnings: st.Warnings(), StartedAt: st.StartedAt, EndedAt: a.r.Project.Now(),
 	}
 	a.s.CurrentRequestID, a.s.CurrentRunID = nil, nil
 	a.s.LastResult, a.s.Results = &res, append(a.s.Results, res)
@@ -227,7 +227,7 @@ func (a *auto) skipped(id string, err error) {
 	a.skip[id] = true
 	a.s.Counters.Skips++
 	f := asFault(err)
-	if f.Code != fault.ModelNotConfigured || f.Facts["id"] != id {
+	if f.Code != fault.ModelNotConfigured && f.Code != fault.ACTooFew || f.Facts["id"] != id {
 		a.row.skips++
 	}
 	a.s.Skipped = append(a.s.Skipped, a.r.skipReason(id, f))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
@@ -26,16 +27,16 @@ func lazily(expr string) func() *regexp.Regexp {
 const regression = "regression"
 
 // Criteria reads the acceptance criteria of a request: the checkbox items below
-// its heading for them (D46).
+// its heading for them (D46). What the template put there is none.
 func Criteria(body []byte) []runs.Criterion {
 	all, inside := []runs.Criterion{}, false
-	for line := range strings.Lines(string(body)) {
+	for line := range strings.Lines(string(reqmeta.WithoutComments(body))) {
 		line = strings.TrimRight(line, "\r\n")
 		if anyHeading().MatchString(line) {
 			inside = acHeading().MatchString(line) || inside && strings.HasPrefix(line, "###")
 			continue
 		}
-		if m := criterionLine().FindStringSubmatch(line); inside && m != nil {
+		if m := criterionLine().FindStringSubmatch(line); inside && m != nil && !reqmeta.Placeholder(m[2]) {
 			all = append(all, criterion(len(all)+1, m[1], m[2]))
 		}
 	}

@@ -82,6 +82,7 @@ func (j *job) interrupted(cause error) error {
 	}
 	j.stage.AddEvent(j.Project.Now(), runs.EventInterrupted, j.stage.CurrentStepID, fault.Interrupted)
 	j.stage.Agent, j.stage.Boot = nil, ""
+	j.stage.LeaveLocks()
 	err := j.dir.SaveStage(j.stage)
 	if err == nil {
 		err = j.unlessGone(j.Project.RestoreRequest(j.req, j.stage))
@@ -128,6 +129,7 @@ func (j *job) stop(ctx context.Context, cause error) error {
 		return err
 	}
 	j.stage.Agent = nil
+	j.stage.LeaveLocks()
 	j.at("attempt_kept")
 	for _, write := range []func() error{
 		j.save,

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiflow/gitops"
@@ -43,6 +44,9 @@ func (j *job) finish(ctx context.Context) error {
 // even if another fails.
 func (j *job) putAway(ctx context.Context, leaving func() (*gitops.Leaving, error)) error {
 	j.recorded = true
+	if slices.Contains(j.stage.Warnings(), runs.NoTestRan) {
+		j.tell(Event{Kind: Warned, What: j.Words.Text("work.no_test_ran", nil)})
+	}
 	j.at("completed")
 	err := j.restore()
 	j.at("restored")
@@ -157,6 +161,7 @@ func (j *job) complete() error {
 		return err
 	}
 	j.stage.Agent = nil
+	j.stage.LeaveLocks()
 	if err := j.saveReport(); err != nil {
 		return err
 	}

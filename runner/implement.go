@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aiflow/internal/config"
+	"aiflow/internal/contract"
 	"aiflow/internal/fault"
 	"aiflow/runs"
 )
@@ -19,18 +20,52 @@ func (j *job) callImplementer(ctx context.Context, i int, failure string) error 
 		}
 		return j.noImplementer(j.stage.Steps[i].StepID)
 	}
-	return j.ask(ctx, question{
-		role: config.RoleImplementer, step: &j.stage.Steps[i], plan: &j.plan.Steps[i], failure: failure,
-		accept: func(ctx context.Context, r reply) error { return j.takeWork(ctx, i, r) },
-	})
+	q := question{
+		role: config.RoleImplementer, step: &j.stage.Steps[i], plan: &j.plan.Steps[i], failure: failure, mending: failure != "",
+	}
+	q.accept = func(ctx context.Context, r reply) error { return j.acceptWork(ctx, q, r) }
+	err := j.ask(ctx, q)
+	if fault.CodeOf(err) != fault.NothingChanged {
+		return err
+	}
+	j.tell(Event{Kind: RoleFailed, StepID: q.stepID(), What: j.inWords(err)})
+	q.failure = j.Words.Text("work.prompt_nothing_changed", nil)
+	return j.ask(ctx, q)
+}
+
+// acceptWork is takeWork with the question whether anything was done. An
+// implementer that changes nothing must say why nothing was to be changed: many
+// end well after they asked for a permission that nobody was there to give.
+// Mending may change nothing: the test or the review that asked for it decides.
+func (j *job) acceptWork(ctx context.Context, q question, r reply) error {
+	if err := j.rejoin(ctx, q.step); err != nil {
+		return err
+	}
+	why := contract.Unchanged(r.text())
+	if why == "" || q.mending {
+		if err := j.takeWork(ctx, q.step, r); err != nil || q.mending {
+			return err
+		}
+	}
+	changes, err := j.ws.Changes(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !changes.Empty() && why != "":
+		return j.takeWork(ctx, q.step, r)
+	case !changes.Empty():
+		return nil
+	case why != "":
+		q.step.Notes = appendOnce(q.step.Notes, j.Words.Text("work.note_unchanged", fault.Facts{"cause": shortLine(why)}))
+		return nil
+	}
+	said := strings.TrimSpace(r.text())
+	return located(fault.New(fault.NothingChanged, "said", shortLine(lastLine(said)), "output", said[max(0, len(said)-tailKept):], "exit_status", 0), r)
 }
 
 // takeWork takes over what an implementer did: the files it edited, or the
 // patch that it answered with.
-func (j *job) takeWork(ctx context.Context, i int, r reply) error {
-	if err := j.rejoin(ctx, &j.stage.Steps[i]); err != nil {
-		return err
-	}
+func (j *job) takeWork(ctx context.Context, s *runs.Step, r reply) error {
 	if r.call.Edits() {
 		return j.readOptional(r)
 	}
@@ -42,7 +77,7 @@ func (j *job) takeWork(ctx context.Context, i int, r reply) error {
 	if strings.TrimSpace(diff) == "" {
 		return located(fault.New(fault.JSONSchemaInvalid, "key", "diff", "cause", "is missing"), r)
 	}
-	return j.applyPatch(ctx, &j.stage.Steps[i], r, []byte(diff))
+	return j.applyPatch(ctx, s, r, []byte(diff))
 }
 
 // applyPatch applies a patch whole or not at all, and keeps what git said

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"aiflow/internal/config"
 	"aiflow/internal/contract"
@@ -19,7 +20,11 @@ const minCriteria = 3
 // workspace is taken away again.
 func (j *job) askPlanner(ctx context.Context) (*runs.Plan, error) {
 	if n := len(Criteria(reqmeta.Body(j.text))); n < minCriteria {
-		return nil, fault.New(fault.ACTooFew, "value", n, "allowed", minCriteria, "path", j.req.Path)
+		e := fault.New(fault.ACTooFew, "value", n, "allowed", minCriteria, "path", j.req.Path)
+		if line := reqmeta.PlaceholderLine(j.text); line > 0 {
+			e.Facts["place"] = j.req.Path + ":" + strconv.Itoa(line)
+		}
+		return nil, e
 	}
 	start, err := j.ws.Changes(ctx)
 	if err != nil {

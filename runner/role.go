@@ -22,7 +22,8 @@ type question struct {
 	role    string
 	step    *runs.Step // nil while planning
 	plan    *runs.PlanStep
-	failure string // what must be mended; "" is nothing
+	failure string // what is told besides: what must be mended; "" is nothing
+	mending bool   // the work is there and goes on where it stands
 	// accept judges and uses what came back. Its fault may send the question to
 	// the next provider.
 	accept func(ctx context.Context, r reply) error
@@ -145,7 +146,7 @@ func triesUsedUp(role string, tries int, last error) error {
 // clearFor keeps and takes away what a try that cannot be used left, so that
 // the next one begins where this one did.
 func (j *job) clearFor(ctx context.Context, q question) error {
-	if q.role != config.RoleImplementer || q.failure != "" {
+	if q.role != config.RoleImplementer || q.mending {
 		return nil // others change nothing; mending goes on where it stands
 	}
 	return j.putBack(ctx, j.stage.CurrentStepIndex)

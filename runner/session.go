@@ -61,14 +61,15 @@ type Counters struct {
 
 // Result is how one run of the session ended.
 type Result struct {
-	RequestID  string     `json:"request_id"`
-	RunID      string     `json:"run_id"`
-	Title      string     `json:"title"`
-	State      runs.State `json:"state"`
-	ReasonCode fault.Code `json:"reason_code,omitempty"`
-	WorkBranch string     `json:"work_branch,omitempty"`
-	StartedAt  time.Time  `json:"started_at"`
-	EndedAt    time.Time  `json:"ended_at"`
+	RequestID  string         `json:"request_id"`
+	RunID      string         `json:"run_id"`
+	Title      string         `json:"title"`
+	State      runs.State     `json:"state"`
+	ReasonCode fault.Code     `json:"reason_code,omitempty"`
+	WorkBranch string         `json:"work_branch,omitempty"`
+	Warnings   []runs.Warning `json:"warnings"` // null in records of earlier versions
+	StartedAt  time.Time      `json:"started_at"`
+	EndedAt    time.Time      `json:"ended_at"`
 }
 
 // SkipReason is a request that could not be started.

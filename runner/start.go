@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -88,6 +89,9 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 	}
 	if j.text, err = os.ReadFile(j.Project.Path(j.req.Path)); err != nil {
 		return Outcome{}, fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
+	}
+	if line := j.Project.Unfilled(j.req); line > 0 {
+		return Outcome{}, fault.New(fault.ACTooFew, "id", j.req.ID, "path", j.req.Path, "line", line, "unfilled", j.req.Path+":"+strconv.Itoa(line))
 	}
 	j.text = j.unblocked(ctx, last, j.text)
 	if last != nil && last.State != runs.Done {
@@ -189,8 +193,8 @@ func (j *job) workspaceOf(id string) string {
 // section 8).
 func (j *job) noteLocks() {
 	now, ttl := j.Project.Now(), j.Project.Config.Limits.LockTTLSec
-	j.stage.Locks.Request = lockNote(j.lease, ttl)
-	j.stage.Locks.Queue = lockNote(j.queue, ttl)
+	j.stage.Locks.Request = j.lockNote(j.lease, ttl)
+	j.stage.Locks.Queue = j.lockNote(j.queue, ttl)
 	for _, l := range []*locks.Lease{j.lease, j.queue} {
 		if l == nil {
 			continue
@@ -203,13 +207,17 @@ func (j *job) noteLocks() {
 	}
 }
 
-func lockNote(l *locks.Lease, ttl int) *runs.Lock {
+// lockNote names the lock's file as seen from the project, which may be moved.
+func (j *job) lockNote(l *locks.Lease, ttl int) *runs.Lock {
 	if l == nil {
 		return nil
 	}
-	r := l.Record()
+	r, name := l.Record(), l.Path()
+	if rel, err := filepath.Rel(j.Project.Dir, name); err == nil && filepath.IsLocal(rel) {
+		name = filepath.ToSlash(rel)
+	}
 	return &runs.Lock{
-		Path: l.Path(), Held: true, AcquiredAt: &r.CreatedAt, TTLSec: ttl,
+		Path: name, Held: true, AcquiredAt: &r.CreatedAt, TTLSec: ttl,
 		Holder: &runs.Holder{PID: r.PID, Host: r.Host, Hostname: r.Hostname},
 	}
 }

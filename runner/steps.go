@@ -104,6 +104,9 @@ func (j *job) implement(ctx context.Context, i int) error {
 		text: p.Run, log: runs.LogStep, stepID: s.StepID, attempt: s.Attempt,
 		limit: j.Project.Config.StepTimeout(), kind: CommandBegun,
 	}
+	a := j.stage.Attempts.Steps[s.StepID]
+	a.Implementer = s.Attempt
+	j.stage.Attempts.Steps[s.StepID] = a
 	res, err := j.shell(ctx, c)
 	if err != nil {
 		return err
@@ -172,6 +175,7 @@ func (j *job) noteEmpty(i int, patch []byte) {
 	if len(patch) > 0 || j.plan.Steps[i].Run == "" && !j.plays(config.RoleImplementer) {
 		return
 	}
+	s.ChangedNothing = true
 	j.note(s, "work.note_empty")
 }
 

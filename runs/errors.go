@@ -172,7 +172,7 @@ func uiAction(e *ErrorObject) string {
 	case e.Category == fault.Input:
 		return "open_request"
 	case e.Category == fault.Test, e.Category == fault.Contract,
-		e.ReasonCode == fault.StepCommandFailed, e.ReasonCode == fault.GitCommitFailed:
+		e.ReasonCode == fault.UnitTestFailed, e.ReasonCode == fault.StepCommandFailed, e.ReasonCode == fault.NothingChanged, e.ReasonCode == fault.GitCommitFailed:
 		return "open_logs"
 	}
 	return "resume"

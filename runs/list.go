@@ -109,6 +109,7 @@ type Summary struct {
 	StartedAt  time.Time  `json:"started_at"`
 	EndedAt    *time.Time `json:"finished_at"`
 	ReplacedBy string     `json:"replaced_by,omitempty"`
+	Warnings   []Warning  `json:"warnings"`
 
 	// What the record does not say itself; whoever lists runs fills it in.
 	Interrupted  bool `json:"interrupted"` // not ended, and nobody works for it
@@ -121,7 +122,7 @@ func (s *Stage) Summary() Summary {
 	return Summary{
 		RequestID: s.RequestID, RunID: s.RunID, State: s.State, ReasonCode: fault.Code(s.ReasonCode()),
 		WorkBranch: s.Git.WorkBranch, BaseBranch: s.Git.BaseBranch,
-		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy,
+		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy, Warnings: s.Warnings(),
 	}
 }
 

@@ -3,6 +3,7 @@ package runs
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,6 +49,9 @@ func (w *reporter) summary() {
 	}
 	if w.s.HasEvent(EventOldSteps) {
 		w.item("report.summary.old_steps", nil)
+	}
+	if slices.Contains(w.s.Warnings(), NoTestRan) {
+		w.item("report.warning", fault.Facts{"kind": w.text("work.no_test_ran", nil)})
 	}
 	for _, f := range w.f.Findings {
 		if !f.Fail {
@@ -242,13 +246,19 @@ func (w *reporter) testGates() []Gate {
 			rows = append(rows, Gate{Name: p.StepID + " qa", Status: p.QA.Status, Note: p.QA.Summary})
 		}
 	}
+	if slices.Contains(w.s.Warnings(), NoTestRan) {
+		rows = append(rows, Gate{Name: w.text("report.gates.tests", nil), Status: testWarn, Note: w.text(NoTestRan.Key(), nil)})
+	}
 	return rows
 }
+
+// testWarn is what the report shows of a gate that stops nothing.
+const testWarn TestStatus = "WARN"
 
 // shown is the status as the report has it.
 func (r TestResult) shown() TestStatus {
 	if r.Warning {
-		return "WARN"
+		return testWarn
 	}
 	return r.Status
 }

@@ -67,7 +67,7 @@ func Recommended(code fault.Code) Mode {
 	case fault.RunInProgress, fault.QueueInProgress:
 		return ""
 	case fault.JSONParseError, fault.JSONSchemaInvalid, fault.UnitTestFailed, fault.E2ETestFailed,
-		fault.PatchApplyFailed, fault.AgentTimeout, fault.ForbiddenPathTouched:
+		fault.PatchApplyFailed, fault.AgentTimeout, fault.ForbiddenPathTouched, fault.NothingChanged:
 		return ModeRetryStep
 	case fault.StepTooLarge, fault.RetryLimitExceeded, fault.ReplanRequired:
 		return ModeReplan
@@ -272,7 +272,7 @@ func planCanMend(code fault.Code, facts map[string]string) bool {
 	}
 	switch code {
 	case fault.Interrupted, fault.LockLost, fault.NeedsClarification, fault.ACTooFew, fault.StageWriteFailed,
-		fault.GitPushFailed, fault.GitTimeout, fault.RunnerDied, fault.TestCommandNotFound:
+		fault.GitPushFailed, fault.GitTimeout, fault.RunnerDied, fault.TestCommandNotFound, fault.NothingChanged:
 		return false
 	}
 	category := code.Info().Category

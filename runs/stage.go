@@ -50,7 +50,8 @@ type Attempts struct {
 	Steps    map[string]StepAttempts `json:"steps"`
 }
 
-// StepAttempts counts the tries of one step.
+// StepAttempts counts the tries of one step: Implementer those of whoever does
+// the work, which is the role, or else the step's own command.
 type StepAttempts struct {
 	Implementer int `json:"implementer"`
 	QA          int `json:"qa"`
@@ -83,11 +84,13 @@ type Step struct {
 	Attempt   int        `json:"attempt"`
 	// Implemented: its command or implementer has ended well; what is left is to
 	// check, test and commit.
-	Implemented bool     `json:"implemented,omitempty"`
-	Summary     string   `json:"summary"`
-	Logs        []string `json:"logs"`
-	PatchPath   *string  `json:"patch_path"`
-	DiffStat    DiffStat `json:"diff_stat"`
+	Implemented bool `json:"implemented,omitempty"`
+	// ChangedNothing: its commit is empty, and it was not only to test.
+	ChangedNothing bool     `json:"changed_nothing,omitempty"`
+	Summary        string   `json:"summary"`
+	Logs           []string `json:"logs"`
+	PatchPath      *string  `json:"patch_path"`
+	DiffStat       DiffStat `json:"diff_stat"`
 	// Tree is the workspace's content when its tests began, AttemptTree that of
 	// the last attempt that was kept (git tree ids).
 	Tree        string       `json:"tree,omitempty"`
@@ -241,6 +244,15 @@ func NewStage(requestID, runID, title string, now time.Time) *Stage {
 	s.fillIn()
 	s.AddEvent(now, EventStarted, "", "")
 	return s
+}
+
+// LeaveLocks records that nobody holds the run's locks for it any longer.
+func (s *Stage) LeaveLocks() {
+	for _, l := range []*Lock{s.Locks.Request, s.Locks.Queue} {
+		if l != nil {
+			l.Held = false
+		}
+	}
 }
 
 // fillIn makes empty lists out of missing ones, so that the JSON says [] and

@@ -53,6 +53,7 @@ func (s *Stage) Begin(now time.Time, stepID string) (*Step, error) {
 	if p.Attempt > 1 {
 		s.Counters.Retries++
 	}
+	s.Attempts.Steps[stepID] = s.Attempts.Steps[stepID] // a step that was begun is listed
 	s.AddEvent(now, EventStepStart, stepID, "")
 	return p, nil
 }

@@ -41,21 +41,22 @@ type why struct {
 
 // runItem is a run in a list.
 type runItem struct {
-	RequestID     string     `json:"request_id"`
-	RunID         string     `json:"run_id"`
-	State         runs.State `json:"state"`
-	ReasonCode    *string    `json:"reason_code"`
-	Interrupted   bool       `json:"interrupted"` // not ended, and nobody works for it
-	AwaitsMerge   bool       `json:"awaits_merge"`
-	Title         string     `json:"title"`
-	WorkBranch    string     `json:"work_branch"`
-	BaseBranch    string     `json:"base_branch"`
-	StartedAt     time.Time  `json:"started_at"`
-	FinishedAt    *time.Time `json:"finished_at"`
-	ReplacedBy    *string    `json:"replaced_by"`
-	Replaces      *string    `json:"replaces"`
-	CurrentStepID string     `json:"current_step_id"`
-	Percent       int        `json:"percent"`
+	RequestID     string         `json:"request_id"`
+	RunID         string         `json:"run_id"`
+	State         runs.State     `json:"state"`
+	ReasonCode    *string        `json:"reason_code"`
+	Interrupted   bool           `json:"interrupted"` // not ended, and nobody works for it
+	AwaitsMerge   bool           `json:"awaits_merge"`
+	Title         string         `json:"title"`
+	WorkBranch    string         `json:"work_branch"`
+	BaseBranch    string         `json:"base_branch"`
+	StartedAt     time.Time      `json:"started_at"`
+	FinishedAt    *time.Time     `json:"finished_at"`
+	ReplacedBy    *string        `json:"replaced_by"`
+	Replaces      *string        `json:"replaces"`
+	CurrentStepID string         `json:"current_step_id"`
+	Percent       int            `json:"percent"`
+	Warnings      []runs.Warning `json:"warnings"`
 }
 
 type list struct {
@@ -91,7 +92,7 @@ func (sn *snapshot) run(st *runs.Stage) runItem {
 		Interrupted: !st.State.Ended() && holder == nil, AwaitsMerge: sn.unmerged(st),
 		Title: st.Title, WorkBranch: st.Git.WorkBranch, BaseBranch: st.Git.BaseBranch,
 		StartedAt: st.StartedAt, FinishedAt: st.EndedAt, ReplacedBy: orNil(st.ReplacedBy), Replaces: orNil(st.Replaces),
-		CurrentStepID: st.CurrentStepID, Percent: st.Progress.Percent,
+		CurrentStepID: st.CurrentStepID, Percent: st.Progress.Percent, Warnings: st.Warnings(),
 	}
 }
 

@@ -169,5 +169,6 @@ func printResult(s *cli.Shell, r runner.Result) {
 	if r.State == runs.Done {
 		line += "  " + r.WorkBranch
 	}
+	line += warned(s, r.Warnings)
 	s.Printf("%s\n", s.Paint(stateStyle(r.State), line))
 }

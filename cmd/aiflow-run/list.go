@@ -129,7 +129,16 @@ func runLine(s *cli.Shell, r runs.Summary, width int) string {
 	case r.State == runs.Done && r.BranchExists && !r.Merged:
 		line += "  " + r.WorkBranch
 	}
-	return line
+	return line + warned(s, r.Warnings)
+}
+
+// warned is what a line about a run says of its warnings.
+func warned(s *cli.Shell, list []runs.Warning) string {
+	text := ""
+	for _, w := range list {
+		text += "  " + s.Paint(term.Yellow, "("+s.Text(w.Key())+")")
+	}
+	return text
 }
 
 // stateText is the state as a person should take it: a run that nobody works

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -35,6 +36,8 @@ type shown struct {
 	Interrupted  bool `json:"interrupted"`
 	Merged       bool `json:"merged"`
 	BranchExists bool `json:"branch_exists"`
+
+	Warnings []runs.Warning `json:"warnings"`
 }
 
 type shownReport struct {
@@ -66,6 +69,7 @@ func showRun(s *cli.Shell, arg string) error {
 		v := detail(p.Dir, st, dir)
 		v.Errors = v.Errors.Reworded(work.Words(s).Fault)
 		v.Interrupted, v.Merged, v.BranchExists = sum.Interrupted, sum.Merged, sum.BranchExists
+		v.Warnings = sum.Warnings
 		return s.PrintJSON(v)
 	}
 	printRun(s, p, st, sum, dir)
@@ -97,6 +101,9 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 		for _, note := range step.Notes {
 			s.Printf("       %s\n", s.Paint(term.Yellow, term.Escape(note)))
 		}
+	}
+	if slices.Contains(sum.Warnings, runs.NoTestRan) {
+		s.Printf("  %s\n", s.Paint(term.Yellow, s.Text("work.no_test_ran")))
 	}
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))

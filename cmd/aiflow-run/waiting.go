@@ -16,7 +16,7 @@ func printWaiting(s *cli.Shell, p *project.Project) error {
 		return err
 	}
 	for _, r := range w.Merge {
-		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", app.Merge(s, p, r.WorkBranch)))
+		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", app.Merge(s, p, r.WorkBranch))+warned(s, r.Warnings))
 	}
 	for _, r := range w.Resume {
 		s.Printf("%s\n", s.Text("work.session_resume", "id", r.RequestID, "run_id", r.RunID, "command", commandFor(p, r), "reason", r.ReasonCode))

@@ -23,7 +23,9 @@ type Answer struct {
 
 	StepID string `json:"step_id"` // implementer
 	Diff   string `json:"diff"`
-	Patch  *struct {
+	// Unchanged says why nothing was to be changed.
+	Unchanged string `json:"unchanged"`
+	Patch     *struct {
 		Diff string `json:"diff"`
 	} `json:"patch"` // D27's place of the diff
 
@@ -165,4 +167,18 @@ func (i Issue) Grave() bool {
 		return true
 	}
 	return false
+}
+
+// Unchanged is why an implementer says that nothing was to be changed: "" when
+// it does not say so. The two fields status and unchanged are enough.
+func Unchanged(text string) string {
+	raw, err := Object(text)
+	if err != nil {
+		return ""
+	}
+	var a Answer
+	if json.Unmarshal(raw, &a) != nil || a.Status != OK || a.UnifiedDiff() != "" {
+		return ""
+	}
+	return strings.TrimSpace(a.Unchanged)
 }

@@ -119,6 +119,7 @@ const (
 	AgentTimeout         Code = "AGENT_TIMEOUT"
 	RunnerDied           Code = "RUNNER_DIED"
 	StepCommandFailed    Code = "STEP_COMMAND_FAILED"
+	NothingChanged       Code = "NOTHING_CHANGED"
 	StepTooLarge         Code = "STEP_TOO_LARGE"
 	StepLimitReached     Code = "STEP_LIMIT_REACHED"
 	ForbiddenPathTouched Code = "FORBIDDEN_PATH_TOUCHED"
@@ -237,7 +238,7 @@ func (c Code) Info() Info {
 		return lock()
 	case LockStaleRecovered:
 		return Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}
-	case StepTooLarge, ForbiddenPathTouched, StepCommandFailed, GHDependencyDetected, RunnerDied:
+	case StepTooLarge, ForbiddenPathTouched, StepCommandFailed, NothingChanged, GHDependencyDetected, RunnerDied:
 		return execution(8, Major, false)
 	case StepLimitReached:
 		return execution(8, Minor, true)
@@ -259,7 +260,9 @@ func (c Code) Info() Info {
 		return git(true)
 	case RemoteNotGitHub:
 		return Info{Category: Git, Severity: Minor, Exit: 6, HTTP: 409}
-	case UnitTestFailed, E2ETestFailed, TestTimeout:
+	case UnitTestFailed:
+		return execution(7, Blocker, true)
+	case E2ETestFailed, TestTimeout:
 		return test(Blocker, true)
 	case StaticCheckFailed, QARejected, E2ERequired, TestCommandNotFound:
 		return test(Major, false)
@@ -285,7 +288,7 @@ func Codes() []Code {
 		NotFound, AccessDenied, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,
 		RunInProgress, QueueInProgress, SlotsTaken, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
-		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, RunnerDied, StepCommandFailed, StepTooLarge, StepLimitReached,
+		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, RunnerDied, StepCommandFailed, NothingChanged, StepTooLarge, StepLimitReached,
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
 		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,

@@ -50,6 +50,7 @@ export interface RunItem {
   readonly replaces: string | null;
   readonly current_step_id: string;
   readonly percent: number;
+  readonly warnings: readonly string[];
 }
 
 export interface Item {
@@ -163,6 +164,7 @@ export interface RunDetail {
   readonly awaits_merge: boolean;
   readonly locked: Holder | null;
   readonly compare_url: string | null;
+  readonly warnings: readonly string[];
   readonly stage: Stage;
   readonly errors: {
     readonly evidence?: { readonly command?: string | null; readonly exit_code?: number | null; readonly stderr_snippet?: string | null; readonly log_paths?: readonly string[] | null };

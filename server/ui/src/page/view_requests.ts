@@ -353,7 +353,7 @@ export class RequestsView implements View {
     const run = i.derived.latest_run;
     if (!run) return null;
     const label = run.interrupted ? t('run.interrupted') : run.awaits_merge ? t('list.merge') : word('state', run.state);
-    return link(runAt(i.id, run.run_id), chip(label, run.interrupted ? 'ask' : stateTone(run.state), run.reason_code ?? run.state), { class: 'plain', 'data-key': 'latest' });
+    return link(runAt(i.id, run.run_id), [chip(label, run.interrupted ? 'ask' : stateTone(run.state), run.reason_code ?? run.state), run.warnings.map((w) => [' ', chip(word('warning', w), 'ask', w)])], { class: 'plain', 'data-key': 'latest' });
   }
 
   private why(i: Item): Child {

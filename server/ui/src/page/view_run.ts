@@ -196,7 +196,7 @@ export class RunView implements View {
   private paintHead(r: RunDetail): void {
     const s = r.stage;
     const live = r.locked !== null;
-    const key = JSON.stringify([s.title, s.state, s.progress, s.ended_at, s.replaced_by, s.replaces, s.signals, s.git.work_branch, r.locked, r.interrupted, r.compare_url, s.locks]);
+    const key = JSON.stringify([s.title, s.state, s.progress, s.ended_at, s.replaced_by, s.replaces, s.signals, s.git.work_branch, r.locked, r.interrupted, r.compare_url, r.warnings, s.locks]);
     fillIf(this.head, key, () => [
       h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', requestLink(this.id), ' › ', h('span', { class: 'id' }, this.runID)),
       h('h1', null, s.title || this.id),
@@ -204,6 +204,7 @@ export class RunView implements View {
         'div',
         { class: 'row wrap facts' },
         r.interrupted ? chip(t('run.interrupted'), 'ask') : chip(word('state', s.state), stateTone(s.state), s.state),
+        r.warnings.map((w) => chip(word('warning', w), 'ask', w)),
         h('span', null, t('run.started', { at: moment(s.started_at) })),
         h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, live ? null : (s.ended_at ?? s.updated_at))),
         s.git.work_branch ? h('span', { class: 'branch' }, h('code', null, s.git.work_branch), ' ', copyButton(s.git.work_branch)) : null,
