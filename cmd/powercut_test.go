@@ -352,8 +352,10 @@ func (w *world) powerCut(point string, seed int) {
 	if res.status != 0 {
 		w.t.Fatalf("run again: %s", res)
 	}
-	for _, temp := range w.temps() { // a name that was removed may come back; doctor removes it again
-		_ = os.Remove(temp)
+	// A name that was removed may come back: a temporary file, a lock that was
+	// released. Who needs it next takes such a lock; doctor removes both.
+	for _, back := range append(w.temps(), w.glob(".aiflow/locks/name.*.lock.json")...) {
+		_ = os.Remove(back)
 	}
 	w.settled()
 	for step, n := range w.sideCounts() {
@@ -381,6 +383,8 @@ func (w *world) freeTornLocks() {
 			args = []string{"release", "--request", id, "--force"}
 		} else if name, ok := strings.CutPrefix(base, "name."); ok {
 			args = []string{"release", "--name", name, "--force"}
+		} else if number, ok := strings.CutPrefix(base, "slot."); ok {
+			args = []string{"release", "--slot", number, "--force"}
 		}
 		if res := w.run("aiflow-lock", args); res.status != 0 {
 			w.t.Errorf("release by hand: %s", res)

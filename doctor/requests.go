@@ -249,6 +249,9 @@ func (x *examiner) checkRuns(s *project.Survey) {
 
 func (x *examiner) judgeRun(s *project.Survey, r *reqmeta.Request) (runLine, bool) {
 	st := s.Latest(r.ID)
+	if slices.Contains(s.Found, st) {
+		st = nil // what its branch tells; its record is lost or cannot be read
+	}
 	switch {
 	case st == nil && r.Meta.Status == reqmeta.Running:
 		return runLine{r.ID, "", "", "unclaimed"}, true

@@ -57,6 +57,9 @@ func (m *Manager) slotsTaken(n int, held []Entry) error {
 	names := make([]string, len(held))
 	for i, e := range held {
 		names[i] = strings.TrimSpace(fmt.Sprintf("%s %s (%d)", requestOf(e), e.RunID, e.PID))
+		if e.PID == 0 {
+			names[i] = e.Path // cannot be read, or names nobody
+		}
 		if first.RunID == "" {
 			first = e
 		}
