@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +32,27 @@ func (j *job) openWorkspace(ctx context.Context) error {
 	if err := j.linkPaths(); err != nil {
 		return err
 	}
+	if err := j.submodules(ctx); err != nil {
+		return err
+	}
 	return j.setUp(ctx)
+}
+
+// submodules fills the submodules of a new worktree, which git leaves empty,
+// or says that they are.
+func (j *job) submodules(ctx context.Context) error {
+	if j.inPlace() {
+		return nil
+	}
+	empty, err := j.ws.EmptySubmodules(ctx)
+	switch {
+	case err != nil || len(empty) == 0:
+		return err
+	case j.Project.Config.Workspace.Submodules:
+		return j.ws.FillSubmodules(ctx)
+	}
+	j.warn("work.submodules_empty", j.stage, fault.Facts{"names": strings.Join(empty, ", "), "count": strconv.Itoa(len(empty))})
+	return nil
 }
 
 // makeBranch creates the branch that was recorded; one of that name that is

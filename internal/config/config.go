@@ -80,6 +80,7 @@ type Workspace struct {
 	Setup         []string // shell commands
 	Link          []string // paths linked from the checkout
 	Root          string   // where worktrees are; places: {repo} {id}
+	Submodules    bool     // fill the submodules
 	KeepIgnoredMB int      // MiB of ignored files that are kept when a worktree goes
 }
 

@@ -106,6 +106,7 @@ func gitKeys() []row[Config] {
 		listKey("workspace.setup", "shell commands that prepare a new worktree", func(c *Config) *[]string { return &c.Workspace.Setup }),
 		listKey("workspace.link", "paths that a new worktree links from the checkout", func(c *Config) *[]string { return &c.Workspace.Link }).must(insideShape, isLocalPath),
 		stringKey("workspace.root", "folder of the worktrees, from the project's folder; may lie outside of it; places {repo} (the name of the project's folder) and, at the end, {id}", func(c *Config) *string { return &c.Workspace.Root }).must("a folder that holds nothing else", isWorkspaceRoot),
+		boolKey("workspace.submodules", "fill the submodules of a new worktree, as `git submodule update --init --recursive` does", func(c *Config) *bool { return &c.Workspace.Submodules }),
 		numberKey("workspace.keep_ignored_mb", "MiB of what git ignores that are kept with the run when a worktree goes; 0 keeps none", 0, 1<<20, func(c *Config) *int { return &c.Workspace.KeepIgnoredMB }),
 	}
 }
