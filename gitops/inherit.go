@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"aiflow/internal/fault"
 )
 
 // inherit makes git in a linked worktree work as it does in the checkout. A
@@ -71,6 +73,26 @@ const modules = "node_modules"
 // call and this workspace has not.
 func (w *Workspace) lackingModules() bool {
 	return w.linked && exists(filepath.Join(w.repo.top, modules)) && !exists(filepath.Join(w.path, modules))
+}
+
+// Lacks names what stands beside the project's files in the user's checkout,
+// is ignored by git, and is not in the workspace: installed packages, a virtual
+// environment, settings. Only names that usual reports are asked for.
+func (w *Workspace) Lacks(ctx context.Context, usual func(name string) bool) ([]string, error) {
+	if !w.linked {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(w.repo.root)
+	if err != nil {
+		return nil, failed(err, fault.PathNotWritable, "path", w.repo.root)
+	}
+	var names []string
+	for _, e := range entries {
+		if usual(e.Name()) && !exists(filepath.Join(w.Dir(), e.Name())) {
+			names = append(names, e.Name())
+		}
+	}
+	return w.repo.Ignored(ctx, names...)
 }
 
 // hookEnv lets hooks find the programs that only the checkout has: a hook

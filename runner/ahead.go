@@ -15,12 +15,6 @@ func ahead[T any](f func() (T, error)) (wait func() (T, error)) {
 	return wait
 }
 
-// aheadErr is ahead for what gives nothing but an error.
-func aheadErr(f func() error) (wait func() error) {
-	w := ahead(func() (struct{}, error) { return struct{}{}, f() })
-	return func() error { _, err := w(); return err }
-}
-
 // opening opens the repository and finds out who commits. Neither depends on
 // the requests, which are read meanwhile.
 func (r *Runner) opening(ctx context.Context) func() (*gitops.Repo, error) {

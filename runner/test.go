@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,7 +93,31 @@ func (j *job) runTest(ctx context.Context, i int, t stepTest) error {
 	if res.Status == 0 && !res.TimedOut {
 		return nil
 	}
-	return j.orWarn(i, t, testFault(t, res))
+	cause := testFault(t, res)
+	if lacks := j.lacks(ctx, res.tail); lacks != "" {
+		cause.Facts["lacks"] = lacks
+	}
+	return j.orWarn(i, t, cause)
+}
+
+// lacks names what a failing test may have wanted and only the checkout has:
+// what its output speaks of, and what languages install beside a project.
+func (j *job) lacks(ctx context.Context, output string) string {
+	if j.ws == nil {
+		return ""
+	}
+	installed := []string{"node_modules", ".venv", "venv", "vendor", ".env"}
+	names, err := j.ws.Lacks(ctx, func(name string) bool {
+		return name != ".git" && (slices.Contains(installed, name) || strings.Contains(output, name))
+	})
+	if err != nil {
+		return ""
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { // ours
+		cfg := j.Project.Config.Paths
+		return name == cfg.AiflowDir || name == cfg.RunsDir || name == cfg.RequestsDir
+	})
+	return strings.Join(names, ", ")
 }
 
 // orWarn records a failure, and passes it on unless it is only a warning.

@@ -53,7 +53,9 @@ func (s *Stage) Begin(now time.Time, stepID string) (*Step, error) {
 	if p.Attempt > 1 {
 		s.Counters.Retries++
 	}
-	s.Attempts.Steps[stepID] = s.Attempts.Steps[stepID] // a step that was begun is listed
+	if _, listed := s.Attempts.Steps[stepID]; !listed { // also one that asks no role
+		s.Attempts.Steps[stepID] = StepAttempts{}
+	}
 	s.AddEvent(now, EventStepStart, stepID, "")
 	return p, nil
 }
