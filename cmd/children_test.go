@@ -25,10 +25,10 @@ func children() map[string][]string {
 		"internal/gitcmd once": {"internal/gitcmd TestLimitReachesWhatGitStarted", "internal/gitcmd TestStopReachesWhatGitStarted", "internal/gitcmd TestQuestionLimit", "run_hook_hangs.txtar"},
 		// steps, tests, roles, workspace.setup
 		"runner command":    {"run_timeouts.txtar", "run_second_signal.txtar", "run_children.txtar"},
-		"runner hook":       {"the configuration's notifications: hookTimeout"},
-		"runner desktop":    {"notify-send: hookTimeout"},
-		"doctor askVersion": {"a preset's --version: versionTime"},
-		"server callQueue":  {"our own aiflow-queue: queueTime"},
+		"runner hook":       {"auto_hook_hangs.txtar"},
+		"runner desktop":    {"auto_hook_hangs.txtar"},
+		"doctor askVersion": {"doctor_preset_hangs.txtar"},
+		"server callQueue":  {"server TestQueueProgramThatHangs"},
 
 		"server spawn":                     {"our own aiflow-run: it is to live on, and has limits of its own"},
 		"cmd/aiflow-serve open":            {"the person's browser"},

@@ -13,8 +13,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -105,6 +109,11 @@ func setup(e *testscript.Env, path string) error {
 	if err := rewritePrograms(e.WorkDir); err != nil {
 		return err
 	}
+	tooLong := time.AfterFunc(scriptLimit, func() { killAll(e.WorkDir) })
+	e.Defer(func() {
+		tooLong.Stop()
+		killAll(e.WorkDir)
+	})
 	home := filepath.Join(e.WorkDir, ".home")
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return err
@@ -131,6 +140,25 @@ func setup(e *testscript.Env, path string) error {
 		e.Setenv(kv[0], kv[1])
 	}
 	return nil
+}
+
+// scriptLimit is far longer than any script needs: what it ends hangs.
+const scriptLimit = 8 * time.Minute
+
+// killAll ends every process of a script, whoever started it: one that waits for
+// a script which failed would otherwise keep the whole test waiting.
+func killAll(workDir string) {
+	mark := []byte("WORK=" + workDir)
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range environments {
+		env, err := os.ReadFile(path)
+		if err != nil || !slices.ContainsFunc(bytes.Split(env, []byte{0}), func(kv []byte) bool { return bytes.Equal(kv, mark) }) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 // rewritePrograms writes each program of a script anew: testscript wrote it while

@@ -256,7 +256,7 @@ func (x *examiner) askVersion(ctx context.Context, path string) callLine {
 	out, errs := &bounded{}, &bounded{}
 	exit, err := proc.Run(ctx, proc.Command{
 		Argv: []string{path, "--version"}, Dir: dir, Env: elsewhere(x.Env.Environ, dir),
-		Stdout: out, Stderr: errs, Timeout: versionTime, Grace: time.Second,
+		Stdout: out, Stderr: errs, Timeout: x.p.Config.AtMost(versionTime), Grace: time.Second,
 	})
 	l := callLine{Version: firstLine(out.String()), Stderr: firstLine(errs.String())}
 	if err != nil {

@@ -136,8 +136,8 @@ func (x *examiner) checkOrigin(ctx context.Context, base string) {
 		x.pass("origin", "ok", Evidence{"compare_url": url})
 	case missing && c.AutoPush:
 		x.fail("origin", "needed", evidenceOf(err), "where", x.p.Config.Origin("git.auto_push").Where)
-	case missing:
-		x.warn("origin", "missing", evidenceOf(err))
+	case missing: // no forge is needed
+		x.pass("origin", "missing", evidenceOf(err))
 	default:
 		x.warn("origin", "unknown", evidenceOf(err))
 	}

@@ -26,16 +26,17 @@ func (a *auto) hook(key, reason string, res Result) {
 	if res.RunID != "" {
 		event = string(res.State)
 	}
+	limit := a.r.Project.Config.AtMost(hookTimeout)
 	if command := a.hookCommand(key); command != "" {
 		said := &tail{max: hookTail}
 		exit, err := proc.Run(ctx, proc.Command{
-			Argv: []string{a.r.shellPath(), "-c", command}, Dir: a.r.Project.Dir, Timeout: hookTimeout, Stderr: said,
+			Argv: []string{a.r.shellPath(), "-c", command}, Dir: a.r.Project.Dir, Timeout: limit, Stderr: said,
 			Env: append(cleanEnvironment(a.r.Project.Env.Environ), "AIFLOW_EVENT="+event, "AIFLOW_REASON="+reason,
 				"AIFLOW_REQUEST="+res.RequestID, "AIFLOW_RUN_ID="+res.RunID, "AIFLOW_BRANCH="+res.WorkBranch),
 		})
-		a.hookFailed(key, command, exit, said.String(), err)
+		a.hookFailed(key, command, limit, exit, said.String(), err)
 	}
-	a.desktop(ctx, event, reason, res)
+	a.desktop(ctx, event, reason, res, limit)
 }
 
 func (a *auto) hookCommand(key string) string {
@@ -44,7 +45,7 @@ func (a *auto) hookCommand(key string) string {
 }
 
 // hookFailed tells of a notification that failed, if it did.
-func (a *auto) hookFailed(key, command string, exit proc.Exit, said string, err error) {
+func (a *auto) hookFailed(key, command string, limit time.Duration, exit proc.Exit, said string, err error) {
 	if err == nil && exit.Status == 0 && !exit.TimedOut {
 		return
 	}
@@ -53,7 +54,7 @@ func (a *auto) hookFailed(key, command string, exit proc.Exit, said string, err 
 	case err != nil:
 		said = err.Error()
 	case exit.TimedOut:
-		facts["limit"] = hookTimeout.String()
+		facts["limit"] = limit.String()
 	default:
 		facts["exit_status"] = strconv.Itoa(exit.Status)
 	}
@@ -64,7 +65,7 @@ func (a *auto) hookFailed(key, command string, exit proc.Exit, said string, err 
 }
 
 // desktop uses notify-send where it is installed and somebody may see it.
-func (a *auto) desktop(ctx context.Context, event, reason string, res Result) {
+func (a *auto) desktop(ctx context.Context, event, reason string, res Result, limit time.Duration) {
 	env := a.r.Project.Env
 	if event == "DONE" || env.Getenv("DISPLAY") == "" && env.Getenv("WAYLAND_DISPLAY") == "" {
 		return
@@ -74,7 +75,7 @@ func (a *auto) desktop(ctx context.Context, event, reason string, res Result) {
 		return
 	}
 	text := res.RequestID + " " + reason
-	_, _ = proc.Run(ctx, proc.Command{Argv: []string{bin, "--", "aiflow: " + event, text}, Dir: a.r.Project.Dir, Env: env.Environ, Timeout: hookTimeout})
+	_, _ = proc.Run(ctx, proc.Command{Argv: []string{bin, "--", "aiflow: " + event, text}, Dir: a.r.Project.Dir, Env: env.Environ, Timeout: limit})
 }
 
 func (r *Runner) shellPath() string {

@@ -58,17 +58,18 @@ func (s *Server) callQueue(ctx context.Context, v any, input string, args ...str
 		return fault.New(fault.BinaryNotFound, "name", "aiflow-queue")
 	}
 	place, _ := s.queuePlace()
+	limit := s.Project.Config.AtMost(queueTime)
 	out, said := &bounded{left: queueBytes}, &bounded{left: queueSays}
 	exit, err := proc.Run(ctx, proc.Command{
 		Argv: append([]string{s.QueueBin}, append(args, append(place, s.common(s.Lang)...)...)...),
 		Dir:  s.Project.Dir, Env: s.Project.Env.Environ, Stdin: strings.NewReader(input), Stdout: out, Stderr: said,
-		Timeout: queueTime, Grace: queueLeave,
+		Timeout: limit, Grace: queueLeave,
 	})
 	switch {
 	case err != nil:
 		return fault.Wrap(err, fault.QueueNotAvailable)
 	case exit.TimedOut:
-		return fault.New(fault.QueueNotAvailable, "cause", "no answer within "+queueTime.String())
+		return fault.New(fault.QueueNotAvailable, "cause", "no answer within "+limit.String())
 	case exit.Stopped:
 		return ctx.Err()
 	case out.over || said.over:

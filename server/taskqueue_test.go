@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -324,4 +325,19 @@ func dynalite(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(line)
+}
+
+// TestQueueProgramThatHangs: the call is refused at its limit, and nothing of the
+// program stays.
+func TestQueueProgramThatHangs(t *testing.T) {
+	w, dir := queueWorld(t, "http://localhost:9")
+	w.s.Project.Config.Limits.TimeoutSec = 1
+	put(t, filepath.Join(dir, "answer.list.sh"), "trap '' TERM\necho $$ >>'"+dir+"/pids'\n"+
+		"(setsid sh -c 'echo $$ >>"+dir+"/pids; while :; do sleep 600; done' &)\nwhile :; do sleep 600; done\n")
+	w.call(409, "GET", "/api/taskqueue", "").wants("error.reason_code", "QUEUE_NOT_AVAILABLE", "error.context.cause", "no answer within 1s")
+	for _, pid := range strings.Fields(took(t, filepath.Join(dir, "pids"))) {
+		if n, err := strconv.Atoi(pid); err != nil || proc.Alive(n, 0) != proc.Dead {
+			t.Errorf("process %s is alive: %v", pid, err)
+		}
+	}
 }

@@ -29,6 +29,12 @@ func (c Config) GitTimeouts() (write, question time.Duration) {
 	return write, min(write, time.Duration(c.Limits.GitTimeoutSec)*time.Second)
 }
 
+// AtMost is a limit of our own for a child, which the configuration's limit for a
+// command makes shorter, never longer.
+func (c Config) AtMost(limit time.Duration) time.Duration {
+	return min(limit, time.Duration(c.Limits.TimeoutSec)*time.Second)
+}
+
 // TestTimeout is what a configured test (unit, e2e, static) may take.
 func (c Config) TestTimeout(kind string) Timeout {
 	key := "tests." + kind + ".timeout_sec"
