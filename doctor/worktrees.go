@@ -9,6 +9,7 @@ import (
 	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/locks"
+	"aiflow/project"
 	"aiflow/runs"
 )
 
@@ -72,6 +73,10 @@ func (x *examiner) checkWorktrees(ctx context.Context) {
 	if lost := x.lostBranches(ctx); len(lost) > 0 {
 		seen["branches"] = first(lost, maxEvidence)
 		x.warn("worktrees", "branches", seen, "count", len(lost), "names", some(lost))
+		return
+	}
+	if command := project.TestRunnerInside(x.p.Dir, x.p.Config); command != "" {
+		x.warn("worktrees", "searched", seen, "command", command, "line", project.WorkspacesBeside)
 		return
 	}
 	x.pass("worktrees", "ok", seen, "count", len(lines))

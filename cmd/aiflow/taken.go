@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiflow/internal/config"
+	"aiflow/project"
 )
 
 // lookFirst takes other folders than the usual ones where files of others are
@@ -39,6 +40,9 @@ func (in *initializer) lookFirst() {
 		in.notes = append(in.notes, in.shell.Text("cli.init_taken", "dir", *f.dir, "other", other, "key", key))
 		said = append(said, `"`+f.key+`": "`+other+`"`)
 		*f.dir = other
+	}
+	if command := project.TestRunnerInside(in.root.Dir, in.cfg); command != "" {
+		in.notes = append(in.notes, in.shell.Text("cli.init_searched", "command", command, "line", project.WorkspacesBeside))
 	}
 	if len(said) > 0 {
 		in.paths = "\n  \"paths\": { " + strings.Join(said, ", ") + " },"
