@@ -91,7 +91,7 @@ staticcheck:
 # the tests end many.
 race: export GORACE = atexit_sleep_ms=0
 race:
-	$(GO) test -race -vet=off -timeout 20m ./...
+	$(GO) test -race -vet=off -timeout 40m ./...
 	$(GO) test -race -vet=off -tags lean ./reqmeta
 
 bench: $(BUILT)

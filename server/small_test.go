@@ -61,7 +61,7 @@ func TestMaskedPartsFitTogether(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want) || bytes.Contains(got, []byte("AKIA")) {
 		t.Fatalf("%v, %d bytes", err, len(got))
 	}
-	for from := 1; from < text.Len()-100; from += 7919 {
+	for from := 1; from < text.Len()-100; from += 31013 {
 		m := &masked{f: f, size: int64(text.Len())}
 		if _, err := m.Seek(int64(from), io.SeekStart); err != nil {
 			t.Fatal(err)
