@@ -13,7 +13,7 @@ import (
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
-	"aiflow/internal/prompts"
+	"aiflow/project"
 	"aiflow/reqmeta"
 )
 
@@ -92,25 +92,13 @@ func (x *examiner) checkRoles(ctx context.Context) {
 
 func (x *examiner) loadRouter() (config.Router, []config.Warning, bool) {
 	r, warnings, err := config.LoadRouter(x.p.Dir, x.p.Config)
-	if err == nil {
-		err = x.mistakenPrompt()
+	if bad := x.p.MistakenPrompt(); err == nil && bad != nil {
+		err = bad
 	}
 	if err != nil {
 		x.fails("router", err)
 	}
 	return r, warnings, err == nil
-}
-
-// mistakenPrompt finds a text of the project's own that no role can be told.
-func (x *examiner) mistakenPrompt() error {
-	for _, name := range prompts.Names() {
-		path := x.p.Config.Paths.PromptsDir + "/" + prompts.FileName(name)
-		data, err := os.ReadFile(x.p.Path(path))
-		if cause := prompts.Mistake(data); err == nil && cause != "" {
-			return fault.New(fault.ConfigInvalid, "path", path, "cause_key", cause)
-		}
-	}
-	return nil
 }
 
 func (x *examiner) tellRouter(r config.Router, warnings []config.Warning) {
@@ -144,11 +132,19 @@ func (x *examiner) stepless() []string {
 	}
 	var ids []string
 	for _, r := range s.Folder.Requests {
-		if r.Valid() && toBeDone(r.Meta.Status) && (len(r.Meta.Steps) == 0 || r.Idles()) {
+		if e, kept := kept(s, r); kept && e.ReasonCode == fault.ModelNotConfigured {
 			ids = append(ids, r.ID)
 		}
 	}
 	return ids
+}
+
+// kept is why a request that is to be done cannot be run.
+func kept(s *project.Survey, r *reqmeta.Request) (reqmeta.Exclusion, bool) {
+	if !toBeDone(r.Meta.Status) || !r.Valid() || s.Folder.Unique(r.ID) != r {
+		return reqmeta.Exclusion{}, false
+	}
+	return s.Kept(r)
 }
 
 func toBeDone(status string) bool {

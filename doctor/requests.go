@@ -23,7 +23,7 @@ func (x *examiner) checkFiles(context.Context) {
 
 func (x *examiner) checkRequests(s *project.Survey) {
 	x.checkRequestsDir(s.Folder)
-	x.checkValid(s.Folder)
+	x.checkValid(s)
 	x.checkDuplicates(s.Folder)
 	x.checkDependencies(s.Folder)
 }
@@ -57,7 +57,10 @@ type problemLine struct {
 
 const maxEvidence = 100
 
-func (x *examiner) checkValid(f *reqmeta.Folder) {
+// checkValid names the files that cannot be used, and what keeps the others from
+// being run. Of a router, a prompt and of nobody to do it the router check tells.
+func (x *examiner) checkValid(s *project.Survey) {
+	f := s.Folder
 	var lines []problemLine
 	broken, odd := 0, 0
 	var names []string
@@ -81,7 +84,15 @@ func (x *examiner) checkValid(f *reqmeta.Folder) {
 		}
 	}
 	seen := Evidence{"problems": first(lines, maxEvidence), "count": len(lines)}
+	back, told := x.keptBack(s)
+	if len(back) > 0 {
+		seen["kept"] = first(back, maxEvidence)
+	}
 	switch {
+	case len(back) > 0 && broken > 0:
+		x.warn("requests_valid", "broken_kept", seen, "count", broken, "names", some(names), "kept", some(told))
+	case len(back) > 0:
+		x.warn("requests_valid", "kept", seen, "count", len(back), "names", some(told))
 	case broken > 0:
 		x.warn("requests_valid", "broken", seen, "count", broken, "names", some(names))
 	case odd > 0:
@@ -91,11 +102,40 @@ func (x *examiner) checkValid(f *reqmeta.Folder) {
 	}
 }
 
-func place(p reqmeta.Problem) string {
-	if p.Line == 0 {
-		return p.Path
+// keptLine is a request that is kept from being run, as evidence.
+type keptLine struct {
+	RequestID  string      `json:"request_id"`
+	Path       string      `json:"path"`
+	Line       int         `json:"line,omitempty"`
+	Name       string      `json:"precondition"`
+	ReasonCode fault.Code  `json:"reason_code"`
+	Facts      fault.Facts `json:"facts,omitempty"`
+}
+
+func (x *examiner) keptBack(s *project.Survey) (lines []keptLine, told []string) {
+	for _, r := range s.Folder.Requests {
+		e, ok := kept(s, r)
+		if !ok {
+			continue
+		}
+		switch name := e.Obstacle().Name; name {
+		case "router", "prompts", "somebody", "every_step":
+		default:
+			e.Fact("") // which finds the line
+			lines = append(lines, keptLine{r.ID, r.Path, e.Line, name, e.ReasonCode, e.Facts})
+			told = append(told, placeOf(r.Path, e.Line)+" ("+string(e.ReasonCode)+")")
+		}
 	}
-	return p.Path + ":" + strconv.Itoa(p.Line)
+	return lines, told
+}
+
+func place(p reqmeta.Problem) string { return placeOf(p.Path, p.Line) }
+
+func placeOf(path string, line int) string {
+	if line == 0 {
+		return path
+	}
+	return path + ":" + strconv.Itoa(line)
 }
 
 func (x *examiner) checkDuplicates(f *reqmeta.Folder) {

@@ -54,8 +54,12 @@ func language(lang string) string {
 func (c *Catalog) Lang() string { return c.lang }
 
 // Text is the sentence of key ("area.name") with facts in its places. A key
-// that does not exist is given back as it is.
+// that does not exist is given back as it is. "codes.CODE" is what a reason code
+// says.
 func (c *Catalog) Text(key string, facts fault.Facts) string {
+	if code, ok := strings.CutPrefix(key, "codes."); ok && fault.Code(code).Known() {
+		return c.Code(fault.Code(code), facts).Message
+	}
 	s, ok := c.lookup(key)
 	if !ok {
 		return key

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +22,7 @@ type starts struct {
 	asked  string // named by hand, for all requests
 	usual  string // of requests that name none
 	here   string // the person's own branch that is checked out; "" is none
-	astray bool   // a work branch is checked out, and nobody knows from what it was made
+	astray string // the work branch that is checked out, where nobody knows from what it was made
 }
 
 // starts looks which branch is checked out. Of a work branch the base of its
@@ -33,7 +35,9 @@ func (p *Project) starts(ctx context.Context, asked string) starts {
 	if strings.HasPrefix(st.here, p.Config.Git.WorkBranchPrefix) {
 		if st.usual == "" {
 			st.usual = p.baseOfWork(st.here)
-			st.astray = st.usual == ""
+			if st.usual == "" {
+				st.astray = st.here
+			}
 		}
 		st.here = ""
 	}
@@ -87,10 +91,12 @@ func (p *Project) UsualBase(ctx context.Context) (base, here string) {
 func (s *Survey) StartFrom(ctx context.Context, base string) error {
 	s.starts = sync.OnceValue(func() starts { return s.p.starts(ctx, base) })
 	s.Facts.Bases = sync.OnceValue(func() *reqmeta.Bases { return s.bases(ctx) })
+	s.obstacles = sync.OnceValue(func() *obstacles { return s.lookForObstacles(ctx) })
+	s.Facts.Obstacles = func() func(*reqmeta.Request) *reqmeta.Obstacle { return s.obstacles().of }
 	if base == "" {
 		return nil
 	}
-	if name := s.BaseOf(&reqmeta.Request{}); name != "" && s.p.commitOf(ctx, name) == "" {
+	if name := s.BaseOf(&reqmeta.Request{}); name != "" && s.p.commitsOf(ctx, []string{name})[name] == "" {
 		return fault.New(fault.BaseBranchNotFound, "branch", name, "missing", name)
 	}
 	return nil
@@ -128,13 +134,15 @@ func (s *Survey) bases(ctx context.Context) *reqmeta.Bases {
 			wanted[base][id] = true
 		}
 	}
-	if len(wanted) == 0 && !st.astray {
+	s.missing = map[string]bool{"": st.astray != ""}
+	if len(wanted) == 0 {
 		return nil
 	}
-	b := &reqmeta.Bases{Of: st.of, Done: map[string]map[string]bool{}, Missing: map[string]bool{"": st.astray}}
+	b := &reqmeta.Bases{Of: st.of, Done: map[string]map[string]bool{}}
+	commits := s.p.commitsOf(ctx, slices.Sorted(maps.Keys(wanted)))
 	for base, ids := range wanted {
-		commit := s.p.commitOf(ctx, base)
-		b.Missing[base] = commit == ""
+		commit := commits[base]
+		s.missing[base] = commit == ""
 		if commit != "" {
 			b.Done[base] = s.doneIn(ctx, commit, ids)
 		}
@@ -142,26 +150,31 @@ func (s *Survey) bases(ctx context.Context) *reqmeta.Bases {
 	return b
 }
 
-// commitOf is the commit of a base; "" when there is none of that name. The
-// names mean what they mean to gitops.Repo.ResolveBase.
-func (p *Project) commitOf(ctx context.Context, base string) string {
-	if strings.ContainsAny(base, "\n\x00") {
-		return ""
-	}
+// commitsOf are the commits of bases, in one question; there is none of a name
+// that means nothing. The names mean what they mean to gitops.Repo.ResolveBase.
+func (p *Project) commitsOf(ctx context.Context, bases []string) map[string]string {
+	places := []string{"refs/heads/", "refs/remotes/", "refs/remotes/origin/", ""}
 	var names strings.Builder
-	for _, before := range []string{"refs/heads/", "refs/remotes/", "refs/remotes/origin/", ""} {
-		names.WriteString(before + base + "^{commit}\n")
-	}
-	out, err := p.Git().AskInput(ctx, []byte(names.String()), "cat-file", "--batch-check=%(objectname)")
-	if err != nil {
-		return ""
-	}
-	for name := range strings.Lines(string(out)) {
-		if name = strings.TrimSpace(name); !strings.Contains(name, " ") {
-			return name
+	bases = slices.DeleteFunc(bases, func(base string) bool { return strings.ContainsAny(base, "\n\x00") })
+	for _, base := range bases {
+		for _, before := range places {
+			names.WriteString(before + base + "^{commit}\n")
 		}
 	}
-	return ""
+	found := map[string]string{}
+	out, err := p.Git().AskInput(ctx, []byte(names.String()), "cat-file", "--batch-check=%(objectname)")
+	if err != nil {
+		return found
+	}
+	n := 0
+	for name := range strings.Lines(string(out)) {
+		base := bases[min(n/len(places), len(bases)-1)]
+		if name = strings.TrimSpace(name); found[base] == "" && !strings.Contains(name, " ") {
+			found[base] = name
+		}
+		n++
+	}
+	return found
 }
 
 // doneIn tells which of these ids are done in a commit: its tree says so, or

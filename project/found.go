@@ -19,7 +19,8 @@ import (
 // a run is on its branch and tells by itself. Found runs count as the latest of
 // their requests.
 func (s *Survey) find(ctx context.Context) {
-	for id, branch := range s.p.newestBranches(ctx) {
+	s.branches = s.p.nearBranches(ctx)
+	for id, branch := range newest(s.branches, s.p.Config.Git.WorkBranchPrefix) {
 		r := s.Folder.Unique(id)
 		if r == nil || r.SaysOver() || s.Unreadable(id) != nil {
 			continue
@@ -173,30 +174,51 @@ func readRunCommit(text string) (c runCommit, ok bool) {
 	return c, c.StepID != ""
 }
 
-// newestBranches are the work branches that began last, by request. Where git
-// keeps refs in files these are read: mostly one folder that is not there.
+// newestBranches are the work branches that began last, by request.
 func (p *Project) newestBranches(ctx context.Context) map[string]string {
+	return newest(p.nearBranches(ctx), p.Config.Git.WorkBranchPrefix)
+}
+
+// nearBranches are the work branches, and those that leave no room for some: whose
+// names are beginnings of theirs. Where git keeps refs in files these are read:
+// mostly one folder that is not there.
+func (p *Project) nearBranches(ctx context.Context) map[string]bool {
 	if !p.Root.Git {
 		return nil
 	}
 	common := p.commonDir()
 	if !isDir(filepath.Join(common, "refs", "heads")) {
-		return newest(p.refs(ctx), p.Config.Git.WorkBranchPrefix)
+		return p.refs(ctx)
 	}
-	found := p.looseBranches(common)
+	found := p.looseBranches(filepath.Join(common, "refs", "heads"))
 	if packed, err := os.ReadFile(filepath.Join(common, "packed-refs")); err == nil {
 		p.packedBranches(packed, found)
 	}
-	return newest(found, p.Config.Git.WorkBranchPrefix)
+	return found
 }
 
-func (p *Project) looseBranches(common string) map[string]bool {
+// beginnings are the names that leave no room for any work branch: of "a/b/",
+// "a/b" and "a".
+func (p *Project) beginnings() []string {
+	var names []string
+	for name := path.Clean(p.Config.Git.WorkBranchPrefix); name != "."; name = path.Dir(name) {
+		names = append(names, name)
+	}
+	return names
+}
+
+func (p *Project) looseBranches(heads string) map[string]bool {
 	found := map[string]bool{}
-	home, begin := path.Split(p.Config.Git.WorkBranchPrefix)
-	heads := filepath.Join(common, "refs", "heads")
+	for _, name := range p.beginnings() {
+		if fi, err := os.Lstat(filepath.Join(heads, name)); err == nil && !fi.IsDir() {
+			found[name] = true
+		}
+	}
+	home := p.Config.Git.WorkBranchPrefix
 	requests, _ := os.ReadDir(filepath.Join(heads, home))
 	for _, id := range requests {
-		if !strings.HasPrefix(id.Name(), begin) {
+		if !id.IsDir() {
+			found[home+id.Name()] = true
 			continue
 		}
 		branches, _ := os.ReadDir(filepath.Join(heads, home, id.Name()))
@@ -209,6 +231,11 @@ func (p *Project) looseBranches(common string) map[string]bool {
 
 // packedBranches reads lines of "<commit> <ref>".
 func (p *Project) packedBranches(data []byte, found map[string]bool) {
+	for _, name := range p.beginnings() {
+		if bytes.Contains(data, []byte(" refs/heads/"+name+"\n")) {
+			found[name] = true
+		}
+	}
 	begin := []byte(" refs/heads/" + p.Config.Git.WorkBranchPrefix)
 	for {
 		at := bytes.Index(data, begin)

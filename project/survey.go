@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"aiflow/internal/fault"
 	"aiflow/locks"
@@ -19,13 +20,19 @@ type Survey struct {
 	Locks  []locks.Entry // every lock file, as Facts know of it
 	Unsure error         // why git could not say what has been merged
 	Found  []*runs.Stage // finished runs without a record, as their branches tell
+	Fresh  bool          // what was interrupted is not to go on; set before anything is judged
 
 	p        *Project
 	held     map[locks.Key]locks.Entry
 	withRuns map[string]bool
 	starts   func() starts
-	latest   map[string]*runs.Stage
-	unmerged map[string]bool // work branches; nil until asked
+	branches map[string]bool // local ones that begin as work branches do, and what is in their way
+	missing  map[string]bool // bases that are not there
+
+	obstacles func() *obstacles
+	mu        sync.Mutex // of latest and unreadable
+	latest    map[string]*runs.Stage
+	unmerged  map[string]bool // work branches; nil until asked
 
 	unreadable map[string]error // newest runs that a newer program wrote
 }
@@ -147,6 +154,8 @@ func holder(e locks.Entry) *reqmeta.Holder {
 // Latest is the newest run of a request, nil when it never ran or its record
 // is lost.
 func (s *Survey) Latest(id string) *runs.Stage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.withRuns[id] {
 		return nil
 	}
@@ -165,12 +174,14 @@ func (s *Survey) Latest(id string) *runs.Stage {
 // program wrote its record. A record that is merely broken is as good as lost.
 func (s *Survey) Unreadable(id string) error {
 	s.Latest(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.unreadable[id]
 }
 
 func (s *Survey) latestRun(ctx context.Context, id string) *reqmeta.LatestRun {
 	st := s.Latest(id)
-	if err := s.unreadable[id]; err != nil {
+	if err := s.Unreadable(id); err != nil {
 		return &reqmeta.LatestRun{State: string(runs.NeedsInput), ReasonCode: fault.CodeOf(err)}
 	}
 	if st == nil {

@@ -9,10 +9,11 @@ import (
 
 // Waiting is what waits for a person, whichever session or command left it.
 type Waiting struct {
-	Merge  []runs.Summary     // finished, and not in the checked out branch
-	Resume []runs.Summary     // stopped
-	Broken []*reqmeta.Request // cannot be used as they are written
-	Unsure error              // why git could not say what has been merged
+	Merge  []runs.Summary      // finished, and not in the checked out branch
+	Resume []runs.Summary      // stopped
+	Broken []*reqmeta.Request  // cannot be used as they are written
+	Kept   []reqmeta.Exclusion // ready, and kept from being run until somebody mends something
+	Unsure error               // why git could not say what has been merged
 }
 
 // Waiting finds it among these runs, which are all that are recorded, newest
@@ -30,6 +31,7 @@ func (p *Project) Waiting(ctx context.Context, all []*runs.Stage) (Waiting, erro
 			w.Broken = append(w.Broken, r)
 		}
 	}
+	w.Kept = s.KeptBack()
 	standing, err := p.Standing(ctx, all)
 	if err != nil {
 		return w, err
@@ -56,4 +58,15 @@ func (w *Waiting) add(standing *Standing, st *runs.Stage, status string) {
 	case st.State == runs.NeedsInput || st.State == runs.Failed:
 		w.Resume = append(w.Resume, standing.Summary(st))
 	}
+}
+
+// KeptBack are the ready requests that something keeps from being run.
+func (s *Survey) KeptBack() []reqmeta.Exclusion {
+	var kept []reqmeta.Exclusion
+	for _, e := range s.Select().Excluded {
+		if e.Obstacle() != nil {
+			kept = append(kept, e)
+		}
+	}
+	return kept
 }

@@ -5,9 +5,6 @@ package reqmeta
 type Bases struct {
 	Of   func(r *Request) string    // "" is what is checked out; asked from several goroutines
 	Done map[string]map[string]bool // base -> ids that are done there
-	// Missing are the bases that do not exist; "" is among them where a work
-	// branch is checked out of which nobody knows from what it was made.
-	Missing map[string]bool
 }
 
 // of is the base of a request; "" is what is checked out.
@@ -17,9 +14,6 @@ func (b *Bases) of(r *Request) string {
 	}
 	return b.Of(r)
 }
-
-// lacks reports whether a base does not exist.
-func (b *Bases) lacks(base string) bool { return b != nil && b.Missing[base] }
 
 // link is what an id in the depends_on of a request leads to, where the request
 // starts from a base of its own: what is done there is done for it, and nothing

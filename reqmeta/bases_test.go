@@ -16,11 +16,18 @@ func TestBases(t *testing.T) {
 		"again ready - base: main", "waits ready again",
 	)
 	bases := &Bases{
-		Of:      func(r *Request) string { return r.Meta.Base },
-		Done:    map[string]map[string]bool{"main": {"open": true, "only-there": true, "again": true}},
-		Missing: map[string]bool{"mian": true},
+		Of:   func(r *Request) string { return r.Meta.Base },
+		Done: map[string]map[string]bool{"main": {"open": true, "only-there": true, "again": true}},
 	}
-	facts := Facts{Bases: func() *Bases { return bases }}
+	missing := &Obstacle{Kind: "base_missing", Err: fault.New(fault.BaseBranchNotFound, "branch", "mian")}
+	facts := Facts{Bases: func() *Bases { return bases }, Obstacles: func() func(*Request) *Obstacle {
+		return func(r *Request) *Obstacle {
+			if r.Meta.Base == "mian" {
+				return missing
+			}
+			return nil
+		}
+	}}
 	res := Select(f, facts)
 	res.Describe(texts(t))
 	got := map[string]string{}

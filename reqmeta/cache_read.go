@@ -15,7 +15,7 @@ import (
 // that the records point to. Everything behind the sum is summed.
 const (
 	cacheMagic  = "aiflowRQ"
-	cacheFormat = 4
+	cacheFormat = 5
 	headSize    = 64
 	recordSize  = 60
 	sumFrom     = 16
@@ -165,6 +165,7 @@ type decoder struct {
 func (d *decoder) decode(r *Request, head string) bool {
 	d.data, d.at, d.bad = head, 0, false
 	m, flags := &r.Meta, d.number()
+	r.body.criteria = flags >> criteriaAt
 	if flags&ownID != 0 {
 		r.ID = d.text()
 	}
@@ -181,6 +182,7 @@ func (d *decoder) decode(r *Request, head string) bool {
 	if flags&hasMore != 0 {
 		r.heading, m.Steps, m.Unknown = d.text(), d.steps(), d.pairs()
 		r.Problems = d.problems(r.Path)
+		r.body.unfilled, r.body.empty = d.number(), d.number()
 	}
 	return !d.bad && d.at == len(d.data)
 }

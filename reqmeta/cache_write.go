@@ -69,13 +69,15 @@ const (
 	sameID              // the key id says the same
 	otherID             // the key id says something else
 	hasMore             // there are things that few requests have
+
+	criteriaAt = 4 // the bits of body.criteria
 )
 
 // values are texts of which only the number is written.
 var values = [...]string{"", "P0", "P1", "P2", "P3", Draft, Ready, Running, Blocked, Done, Archived, "S", "M", "L"}
 
 func (e *encoder) head(r *Request, name string) {
-	m, flags := &r.Meta, 0
+	m, flags := &r.Meta, r.body.criteria<<criteriaAt
 	if r.ID != Stem(name) {
 		flags |= ownID
 	}
@@ -86,7 +88,7 @@ func (e *encoder) head(r *Request, name string) {
 	default:
 		flags |= otherID
 	}
-	if r.heading != "" || m.Steps != nil || m.Unknown != nil || r.Problems != nil {
+	if r.heading != "" || m.Steps != nil || m.Unknown != nil || r.Problems != nil || r.body.unfilled+r.body.empty > 0 {
 		flags |= hasMore
 	}
 	e.number(flags)
@@ -115,6 +117,8 @@ func (e *encoder) more(r *Request) {
 	e.steps(r.Meta.Steps)
 	e.pairs(r.Meta.Unknown)
 	e.problems(r.Problems)
+	e.number(r.body.unfilled)
+	e.number(r.body.empty)
 }
 
 // value writes the number of a text in values, from 1, or 0 and the text.

@@ -170,9 +170,6 @@ func (j *judge) runRoot(i int) *root {
 	if base := j.links.bases.of(r); base != "" && j.links.bases.Done[base][r.ID] {
 		return &root{r.ID, "done_in", rankMerge, fault.Facts{"branch": base}}
 	}
-	if !j.told.of(i) {
-		return nil
-	}
 	if h := j.locked(i); h != nil {
 		return &root{id: r.ID, kind: "running", rank: rankRunning}
 	}
@@ -183,6 +180,9 @@ func (j *judge) runRoot(i int) *root {
 		return &root{r.ID, "needs_input", rankPerson, fault.Facts{"reason": string(run.ReasonCode), "run_id": run.RunID}}
 	case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
 		return &root{r.ID, "unmerged", rankMerge, fault.Facts{"branch": run.WorkBranch}}
+	}
+	if e, ok := j.unhindered(i); !ok {
+		return &root{r.ID, "kept", rankPerson, fault.Facts{"reason": string(e.ReasonCode)}}
 	}
 	return nil
 }

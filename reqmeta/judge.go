@@ -22,7 +22,8 @@ type judge struct {
 	stack  []int
 	frames []frame
 
-	told *told
+	told     *told
+	obstacle func(r *Request) *Obstacle // nil: nobody was asked
 }
 
 func newJudge(f *Folder, facts Facts) *judge {
@@ -30,7 +31,11 @@ func newJudge(f *Folder, facts Facts) *judge {
 	if facts.Bases != nil {
 		bases = facts.Bases()
 	}
-	return &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), links: newLinks(f, bases), told: newTold(f, facts)}
+	j := &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), links: newLinks(f, bases), told: newTold(f, facts)}
+	if facts.Obstacles != nil {
+		j.obstacle = facts.Obstacles()
+	}
+	return j
 }
 
 func (j *judge) isUnique(i int) bool {
@@ -55,7 +60,7 @@ func (j *judge) judge(i int) (Exclusion, bool) {
 // before judges everything but the dependencies.
 func (j *judge) before(i int) (Exclusion, bool) {
 	if j.isReady(i) && j.links.bases == nil && !j.told.of(i) {
-		return Exclusion{}, true
+		return j.unhindered(i)
 	}
 	r := j.f.Requests[i]
 	base := j.links.bases.of(r)
@@ -83,13 +88,19 @@ func (j *judge) before(i int) (Exclusion, bool) {
 			return r.exclude(fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
 		}
 	}
-	if j.links.bases.lacks(base) && !j.named && (run == nil || run.Stopped() || run.State == "DONE") {
-		if base == "" {
-			return r.exclude(fault.BaseBranchNotFound, "base_unclear"), false
-		}
-		return r.exclude(fault.BaseBranchNotFound, "base_missing", "branch", base), false
+	return j.unhindered(i)
+}
+
+// unhindered asks what keeps a request from being run that nothing else excludes.
+func (j *judge) unhindered(i int) (Exclusion, bool) {
+	if j.obstacle == nil {
+		return Exclusion{}, true
 	}
-	return Exclusion{}, true
+	o := j.obstacle(j.f.Requests[i])
+	if o == nil {
+		return Exclusion{}, true
+	}
+	return j.f.Requests[i].KeptBy(o), false
 }
 
 // notReady tells a request that runs from one whose file only says so.

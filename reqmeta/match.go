@@ -51,5 +51,5 @@ func (m *matcher) take(e *file) bool {
 // forget takes back what a broken entry of the cache said.
 func (r *Request) forget(id string) {
 	r.ID, r.Meta, r.Problems = id, Meta{}, nil
-	r.heading, r.hash = "", 0
+	r.heading, r.hash, r.body = "", 0, body{}
 }

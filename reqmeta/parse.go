@@ -1,6 +1,7 @@
 package reqmeta
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 
@@ -41,6 +42,9 @@ func (r *Request) parse(data []byte, sc *scanner, fast bool) {
 		return
 	}
 	r.checkBody(data, d.body)
+	if p == nil && len(r.Meta.Steps) == 0 && !r.SaysOver() {
+		r.body = readBody(data[d.body:], bytes.Count(data[:d.body], []byte("\n")))
+	}
 	if !r.titled() && (p == nil || p.Kind == "no_frontmatter" || p.Kind == "block_line") {
 		r.heading = heading(data[d.body:])
 	}

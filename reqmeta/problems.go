@@ -20,32 +20,26 @@ func problem(level Level, kind string, line int, pairs ...any) *Problem {
 	return &Problem{Level: level, Kind: kind, Code: fault.RequestInvalidFormat, Line: line, Facts: f}
 }
 
-// Undoable is the warning that nobody is named to do r, which has no steps. Who
-// is named stands in the router, which is not read here.
-func (r *Request) Undoable() Problem {
-	p := problem(LevelWarning, "no_implementer", 0, "id", r.ID, "path", r.Path)
-	p.Code, p.Path = fault.ModelNotConfigured, r.Path
-	return *p
-}
+// Idles reports whether a step of r has nothing to run.
+func (r *Request) Idles() bool { return slices.ContainsFunc(r.Meta.Steps, Step.Idle) }
 
-// Idle are the warnings that nobody is named to do a step which has nothing to
-// run. data is the file of r, for the lines.
-func (r *Request) Idle(data []byte) []Problem {
-	var list []Problem
-	for i, s := range r.Meta.Steps {
-		if s.idle() {
-			p := problem(LevelWarning, "step_idle", lineOfStep(data, i), "id", r.ID, "path", r.Path)
-			p.Code, p.Path = fault.ModelNotConfigured, r.Path
-			list = append(list, *p)
+// Idle reports whether a step has nothing to run: somebody must do it.
+func (s Step) Idle() bool { return s.Run == "" && s.Test == "" }
+
+// Steps are those of r as a run takes them, each with a title: its own, or one
+// that is the request as a whole.
+func (r *Request) Steps() []Step {
+	if len(r.Meta.Steps) == 0 {
+		return []Step{{Title: r.Title()}}
+	}
+	steps := slices.Clone(r.Meta.Steps)
+	for i := range steps {
+		if steps[i].Title == "" {
+			steps[i].Title = fmt.Sprintf("%s (%d)", r.Title(), i+1)
 		}
 	}
-	return list
+	return steps
 }
-
-// Idles reports whether a step of r has nothing to run.
-func (r *Request) Idles() bool { return slices.ContainsFunc(r.Meta.Steps, Step.idle) }
-
-func (s Step) idle() bool { return s.Run == "" && s.Test == "" }
 
 // Unreadable is the error of a file of which nothing can be read.
 func Unreadable(path string, err error) Problem {

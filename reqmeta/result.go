@@ -41,6 +41,9 @@ type Facts struct {
 	LatestRun func(id string) *LatestRun
 	Concerned []string // ids of which Locked and LatestRun may know something; nil: of any
 	Bases     func() *Bases
+	// Obstacles gives the question what keeps a request from being run; it is
+	// asked from several goroutines, and gives nil for nothing.
+	Obstacles func() func(r *Request) *Obstacle
 }
 
 // Choice is a request that may run.
@@ -75,6 +78,7 @@ type Exclusion struct {
 
 	sub  *sentence // one that goes into this one
 	late late
+	kept *Obstacle
 }
 
 // sentence is a fact that is a sentence itself.
@@ -122,6 +126,9 @@ func (e *Exclusion) tell() {
 	}
 	if l.waits != nil {
 		e.tellWait(l)
+	}
+	if e.kept != nil {
+		e.tellKept()
 	}
 }
 

@@ -72,6 +72,7 @@ type Request struct {
 
 	hash    uint64 // of the id, upper and lower case alike
 	heading string // first heading of the body; "" also where there is a title
+	body    body
 }
 
 // The values of the three enumerations, in their order.

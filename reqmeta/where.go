@@ -26,9 +26,9 @@ func LineOf(data []byte, key, item string) int {
 	return e.line
 }
 
-// lineOfStep is the line on which a step begins, 0 when the head has none of
+// LineOfStep is the line on which a step begins, 0 when the head has none of
 // that number.
-func lineOfStep(data []byte, i int) int {
+func LineOfStep(data []byte, i int) int {
 	if e, ok := entryOf(data, "steps"); ok && i < len(e.items) {
 		return e.items[i].line
 	}

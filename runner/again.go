@@ -167,11 +167,14 @@ func (j *job) gate(ctx context.Context) error {
 // replan closes the old run and makes a new one; each names the other. The new
 // one starts from the branch of the old one, whatever is checked out now.
 func (j *job) replan(ctx context.Context, old *runs.Stage) (Outcome, error) {
-	j.replans = true
+	j.replans, j.survey.Fresh = true, true
 	if old.Git.BaseBranch != old.Git.BaseCommit { // else no branch was checked out
 		if err := j.survey.StartFrom(ctx, old.Git.BaseBranch); err != nil {
 			return Outcome{}, err
 		}
+	}
+	if o := j.survey.Obstacle(j.req); o != nil {
+		return Outcome{}, o.Refusal(j.req.ID, j.req.Path)
 	}
 	return j.fresh(ctx, old)
 }

@@ -126,7 +126,7 @@ func (a *auto) loop(ctx context.Context) {
 			return
 		}
 		a.set(Selecting)
-		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Slot: a.slot, Skip: a.skip, Doable: true, Begun: a.begun}, a.queue)
+		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Slot: a.slot, Skip: a.skip, Begun: a.begun}, a.queue)
 		switch {
 		case ctx.Err() != nil:
 			a.note(out)
@@ -222,14 +222,12 @@ func (a *auto) count(state runs.State) {
 }
 
 // skipped notes a request that could not be started; it is not tried again in
-// this session. One that is not ready for work tells nothing of the next one.
+// this session.
 func (a *auto) skipped(id string, err error) {
 	a.skip[id] = true
 	a.s.Counters.Skips++
+	a.row.skips++
 	f := asFault(err)
-	if f.Code != fault.ModelNotConfigured && f.Code != fault.ACTooFew || f.Facts["id"] != id {
-		a.row.skips++
-	}
 	a.s.Skipped = append(a.s.Skipped, a.r.skipReason(id, f))
 	a.r.tell(Event{Kind: Skipped, RequestID: id, What: string(f.Code)})
 	a.r.saveSession(&a.s)

@@ -41,7 +41,7 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if why, ok := reqmeta.JudgeNamed(survey.Folder, survey.Facts, req.ID); !ok {
-		return Outcome{}, r.refusal(why)
+		return Outcome{}, why.Fault(r.Words.Text)
 	}
 	r.warnAgain(ctx, survey, req)
 	at, slot := lease.Context(), o.Slot
@@ -69,6 +69,7 @@ func (r *Runner) look(ctx context.Context, o Options) (*project.Survey, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Fresh = o.Fresh
 	return s, s.StartFrom(ctx, o.Base)
 }
 
@@ -100,13 +101,6 @@ func (r *Runner) warn(key string, about *runs.Stage, facts fault.Facts) {
 	r.tell(e)
 }
 
-// refusal turns a selection's reason into a fault with its sentence as cause.
-func (r *Runner) refusal(why reqmeta.Exclusion) error {
-	why.Describe(r.Words.Text)
-	return fault.New(why.ReasonCode, "request_id", why.RequestID, "id", why.RequestID, "detail", why.Detail,
-		"value", why.Detail, "cause", why.Detail, "paths", why.Detail, "path", why.Path, "line", why.Line)
-}
-
 func (r *Runner) lockRequest(ctx context.Context, id string, o Options) (*locks.Lease, error) {
 	m, err := r.Project.Locks()
 	if err != nil {
@@ -122,6 +116,7 @@ func (r *Runner) survey(ctx context.Context, o Options) (*project.Survey, error)
 	if err != nil {
 		return nil, err
 	}
+	s.Fresh = o.Fresh
 	if err := s.StartFrom(ctx, o.Base); err != nil {
 		return nil, err
 	}

@@ -9,13 +9,7 @@ import (
 	"aiflow/runs"
 )
 
-var (
-	criterionLine = lazily(`^\s*[-*] \[[ xX]\]\s*(?:\*\*)?(AC-[0-9]+)?(?:\*\*)?[::\s]*(.*)$`)
-	acHeading     = lazily(`(?i)^#{1,6}\s.*(受け入れ(条件|基準)|acceptance criteria)`)
-	anyHeading    = lazily(`^#{1,6}\s`)
-
-	regressionWord = lazily(`(?i)\bregressions?\b|回帰|リグレッション`)
-)
+var regressionWord = lazily(`(?i)\bregressions?\b|回帰|リグレッション`)
 
 // lazily compiles an expression when it is first asked for, not at every start.
 func lazily(expr string) func() *regexp.Regexp {
@@ -26,19 +20,11 @@ func lazily(expr string) func() *regexp.Regexp {
 // working. AC-03 is one by convention (D46).
 const regression = "regression"
 
-// Criteria reads the acceptance criteria of a request: the checkbox items below
-// its heading for them (D46). What the template put there is none.
+// Criteria are the acceptance criteria of a request, numbered (D46).
 func Criteria(body []byte) []runs.Criterion {
-	all, inside := []runs.Criterion{}, false
-	for line := range strings.Lines(string(reqmeta.WithoutComments(body))) {
-		line = strings.TrimRight(line, "\r\n")
-		if anyHeading().MatchString(line) {
-			inside = acHeading().MatchString(line) || inside && strings.HasPrefix(line, "###")
-			continue
-		}
-		if m := criterionLine().FindStringSubmatch(line); inside && m != nil && !reqmeta.Placeholder(m[2]) {
-			all = append(all, criterion(len(all)+1, m[1], m[2]))
-		}
+	all := []runs.Criterion{}
+	for _, c := range reqmeta.Criteria(body) {
+		all = append(all, criterion(len(all)+1, c.ID, c.Text))
 	}
 	return all
 }

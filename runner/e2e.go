@@ -16,6 +16,7 @@ var (
 	unitHeading  = lazily(`(?i)^#{1,6}\s+(?:unit|単体|ユニット)`)
 	comment      = lazily(`(?s)<!--.*?-->`)
 	nothingAsked = lazily(`(?i)^[-*+]?\s*(?:(?:none|n/a|not needed|waived|なし|無し|不要)(?:[\s.,:;(（、。：].*)?)?$`)
+	anyHeading   = lazily(`^#{1,6}\s`)
 	e2eWord      = lazily(`(?i)\be2e\b|\bend-to-end\b`)
 )
 

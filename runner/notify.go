@@ -4,6 +4,7 @@ import (
 	"context"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 
 	"aiflow/internal/fault"
@@ -27,17 +28,41 @@ func (a *auto) hook(key, reason string, res Result) {
 		event = string(res.State)
 	}
 	limit := a.r.Project.Config.AtMost(hookTimeout)
+	needs := ""
+	if event == "stop" {
+		needs = a.needsYou(ctx)
+	}
 	if command := a.hookCommand(key); command != "" {
 		said := &tail{max: hookTail}
 		exit, err := proc.Run(ctx, proc.Command{
 			Argv: []string{a.r.shellPath(), "-c", command}, Dir: a.r.Project.Dir, Timeout: limit, Stderr: said,
 			Env: append(cleanEnvironment(a.r.Project.Env.Environ), "AIFLOW_EVENT="+event, "AIFLOW_REASON="+reason,
-				"AIFLOW_REQUEST="+res.RequestID, "AIFLOW_RUN_ID="+res.RunID, "AIFLOW_BRANCH="+res.WorkBranch),
+				"AIFLOW_REQUEST="+res.RequestID, "AIFLOW_RUN_ID="+res.RunID, "AIFLOW_BRANCH="+res.WorkBranch, "AIFLOW_NEEDS_YOU="+needs),
 		})
 		a.hookFailed(key, command, limit, exit, said.String(), err)
 	}
-	a.desktop(ctx, event, reason, res, limit)
+	a.desktop(ctx, event, strings.TrimSpace(reason+" "+needs), res, limit)
 }
+
+// needsYou names the ready requests that something keeps from being run.
+func (a *auto) needsYou(ctx context.Context) string {
+	s, err := a.r.Project.Look(ctx)
+	if err != nil {
+		return "" // what a session ends with says so
+	}
+	var names []string
+	for i, e := range s.KeptBack() {
+		if i == mostNamed {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, e.RequestID+" ("+string(e.ReasonCode)+")")
+	}
+	return strings.Join(names, ", ")
+}
+
+// mostNamed is how many requests a notification names.
+const mostNamed = 10
 
 func (a *auto) hookCommand(key string) string {
 	cfg := a.r.Project.Config.AutoRun

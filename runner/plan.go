@@ -78,11 +78,10 @@ func planOf(s *runs.Stage, r *reqmeta.Request, text []byte, cfg config.Config) *
 		},
 		Outputs: runs.PlanOutputs{PlanningJSON: "planning.json", StageJSON: "stage.json", ReportMD: "report.md"},
 	}
-	steps := r.Meta.Steps
-	if len(steps) == 0 {
-		p.Source, steps = runs.SourceSingle, []reqmeta.Step{{Title: r.Title()}}
+	if len(r.Meta.Steps) == 0 {
+		p.Source = runs.SourceSingle
 	}
-	for i, step := range steps {
+	for i, step := range r.Steps() {
 		p.Steps = append(p.Steps, planStep(i+1, step, r, cfg))
 	}
 	p.Gates.RequireE2EForRegressionAC = wantsE2E(p.Context)
@@ -91,12 +90,8 @@ func planOf(s *runs.Stage, r *reqmeta.Request, text []byte, cfg config.Config) *
 
 func planStep(n int, step reqmeta.Step, r *reqmeta.Request, cfg config.Config) runs.PlanStep {
 	id := runs.StepID(n)
-	title := step.Title
-	if title == "" {
-		title = fmt.Sprintf("%s (%d)", r.Title(), n)
-	}
 	return runs.PlanStep{
-		StepID: id, Title: title, Role: config.RoleImplementer, Intent: title, Run: step.Run, Test: step.Test,
+		StepID: id, Title: step.Title, Role: config.RoleImplementer, Intent: step.Title, Run: step.Run, Test: step.Test,
 		Scope: runs.Scope{
 			TargetPaths: []string{}, ForbiddenPaths: cfg.Limits.ForbiddenPaths,
 			MaxDiffLines: cfg.Limits.MaxDiffLines, MaxFilesChanged: cfg.Limits.MaxFiles,

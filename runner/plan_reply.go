@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"aiflow/internal/config"
 	"aiflow/internal/contract"
@@ -13,19 +12,9 @@ import (
 	"aiflow/runs"
 )
 
-// minCriteria is what a planner needs to know when it is done (D55).
-const minCriteria = 3
-
 // askPlanner lets the planner role make the plan. What it changed in the
 // workspace is taken away again.
 func (j *job) askPlanner(ctx context.Context) (*runs.Plan, error) {
-	if n := len(Criteria(reqmeta.Body(j.text))); n < minCriteria {
-		e := fault.New(fault.ACTooFew, "value", n, "allowed", minCriteria, "path", j.req.Path)
-		if line := reqmeta.PlaceholderLine(j.text); line > 0 {
-			e.Facts["place"] = j.req.Path + ":" + strconv.Itoa(line)
-		}
-		return nil, e
-	}
 	start, err := j.ws.Changes(ctx)
 	if err != nil {
 		return nil, err

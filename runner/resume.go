@@ -25,7 +25,7 @@ func (j *job) resumeInterrupted(ctx context.Context, last *runs.Stage) (Outcome,
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := j.samePlan(at); err != nil {
+	if err := project.SamePlan(j.stage, j.plan, at, j.req); err != nil {
 		return Outcome{}, err
 	}
 	j.tell(Event{Kind: Found, StepID: last.CurrentStepID, What: string(last.State)})
@@ -65,19 +65,13 @@ func (j *job) take(ctx context.Context, last *runs.Stage) error {
 	if len(last.Steps) > 0 {
 		j.plan, err = j.dir.LoadPlan()
 	}
-	if planLost(err) {
+	if project.PlanLost(err) {
 		j.plan, err = nil, nil // whether the run can do without is runs.Resume's to say
 	}
 	if err == nil {
 		_, err = j.routes()
 	}
 	return err
-}
-
-// planLost: planning.json is gone, or torn.
-func planLost(err error) bool {
-	f, ok := fault.As(err)
-	return ok && (f.Code == fault.RunNotFound || f.Code == fault.StageUnreadable && f.Facts["reason"] == "torn")
 }
 
 // bytesBefore is what the request file goes back to when the run is over: as
@@ -100,27 +94,10 @@ func (j *job) bytesBefore(dir *runs.Dir, now []byte) []byte {
 	return back
 }
 
-// samePlan refuses to go on with a plan that the request no longer asks for.
-func (j *job) samePlan(at runs.Point) error {
-	if at.State == runs.Planning || at.NewRun || j.plan == nil || j.plan.Source == runs.SourcePlanner {
-		return nil
-	}
-	now := planOf(j.stage, j.req, j.text, j.Project.Config)
-	same := len(now.Steps) == len(j.plan.Steps)
-	for i := 0; same && i < len(now.Steps); i++ {
-		a, b := now.Steps[i], j.plan.Steps[i]
-		same = a.Title == b.Title && a.Run == b.Run && a.Test == b.Test
-	}
-	if same {
-		return nil
-	}
-	return fault.New(fault.ReplanRequired, "request_id", j.req.ID, "run_id", j.stage.RunID, "reason", "request_changed", "id", j.stage.CurrentStepID, "force", "--force")
-}
-
-// keepsPlan is samePlan for a person who may insist: then the run goes on with
+// keepsPlan is project.SamePlan for a person who may insist: then the run goes on with
 // its old steps, and says so in its history, its report and to whoever looks.
 func (j *job) keepsPlan(at runs.Point, force bool) error {
-	err := j.samePlan(at)
+	err := project.SamePlan(j.stage, j.plan, at, j.req)
 	if err == nil || !force {
 		return err
 	}

@@ -61,7 +61,6 @@ type Options struct {
 	Wait        time.Duration
 	Slot        *locks.Lease                  // the slot that the caller holds; nil takes one
 	Skip        map[string]bool               // requests that are not to be chosen
-	Doable      bool                          // refuse a new run that nobody is named to do the work of
 	Begun       func(requestID, runID string) // told when the run has a name; nil is nobody
 }
 

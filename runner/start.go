@@ -70,9 +70,6 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 	if _, err := j.routes(); err != nil {
 		return Outcome{}, err
 	}
-	if j.opts.Doable && j.Project.Undoable(j.req) {
-		return Outcome{}, j.noImplementer(j.req.ID)
-	}
 	dirty := j.dirtyAhead(ctx)
 	if j.strict() {
 		if err := j.refuseDirty(dirty()); err != nil {
@@ -89,9 +86,6 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 	}
 	if j.text, err = os.ReadFile(j.Project.Path(j.req.Path)); err != nil {
 		return Outcome{}, fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
-	}
-	if line := j.Project.Unfilled(j.req); line > 0 {
-		return Outcome{}, fault.New(fault.ACTooFew, "id", j.req.ID, "path", j.req.Path, "line", line, "unfilled", j.req.Path+":"+strconv.Itoa(line))
 	}
 	j.text = j.unblocked(ctx, last, j.text)
 	if last != nil && last.State != runs.Done {

@@ -17,7 +17,7 @@ func request(meta, body string) string { return "---\n" + meta + "---\n" + body 
 func someRequests() map[string]string {
 	return map[string]string{
 		"requests/RQ-1.md": request("title: First\npriority: P1\nstatus: ready\nlabels: [ui]\nupdated_at: 2026-01-02\nsteps:\n  - title: Write\n    run: echo one > one.txt; echo key AKIAIOSFODNN7EXAMPLE\n    test: echo tested; test -f one.txt\n", "\n# First\n\ntext\n"),
-		"requests/RQ-2.md": request("title: Second\npriority: P0\nstatus: ready\ndepends_on: [RQ-1]\n", "\nbody 2\n"),
+		"requests/RQ-2.md": request("title: Second\npriority: P0\nstatus: ready\ndepends_on: [RQ-1]\nsteps: [{title: x, run: 'true'}]\n", "\nbody 2\n"),
 		"requests/RQ-3.md": request("title: Third\npriority: P2\nstatus: draft\n", "\nbody 3\n"),
 		"requests/bad.md":  "---\nstatus: nonsense\npriority: P1\n",
 	}

@@ -126,8 +126,9 @@ func (s *Server) fingerprint(ctx context.Context, sn *snapshot, gen uint64, surv
 		fmt.Fprintln(h, e.Path, e.Token, e.RunID, e.Live, e.Verdict, e.ExpiresAt)
 	}
 	if b := sn.facts.Bases(); b != nil {
-		fmt.Fprintln(h, b.Done, b.Missing)
+		fmt.Fprintln(h, b.Done)
 	}
+	fmt.Fprintln(h, survey.State())
 	withRuns, err := runs.ListRequestsWithRuns(s.Project.Dir, s.Project.RunsDir())
 	if err != nil {
 		return "", err

@@ -9,7 +9,6 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/messages"
-	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/runs"
 )
@@ -179,12 +178,12 @@ func (s *Server) queueNext(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.give(w, r, sn.selection(s.Project, s.words(r)))
+	return s.give(w, r, sn.selection(s.words(r)))
 }
 
 // selection is the answer to "what is next?" in words.
-func (sn *snapshot) selection(p *project.Project, words *messages.Catalog) reqmeta.Result {
-	sel := p.Warn(sn.sel)
+func (sn *snapshot) selection(words *messages.Catalog) reqmeta.Result {
+	sel := sn.sel
 	sel.Excluded, sel.Warnings = slices.Clone(sel.Excluded), slices.Clone(sel.Warnings)
 	sel.Describe(words.Text)
 	return sel

@@ -111,7 +111,7 @@ func (s *Server) giveBegun(w http.ResponseWriter, r *http.Request, at started) e
 			if err != nil {
 				return err
 			}
-			now := sn.selection(s.Project, s.words(r))
+			now := sn.selection(s.words(r))
 			at.selection = &now
 		}
 		return s.giveWith(w, status, begunRun{RequestID: orNil(at.requestID), Selection: at.selection})

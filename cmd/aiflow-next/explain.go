@@ -58,9 +58,6 @@ func (q *question) showExplained() error {
 		return err
 	}
 	x := newExplainer(q).explain(req)
-	if x.Runnable {
-		q.warn()
-	}
 	if q.JSON {
 		err = q.PrintJSON(x)
 	} else {

@@ -5,7 +5,6 @@ import (
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
-	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
 )
@@ -61,10 +60,7 @@ func (q *question) show(planned, explained bool) error {
 }
 
 func (q *question) showNext() error {
-	r := q.p.Warn(q.survey.Select())
-	if r.Next != nil {
-		q.warn()
-	}
+	r := q.survey.Select()
 	if q.JSON {
 		r.Describe(q.Catalog().Text)
 		if err := q.PrintJSON(r); err != nil {
@@ -74,13 +70,6 @@ func (q *question) showNext() error {
 		q.printNext(r)
 	}
 	return q.end(r.Next != nil)
-}
-
-// warn says of a choice that its run would stop before it begins.
-func (q *question) warn() {
-	if err := q.p.RouterFault(); err != nil {
-		q.Warn("next.router", fault.Facts{"message": q.Catalog().Fault(err).Message})
-	}
 }
 
 // end is the exit status that --exit-code asks for.

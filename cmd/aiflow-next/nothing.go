@@ -25,7 +25,7 @@ func (q *question) totals(r reqmeta.Result) []string {
 		n[total(e)]++
 	}
 	var list []string
-	for _, kind := range []string{"broken", "unmerged", "needs_input", "blocked", "running", "missing", "cycle", "waiting", "draft", "over"} {
+	for _, kind := range []string{"broken", "unmerged", "needs_input", "blocked", "kept", "running", "missing", "cycle", "waiting", "draft", "over"} {
 		if n[kind] > 0 {
 			list = append(list, q.Text("next.total_"+kind, "count", n[kind]))
 		}
@@ -34,8 +34,11 @@ func (q *question) totals(r reqmeta.Result) []string {
 }
 
 func total(e reqmeta.Exclusion) string {
-	if e.Kind == "locked" {
+	switch {
+	case e.Kind == "locked":
 		return "running"
+	case e.Obstacle() != nil:
+		return "kept"
 	}
 	switch e.ReasonCode {
 	case fault.RequestInvalidFormat, fault.DuplicateID:

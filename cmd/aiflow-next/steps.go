@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"aiflow/cmd/internal/app"
+	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 )
@@ -49,9 +50,20 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 	case "not_ready_done_in":
 		return []string{"aiflow run " + id}
 	case "base_missing":
-		return []string{"git branch -a", "aiflow request set " + id + " base="}
+		if why.Line > 0 {
+			return []string{"git branch -a", "aiflow request set " + id + " base="}
+		}
+		return []string{"git branch -a", "aiflow doctor"}
 	case "base_unclear":
 		return []string{"git switch -"}
+	case "kept":
+		switch {
+		case why.ReasonCode == fault.ReplanRequired:
+			return []string{"aiflow run resume " + id + " --mode replan", "aiflow run " + id + " --fresh"}
+		case why.Line > 0:
+			return []string{"aiflow request check " + proc.Word(req.Path)}
+		}
+		return []string{"aiflow doctor"}
 	case "locked":
 		return []string{"aiflow run logs -f " + run, "aiflow run stop " + id}
 	case "depends_not_found", "cycle", "cycle_with":

@@ -7,7 +7,6 @@ import (
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
-	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/queue"
 	"aiflow/reqmeta"
@@ -55,8 +54,7 @@ func choose(s *cli.Shell, p *project.Project, survey *project.Survey, ids []stri
 			return nil, err
 		}
 		if why, ok := reqmeta.JudgeNamed(survey.Folder, survey.Facts, r.ID); !ok {
-			why.Describe(s.Catalog().Text)
-			return nil, fault.New(why.ReasonCode, "request_id", r.ID, "id", r.ID, "detail", why.Detail, "path", why.Path, "line", why.Line)
+			return nil, why.Fault(s.Catalog().Text)
 		}
 		chosen = append(chosen, r)
 	}

@@ -33,7 +33,13 @@ func check(s *cli.Shell, files []string, all bool) error {
 	if err != nil {
 		return err
 	}
-	c := checker{Shell: s, p: p, folder: folder, named: len(files) > 0, all: all, guess: reqmeta.Guesser{Folder: folder}}
+	var survey *project.Survey
+	if p != nil && folder != nil {
+		if survey, err = p.LookWith(s.Context(), folder); err != nil {
+			return err
+		}
+	}
+	c := checker{Shell: s, p: p, folder: folder, survey: survey, named: len(files) > 0, all: all, guess: reqmeta.Guesser{Folder: folder}}
 	if len(files) == 0 {
 		c.whole()
 	}
@@ -64,8 +70,9 @@ type checker struct {
 	*cli.Shell
 	p       *project.Project
 	folder  *reqmeta.Folder
-	named   bool // files were named
-	all     bool // tell every problem by itself
+	survey  *project.Survey // nil outside of a project
+	named   bool            // files were named
+	all     bool            // tell every problem by itself
 	network *reqmeta.Network
 	rings   map[string]string // by path of the smallest member
 	guess   reqmeta.Guesser
@@ -155,10 +162,8 @@ func (c *checker) request(r *reqmeta.Request, shown string) {
 		c.add(p, shown)
 	}
 	over := r.SaysOver()
-	if c.p != nil && !over && r.Valid() {
-		for _, p := range c.p.Idle(r) {
-			c.add(p, shown)
-		}
+	if c.survey != nil && !over && r.Valid() {
+		c.kept(r, shown)
 	}
 	if len(r.Meta.DependsOn) == 0 || over {
 		return
@@ -171,6 +176,19 @@ func (c *checker) request(r *reqmeta.Request, shown string) {
 	}
 	if ring := c.ringOf(r); ring != "" {
 		c.relation(r, shown, fault.DependsCycle, "cycle", "", fault.Facts{"id": r.ID, "ring": ring})
+	}
+}
+
+// kept tells what keeps r from being run, where it stands in its file; of the
+// rest doctor tells.
+func (c *checker) kept(r *reqmeta.Request, shown string) {
+	e, ok := c.survey.Kept(r)
+	if !ok {
+		return
+	}
+	e.Describe(c.Catalog().Text)
+	if e.Line > 0 {
+		c.add(reqmeta.Problem{Level: reqmeta.LevelWarning, Kind: e.Obstacle().Name, Code: e.ReasonCode, Path: r.Path, Line: e.Line, Facts: e.Facts, Message: e.Detail}, shown)
 	}
 }
 

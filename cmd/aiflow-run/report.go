@@ -83,6 +83,13 @@ func reportNothing(s *cli.Shell, sel *reqmeta.Result) error {
 		return s.PrintJSON(nothing{OK: true, Selection: sel})
 	}
 	s.Printf("%s\n", s.Text("work.nothing", "count", sel.Stats.Total))
+	told := 0
+	for _, e := range sel.Excluded {
+		if e.Obstacle() != nil && told < mostKept {
+			told++
+			s.Printf("  %s: %s\n", e.ReasonCode, term.Escape(e.Detail))
+		}
+	}
 	s.Printf("%s\n", s.Text("work.nothing_hint"))
 	return nil
 }

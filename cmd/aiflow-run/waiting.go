@@ -1,8 +1,11 @@
 package main
 
 import (
+	"strconv"
+
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
+	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/runner"
 	"aiflow/runs"
@@ -28,7 +31,41 @@ func printWaiting(s *cli.Shell, p *project.Project) error {
 		}
 		s.Printf("%s\n", s.Text("work.session_broken", pairs...))
 	}
+	for i, k := range keptBack(s, w) {
+		if i == mostKept {
+			s.Printf("%s\n", s.Text("work.session_kept_more", "count", len(w.Kept)-i))
+			break
+		}
+		place := ""
+		if k.Line > 0 {
+			place = k.Path + ":" + strconv.Itoa(k.Line)
+		}
+		s.Printf("%s\n", s.Text("work.session_kept", "id", k.RequestID, "detail", k.Detail, "at", place, "reason", k.ReasonCode))
+	}
 	return nil
+}
+
+// mostKept is how many of those that are kept from being run are told one by one.
+const mostKept = 10
+
+// keptRequest is a request that is kept from being run until somebody mends
+// something; path and line are where it stands, where it stands in its file.
+type keptRequest struct {
+	RequestID  string     `json:"request_id"`
+	ReasonCode fault.Code `json:"reason_code"`
+	Detail     string     `json:"detail"`
+	Path       string     `json:"path"`
+	Line       int        `json:"line,omitempty"`
+}
+
+func keptBack(s *cli.Shell, w project.Waiting) []keptRequest {
+	list := make([]keptRequest, len(w.Kept))
+	for i := range w.Kept {
+		e := &w.Kept[i]
+		e.Describe(s.Catalog().Text)
+		list[i] = keptRequest{e.RequestID, e.ReasonCode, e.Detail, e.Path, e.Line}
+	}
+	return list
 }
 
 // commandFor is the command for a run that stopped: resume, or where that alone
@@ -61,6 +98,7 @@ type waitingAnswer struct {
 	Merge  []runs.Summary `json:"merge"`
 	Resume []runs.Summary `json:"resume"`
 	Broken []brokenFile   `json:"broken"`
+	Kept   []keptRequest  `json:"kept"`
 }
 
 // brokenFile is where the first error of a request is; no line is the file as
@@ -76,7 +114,7 @@ func printStatus(s *cli.Shell, p *project.Project, v runner.Session) error {
 	if err != nil {
 		return err
 	}
-	return s.PrintJSON(sessionAnswer{v, waitingAnswer{w.Merge, w.Resume, brokenFiles(w)}})
+	return s.PrintJSON(sessionAnswer{v, waitingAnswer{w.Merge, w.Resume, brokenFiles(w), keptBack(s, w)}})
 }
 
 func brokenFiles(w project.Waiting) []brokenFile {

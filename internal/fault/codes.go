@@ -62,6 +62,7 @@ const (
 	PortInUse           Code = "PORT_IN_USE"
 	DoctorFailed        Code = "DOCTOR_FAILED"
 	WorkspaceFailed     Code = "WORKSPACE_FAILED"
+	WorkspaceBlocked    Code = "WORKSPACE_BLOCKED"
 	BinaryNotFound      Code = "BINARY_NOT_FOUND"
 	QueueNotAvailable   Code = "QUEUE_NOT_AVAILABLE"
 	QueueNotReady       Code = "QUEUE_NOT_READY"
@@ -213,7 +214,7 @@ func (c Code) Info() Info {
 	switch c {
 	case CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
 		ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed, PathNotWritable, PortInUse,
-		DoctorFailed, WorkspaceFailed, BinaryNotFound, DiskFull, HookRefused, QueueNotAvailable, QueueNotReady:
+		DoctorFailed, WorkspaceFailed, WorkspaceBlocked, BinaryNotFound, DiskFull, HookRefused, QueueNotAvailable, QueueNotReady:
 		return environment(409)
 	case OriginMissing:
 		return Info{Category: Environment, Severity: Minor, Exit: 3, HTTP: 409}
@@ -280,7 +281,7 @@ func Codes() []Code {
 	all := []Code{
 		CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
 		WorktreeDirty, OriginMissing, ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed,
-		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, BinaryNotFound, HookRefused,
+		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, WorkspaceBlocked, BinaryNotFound, HookRefused,
 		QueueNotAvailable, QueueNotReady,
 		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RequestNotUTF8, RunNotFound,

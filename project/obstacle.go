@@ -1,0 +1,447 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+	"aiflow/internal/prompts"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// preconditions are what is asked of a request before it is run, in this order;
+// the first that does not hold is told. What somebody merely occupies (locks,
+// slots) and facts of the machine are none.
+var preconditions = []struct {
+	name  string
+	holds func(o *obstacles, r *reqmeta.Request) *reqmeta.Obstacle
+	again bool // asked of a run that only goes on, too
+}{
+	{"workspace", (*obstacles).workspace, true},
+	{"replan", (*obstacles).replan, true},
+	{"base", (*obstacles).base, false},
+	{"branch", (*obstacles).branch, false},
+	{"router", (*obstacles).router, true},
+	{"prompts", (*obstacles).prompts, true},
+	{"somebody", (*obstacles).somebody, false},
+	{"every_step", (*obstacles).everyStep, false},
+	{"filled", (*obstacles).filled, false},
+	{"criteria", (*obstacles).criteria, false},
+}
+
+// Preconditions are their names, in order.
+func Preconditions() []string {
+	var names []string
+	for _, c := range preconditions {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// obstacles are what a survey found that may keep requests from being run. They
+// are looked up from several goroutines and never changed.
+type obstacles struct {
+	s         *Survey
+	st        starts
+	missing   map[string]bool // bases that are not there
+	at        map[string]*reqmeta.Obstacle
+	allAt     *reqmeta.Obstacle            // no workspace can be made at all
+	goesOn    map[string]bool              // ids with a run that was interrupted
+	replans   map[string]*reqmeta.Obstacle // of those, where that cannot go on
+	taken     map[string]string            // branches in the way of the request's own
+	allTaken  string
+	badRouter *reqmeta.Obstacle
+	badPrompt *reqmeta.Obstacle
+	does, qa  bool // somebody plays the implementer, reviews
+	plans     bool
+	nobody    *reqmeta.Obstacle
+}
+
+// Obstacle is what keeps r from being run; nil for nothing.
+func (s *Survey) Obstacle(r *reqmeta.Request) *reqmeta.Obstacle { return s.obstacles().of(r) }
+
+// Kept is why r cannot be run before somebody mends something, whatever its status
+// and what it waits for; false where nothing keeps it.
+func (s *Survey) Kept(r *reqmeta.Request) (reqmeta.Exclusion, bool) {
+	o := s.Obstacle(r)
+	if o == nil {
+		return reqmeta.Exclusion{}, false
+	}
+	return r.KeptBy(o), true
+}
+
+func (o *obstacles) of(r *reqmeta.Request) *reqmeta.Obstacle {
+	again := o.goesOn[r.ID]
+	for i := range preconditions {
+		if c := &preconditions[i]; !again || c.again {
+			if found := c.holds(o, r); found != nil {
+				named := *found
+				named.Name = c.name
+				return &named
+			}
+		}
+	}
+	return nil
+}
+
+// String names what the answers depend on beside the requests themselves.
+func (o *obstacles) String() string {
+	var b strings.Builder
+	for _, at := range []map[string]*reqmeta.Obstacle{o.at, o.replans, {"": o.allAt, "r": o.badRouter, "p": o.badPrompt}} {
+		for id, found := range at {
+			if found != nil {
+				fmt.Fprintln(&b, id, found.Err)
+			}
+		}
+	}
+	lines := strings.SplitAfter(b.String(), "\n")
+	slices.Sort(lines) // maps have no order
+	return fmt.Sprintln(lines, o.missing, o.taken, o.allTaken, o.does, o.plans, o.qa, o.goesOn)
+}
+
+// State names all that a survey's obstacles depend on beside the requests.
+func (s *Survey) State() string { return s.obstacles().String() }
+
+func (s *Survey) lookForObstacles(ctx context.Context) *obstacles {
+	s.Facts.Bases() // which looks for the bases
+	o := &obstacles{s: s, st: s.starts(), missing: s.missing, goesOn: map[string]bool{}, replans: map[string]*reqmeta.Obstacle{}}
+	o.readRouter()
+	o.taken, o.allTaken = takenBranches(s.branches, s.p.Config.Git.WorkBranchPrefix)
+	if !s.Fresh {
+		o.readRuns()
+	}
+	if s.p.Root.Git && s.p.Config.Git.Workspace != config.WorkspaceInPlace {
+		o.readWorkspaces(ctx)
+	}
+	return o
+}
+
+func (o *obstacles) readRouter() {
+	p := o.s.p
+	o.nobody = &reqmeta.Obstacle{Err: fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer)}
+	if _, err := os.Lstat(p.path(config.RouterFile)); errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	router, _, err := config.LoadRouter(p.Dir, p.Config)
+	if err != nil {
+		f, ok := fault.As(err)
+		if !ok {
+			f = fault.Wrap(err, fault.ConfigInvalid, "path", config.RouterFile)
+		}
+		o.badRouter = &reqmeta.Obstacle{Err: f}
+		return
+	}
+	plays := func(role string) bool { return len(router.Calls(role)) > 0 }
+	o.does, o.plans, o.qa = plays(config.RoleImplementer), plays(config.RolePlanner), plays(config.RoleQA)
+	if o.does || o.plans || o.qa {
+		if err := p.MistakenPrompt(); err != nil {
+			o.badPrompt = &reqmeta.Obstacle{Err: err}
+		}
+	}
+}
+
+// MistakenPrompt finds a text of the project's own that no role can be told.
+func (p *Project) MistakenPrompt() *fault.Error {
+	for _, name := range prompts.Names() {
+		path := p.Config.Paths.PromptsDir + "/" + prompts.FileName(name)
+		data, err := os.ReadFile(p.path(path))
+		if cause := prompts.Mistake(data); err == nil && cause != "" {
+			return fault.New(fault.ConfigInvalid, "path", path, "cause_key", cause)
+		}
+	}
+	return nil
+}
+
+// readRuns looks at the runs that were interrupted and would go on.
+func (o *obstacles) readRuns() {
+	s := o.s
+	for id := range s.withRuns {
+		r := s.Folder.Unique(id)
+		if r == nil || r.SaysOver() || s.locked(id) != nil {
+			continue
+		}
+		st := s.Latest(id)
+		if st == nil || st.State.Ended() {
+			continue
+		}
+		o.goesOn[id] = true
+		if err := s.p.goesOnAs(st, r); err != nil {
+			o.replans[id] = &reqmeta.Obstacle{Err: err, Line: s.p.lineOf(r, "steps")}
+		}
+	}
+}
+
+// goesOnAs is why an interrupted run cannot go on as its request now is.
+func (p *Project) goesOnAs(st *runs.Stage, r *reqmeta.Request) *fault.Error {
+	var plan *runs.Plan
+	var err error
+	if len(st.Steps) > 0 {
+		plan, err = p.Run(st.RequestID, st.RunID).LoadPlan()
+	}
+	if PlanLost(err) {
+		plan, err = nil, nil // whether the run can do without is runs.Resume's to say
+	}
+	if err == nil {
+		var at runs.Point
+		if at, err = runs.Resume(st, plan, runs.Ask{Mode: runs.ModeResume}, p.ResumeBounds()); err == nil {
+			err = SamePlan(st, plan, at, r)
+		}
+	}
+	f, _ := fault.As(err)
+	return f
+}
+
+// PlanLost: planning.json is gone, or torn.
+func PlanLost(err error) bool {
+	f, ok := fault.As(err)
+	return ok && (f.Code == fault.RunNotFound || f.Code == fault.StageUnreadable && f.Facts["reason"] == "torn")
+}
+
+// SamePlan refuses to go on with a plan that the request no longer asks for.
+func SamePlan(st *runs.Stage, plan *runs.Plan, at runs.Point, r *reqmeta.Request) error {
+	if at.State == runs.Planning || at.NewRun || plan == nil || plan.Source == runs.SourcePlanner {
+		return nil
+	}
+	now := r.Steps()
+	if slices.EqualFunc(now, plan.Steps, func(a reqmeta.Step, b runs.PlanStep) bool {
+		return a.Title == b.Title && a.Run == b.Run && a.Test == b.Test
+	}) {
+		return nil
+	}
+	return fault.New(fault.ReplanRequired, "request_id", r.ID, "run_id", st.RunID, "reason", "request_changed", "id", st.CurrentStepID, "force", "--force")
+}
+
+// readWorkspaces looks at what lies where workspaces are made.
+func (o *obstacles) readWorkspaces(ctx context.Context) {
+	p := o.s.p
+	home := p.path(p.WorktreesDir())
+	entries, err := os.ReadDir(home)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.allAt = blocked(p.WorktreesDir(), "git.not_a_folder")
+		return
+	}
+	if len(entries) == 0 {
+		return
+	}
+	o.at = map[string]*reqmeta.Obstacle{}
+	locked := p.worktrees()
+	for _, e := range entries {
+		r := o.s.Folder.Unique(e.Name())
+		if r == nil || r.SaysOver() {
+			continue
+		}
+		at := filepath.Join(home, e.Name())
+		rel := p.WorktreesDir() + "/" + e.Name()
+		isLocked, ours := locked[resolved(at)]
+		switch {
+		case ours && (!isLocked || o.goesOn[r.ID]):
+		case ours:
+			o.at[r.ID] = blocked(rel, "git.locked")
+		case !e.IsDir():
+			o.at[r.ID] = blocked(rel, "git.not_a_folder")
+		default:
+			if name := p.workIn(ctx, at); name != "" {
+				o.at[r.ID] = blocked(rel, "git.has_changes", "name", name)
+			}
+		}
+	}
+}
+
+func blocked(rel, cause string, more ...any) *reqmeta.Obstacle {
+	return &reqmeta.Obstacle{Err: fault.New(fault.WorkspaceBlocked, append([]any{"workspace", rel, "cause_key", cause}, more...)...)}
+}
+
+// worktrees are the linked worktrees that git has a record of, and whether
+// somebody locked them. Git itself locks those that it is making.
+func (p *Project) worktrees() map[string]bool {
+	found := map[string]bool{}
+	dir := filepath.Join(p.commonDir(), "worktrees")
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		link, err := os.ReadFile(filepath.Join(dir, e.Name(), "gitdir"))
+		if err != nil {
+			continue
+		}
+		at := filepath.Dir(absFrom(filepath.Join(dir, e.Name()), strings.TrimRight(string(link), "\r\n")))
+		why, err := os.ReadFile(filepath.Join(dir, e.Name(), "locked"))
+		found[resolved(at)] = err == nil && string(bytes.TrimSpace(why)) != "initializing"
+		if back := linkOf(filepath.Join(p.path(p.WorktreesDir()), filepath.Base(at))); filepath.Base(back) == e.Name() && filepath.Base(filepath.Dir(back)) == "worktrees" {
+			found[resolved(filepath.Join(p.path(p.WorktreesDir()), filepath.Base(at)))] = false // moved with the project: it is repaired
+		}
+	}
+	return found
+}
+
+// linkOf is the repository folder that a worktree's .git file names.
+func linkOf(top string) string {
+	dir, err := gitDirOf(top)
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// workIn is the first file in a folder that git has no record of, and that is
+// neither in HEAD nor ignored; "" where a run would take the place.
+func (p *Project) workIn(ctx context.Context, dir string) string {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
+		return ""
+	}
+	index, err := os.MkdirTemp("", "aiflow-index-")
+	if err != nil {
+		return "?"
+	}
+	defer os.RemoveAll(index)
+	g := p.Git()
+	g.Dir = dir
+	env := []string{"GIT_DIR=" + p.commonDir(), "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + filepath.Join(index, "index")}
+	for _, args := range [][]string{
+		{"read-tree", "HEAD"},
+		{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--diff-filter=d", "--name-only", "-z"},
+		{"ls-files", "-o", "--exclude-standard", "-z"},
+	} {
+		out, err := g.Run(ctx, gitcmd.Call{Args: args, Mode: gitcmd.Write, Env: env})
+		if err != nil {
+			return "?"
+		}
+		if name, _, _ := bytes.Cut(out, []byte{0}); len(name) > 0 {
+			return string(name)
+		}
+	}
+	return ""
+}
+
+// takenBranches finds branches that leave no room for work branches: "aiflow"
+// for none at all, "aiflow/RQ-1" for those of RQ-1.
+func takenBranches(branches map[string]bool, prefix string) (taken map[string]string, all string) {
+	taken = map[string]string{}
+	for branch := range branches {
+		rest, ours := strings.CutPrefix(branch, prefix)
+		switch {
+		case ours && !strings.Contains(rest, "/"):
+			taken[rest] = branch
+		case strings.HasPrefix(prefix, branch+"/"):
+			all = branch
+		}
+	}
+	return taken, all
+}
+
+func (p *Project) lineOf(r *reqmeta.Request, key string) func() int {
+	return func() int {
+		data, _ := os.ReadFile(p.path(r.Path)) // gone: then there is no line to tell
+		return reqmeta.LineOf(data, key, "")
+	}
+}
+
+func (o *obstacles) workspace(r *reqmeta.Request) *reqmeta.Obstacle {
+	if o.allAt != nil {
+		return o.allAt
+	}
+	return o.at[r.ID]
+}
+
+func (o *obstacles) replan(r *reqmeta.Request) *reqmeta.Obstacle { return o.replans[r.ID] }
+
+func (o *obstacles) base(r *reqmeta.Request) *reqmeta.Obstacle {
+	base := o.st.of(r)
+	if !o.missing[base] {
+		return nil
+	}
+	if base == "" {
+		return &reqmeta.Obstacle{Kind: reqmeta.BaseUnclear, Err: fault.New(fault.BaseBranchNotFound, "branch", o.st.astray, "cause_key", "git.work_branch")}
+	}
+	found := &reqmeta.Obstacle{Kind: reqmeta.BaseMissing, Err: fault.New(fault.BaseBranchNotFound, "branch", base, "missing", base)}
+	if o.st.asked == "" && r.Meta.Base != "" {
+		found.Line = o.s.p.lineOf(r, "base")
+	}
+	return found
+}
+
+func (o *obstacles) branch(r *reqmeta.Request) *reqmeta.Obstacle {
+	in := o.allTaken
+	if in == "" {
+		in = o.taken[r.ID]
+	}
+	if in == "" {
+		return nil
+	}
+	name := o.s.p.Config.Git.WorkBranchPrefix + r.ID + "/…"
+	return &reqmeta.Obstacle{Err: fault.New(fault.BranchCreateFailed, "branch", name, "name", in, "cause_key", "git.name_taken")}
+}
+
+func (o *obstacles) router(*reqmeta.Request) *reqmeta.Obstacle { return o.badRouter }
+
+func (o *obstacles) prompts(r *reqmeta.Request) *reqmeta.Obstacle {
+	if o.qa || len(r.Meta.Steps) == 0 || r.Idles() {
+		return o.badPrompt
+	}
+	return nil
+}
+
+func (o *obstacles) somebody(r *reqmeta.Request) *reqmeta.Obstacle {
+	if len(r.Meta.Steps) > 0 || o.does { // who only plans leaves the steps to an implementer
+		return nil
+	}
+	return o.nobody
+}
+
+func (o *obstacles) everyStep(r *reqmeta.Request) *reqmeta.Obstacle {
+	if o.does {
+		return nil
+	}
+	i := slices.IndexFunc(r.Meta.Steps, reqmeta.Step.Idle)
+	if i < 0 {
+		return nil
+	}
+	id := runs.StepID(i + 1)
+	return &reqmeta.Obstacle{
+		Err: fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", id, "step", id, "path", r.Path),
+		Line: func() int {
+			data, _ := os.ReadFile(o.s.p.path(r.Path))
+			return reqmeta.LineOfStep(data, i)
+		},
+	}
+}
+
+func (o *obstacles) filled(r *reqmeta.Request) *reqmeta.Obstacle {
+	line := r.Unfilled()
+	if line == 0 {
+		return nil
+	}
+	place := fmt.Sprintf("%s:%d", r.Path, line)
+	return &reqmeta.Obstacle{
+		Err:  fault.New(fault.ACTooFew, "path", r.Path, "line", line, "unfilled", place),
+		Line: func() int { return line },
+	}
+}
+
+// criteria are what a planner needs.
+func (o *obstacles) criteria(r *reqmeta.Request) *reqmeta.Obstacle {
+	n, line := r.Criteria()
+	if !o.plans || len(r.Meta.Steps) > 0 || n >= reqmeta.EnoughCriteria {
+		return nil
+	}
+	found := &reqmeta.Obstacle{Err: fault.New(fault.ACTooFew, "value", n, "allowed", reqmeta.EnoughCriteria, "path", r.Path), Line: func() int { return max(line, 1) }}
+	if line > 0 {
+		found.Err.Facts["place"] = fmt.Sprintf("%s:%d", r.Path, line)
+	}
+	return found
+}
