@@ -125,7 +125,7 @@ func newRun(t *testing.T, config string) *run {
 		}
 	}
 	r := &run{matrix: m}
-	r.write("requests/RQ-1.md", "---\nstatus: ready\n---\n")
+	r.write("requests/RQ-1.md", "---\nstatus: ready\nsteps: [{title: x, run: echo}]\n---\n")
 	r.write("requests/RQ-2.md", "---\nstatus: ready\ndepends_on: [RQ-1]\nsteps: [{title: x, run: echo}]\n---\n# Two\n")
 	r.write(".gitignore", "/runs\n/.aiflow/locks\n")
 	if config != "" {
