@@ -68,7 +68,7 @@ func commandsOf(t *testing.T, name string) []string {
 	return all
 }
 
-func isOwn(c string) bool { return c == "init" || c == "version" || c == "completion" }
+func isOwn(c string) bool { return c == "init" || c == "version" || c == "completion" || c == "schema" }
 
 // below gives the commands of a command.
 func below(t *testing.T, name string, words ...string) []string {

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"aiflow/internal/verify"
 )
 
 // cmdHTTP is a plain client. It waits until the server answers.
@@ -30,6 +32,9 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	data, err := io.ReadAll(res.Body)
 	ts.Check(err)
 	fmt.Fprintf(ts.Stdout(), "%s", data)
+	if _, err := verify.Answer(args[1], args[2], res.StatusCode, res.Header, data); err != nil {
+		ts.Fatalf("%v\n%s", err, data)
+	}
 	if strconv.Itoa(res.StatusCode) != args[0] {
 		ts.Fatalf("%s %s: %d %s", args[1], args[2], res.StatusCode, data)
 	}

@@ -74,7 +74,7 @@ func TestScripts(t *testing.T) {
 			if strings.HasPrefix(name, "failpoint") {
 				path = crashBin(t)
 			}
-			testscript.Run(t, testscript.Params{
+			testscript.RunT(recorder{t}, testscript.Params{
 				Dir: dir, Cmds: commands(), RequireUniqueNames: true,
 				Setup:     func(e *testscript.Env) error { return setup(e, path) },
 				Condition: condition,
@@ -114,6 +114,7 @@ func setup(e *testscript.Env, path string) error {
 		tooLong.Stop()
 		killAll(e.WorkDir)
 	})
+	e.Defer(func() { recordsFit(e.T(), e.WorkDir) })
 	home := filepath.Join(e.WorkDir, ".home")
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return err

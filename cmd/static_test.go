@@ -69,3 +69,16 @@ func TestModesAreLeftToTheUmask(t *testing.T) {
 		t.Fatal(files, err)
 	}
 }
+
+// The programs that start at every prompt and commit carry no schemas.
+func TestLeanProgramsHaveNoSchemas(t *testing.T) {
+	for program, want := range map[string]bool{"aiflow": true, "aiflow-next": false, "aiflow-hook": false} {
+		data, err := os.ReadFile(filepath.Join(bin, program))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(data), `"$defs"`); got != want {
+			t.Errorf("%s has the schemas: %v", program, got)
+		}
+	}
+}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"aiflow/docs/schema"
 	"aiflow/internal/config"
-	"aiflow/internal/contract"
 	"aiflow/internal/fault"
 	"aiflow/internal/prompts"
 	"aiflow/reqmeta"
@@ -66,7 +66,7 @@ const nothing = "-"
 func (j *job) facts(q question, call config.Call) map[string]string {
 	lim := j.Project.Config.Limits
 	v := map[string]string{
-		"role": q.role, "provider": call.Provider, "contract_version": "1.0", "contract_json": string(contract.Schema(q.role)),
+		"role": q.role, "provider": call.Provider, "contract_version": "1.0", "contract_json": string(schema.Contract(q.role)),
 		"request_id": j.req.ID, "run_id": j.stage.RunID, "title": j.stage.Title,
 		"repo_root": j.Project.Dir, "workdir": j.workspacePath(), "base_branch": j.stage.Git.BaseBranch,
 		"constraints": strings.Join(j.forbiddenPaths(q.plan), ", "), "request_markdown": j.requestText(),

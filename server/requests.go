@@ -108,7 +108,7 @@ func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	}
-	return s.give(w, r, sn.listOf(s.words(r), f))
+	return s.giveTagged(w, r, sn.listOf(s.words(r), f))
 }
 
 // list is the whole list as JSON, worked out once.

@@ -102,7 +102,7 @@ func commonOf(line []string) []string {
 }
 
 func ours(word string) bool {
-	return word == "init" || word == "version" || word == "help" || word == "completion"
+	return word == "init" || word == "version" || word == "help" || word == "completion" || word == "schema"
 }
 
 func known(word string) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -75,7 +76,7 @@ func initProject(s *cli.Shell, o initOptions) error {
 	s.Adopt(cfg, warnings)
 	in := &initializer{shell: s, root: root, cfg: cfg, force: o.force}
 	in.lookFirst()
-	steps := []func() error{in.requests, in.template, in.config, in.make, in.ignore, in.bin}
+	steps := []func() error{in.requests, in.template, in.config, in.schema, in.make, in.ignore, in.bin}
 	if o.prompts {
 		steps = append(steps, in.prompts)
 	}
@@ -128,6 +129,9 @@ func (in *initializer) mkdir(rel string) error {
 func (in *initializer) template() error {
 	return in.shipped(in.cfg.Paths.RequestsDir+"/"+reqmeta.TemplateName, reqmeta.Template(in.shell.Lang()))
 }
+
+// schema is what an editor completes and checks the configuration with.
+func (in *initializer) schema() error { return in.shipped(configSchema, config.Schema()) }
 
 func (in *initializer) make() error { return in.shipped(".aiflow/aiflow.mk", makefile) }
 
@@ -186,7 +190,7 @@ func (in *initializer) config() error {
 		lang = "\n  \"lang\": \"" + said + "\","
 	}
 	in.note(config.File, made)
-	return in.write(config.File, []byte("{\n  \"version\": \"1.0\","+lang+in.paths+"\n  \"tests\": {\n    \"unit\": { \"command\": \"\" }\n  }\n}\n"))
+	return in.write(config.File, []byte("{\n  \"$schema\": \"./"+path.Base(configSchema)+"\",\n  \"version\": \"1.0\","+lang+in.paths+"\n  \"tests\": {\n    \"unit\": { \"command\": \"\" }\n  }\n}\n"))
 }
 
 // bin records where the binaries are, for aiflow.mk; the record is not tracked.

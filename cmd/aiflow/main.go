@@ -1,5 +1,5 @@
 // Command aiflow starts the others: `aiflow next` runs the aiflow-next beside
-// it, and init, help, version and completion live here.
+// it, and init, help, version, completion and schema live here.
 //
 // It does not do the work of any other binary itself.
 package main
@@ -39,6 +39,12 @@ func program(s *cli.Shell) *urfave.App {
 				Action: func(*urfave.Context) error { return initProject(s, o) },
 			},
 			{Name: "version", Usage: "cli.version_usage", Action: func(*urfave.Context) error { return s.PrintVersion() }},
+			{
+				Name: "schema", Usage: "cli.schema_usage", ArgsUsage: "[NAME...]",
+				UsageText:    "aiflow schema\naiflow schema stage\naiflow schema run list",
+				Action:       func(c *urfave.Context) error { return printSchema(s, c.Args().Slice()) },
+				BashComplete: cli.Offer(func(cli.Asked) []string { return named(schemaNames(s)) }, nil),
+			},
 			{
 				Name: "completion", Usage: "cli.completion_usage", ArgsUsage: "SHELL",
 				UsageText:    "aiflow completion bash > ~/.local/share/bash-completion/completions/aiflow",

@@ -6,29 +6,17 @@
 package contract
 
 import (
-	"embed"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 
+	"aiflow/docs/schema"
 	"aiflow/internal/fault"
 )
 
 // MaxAnswer is the longest answer that is read.
 const MaxAnswer = 4 << 20
-
-//go:embed schemas/*.json
-var shipped embed.FS
-
-// Schema is the contract of a role as it ships.
-func Schema(role string) []byte {
-	data, err := shipped.ReadFile("schemas/" + FileName(role))
-	if err != nil {
-		panic(err) // the roles and the files are both ours
-	}
-	return data
-}
 
 // FileName is what the contract of a role is called, shipped and in a project.
 func FileName(role string) string { return role + ".contract.v1.json" }
@@ -44,9 +32,9 @@ func Read(role, text string, own []byte) (Answer, error) {
 	raw = renamed(raw)
 	var a Answer
 	var flaws []flaw
-	for _, schema := range [][]byte{Schema(role), own} {
-		if schema != nil {
-			flaws = append(flaws, check(schema, raw)...)
+	for _, contract := range [][]byte{schema.Contract(role), own} {
+		if contract != nil {
+			flaws = append(flaws, check(contract, raw)...)
 		}
 	}
 	if len(flaws) > 0 {

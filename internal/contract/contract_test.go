@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -149,16 +148,6 @@ func TestAnswer(t *testing.T) {
 	} {
 		if got := read("qa", `"status":"ok",`+rest).SendsBack(); got != want {
 			t.Errorf("%s: %v", rest, got)
-		}
-	}
-}
-
-// The contracts in docs/schema are the ones that answers are held against.
-func TestPublishedContracts(t *testing.T) {
-	for _, role := range []string{"planner", "implementer", "qa"} {
-		published, err := os.ReadFile("../../docs/schema/" + FileName(role))
-		if err != nil || !bytes.Equal(published, Schema(role)) {
-			t.Errorf("docs/schema/%s is not the shipped contract: %v", FileName(role), err)
 		}
 	}
 }

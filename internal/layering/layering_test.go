@@ -44,6 +44,7 @@ func TestBreachesAreFound(t *testing.T) {
 		{"base upwards", one("internal/gitcmd", "a.go", []string{"./locks"}), "internal/gitcmd/a.go: a base imports locks, which is not on a lower layer"},
 		{"base to fault", one("internal/proc", "a.go", []string{"./internal/fault"}), ""},
 		{"config to its tools", one("internal/config", "a.go", []string{"./internal/near"}), ""},
+		{"what only tests have", one("runner", "a.go", []string{"./internal/verify"}), "runner/a.go: a work imports internal/verify, which is not on a lower layer"},
 		{"part to messages", one("runs", "a.go", []string{"./messages"}), "runs/a.go: imports messages: sentences belong to faces and commands"},
 		{"work to messages", one("doctor", "a.go", []string{"./messages"}), "doctor/a.go: imports messages: sentences belong to faces and commands"},
 		{"face to messages", one("server", "a.go", []string{"./messages"}), ""},
