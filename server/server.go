@@ -49,6 +49,7 @@ type Server struct {
 	tidy  sync.Mutex // one survey that puts things right at a time
 
 	ready chan struct{} // closed when changes are noticed
+	runs  chan started  // what was begun here: it may be over before its lock is seen
 
 	mu       sync.Mutex
 	catalogs map[string]*messages.Catalog
@@ -71,6 +72,7 @@ func New(o Options) *Server {
 		lock:    locks.OpenProject(locks.ProjectOptions{Dir: dir, Clock: p.Env.Clock, Disk: p.Env.Disk, Rand: p.Env.Rand}),
 		journal: locks.OpenProjectJournal(path.Join(dir, "autosave"), p.Now),
 		ready:   make(chan struct{}),
+		runs:    make(chan started, 16),
 		page:    newPage(o.Assets), catalogs: map[string]*messages.Catalog{},
 	}
 }

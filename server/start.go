@@ -84,6 +84,10 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, key locks.Key, ar
 	if err != nil {
 		return s.withRun(err)
 	}
+	select {
+	case s.runs <- at:
+	default: // many at once; their locks tell
+	}
 	return s.giveBegun(w, r, at)
 }
 

@@ -90,6 +90,7 @@ func (w *watcher) look(ctx context.Context) {
 	w.round++
 	w.requests()
 	w.lockFolder(ctx)
+	w.begun()
 	for _, id := range slices.Sorted(maps.Keys(w.live)) {
 		w.stage(w.live[id])
 	}
@@ -200,6 +201,20 @@ func (w *watcher) tellLock(e locks.Entry, held bool) {
 	}
 }
 
+// begun follows runs that were started here.
+func (w *watcher) begun() {
+	for {
+		select {
+		case at := <-w.s.runs:
+			if at.runID != "" && w.live[at.requestID] == nil {
+				w.live[at.requestID] = &liveRun{requestID: at.requestID, runID: at.runID, logs: map[string]int64{}}
+			}
+		default:
+			return
+		}
+	}
+}
+
 // follow begins to look at the run that a lock names.
 func (w *watcher) follow(e locks.Entry) {
 	run := w.live[e.RequestID]
@@ -222,6 +237,7 @@ func (w *watcher) stage(run *liveRun) {
 		run.stage = now
 		if st, err := d.LoadStage(); err == nil {
 			w.s.hub.publish("stage", stageEventOf(st))
+			run.over = run.over || st.State.Ended()
 		}
 	}
 	for _, name := range runs.Logs(w.s.Project.Dir, d.Rel) {
