@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -25,10 +26,13 @@ func oneID(s *cli.Shell) urfave.BashCompleteFunc {
 func idAndPairs(s *cli.Shell) urfave.BashCompleteFunc {
 	ids := app.RequestIDs(s)
 	return cli.Offer(func(a cli.Asked) []string {
-		if len(a.Args) == 0 {
+		switch {
+		case len(a.Args) == 0:
 			return ids(a)
+		case slices.ContainsFunc(a.Args, func(arg string) bool { return strings.Contains(arg, "=") }):
+			return pairs(a.Word)
 		}
-		return pairs(a.Word)
+		return append(pairs(a.Word), ids(a)...)
 	}, nil)
 }
 

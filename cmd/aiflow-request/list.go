@@ -98,6 +98,9 @@ func (v *view) printTable(chosen []*reqmeta.Request) {
 		})
 		titles = append(titles, term.Escape(r.Title()))
 	}
+	if v.Terminal() {
+		v.shorten(rows[1:], chosen)
+	}
 	var width [4]int
 	for _, row := range rows {
 		for i, cell := range row {
@@ -112,6 +115,30 @@ func (v *view) printTable(chosen []*reqmeta.Request) {
 		v.line(text + titles[n])
 	}
 	v.printErrors(chosen)
+}
+
+// titleRoom is how much of a title must be seen for it to say anything.
+const titleRoom = 30
+
+// shorten gives ids by their unique beginning where the terminal has no room for
+// the titles beside whole ones.
+func (v *view) shorten(rows [][4]string, chosen []*reqmeta.Request) {
+	longest, others := 0, 0
+	for _, row := range rows {
+		longest = max(longest, term.Width(row[0]))
+		others = max(others, term.Width(row[3]))
+	}
+	if longest+others+len("P2  blocked  ")+2*len("  ")+titleRoom <= term.Columns(v.Stdout) {
+		return
+	}
+	var ids []string
+	for _, r := range v.survey.Folder.Requests {
+		ids = append(ids, r.ID)
+	}
+	short := app.ShortIDs(ids)
+	for i, r := range chosen {
+		rows[i][0] = term.Escape(short[r.ID])
+	}
 }
 
 func (v *view) state(r *reqmeta.Request) string {

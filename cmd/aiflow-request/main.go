@@ -86,9 +86,9 @@ func editCommand(s *cli.Shell) *urfave.Command {
 
 func setCommand(s *cli.Shell) *urfave.Command {
 	return &urfave.Command{
-		Name: "set", Usage: "request.set_usage", ArgsUsage: "ID KEY=VALUE...",
-		UsageText: "aiflow-request set RQ-20251214-001 status=ready priority=P1\naiflow-request set RQ-20251214-001 depends_on=RQ-20251214-002,RQ-20251214-003 labels=",
-		Action:    func(c *urfave.Context) error { return set(s, c.Args().First(), c.Args().Tail()) }, BashComplete: idAndPairs(s),
+		Name: "set", Usage: "request.set_usage", ArgsUsage: "ID... KEY=VALUE...",
+		UsageText: "aiflow-request set RQ-20251214-001 RQ-20251214-002 status=ready priority=P1\naiflow-request set RQ-20251214-001 depends_on=RQ-20251214-002,RQ-20251214-003 labels=",
+		Action:    func(c *urfave.Context) error { return set(s, c.Args().Slice()) }, BashComplete: idAndPairs(s),
 	}
 }
 

@@ -15,38 +15,79 @@ import (
 	"aiflow/reqmeta"
 )
 
-func set(s *cli.Shell, name string, pairs []string) error {
-	values, keys, err := parsePairs(pairs)
-	if err != nil {
-		return err
+// set changes the same values in each request that is named. No file is changed
+// where one of the names is of no request.
+func set(s *cli.Shell, args []string) error {
+	first := slices.IndexFunc(args, func(arg string) bool { return strings.Contains(arg, "=") })
+	switch {
+	case first == 0:
+		return cli.Usage("missing_argument", "name", "ID", "command", "aiflow-request set")
+	case first < 0: // what stands last is meant as one
+		first = len(args) - 1
 	}
 	v, err := open(s)
 	if err != nil {
 		return err
 	}
-	r, err := app.Find(v.p, v.survey.Folder, name)
+	var chosen []*reqmeta.Request
+	for _, name := range args[:first] {
+		r, err := app.Find(v.p, v.survey.Folder, name)
+		if err != nil {
+			return err
+		}
+		chosen = append(chosen, r)
+	}
+	var items []item
+	for i, r := range chosen {
+		if i > 0 { // what was set before may decide about rings
+			if err := v.look(); err != nil {
+				return err
+			}
+			if r, err = v.survey.Folder.Get(r.Path); err != nil {
+				return err
+			}
+		}
+		it, err := v.setOne(r, args[first:])
+		if err != nil {
+			return err
+		}
+		items = append(items, it)
+	}
+	switch {
+	case !v.JSON:
+		return nil
+	case len(items) == 1:
+		return v.PrintJSON(items[0])
+	}
+	return v.PrintJSON(struct {
+		Items []item `json:"items"`
+	}{items})
+}
+
+func (v *view) setOne(r *reqmeta.Request, pairs []string) (item, error) {
+	values, keys, err := parsePairs(pairs)
 	if err != nil {
-		return err
+		return item{}, err
 	}
 	if values["status"] == reqmeta.Running {
-		return fault.New(fault.UsageError, "id", r.ID, "cause_key", "request.running_by_hand")
+		return item{}, fault.New(fault.UsageError, "id", r.ID, "cause_key", "request.running_by_hand")
 	}
 	if ids, ok := reqmeta.ListItems(values["depends_on"]); ok && len(ids) > 0 {
 		values["depends_on"] = strings.Join(wholeIn(v.survey.Folder, ids), ",")
 	}
 	if err := v.refuseRing(r, values); err != nil {
-		return readable(err)
+		return item{}, readable(err)
 	}
 	if _, asked := values["status"]; asked {
 		release, err := v.claim(r.ID)
 		if err != nil {
-			return err
+			return item{}, err
 		}
 		defer release()
 	}
 	before, after, err := reqmeta.Update(v.p.Env.Disk, v.p.Dir, r.Path, values, v.p.Now(), v.p.Suffix())
 	if err != nil {
-		return readable(err)
+		return item{}, readable(err)
 	}
 	v.warnStopped(r, after)
 	return v.printSet(r, before, after, keys)
@@ -151,17 +192,17 @@ func (v *view) inRing(id string) bool {
 	return e.ReasonCode == fault.DependsCycle
 }
 
-func (v *view) printSet(r *reqmeta.Request, before, after []byte, keys []string) error {
+func (v *view) printSet(r *reqmeta.Request, before, after []byte, keys []string) (item, error) {
 	old, now := reqmeta.Parse(r.Path, before), reqmeta.Parse(r.Path, after)
 	if v.JSON {
 		if err := v.look(); err != nil {
-			return err
+			return item{}, err
 		}
 		found, err := v.survey.Folder.Get(r.Path)
 		if err != nil {
-			return err
+			return item{}, err
 		}
-		return v.PrintJSON(v.item(found))
+		return v.item(found), nil
 	}
 	for _, key := range keys {
 		was, is := cmp.Or(valueOf(old.Meta, key), "-"), cmp.Or(valueOf(now.Meta, key), "-")
@@ -171,7 +212,7 @@ func (v *view) printSet(r *reqmeta.Request, before, after []byte, keys []string)
 			v.line(v.Text("request.set_changed", "id", r.ID, "key", key, "old", was, "value", is))
 		}
 	}
-	return nil
+	return item{}, nil
 }
 
 func valueOf(m reqmeta.Meta, key string) string {

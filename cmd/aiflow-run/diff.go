@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -45,6 +46,11 @@ func diff(s *cli.Shell, o diffOptions, arg string) error {
 	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
+	}
+	if arg == "" && o.html != "" && o.html != "-" && !strings.Contains(o.html, ".") {
+		if _, _, err := pick(p, o.html); err == nil { // a run, and the file was left out
+			return cli.Usage("bad_value", "name", "--html", "value", o.html, "allowed", "FILE.html")
+		}
 	}
 	st, _, err := pick(p, arg)
 	if err != nil {

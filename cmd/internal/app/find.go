@@ -3,6 +3,7 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiflow/project"
@@ -19,6 +20,38 @@ func Find(p *project.Project, f *reqmeta.Folder, name string) (*reqmeta.Request,
 		}
 	}
 	return f.Get(name)
+}
+
+// ShortIDs gives the unique beginning of each id, up to a dash: what Find takes
+// where the whole id would leave no room for anything else.
+func ShortIDs(ids []string) map[string]string {
+	sorted := slices.Sorted(slices.Values(ids))
+	short := make(map[string]string, len(ids))
+	for i, id := range sorted {
+		shared := 0
+		for _, j := range []int{i - 1, i + 1} {
+			if j >= 0 && j < len(sorted) {
+				shared = max(shared, common(id, sorted[j]))
+			}
+		}
+		short[id] = id
+		if shared >= len(id) {
+			continue // another one begins with all of it
+		}
+		if dash := strings.IndexByte(id[shared+1:], '-'); dash >= 0 {
+			short[id] = id[:shared+1+dash]
+		}
+	}
+	return short
+}
+
+// common is the length of what two texts begin with.
+func common(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // Inside gives the project path of a file that lies in the requests folder or

@@ -31,6 +31,7 @@ type helpFlag struct {
 }
 
 func (s *Shell) helpBody(c *command, common []urfave.Flag) helpBody {
+	s.follow()
 	b := helpBody{
 		Command: c.path, Summary: s.sentence(c.Usage), Usage: c.synopsis(), Description: strings.TrimSpace(s.sentence(c.Description)),
 		Commands: []helpCommand{}, Flags: []helpFlag{}, CommonFlags: []helpFlag{}, Examples: []string{},

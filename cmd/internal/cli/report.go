@@ -13,6 +13,7 @@ import (
 // report tells err on stderr, and with --json on stdout, and gives the exit
 // status.
 func (s *Shell) report(err error) int {
+	s.follow()
 	body := s.Body(err)
 	var told reported
 	if s.JSON && !errors.As(err, &told) {

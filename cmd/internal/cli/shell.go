@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"aiflow/internal/config"
@@ -106,6 +108,24 @@ func (s *Shell) Adopt(cfg config.Config, warnings []config.Warning) {
 	}
 	for _, w := range warnings {
 		s.Warn("config."+w.Kind, w.Facts)
+	}
+}
+
+// follow takes the language of the project above for what is said before a project
+// is opened: help, and what is wrong with a command line.
+func (s *Shell) follow() {
+	dir, err := os.Getwd()
+	for err == nil && s.lang == "" {
+		if _, missing := os.Stat(filepath.Join(dir, filepath.FromSlash(config.File))); missing == nil {
+			if cfg, _, err := config.Load(dir, s.Sources()); err == nil {
+				s.Adopt(cfg, nil)
+			}
+			return
+		}
+		if dir == filepath.Dir(dir) {
+			return
+		}
+		dir = filepath.Dir(dir)
 	}
 }
 
