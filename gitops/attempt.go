@@ -51,7 +51,26 @@ func (w *Workspace) sameAttempt(ctx context.Context, ref, known, tree string, er
 
 // snapshot writes the workspace's content as a tree, hidden files and those that
 // were taken out of the index included.
-func (w *Workspace) snapshot(ctx context.Context) (string, error) {
+func (w *Workspace) snapshot(ctx context.Context) (string, error) { return w.written(ctx, true) }
+
+// Holds reports whether the workspace holds what HEAD has, or tree, as Changes
+// would see it; the index stays as it is.
+func (w *Workspace) Holds(ctx context.Context, tree string) (bool, error) {
+	now, err := w.written(ctx, false)
+	if err != nil || now == tree {
+		return err == nil, err
+	}
+	h, err := w.head(ctx)
+	if err != nil {
+		return false, err
+	}
+	head, err := w.repo.treeOf(ctx, h.Commit)
+	return now == head, err
+}
+
+// written writes the workspace's content as a tree; all: also what git is told
+// not to see.
+func (w *Workspace) written(ctx context.Context, all bool) (string, error) {
 	index, done, err := w.copyIndex()
 	defer done()
 	if err != nil {
@@ -70,17 +89,23 @@ func (w *Workspace) snapshot(ctx context.Context) (string, error) {
 			return "", err // without an index and a HEAD, all there is is new
 		}
 	}
-	flags, err := ask(nil, "ls-files", "-v", "-z")
-	if err != nil {
-		return "", err
-	}
-	if hidden := hiddenFiles(w.path, fields(flags)); len(hidden) > 0 {
-		if err := w.reveal(ctx, index, hidden); err != nil {
+	if all {
+		flags, err := ask(nil, "ls-files", "-v", "-z")
+		if err != nil {
 			return "", err
+		}
+		if hidden := hiddenFiles(w.path, fields(flags)); len(hidden) > 0 {
+			if err := w.reveal(ctx, index, hidden); err != nil {
+				return "", err
+			}
 		}
 	}
 	if err := w.add(ctx, "GIT_INDEX_FILE="+index); err != nil {
 		return "", failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_kept")
+	}
+	if !all {
+		out, err := ask(nil, "write-tree")
+		return line(out), err
 	}
 	if removed, err := ask(nil, "diff-index", "--cached", "--diff-filter=D", "--no-renames", "--name-only", "-z", "HEAD", "--"); err == nil {
 		if there := w.stillThere(fields(removed)); len(there) > 0 {

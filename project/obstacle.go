@@ -70,6 +70,9 @@ type obstacles struct {
 // Obstacle is what keeps r from being run; nil for nothing.
 func (s *Survey) Obstacle(r *reqmeta.Request) *reqmeta.Obstacle { return s.obstacles().of(r) }
 
+// Implements reports whether somebody is named to do steps that have no command.
+func (s *Survey) Implements() bool { return s.obstacles().does }
+
 // Kept is why r cannot be run before somebody mends something, whatever its status
 // and what it waits for; false where nothing keeps it.
 func (s *Survey) Kept(r *reqmeta.Request) (reqmeta.Exclusion, bool) {
@@ -86,7 +89,7 @@ func (o *obstacles) of(r *reqmeta.Request) *reqmeta.Obstacle {
 		if c := &preconditions[i]; !again || c.again {
 			if found := c.holds(o, r); found != nil {
 				named := *found
-				named.Name = c.name
+				named.Name, named.Again = c.name, c.again
 				return &named
 			}
 		}
@@ -218,7 +221,7 @@ func SamePlan(st *runs.Stage, plan *runs.Plan, at runs.Point, r *reqmeta.Request
 	}) {
 		return nil
 	}
-	return fault.New(fault.ReplanRequired, "request_id", r.ID, "run_id", st.RunID, "reason", "request_changed", "id", st.CurrentStepID, "force", "--force")
+	return fault.New(fault.ReplanRequired, "request_id", r.ID, "run_id", st.RunID, "reason", "request_changed", "id", st.CurrentStepID)
 }
 
 // readWorkspaces looks at what lies where workspaces are made.

@@ -14,7 +14,6 @@ import (
 
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/config"
-	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
 	"aiflow/locks"
@@ -171,18 +170,6 @@ func (p *Project) cache() reqmeta.Cache {
 // ResumeBounds are the configured limits of going on with a run.
 func (p *Project) ResumeBounds() runs.Bounds {
 	return runs.Bounds{RoleTries: p.Config.Limits.MaxRoleTries, StepRetries: p.Config.Limits.MaxStepRetries}
-}
-
-// GoesOn reports whether resuming a run that stopped would do: it is not refused,
-// and does not come to the same end for want of something else.
-func (p *Project) GoesOn(st *runs.Stage) bool {
-	switch fault.Code(st.ReasonCode()) {
-	case fault.ModelNotConfigured, fault.WorktreeDirty, fault.ReplanRequired:
-		return false
-	}
-	plan, _ := p.Run(st.RequestID, st.RunID).LoadPlan() // none is what a run has that stopped before it planned
-	_, err := runs.Resume(st, plan, runs.Ask{Mode: runs.ModeResume}, p.ResumeBounds())
-	return err == nil
 }
 
 // Run opens the record of one run; it touches no file.

@@ -130,6 +130,13 @@ func (s *Standing) readLocks(p *Project) error {
 	return err
 }
 
+// Working: somebody holds the lock of the run's request, for it or for what is
+// still being made.
+func (s *Standing) Working(st *runs.Stage) bool {
+	_, held := s.working[locks.Request(st.RequestID)]
+	return held
+}
+
 // Interrupted: the run has not ended, and nobody works for it.
 func (s *Standing) Interrupted(st *runs.Stage) bool {
 	if st.State.Ended() {

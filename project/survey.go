@@ -187,7 +187,7 @@ func (s *Survey) latestRun(ctx context.Context, id string) *reqmeta.LatestRun {
 	if st == nil {
 		return nil
 	}
-	r := &reqmeta.LatestRun{RunID: st.RunID, State: string(st.State), WorkBranch: st.Git.WorkBranch, GoesOn: func() bool { return s.p.GoesOn(st) }}
+	r := &reqmeta.LatestRun{RunID: st.RunID, State: string(st.State), WorkBranch: st.Git.WorkBranch}
 	if st.Error != nil {
 		r.ReasonCode = st.Error.ReasonCode
 	}

@@ -11,10 +11,11 @@ import (
 // record of its run, or in the configuration, and keeps it from being run until
 // somebody mends it. Several requests may share one.
 type Obstacle struct {
-	Name string       // of the question that found it
-	Kind string       // its sentence is "excluded.<Kind>"; "" is "excluded.kept", around what Err says
-	Err  *fault.Error // what a run is refused with
-	Line func() int   // where in the request's file it stands; nil: it does not stand there
+	Name  string       // of the question that found it
+	Again bool         // it keeps a run from going on, too
+	Kind  string       // its sentence is "excluded.<Kind>"; "" is "excluded.kept", around what Err says
+	Err   *fault.Error // what a run is refused with
+	Line  func() int   // where in the request's file it stands; nil: it does not stand there
 }
 
 // Kinds of obstacles that have sentences of their own.

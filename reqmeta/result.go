@@ -24,10 +24,6 @@ type LatestRun struct {
 	ReasonCode fault.Code
 	WorkBranch string
 	Unmerged   bool // the work branch still exists and is not merged
-
-	// GoesOn says whether resuming it would do: nil or true, it would. It is
-	// asked when somebody is told of the run.
-	GoesOn func() bool
 }
 
 // Stopped reports whether the run can be resumed.
@@ -132,8 +128,8 @@ func (e *Exclusion) tell() {
 	}
 }
 
-// tellStopped says why one is blocked, and what is resumed where a run of it
-// stopped, or looked at where resuming alone would not do.
+// tellStopped says why one is blocked, and which run of it stopped; what can be
+// done about that one says itself.
 func (e *Exclusion) tellStopped(l late) {
 	if l.run == nil {
 		return
@@ -142,12 +138,7 @@ func (e *Exclusion) tellStopped(l late) {
 	if !l.run.Stopped() {
 		return
 	}
-	e.Facts["run_id"] = l.run.RunID
-	fact := "resume"
-	if l.run.GoesOn != nil && !l.run.GoesOn() {
-		fact = "look"
-	}
-	e.Facts[fact] = cmp.Or(l.run.RunID, l.r.ID)
+	e.Facts["run_id"] = cmp.Or(l.run.RunID, l.r.ID)
 }
 
 func (e *Exclusion) tellWait(l late) {

@@ -21,6 +21,11 @@ type ResumeOptions struct {
 // Resume goes on with a run that stopped. A refusal changes nothing but, when
 // doctor is what refuses, the run's errors.json.
 func (r *Runner) Resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
+	out, err := r.resume(ctx, o)
+	return out, r.Advised(ctx, err)
+}
+
+func (r *Runner) resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 	s, err := r.survey(ctx, Options{})
 	if err != nil {
 		return Outcome{}, err
@@ -89,7 +94,7 @@ func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Out
 	if err := j.resolved(ctx, last, at); err != nil {
 		return Outcome{}, err
 	}
-	return j.resume(ctx, ask)
+	return j.proceed(ctx, ask)
 }
 
 // resolved refuses, before anything is touched, what a person has to decide
@@ -106,7 +111,7 @@ func (j *job) resolved(ctx context.Context, last *runs.Stage, at runs.Point) err
 	if err := j.refuseUnmerged(ctx, ws, last); err != nil {
 		return err
 	}
-	if at.State != runs.Implementing || at.Changed != runs.ChangedRefuse || len(last.Steps) == 0 {
+	if len(last.Steps) == 0 || at.Takes(runs.Found{Commits: true}) {
 		return nil
 	}
 	return j.refuseCommitted(ctx, ws, last)
@@ -125,15 +130,25 @@ func (j *job) leftWorkspace(ctx context.Context, last *runs.Stage) (ws *gitops.W
 // refuseCommitted refuses what a person committed in the workspace: resuming
 // takes it off the branch.
 func (j *job) refuseCommitted(ctx context.Context, ws *gitops.Workspace, last *runs.Stage) error {
-	tip, err := ws.Head(ctx)
-	if err != nil || tip == j.lastCommit() {
-		return nil
-	}
-	commits, err := j.repo.Commits(ctx, j.lastCommit(), tip)
-	if err != nil || slices.ContainsFunc(commits, j.made) { // made but not recorded
+	tip := foreignTip(ctx, j.repo, ws, last)
+	if tip == "" {
 		return nil
 	}
 	return j.changedThere(last, "commit", tip[:min(10, len(tip))])
+}
+
+// foreignTip is the commit that the workspace stands at where none since the
+// run's last is the run's; "" is none.
+func foreignTip(ctx context.Context, repo *gitops.Repo, ws *gitops.Workspace, st *runs.Stage) string {
+	tip, err := ws.Head(ctx)
+	if err != nil || tip == st.Tip() {
+		return ""
+	}
+	commits, err := repo.Commits(ctx, st.Tip(), tip)
+	if err != nil || slices.ContainsFunc(commits, func(c gitops.Commit) bool { return madeBy(st, c) }) { // made but not recorded
+		return ""
+	}
+	return tip
 }
 
 // gate asks doctor before a run goes on; when it says no, the run stays where
@@ -152,13 +167,14 @@ func (j *job) gate(ctx context.Context) error {
 	if !at.Ended() {
 		return cause
 	}
-	if err := j.stage.Fail(j.Project.Now(), j.stage.ErrorOf(cause, j.Words.Fault)); err != nil {
+	list, err := j.fail(ctx, cause)
+	if err != nil {
 		return cause
 	}
 	if err := j.save(); err != nil {
 		return err
 	}
-	if err := j.saveErrors(runs.NewErrors(j.stage, at, evidenceOf(cause))); err != nil {
+	if err := j.saveErrors(runs.NewErrors(j.stage, at, evidenceOf(cause), list)); err != nil {
 		return err
 	}
 	return cause
@@ -179,7 +195,7 @@ func (j *job) replan(ctx context.Context, old *runs.Stage) (Outcome, error) {
 	return j.fresh(ctx, old)
 }
 
-func (j *job) resume(ctx context.Context, ask runs.Ask) (Outcome, error) {
+func (j *job) proceed(ctx context.Context, ask runs.Ask) (Outcome, error) {
 	if err := j.comeBack(ctx); err != nil {
 		return Outcome{}, err
 	}
@@ -211,11 +227,15 @@ func (j *job) workspaceAllows(ctx context.Context, at runs.Point, ask runs.Ask) 
 	if err != nil {
 		return at, err
 	}
-	if changes.Empty() || changes.Tree == j.stage.Steps[at.Index].AttemptTree {
+	step := &j.stage.Steps[at.Index]
+	if at.Back && j.stage.Current() != nil {
+		step = j.stage.Current()
+	}
+	if changes.Empty() || changes.Tree == step.AttemptTree {
 		return at, nil
 	}
 	switch at.Changed {
-	case runs.ChangedTake:
+	case runs.ChangedTake: // never with Back, which is a retry
 		at.State, at.Reset = runs.Testing, false
 	case runs.ChangedDiscard:
 		at.Reset = true

@@ -38,7 +38,7 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 	a := r.newAuto(o, queue, slot)
 	r.tell(Event{Kind: SessionBegun, What: a.bounds(o)})
 	_ = os.Remove(sessionPath(r.Project, stopFile))
-	a.s.Before = r.putBy()
+	a.s.Before = r.putBy(ctx)
 	a.set(Starting)
 	if r.Doctor != nil {
 		if err := r.Doctor(ctx); err != nil {
@@ -106,7 +106,7 @@ func (a *auto) set(state SessionState) {
 func (a *auto) end(state SessionState, why *fault.Error) {
 	now := a.r.Project.Now()
 	a.s.EndedAt, a.s.CurrentRequestID, a.s.CurrentRunID = &now, nil, nil
-	a.s.StopReason = a.r.stopReason(why)
+	a.s.StopReason = a.r.stopReason(context.Background(), why)
 	a.set(state)
 	a.hook("on_stop", string(why.Code), Result{})
 }

@@ -13,10 +13,12 @@ import (
 // Run runs what o asks for. Its error is a refusal: nothing was started. A run
 // that was started and did not end well is an Outcome with Err.
 func (r *Runner) Run(ctx context.Context, o Options) (Outcome, error) {
+	run := r.runNext
 	if o.RequestID != "" {
-		return r.runNamed(ctx, o)
+		run = r.runNamed
 	}
-	return r.runNext(ctx, o)
+	out, err := run(ctx, o)
+	return out, r.Advised(ctx, err)
 }
 
 // runNamed runs one request that a person asked for: only its lock, its form

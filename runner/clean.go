@@ -42,8 +42,9 @@ type CleanedItem struct {
 
 // Clean removes the records, branches, kept attempts and worktrees of runs
 // that are over, and of stopped ones that a person dropped by removing the
-// branch or the request. A branch that is not merged stays, and so does a run
-// that can still go on.
+// branch or the request; a run that was replaced goes with the one that took its
+// place. A branch that is not merged stays, and so does a run that can still go
+// on.
 func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, error) {
 	s, err := r.survey(ctx, Options{})
 	if err != nil {
@@ -136,15 +137,20 @@ func (c *cleaner) request(ctx context.Context, id string) []CleanedItem {
 		defer release(lease)
 	}
 	var items []CleanedItem
+	stay := map[string]bool{} // runs that are not removed
 	for i, runID := range ids {
-		if it, ok := c.run(ctx, id, runID, i == 0); ok {
+		it, ok := c.run(ctx, id, runID, i == 0, stay)
+		if ok {
 			items = append(items, it)
 		}
+		stay[runID] = !ok || it.Did == "failed"
 	}
 	return items
 }
 
-func (c *cleaner) run(ctx context.Context, id, runID string, newest bool) (CleanedItem, bool) {
+// run cleans one run. One that was replaced goes with the run that took its
+// place, whatever is on its branch, unless somebody added to that.
+func (c *cleaner) run(ctx context.Context, id, runID string, newest bool, stay map[string]bool) (CleanedItem, bool) {
 	dir := c.r.Project.Run(id, runID)
 	st, err := dir.LoadStage()
 	if err != nil {
@@ -154,9 +160,10 @@ func (c *cleaner) run(ctx context.Context, id, runID string, newest bool) (Clean
 	if err != nil {
 		return CleanedItem{}, false
 	}
-	safe := !exists || tip == st.Git.BaseCommit || c.merged(ctx, st, tip)
+	replaced := st.ReplacedBy != "" && !stay[st.ReplacedBy]
+	safe := !exists || tip == st.Git.BaseCommit || replaced && tip == st.Tip() || !replaced && c.merged(ctx, st, tip)
 	gone := c.requestGone(ctx, st)
-	if !safe && !gone && !c.standing.OnlySaid(st) || !c.due(st, newest, exists, gone) {
+	if !safe && !gone && !replaced && !c.standing.OnlySaid(st) || !replaced && !c.due(st, newest, exists, gone) {
 		return CleanedItem{}, false
 	}
 	it := CleanedItem{RequestID: id, RunID: runID, Did: "would_remove"}

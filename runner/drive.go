@@ -93,7 +93,7 @@ func (j *job) interrupted(cause error) error {
 	if err != nil {
 		j.tell(Event{Kind: Warned, What: j.inWords(err)})
 	}
-	return cause
+	return &runs.Advised{Err: cause, Advice: j.advice(context.Background())}
 }
 
 // interruptionOf is an INTERRUPTED of the run's own: the one that it came with
@@ -125,7 +125,8 @@ func (j *job) stop(ctx context.Context, cause error) error {
 		}
 		j.noteLeft()
 	}
-	if err := j.stage.Fail(j.Project.Now(), j.stage.ErrorOf(cause, j.Words.Fault)); err != nil {
+	list, err := j.fail(ctx, cause)
+	if err != nil {
 		return err
 	}
 	j.stage.Agent = nil
@@ -134,7 +135,8 @@ func (j *job) stop(ctx context.Context, cause error) error {
 	for _, write := range []func() error{
 		j.save,
 		j.saveReport,
-		func() error { return j.saveErrors(runs.NewErrors(j.stage, at, evidence)) },
+		func() error { return j.saveErrors(runs.NewErrors(j.stage, at, evidence, list)) },
+		j.closeReplaced,
 		j.restore,
 	} {
 		if err := write(); err != nil {
@@ -142,7 +144,17 @@ func (j *job) stop(ctx context.Context, cause error) error {
 		}
 	}
 	j.at("stopped")
-	return cause
+	return &runs.Advised{Err: cause, Advice: list}
+}
+
+// fail records why the run stops, in words that name what can be done.
+func (j *job) fail(ctx context.Context, cause error) ([]runs.Advice, error) {
+	if err := j.stage.Fail(j.Project.Now(), runs.NewError(cause, nil)); err != nil {
+		return nil, err
+	}
+	list := j.advice(ctx)
+	*j.stage = *j.stage.Reworded(j.Words.Fault, list)
+	return list, nil
 }
 
 // nameRun puts the run's name into the fault, so that what to type next names
@@ -153,9 +165,6 @@ func (j *job) nameRun(cause error) {
 			if f.Facts[k] == "" {
 				f.Facts[k] = v
 			}
-		}
-		if j.stage.StopsForGood(f.Code, f.Facts) {
-			f.Facts["again"] = "--force"
 		}
 	}
 }

@@ -50,6 +50,7 @@ func (j *job) putAway(ctx context.Context, leaving func() (*gitops.Leaving, erro
 	j.at("completed")
 	err := j.restore()
 	j.at("restored")
+	err = errors.Join(err, j.closeReplaced())
 	return errors.Join(err, j.tidy(ctx, leaving))
 }
 

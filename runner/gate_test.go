@@ -88,7 +88,7 @@ func TestTriesUsedUp(t *testing.T) {
 		t.Errorf("one try: %v", got)
 	}
 	got, _ := fault.As(triesUsedUp("planner", 2, last))
-	want := fault.Facts{"name": "planner", "allowed": "2", "reason": "JSON_SCHEMA_INVALID", "key": "planning", "cause": "is missing", "path": "log", "mode": "replan"}
+	want := fault.Facts{"name": "planner", "allowed": "2", "reason": "JSON_SCHEMA_INVALID", "key": "planning", "cause": "is missing", "path": "log"}
 	if got.Code != fault.RetryLimitExceeded || len(got.Facts) != len(want) {
 		t.Errorf("%v", got)
 	}
@@ -97,7 +97,7 @@ func TestTriesUsedUp(t *testing.T) {
 			t.Errorf("%s is %q, want %q", k, got.Facts[k], v)
 		}
 	}
-	if got, _ := fault.As(triesUsedUp("qa", 2, last)); got.Facts["mode"] != "" {
+	if got, _ := fault.As(triesUsedUp("qa", 2, last)); got.Facts["no_plan"] == "" {
 		t.Errorf("another plan is to mend what qa answers: %v", got)
 	}
 }

@@ -31,7 +31,7 @@ func (j *job) mendsThere(ctx context.Context, last *runs.Stage) error {
 	if step := last.Current(); step != nil && step.AttemptTree == changes.Tree {
 		return nil
 	}
-	return j.changedThere(last, "count", len(changes.Files), "resume", j.resumeCommand(last), "fresh", "aiflow run "+j.req.ID+" --fresh")
+	return j.changedThere(last, "count", len(changes.Files), "fresh", "aiflow run "+j.req.ID+" --fresh")
 }
 
 // changedThere is the refusal to touch what a person left in the workspace of a
@@ -50,18 +50,6 @@ func (j *job) refuseUnmerged(ctx context.Context, ws *gitops.Workspace, last *ru
 		return nil // what cannot be asked is reported when it is needed
 	}
 	return j.changedThere(last, "count", len(names), "unmerged", strings.Join(names, ", "))
-}
-
-// resumeCommand goes on with a person's mends: by itself where the run stopped
-// at its tests, else by force.
-func (j *job) resumeCommand(last *runs.Stage) string {
-	command := []string{"aiflow run resume", last.RunID}
-	plan, _ := j.Project.Run(last.RequestID, last.RunID).LoadPlan()
-	at, err := runs.Resume(last, plan, runs.Ask{Mode: runs.ModeResume}, j.Project.ResumeBounds())
-	if err != nil || at.State == runs.Implementing && at.Changed == runs.ChangedRefuse {
-		command = append(command, "--force")
-	}
-	return strings.Join(command, " ")
 }
 
 // tellMends says how to bring back what a person changed in a workspace that a

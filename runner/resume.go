@@ -214,16 +214,13 @@ func (j *job) adopt(ctx context.Context) error {
 	return j.save()
 }
 
-func (j *job) lastCommit() string {
-	if n := len(j.stage.Git.Commits); n > 0 {
-		return j.stage.Git.Commits[n-1].Hash
-	}
-	return j.stage.Git.BaseCommit
-}
+func (j *job) lastCommit() string { return j.stage.Tip() }
 
 // made reports whether a commit is this run's.
-func (j *job) made(c gitops.Commit) bool {
-	return first(c.Trailers[project.RunTrailer]) == j.stage.RunID
+func (j *job) made(c gitops.Commit) bool { return madeBy(j.stage, c) }
+
+func madeBy(st *runs.Stage, c gitops.Commit) bool {
+	return first(c.Trailers[project.RunTrailer]) == st.RunID
 }
 
 func (j *job) adoptCommit(c gitops.Commit) error {
@@ -275,12 +272,62 @@ func (j *job) goOn(ctx context.Context, at runs.Point, interrupted bool) error {
 	case runs.Testing:
 		return j.goOnTesting(ctx, at, interrupted)
 	}
+	if at.Back {
+		if err := j.goBack(ctx, at.Index); err != nil {
+			return err
+		}
+	}
 	if at.Reset {
 		if err := j.putBack(ctx, at.Index); err != nil {
 			return err
 		}
 	}
 	return j.steps(ctx)
+}
+
+// goBack sets aside what the run committed from a step on, under a name that is
+// told, and returns to where that step began. A crash before the branch is moved
+// finds the commits on it, and the run as it was.
+func (j *job) goBack(ctx context.Context, i int) error {
+	if c := j.stage.Current(); c != nil && !c.Status.Settled() {
+		if err := j.keepAttempt(ctx, c); err != nil {
+			return err
+		}
+	}
+	if err := j.clearWorkspace(ctx); err != nil {
+		return err
+	}
+	step, tip := j.stage.Steps[i], j.stage.Tip()
+	start := j.stage.GoBack(j.Project.Now(), i)
+	n := j.dir.NextAttempt(step.StepID)
+	ref := attemptRef(j.stage.RunID, step.StepID, n)
+	patch, err := j.repo.Patch(ctx, start, tip)
+	if err != nil {
+		return err
+	}
+	if err := j.held(); err != nil {
+		return err
+	}
+	name, err := j.dir.SavePatch(step.StepID, n, patch)
+	if err != nil {
+		return err
+	}
+	j.stage.Artifacts.Patches = appendOnce(j.stage.Artifacts.Patches, name)
+	if err := j.ws.KeepCommit(ctx, ref, tip); err != nil {
+		return err
+	}
+	j.stage.NoteLeft(runs.Left{Kind: runs.LeftSetAside, Kept: ref})
+	j.tell(Event{Kind: SetAside, StepID: step.StepID, What: ref})
+	if err := j.save(); err != nil {
+		return err
+	}
+	j.at("set_aside")
+	if err := j.ws.Rejoin(ctx, start); err != nil {
+		return err
+	}
+	changes, err := j.ws.Changes(ctx)
+	j.stage.Steps[i].AttemptTree = changes.Tree
+	return err
 }
 
 // goOnTesting judges what is in the workspace. After a crash that must be what

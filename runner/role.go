@@ -137,8 +137,8 @@ func triesUsedUp(role string, tries int, last error) error {
 			}
 		}
 	}
-	if role != config.RoleQA { // no plan changes how qa answers
-		e.Facts["mode"] = string(runs.ModeReplan)
+	if role == config.RoleQA { // no plan changes how qa answers
+		e.Facts["no_plan"] = "true"
 	}
 	return e
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -107,51 +108,33 @@ func sessionPath(p *project.Project, name string) string {
 
 // LoadSession gives the record of the last session, IDLE when there is none. A
 // record of a session whose lock is gone says STOPPED, INTERRUPTED.
-func (r *Runner) LoadSession() (Session, error) {
+func (r *Runner) LoadSession(ctx context.Context) (Session, error) {
 	s, err := r.readSession(sessionFile)
 	if err != nil {
 		return Session{}, err
 	}
-	r.reword(&s)
+	r.reword(ctx, &s)
 	s.Before = r.before()
 	if !s.over() {
-		if err := r.judgeSession(&s); err != nil {
+		if err := r.judgeSession(ctx, &s); err != nil {
 			return s, err
 		}
 	}
-	r.dropSettled(s.StopReason, s.LastResult)
 	s.StopAsked = !s.over() && stopAsked(r.Project)
 	return s, nil
 }
 
 // reword says in the reader's language why a session stopped and what it
-// skipped. Records without facts and codes that this version does not know
+// skipped, and what can be done about it now. Records without facts and codes that this version does not know
 // stay in the words of the recording.
-func (r *Runner) reword(s *Session) {
+func (r *Runner) reword(ctx context.Context, s *Session) {
 	if why := s.StopReason; why != nil && sayable(why.ReasonCode, why.Facts) {
-		s.StopReason = r.stopReason(&fault.Error{Code: why.ReasonCode, Facts: why.Facts})
+		s.StopReason = r.stopReason(ctx, &fault.Error{Code: why.ReasonCode, Facts: why.Facts})
 	}
 	for i, k := range s.Skipped {
 		if sayable(k.ReasonCode, k.Facts) {
 			s.Skipped[i] = r.skipReason(k.RequestID, &fault.Error{Code: k.ReasonCode, Facts: k.Facts})
 		}
-	}
-}
-
-// dropSettled drops what to do about a run that has been gone on with since, or
-// is cleaned away.
-func (r *Runner) dropSettled(why *StopReason, last *Result) {
-	if why == nil || why.Facts["run_id"] == "" {
-		return
-	}
-	id := why.Facts["request_id"]
-	if last != nil && last.RunID == why.Facts["run_id"] {
-		id = last.RequestID
-	}
-	st, err := r.Project.Run(id, why.Facts["run_id"]).LoadStage()
-	gone := fault.Has(err, fault.RunNotFound) || errors.Is(err, fs.ErrNotExist)
-	if id != "" && (gone || err == nil && (st.State == runs.Done || st.ReplacedBy != "")) {
-		why.Actions = []string{}
 	}
 }
 
@@ -177,7 +160,7 @@ func (r *Runner) readSession(name string) (Session, error) {
 
 // putBy keeps the record of the last session that did something for when the
 // one that begins does nothing.
-func (r *Runner) putBy() *Session {
+func (r *Runner) putBy(ctx context.Context) *Session {
 	last, err := r.readSession(sessionFile)
 	switch {
 	case err != nil:
@@ -185,7 +168,7 @@ func (r *Runner) putBy() *Session {
 	case last.Idle():
 		return r.before()
 	case !last.over():
-		r.closeSession(&last)
+		r.closeSession(ctx, &last)
 	}
 	r.writeSession(&last, beforeFile)
 	return &last
@@ -205,7 +188,7 @@ func (s *Session) over() bool {
 	return s.State == Stopped || s.State == Completed || s.State == Idle
 }
 
-func (r *Runner) judgeSession(s *Session) error {
+func (r *Runner) judgeSession(ctx context.Context, s *Session) error {
 	m, err := r.Project.Locks()
 	if err != nil {
 		return err
@@ -213,21 +196,21 @@ func (r *Runner) judgeSession(s *Session) error {
 	if e, held, err := m.LookQueue(); err != nil || held && e.Live {
 		return err
 	}
-	r.closeSession(s)
+	r.closeSession(ctx, s)
 	return nil
 }
 
-func (r *Runner) closeSession(s *Session) {
+func (r *Runner) closeSession(ctx context.Context, s *Session) {
 	why := fault.New(fault.Interrupted)
 	if s.CurrentRequestID != nil && s.CurrentRunID != nil {
 		why.Facts["request_id"], why.Facts["run_id"] = *s.CurrentRequestID, *s.CurrentRunID
 	}
 	s.State, s.CurrentRequestID, s.CurrentRunID = Stopped, nil, nil
-	s.StopReason = r.stopReason(why)
+	s.StopReason = r.stopReason(ctx, why)
 }
 
-func (r *Runner) stopReason(why *fault.Error) *StopReason {
-	title, message, actions := r.Words.Fault(why.Code, why.Facts)
+func (r *Runner) stopReason(ctx context.Context, why *fault.Error) *StopReason {
+	title, message, actions := r.Words.Fault(why.Code, runs.WithAdvice(why.Facts, r.about(ctx, why.Facts)))
 	said := r.Words.Text("work.session_reason", fault.Facts{"title": title, "message": message})
 	return &StopReason{ReasonCode: why.Code, Message: said, Actions: actions, Facts: kept(why.Facts)}
 }

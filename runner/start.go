@@ -168,7 +168,36 @@ func (j *job) linkReplaced() error {
 	if j.replans {
 		old.AddEvent(j.Project.Now(), runs.EventReplanned, old.CurrentStepID, "")
 	}
-	return j.Project.Run(old.RequestID, old.RunID).SaveStage(old)
+	if err := j.Project.Run(old.RequestID, old.RunID).SaveStage(old); err != nil {
+		return err
+	}
+	return j.closeReplaced()
+}
+
+// closeReplaced says in the report and the errors of the run that this one takes
+// the place of that it did. It is done again when this one ends: a crash may have
+// come between.
+func (j *job) closeReplaced() error {
+	if j.stage.Replaces == "" {
+		return nil
+	}
+	dir := j.Project.Run(j.req.ID, j.stage.Replaces)
+	st, err := dir.LoadStage()
+	if err != nil || st.ReplacedBy != j.stage.RunID {
+		return nil // gone, or not linked yet
+	}
+	if err := j.held(); err != nil {
+		return err
+	}
+	list := runs.Advise(st, nil, runs.Now{})
+	if errs, err := dir.LoadErrors(); err == nil {
+		if err := dir.SaveErrors(errs.Reworded(j.Words.Fault, list)); err != nil {
+			return err
+		}
+	}
+	plan, _ := dir.LoadPlan()
+	old := &job{Runner: j.Runner, req: j.req, stage: st.Reworded(j.Words.Fault, list), dir: dir, plan: plan}
+	return old.renderReport()
 }
 
 func (j *job) branchName(at time.Time) string {

@@ -366,7 +366,7 @@ func TestPlanAndErrorsOnDisk(t *testing.T) {
 	if err != nil || len(p.Steps) != 3 || p.Context.AcceptanceCriteria[1].Given != "a" {
 		t.Errorf("%+v %v", p, err)
 	}
-	must(t, d.SaveErrors(NewErrors(s, Testing, Evidence{})))
+	must(t, d.SaveErrors(NewErrors(s, Testing, Evidence{}, nil)))
 	e, err := d.LoadErrors()
 	if err != nil || !e.Agrees(s) || e.Status != "needs_input" || *e.Evidence.FailedStepID != "S02" || e.Evidence.FailedAtStage != Testing {
 		t.Errorf("%+v %v", e, err)

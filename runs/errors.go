@@ -35,18 +35,6 @@ func NewError(err error, words Words) *ErrorObject {
 	return ErrorFor(code, facts, words)
 }
 
-// ErrorOf is NewError with the run's own ids among the facts, so that what
-// the texts tell a person to type names this run.
-func (s *Stage) ErrorOf(err error, words Words) *ErrorObject {
-	named := words
-	if words != nil {
-		named = func(code fault.Code, facts fault.Facts) (string, string, []string) {
-			return words(code, namedFacts(facts, s.RequestID, s.RunID))
-		}
-	}
-	return NewError(err, named)
-}
-
 // ErrorFor makes the error object of a code with facts.
 func ErrorFor(code fault.Code, facts fault.Facts, words Words) *ErrorObject {
 	meta := map[string]string{}
@@ -107,13 +95,14 @@ type SuggestedNext struct {
 	Hint               string `json:"hint"`
 	RequiresUserChange bool   `json:"requires_user_change"`
 	Mode               Mode   `json:"mode,omitempty"`
+	Force              bool   `json:"force,omitempty"`
 }
 
 const snippetLimit = 500
 
 // NewErrors makes errors.json of a stage that has an error. at is the state in
-// which it happened; the hint is the first action.
-func NewErrors(s *Stage, at State, ev Evidence) *Errors {
+// which it happened, list what can be done; the hint is the first action.
+func NewErrors(s *Stage, at State, ev Evidence, list []Advice) *Errors {
 	e := s.Error
 	if e == nil {
 		return nil
@@ -128,12 +117,14 @@ func NewErrors(s *Stage, at State, ev Evidence) *Errors {
 	if s.State == Failed {
 		status = "failed"
 	}
-	return &Errors{
+	errs := &Errors{
 		Version: Version, RequestID: s.RequestID, RunID: s.RunID, Status: status,
 		Severity: e.Severity, Category: e.Category, ReasonCode: e.ReasonCode,
 		Title: e.Title, Message: e.Message, Retryable: e.Retryable, Actions: orEmpty(e.Actions),
-		Evidence: ev, RelatedPaths: orEmpty(e.RelatedPaths), SuggestedNext: suggest(s), Meta: e.Meta,
+		Evidence: ev, RelatedPaths: orEmpty(e.RelatedPaths), Meta: e.Meta,
 	}
+	errs.SuggestedNext = suggest(errs, list)
+	return errs
 }
 
 func cutSnippet(s *string) *string {
@@ -148,14 +139,13 @@ func cutSnippet(s *string) *string {
 	return &cut
 }
 
-func suggest(s *Stage) SuggestedNext {
-	e := s.Error
-	n := SuggestedNext{UIAction: uiAction(e), RequiresUserChange: !e.Retryable, Mode: Recommended(e.ReasonCode)}
-	switch {
-	case s.State == Failed:
-		n.UIAction, n.Mode = "rerun", ""
-	case e.ReasonCode == fault.RetryLimitExceeded && e.Meta["mode"] == "":
-		n.Mode = ModeResume // what went wrong is nothing that a plan decides
+func suggest(e *Errors, list []Advice) SuggestedNext {
+	n := SuggestedNext{UIAction: uiAction(e.Category, e.ReasonCode), RequiresUserChange: !e.Retryable}
+	if e.Status == "failed" {
+		n.UIAction = "rerun"
+	}
+	if best, ok := Best(list); ok {
+		n.Mode, n.Force = best.Mode, best.Force
 	}
 	if len(e.Actions) > 0 {
 		n.Hint = e.Actions[0]
@@ -165,14 +155,14 @@ func suggest(s *Stage) SuggestedNext {
 
 // uiAction is one of D58's: open_doctor, open_request, rerun, resume,
 // open_logs, open_report.
-func uiAction(e *ErrorObject) string {
+func uiAction(category fault.Category, code fault.Code) string {
 	switch {
-	case e.Category == fault.Environment, e.ReasonCode == fault.WorktreeDirty:
+	case category == fault.Environment, code == fault.WorktreeDirty:
 		return "open_doctor"
-	case e.Category == fault.Input:
+	case category == fault.Input:
 		return "open_request"
-	case e.Category == fault.Test, e.Category == fault.Contract,
-		e.ReasonCode == fault.UnitTestFailed, e.ReasonCode == fault.StepCommandFailed, e.ReasonCode == fault.NothingChanged, e.ReasonCode == fault.GitCommitFailed:
+	case category == fault.Test, category == fault.Contract,
+		code == fault.UnitTestFailed, code == fault.StepCommandFailed, code == fault.NothingChanged, code == fault.GitCommitFailed:
 		return "open_logs"
 	}
 	return "resume"

@@ -34,10 +34,6 @@ func TestErrorsOfOtherKinds(t *testing.T) {
 	if e = NewError(fault.New(fault.DiskFull), nil); e.Title != "DISK_FULL" || e.Actions == nil {
 		t.Errorf("without words: %+v", e)
 	}
-	s := NewStage(reqID, runID, "", t0)
-	if e = s.ErrorOf(fault.New(fault.DiskFull, "path", "p"), say); e.Actions[0] != "type "+runID || e.Meta["run_id"] != "" {
-		t.Errorf("%+v", e)
-	}
 }
 
 // errors.json and stage.error say the same, for every code.
@@ -45,7 +41,7 @@ func TestErrorsAgreeWithTheStage(t *testing.T) {
 	for _, code := range fault.Codes() {
 		s := stageAt(t, 2)
 		must(t, s.Fail(at(30), ErrorFor(code, fault.Facts{"path": "p"}, say)))
-		e := NewErrors(s, Implementing, Evidence{})
+		e := NewErrors(s, Implementing, Evidence{}, nil)
 		status := map[State]string{NeedsInput: "needs_input", Failed: "failed"}[s.State]
 		if !e.Agrees(s) || e.Status != status || e.SuggestedNext.UIAction == "" || e.SuggestedNext.Hint == "" || e.Evidence.LogPaths == nil {
 			t.Errorf("%s: %+v", code, e)
@@ -56,21 +52,23 @@ func TestErrorsAgreeWithTheStage(t *testing.T) {
 		}
 	}
 	s := stopped(t, fault.UnitTestFailed)
-	if (&Errors{}).Agrees(s) || NewErrors(stageAt(t, 1), Testing, Evidence{}) != nil {
+	if (&Errors{}).Agrees(s) || NewErrors(stageAt(t, 1), Testing, Evidence{}, nil) != nil {
 		t.Error("an empty errors.json agrees, or a run without error gets one")
 	}
 }
 
 func TestSuggestedNext(t *testing.T) {
 	for code, want := range map[fault.Code]SuggestedNext{
-		fault.WorktreeDirty:      {UIAction: "open_doctor", RequiresUserChange: true, Mode: ModeResume},
-		fault.CLIAuthRequired:    {UIAction: "open_doctor", RequiresUserChange: true, Mode: ModeResume},
-		fault.NeedsClarification: {UIAction: "open_request", RequiresUserChange: true, Mode: ModeResume},
-		fault.UnitTestFailed:     {UIAction: "open_logs", Mode: ModeRetryStep},
-		fault.StepTooLarge:       {UIAction: "resume", RequiresUserChange: true, Mode: ModeReplan},
-		fault.InternalError:      {UIAction: "rerun", RequiresUserChange: true},
+		fault.WorktreeDirty:        {UIAction: "open_doctor", RequiresUserChange: true, Mode: ModeResume},
+		fault.CLIAuthRequired:      {UIAction: "open_doctor", RequiresUserChange: true, Mode: ModeResume},
+		fault.NeedsClarification:   {UIAction: "open_request", RequiresUserChange: true, Mode: ModeResume},
+		fault.UnitTestFailed:       {UIAction: "open_logs", Mode: ModeRetryStep},
+		fault.StepTooLarge:         {UIAction: "resume", RequiresUserChange: true, Mode: ModeReplan},
+		fault.ForbiddenPathTouched: {UIAction: "resume", RequiresUserChange: true, Mode: ModeReplan},
+		fault.InternalError:        {UIAction: "rerun", RequiresUserChange: true, Mode: ModeReplan},
 	} {
-		got := NewErrors(stopped(t, code), Implementing, Evidence{}).SuggestedNext
+		s := stopped(t, code)
+		got := NewErrors(s, Implementing, Evidence{}, Advise(s, withCommands(), Now{Bounds: DefaultBounds()})).SuggestedNext
 		if got != want {
 			t.Errorf("%s: %+v", code, got)
 		}
@@ -79,7 +77,7 @@ func TestSuggestedNext(t *testing.T) {
 
 func TestStderrSnippetIsShort(t *testing.T) {
 	long := strings.Repeat("あ", 600) + "end"
-	e := NewErrors(stopped(t, fault.UnitTestFailed), Testing, Evidence{StderrSnippet: &long})
+	e := NewErrors(stopped(t, fault.UnitTestFailed), Testing, Evidence{StderrSnippet: &long}, nil)
 	if got := []rune(*e.Evidence.StderrSnippet); len(got) != 500 || !strings.HasSuffix(string(got), "end") {
 		t.Errorf("%d runes", len(got))
 	}

@@ -14,6 +14,7 @@ type LeftKind string
 const (
 	LeftChanges    LeftKind = "changes"    // changed, new and hidden files, and commits on no branch
 	LeftOrphan     LeftKind = "orphan"     // likewise, of a run that is not on record
+	LeftSetAside   LeftKind = "set_aside"  // commits of steps that were done again
 	LeftRepository LeftKind = "repository" // a repository of its own inside the workspace
 	LeftIgnored    LeftKind = "ignored"    // what git ignores
 	LeftGone       LeftKind = "gone"       // what git ignores, and went with the workspace
@@ -34,6 +35,8 @@ func (l Left) Key() string {
 	switch l.Kind {
 	case LeftOrphan:
 		return "report.left.orphan"
+	case LeftSetAside:
+		return "report.left.set_aside"
 	case LeftRepository:
 		return "report.left.repository"
 	case LeftIgnored:

@@ -327,7 +327,7 @@ func (w *reporter) drop() {
 
 func (w *reporter) next() {
 	switch {
-	case w.s.ReplacedBy != "":
+	case w.s.ReplacedBy != "" && w.s.Error == nil:
 		w.item("report.next.replaced", fault.Facts{"run_id": w.s.ReplacedBy})
 	case w.s.Error != nil:
 		for i, a := range w.s.Error.Actions {
@@ -382,7 +382,7 @@ func (w *reporter) history() {
 func (w *reporter) worthTelling(i int) bool {
 	e := w.s.History[i]
 	switch e.Event {
-	case EventNeedsInput, EventFailed, EventRetry, EventResumed, EventReplanned, EventOldSteps, EventInterrupted,
+	case EventNeedsInput, EventFailed, EventRetry, EventResumed, EventReplanned, EventOldSteps, EventWentBack, EventInterrupted,
 		EventStopRequested, EventLockRecovered, EventStageRecovered, EventRebuilt:
 		return true
 	case EventStepStart:

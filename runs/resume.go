@@ -1,7 +1,9 @@
 package runs
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"aiflow/internal/fault"
 )
@@ -42,6 +44,8 @@ type Point struct {
 
 	// NewRun: nothing goes on here; a new run takes over (both are linked).
 	NewRun bool
+	// Back: the step is an earlier one; what was committed since is set aside.
+	Back bool
 	// Reset: keep what the workspace holds as a failed attempt, then put it back
 	// to the start of the step.
 	Reset bool
@@ -67,9 +71,9 @@ func Recommended(code fault.Code) Mode {
 	case fault.RunInProgress, fault.QueueInProgress:
 		return ""
 	case fault.JSONParseError, fault.JSONSchemaInvalid, fault.UnitTestFailed, fault.E2ETestFailed,
-		fault.PatchApplyFailed, fault.AgentTimeout, fault.ForbiddenPathTouched, fault.NothingChanged:
+		fault.PatchApplyFailed, fault.AgentTimeout, fault.NothingChanged:
 		return ModeRetryStep
-	case fault.StepTooLarge, fault.RetryLimitExceeded, fault.ReplanRequired:
+	case fault.StepTooLarge, fault.ForbiddenPathTouched, fault.GHDependencyDetected, fault.RetryLimitExceeded, fault.ReplanRequired:
 		return ModeReplan
 	}
 	return ModeResume
@@ -97,7 +101,7 @@ func Resume(s *Stage, p *Plan, a Ask, b Bounds) (Point, error) {
 	if err != nil {
 		return Point{}, err
 	}
-	if !a.Force {
+	if !a.Force && i == s.next() {
 		if err := limits(s, i, a, b); err != nil {
 			return Point{}, err
 		}
@@ -132,27 +136,38 @@ func (s *Stage) begun() bool {
 	return false
 }
 
-// target is the index of the step to go on with: the first one that is not
-// settled. len(s.Steps) means that all are; only reporting is left.
-func target(s *Stage, a Ask) (int, error) {
-	next := len(s.Steps)
+// next is the index of the first step that is not settled. len(s.Steps) means
+// that all are; only reporting is left.
+func (s *Stage) next() int {
 	for i := range s.Steps {
 		if !s.Steps[i].Status.Settled() {
-			next = i
-			break
+			return i
 		}
 	}
+	return len(s.Steps)
+}
+
+// target is the index of the step to go on with: the next one, or an earlier one
+// that is to be done again.
+func target(s *Stage, a Ask) (int, error) {
+	next := s.next()
 	if a.Step == "" {
 		return next, nil
 	}
-	if next < len(s.Steps) && s.Steps[next].StepID == a.Step {
-		return next, nil
+	reason, i := "unknown", s.index(a.Step)
+	switch {
+	case i >= 0 && i < next && s.HasEvent(EventPushed):
+		reason = "pushed"
+	case i >= 0 && i <= next:
+		return i, nil
+	case i >= 0:
+		reason = "not_reached"
 	}
-	allowed := ""
-	if next < len(s.Steps) {
-		allowed = s.Steps[next].StepID
+	var allowed []string
+	for _, step := range s.Steps[:min(next+1, len(s.Steps))] {
+		allowed = append(allowed, step.StepID)
 	}
-	return 0, fault.New(fault.UsageError, "key", "step", "value", a.Step, "allowed", allowed, "run_id", s.RunID)
+	return 0, fault.New(fault.StepNotAvailable, "request_id", s.RequestID, "run_id", s.RunID, "id", a.Step, "reason", reason, "allowed", strings.Join(allowed, ", "))
 }
 
 // limits refuses what has been tried often enough: STEP_TOO_LARGE, the same
@@ -165,7 +180,7 @@ func limits(s *Stage, i int, a Ask, b Bounds) error {
 	switch {
 	case code == fault.StepTooLarge:
 		return refusal(s, fault.ReplanRequired, string(code))
-	case sameTwice(stops(s, false), stopFacts(s)):
+	case sameTwice(stops(s), stopFacts(s)):
 		e := refusal(s, fault.ReplanRequired, string(code))
 		e.Facts["cause_key"] = "why.replan_required_again"
 		return e
@@ -173,7 +188,7 @@ func limits(s *Stage, i int, a Ask, b Bounds) error {
 	if i < len(s.Steps) && retries(s, s.Steps[i].StepID) >= b.StepRetries && point(s, i, a).Reset {
 		e := refusal(s, fault.RetryLimitExceeded, string(code))
 		e.Facts["allowed"] = strconv.Itoa(b.StepRetries)
-		e.Facts["name"], e.Facts["mode"] = s.Steps[i].StepID, string(ModeReplan)
+		e.Facts["name"] = s.Steps[i].StepID
 		return e
 	}
 	return nil
@@ -207,15 +222,10 @@ func refusal(s *Stage, code fault.Code, reason string) *fault.Error {
 	return fault.New(code, "request_id", s.RequestID, "run_id", s.RunID, "reason", reason, "id", s.CurrentStepID, "force", "--force")
 }
 
-// stops are the last stops of the run, newest first, up to the last start of a
-// step when sinceStart.
-func stops(s *Stage, sinceStart bool) []Event {
+// stops are the stops of the run, newest first.
+func stops(s *Stage) []Event {
 	var list []Event
-	for i := len(s.History) - 1; i >= 0; i-- {
-		e := s.History[i]
-		if sinceStart && e.Event == EventStepStart {
-			return list
-		}
+	for _, e := range slices.Backward(s.History) {
 		if isStop(e) {
 			list = append(list, e)
 		}
@@ -226,18 +236,15 @@ func stops(s *Stage, sinceStart bool) []Event {
 // stopReason is why the work stopped, even when a later try to go on was
 // stopped at the gate for another reason.
 func stopReason(s *Stage) fault.Code {
-	if list := stops(s, true); len(list) > 0 {
-		return fault.Code(list[0].ReasonCode)
+	for _, e := range slices.Backward(s.History) {
+		if e.Event == EventStepStart {
+			break
+		}
+		if isStop(e) {
+			return fault.Code(e.ReasonCode)
+		}
 	}
 	return fault.Code(s.ReasonCode())
-}
-
-// StopsForGood reports whether a stop for this reason, now, is one that only a
-// new plan or force goes beyond. What is said to type next depends on it. The
-// facts are those of the stop.
-func (s *Stage) StopsForGood(code fault.Code, facts map[string]string) bool {
-	now := Event{StepID: s.CurrentStepID, ReasonCode: string(code)}
-	return code == fault.StepTooLarge || sameTwice(append([]Event{now}, stops(s, false)...), facts)
 }
 
 // sameTwice: the last two stops, newest first, are of one step and for one
@@ -285,6 +292,10 @@ func point(s *Stage, i int, a Ask) Point {
 		return Point{Mode: ModeResume, State: Reporting, Index: len(s.Steps) - 1, StepID: s.Steps[len(s.Steps)-1].StepID}
 	}
 	at := Point{Mode: a.Mode, State: Implementing, Index: i, StepID: s.Steps[i].StepID, Changed: changed(a)}
+	if i < s.next() {
+		at.Mode, at.Back, at.Reset = ModeRetryStep, true, true
+		return at
+	}
 	started := s.Steps[i].Attempt > 0
 	if a.Mode == ModeResume && started && resumesAtTests(s) {
 		at.State, at.Changed = Testing, ChangedTake

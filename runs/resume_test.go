@@ -32,7 +32,7 @@ func TestWhereEachReasonGoesOn(t *testing.T) {
 		fault.JSONSchemaInvalid:    retry,
 		fault.PatchApplyFailed:     retry,
 		fault.AgentTimeout:         retry,
-		fault.ForbiddenPathTouched: retry,
+		fault.ForbiddenPathTouched: redo,
 		fault.UnitTestFailed:       tests,
 		fault.E2ETestFailed:        tests,
 		fault.StaticCheckFailed:    tests,
@@ -132,9 +132,8 @@ func TestRefusals(t *testing.T) {
 		{"it runs, force", nil, Ask{Live: true, Force: true}, fault.RunInProgress},
 		{"it runs, replan", nil, Ask{Live: true, Mode: ModeReplan}, fault.RunInProgress},
 		{"no such mode", nil, Ask{Mode: "again"}, fault.UsageError},
-		{"no such step", nil, Ask{Step: "S09"}, fault.UsageError},
-		{"a step that is done", nil, Ask{Mode: ModeRetryStep, Step: "S01"}, fault.UsageError},
-		{"a step that is not its turn", nil, Ask{Step: "S03"}, fault.UsageError},
+		{"no such step", nil, Ask{Step: "S09"}, fault.StepNotAvailable},
+		{"a step that is not its turn", nil, Ask{Step: "S03"}, fault.StepNotAvailable},
 		{"done", func(s *Stage) { s.State = Done }, Ask{}, fault.NothingToDo},
 		{"done, replan", func(s *Stage) { s.State = Done }, Ask{Mode: ModeReplan}, fault.NothingToDo},
 		{"replaced", func(s *Stage) { s.ReplacedBy = "RUN-2" }, Ask{}, fault.NothingToDo},
@@ -196,9 +195,6 @@ func TestOtherReasonsDoNotCountAsTheSame(t *testing.T) {
 		}
 		if s.Error.ReasonCode != fault.WorktreeDirty || s.Current().Error.ReasonCode != fault.StepCommandFailed {
 			t.Errorf("the run stopped for %s, its step for %s", s.Error.ReasonCode, s.Current().Error.ReasonCode)
-		}
-		if got := stopped(t, fault.StepCommandFailed).StopsForGood(fault.StepCommandFailed, map[string]string{"exit_status": status}); got != refused {
-			t.Errorf("exit status %s again: stops for good: %v", status, got)
 		}
 	}
 }

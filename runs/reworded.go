@@ -8,44 +8,54 @@ import (
 )
 
 // Reworded is the stage as its reader should have it: what it stopped with in
-// the reader's words, whoever's language it was recorded in.
-func (s *Stage) Reworded(words Words) *Stage {
+// the reader's words, whoever's language it was recorded in, and what can be
+// done about it now.
+func (s *Stage) Reworded(words Words, list []Advice) *Stage {
 	r := *s
-	r.Error = s.Error.reworded(s, words)
+	r.Error = s.Error.reworded(s, words, list)
 	r.Steps = slices.Clone(s.Steps)
 	for i := range r.Steps {
-		r.Steps[i].Error = r.Steps[i].Error.reworded(s, words)
+		r.Steps[i].Error = r.Steps[i].Error.reworded(s, words, list)
 	}
 	return &r
 }
 
 // reworded keeps the recorded words where nothing better is to be had: a code
 // that this version does not know, a record without facts.
-func (e *ErrorObject) reworded(s *Stage, words Words) *ErrorObject {
+func (e *ErrorObject) reworded(s *Stage, words Words, list []Advice) *ErrorObject {
 	if e == nil || !sayable(e.ReasonCode, e.Meta) {
 		return e
 	}
 	r := *e
-	r.Title, r.Message, r.Actions = words(e.ReasonCode, namedFacts(e.Meta, s.RequestID, s.RunID))
+	r.Title, r.Message, r.Actions = words.now(e.ReasonCode, e.Meta, s.RequestID, s.RunID, list)
 	r.Summary = r.Title
 	return &r
 }
 
-// Reworded is errors.json in the reader's words.
-func (e *Errors) Reworded(words Words) *Errors {
+// Reworded is errors.json in the reader's words, with what can be done now.
+func (e *Errors) Reworded(words Words, list []Advice) *Errors {
 	if e == nil || !sayable(e.ReasonCode, e.Meta) {
 		return e
 	}
 	r := *e
-	r.Title, r.Message, r.Actions = words(e.ReasonCode, namedFacts(e.Meta, e.RequestID, e.RunID))
-	if len(r.Actions) > 0 {
-		r.SuggestedNext.Hint = r.Actions[0]
-	}
+	r.Title, r.Message, r.Actions = words.now(e.ReasonCode, e.Meta, e.RequestID, e.RunID, list)
+	r.SuggestedNext = suggest(&r, list)
 	return &r
 }
 
 func sayable(code fault.Code, facts map[string]string) bool {
 	return len(facts) > 0 && code != fault.UnknownError && code.Known()
+}
+
+// now are the texts about a stop, with the commands that are of use now. Of a run
+// whose place another one took, that one is all there is to tell.
+func (w Words) now(code fault.Code, meta map[string]string, requestID, runID string, list []Advice) (title, message string, actions []string) {
+	facts := WithAdvice(namedFacts(meta, requestID, runID), list)
+	title, message, actions = w(code, facts)
+	if facts[VerbSuccessor] != "" {
+		_, _, actions = w(fault.NothingToDo, fault.Facts{"reason": "replaced", VerbSuccessor: facts[VerbSuccessor]})
+	}
+	return title, message, actions
 }
 
 // namedFacts are facts that also name the run, so that what the texts tell a

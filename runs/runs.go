@@ -81,6 +81,7 @@ const (
 	EventResumed         = "RESUMED"
 	EventReplanned       = "REPLANNED"
 	EventOldSteps        = "OLD_STEPS_KEPT" // the request has other ones by now
+	EventWentBack        = "WENT_BACK"      // to an earlier step; what was committed since is kept aside
 	EventNeedsInput      = "NEEDS_INPUT"
 	EventFailed          = "FAILED"
 	EventDone            = "DONE"

@@ -88,6 +88,32 @@ func (s *Stage) enter(now time.Time, stepID string) (*Step, error) {
 	return p, nil
 }
 
+// GoBack makes a step that was settled, and those after it, pending again, and
+// gives the commit that the run goes back to.
+func (s *Stage) GoBack(now time.Time, i int) (start string) {
+	for n := i; n < len(s.Steps); n++ {
+		old := s.Steps[n]
+		s.Steps[n] = Step{StepID: old.StepID, Title: old.Title, Role: old.Role, Attempt: old.Attempt, Logs: old.Logs}
+		s.Steps[n].fillIn()
+	}
+	kept := 0
+	for kept < len(s.Git.Commits) && s.index(s.Git.Commits[kept].StepID) >= 0 && s.index(s.Git.Commits[kept].StepID) < i {
+		kept++
+	}
+	s.Git.Commits = s.Git.Commits[:kept]
+	s.CurrentStepIndex, s.CurrentStepID = i, s.Steps[i].StepID
+	s.AddEvent(now, EventWentBack, s.CurrentStepID, "")
+	return s.Tip()
+}
+
+// Tip is the run's last commit, at first the one that it starts from.
+func (s *Stage) Tip() string {
+	if n := len(s.Git.Commits); n > 0 {
+		return s.Git.Commits[n-1].Hash
+	}
+	return s.Git.BaseCommit
+}
+
 // Finish ends the current step as done.
 func (s *Stage) Finish(now time.Time, summary string) error {
 	p := s.Current()

@@ -30,6 +30,7 @@ type errorDetail struct {
 	Message    string         `json:"message"`
 	Context    fault.Facts    `json:"context"`
 	Actions    []string       `json:"actions"`
+	Advice     []runs.Advice  `json:"advice,omitempty"` // about the run that it is of
 }
 
 func discard() *log.Logger { return log.New(io.Discard, "", 0) }
@@ -159,9 +160,10 @@ func (s *Server) detail(r *http.Request, err error) errorDetail {
 	if p, ok := reqmeta.ProblemOf(err); ok {
 		facts["cause"] = s.words(r).Text("problem."+p.Kind, p.Facts)
 	}
-	words := s.words(r).Code(code, facts)
+	list := runs.AdviceOf(err)
+	words := s.words(r).Code(code, runs.WithAdvice(facts, list))
 	d := errorDetail{
-		Category: code.Info().Category, ReasonCode: code, Context: facts, Actions: words.Actions,
+		Category: code.Info().Category, ReasonCode: code, Context: facts, Actions: words.Actions, Advice: list,
 		Message: strings.TrimSuffix(words.Title+": "+words.Message, ": "),
 	}
 	if code == fault.RunInProgress || code == fault.QueueInProgress {

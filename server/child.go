@@ -105,8 +105,9 @@ type said struct {
 	RunID     *string         `json:"run_id"`
 	Selection *reqmeta.Result `json:"selection"`
 	Error     *struct {
-		ReasonCode fault.Code  `json:"reason_code"`
-		Context    fault.Facts `json:"context"`
+		ReasonCode fault.Code    `json:"reason_code"`
+		Context    fault.Facts   `json:"context"`
+		Advice     []runs.Advice `json:"advice"`
 	} `json:"error"`
 }
 
@@ -125,7 +126,7 @@ func (c *child) result() (started, error) {
 	case v.RunID != nil && *v.RunID != "" && v.RequestID != nil:
 		return started{requestID: *v.RequestID, runID: *v.RunID}, nil
 	case v.Error != nil:
-		return started{}, &fault.Error{Code: v.Error.ReasonCode, Facts: v.Error.Context}
+		return started{}, &runs.Advised{Err: &fault.Error{Code: v.Error.ReasonCode, Facts: v.Error.Context}, Advice: v.Error.Advice}
 	}
 	return started{selection: v.Selection}, nil
 }

@@ -76,7 +76,6 @@ type snapshot struct {
 	key      string
 	folder   *reqmeta.Folder
 	facts    reqmeta.Facts
-	goesOn   func(*runs.Stage) bool
 	sel      reqmeta.Result
 	rank     map[string]int // of what can run, by path, from 1
 	excluded map[string]int // index in sel.Excluded, by path
@@ -99,7 +98,7 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	sn := &snapshot{folder: folder, facts: survey.Facts, goesOn: s.Project.GoesOn, latest: map[string]*runs.Stage{}, lists: map[string]tagged{}}
+	sn := &snapshot{folder: folder, facts: survey.Facts, latest: map[string]*runs.Stage{}, lists: map[string]tagged{}}
 	if sn.key, err = s.fingerprint(ctx, sn, gen, survey); err != nil {
 		return nil, err
 	}
@@ -206,7 +205,7 @@ func (sn *snapshot) latestRun(id string) *reqmeta.LatestRun {
 	}
 	return &reqmeta.LatestRun{
 		RunID: st.RunID, State: string(st.State), ReasonCode: fault.Code(st.ReasonCode()),
-		WorkBranch: st.Git.WorkBranch, Unmerged: sn.unmerged(st), GoesOn: func() bool { return sn.goesOn(st) },
+		WorkBranch: st.Git.WorkBranch, Unmerged: sn.unmerged(st),
 	}
 }
 

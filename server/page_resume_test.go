@@ -80,7 +80,7 @@ func TestPageRetryThisStep(t *testing.T) {
 	run := p.do("location.pathname")
 
 	// It says what it will do, and a no changes nothing.
-	p.do("void document.querySelector('[data-key=retry]').focus()")
+	p.do("void document.querySelector('[data-key=retry_step]').focus()")
 	p.press("Retry this step")
 	p.until("document.querySelector('dialog[open]')?.textContent.includes('start of S02')")
 	p.shot("retry")
@@ -101,11 +101,10 @@ func TestPageRetryThisStep(t *testing.T) {
 
 	// The same step, the same reason: a new plan is advised, and the person decides.
 	w.write("ok", "")
+	p.until("document.querySelector('.resume .primary')?.textContent === 'Replan'")
+	p.shot("replan-advised")
 	p.press("Retry this step")
 	p.answerDialog("Retry this step")
-	p.until("document.querySelector('dialog[open]')?.textContent.includes('A new plan is needed')")
-	p.shot("replan-advised")
-	p.answerDialog("Try all the same")
 	p.until(isDone)
 	p.sees("Merge the branch to finish the request")
 	if at := p.do("location.pathname"); at != run {
@@ -115,6 +114,27 @@ func TestPageRetryThisStep(t *testing.T) {
 	p.logSays("step-2.log", "1 tries\n1 tries\n1 tries\n")
 	p.press("Report")
 	p.until("document.querySelector('.tab-body .md')")
+	p.clean()
+	w.idle()
+}
+
+// What somebody changed in the workspace after the run stopped becomes the step's
+// result when the blue button is pressed, which says so first.
+func TestPageTakesWhatWasChanged(t *testing.T) {
+	browser := openBrowser(t)
+	w := newWorld(t, map[string]string{"requests/RQ-1.md": steps("Needs a hand", "P0", "echo bad > x.txt; exit 1")}, realRun(t))
+	p := w.tab(browser, "/requests/RQ-1")
+	p.press("Run")
+	p.until(needsInput)
+	p.until("document.querySelector('.resume .primary')?.textContent === 'Resume'")
+	w.write(".aiflow/worktrees/RQ-1/x.txt", "good\n")
+	p.press("Resume")
+	p.until("document.querySelector('dialog[open]')?.textContent.includes('becomes the result of the step')")
+	p.answerDialog("Resume")
+	p.until(isDone)
+	if got := w.git("show", strings.TrimSpace(w.git("for-each-ref", "--format=%(refname)", "refs/heads/aiflow"))+":x.txt"); got != "good\n" {
+		t.Errorf("x.txt is %q", got)
+	}
 	p.clean()
 	w.idle()
 }
@@ -152,7 +172,7 @@ func TestPageReplan(t *testing.T) {
 	p.until("location.pathname === " + quoted(old) + " && document.querySelector('[data-key=by]')")
 	p.sees("Replaced by")
 	p.shot("replaced")
-	for _, gone := range []string{"resume", "retry", "replan"} {
+	for _, gone := range []string{"resume", "retry_step", "replan"} {
 		if got := p.do("document.querySelector('[data-key=" + gone + "]')"); got != "null" {
 			t.Errorf("a replaced run offers %s", gone)
 		}

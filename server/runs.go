@@ -102,6 +102,7 @@ type runDetail struct {
 	Locked      any            `json:"locked"`
 	CompareURL  *string        `json:"compare_url"`
 	Warnings    []runs.Warning `json:"warnings"`
+	Advice      []runs.Advice  `json:"advice"` // what can be done now
 	Stage       any            `json:"stage"`
 	Planning    any            `json:"planning"`
 	Errors      any            `json:"errors"`
@@ -141,20 +142,32 @@ func (s *Server) showRun(w http.ResponseWriter, r *http.Request) error {
 		v.Locked = h
 	}
 	v.Interrupted = !st.State.Ended() && v.Locked == nil
-	if v.Stage, err = stageTree(st.Reworded(s.says(r))); err != nil {
+	if v.Advice, err = s.advice(r, st); err != nil {
+		return err
+	}
+	if v.Stage, err = stageTree(st.Reworded(s.says(r), v.Advice)); err != nil {
 		return err
 	}
 	if plan, err := d.LoadPlan(); err == nil {
 		v.Planning, _ = tree(plan)
 	}
 	if errs, err := d.LoadErrors(); err == nil {
-		v.Errors, _ = tree(errs.Reworded(s.says(r)))
+		v.Errors, _ = tree(errs.Reworded(s.says(r), v.Advice))
 	}
 	v.Report.Path = d.RelPath("report.md")
 	text, _ := d.LoadReport()
 	v.Report.Markdown = string(mask([]byte(text), true))
 	v.CompareURL = s.compareURL(r, st)
 	return s.give(w, r, v)
+}
+
+// advice is what can be done now about a run.
+func (s *Server) advice(r *http.Request, st *runs.Stage) ([]runs.Advice, error) {
+	of, err := s.Project.Standing(r.Context(), []*runs.Stage{st})
+	if err != nil {
+		return nil, err
+	}
+	return s.runner(r).Advice(r.Context(), st, of), nil
 }
 
 // tree is v as JSON would be read back, with secrets hidden.
@@ -242,7 +255,11 @@ func (s *Server) showStage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := stageTree(st.Reworded(s.says(r)))
+	list, err := s.advice(r, st)
+	if err != nil {
+		return err
+	}
+	v, err := stageTree(st.Reworded(s.says(r), list))
 	if err != nil {
 		return err
 	}
@@ -252,7 +269,7 @@ func (s *Server) showStage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) showErrors(w http.ResponseWriter, r *http.Request) error {
-	_, d, err := s.theRun(r)
+	st, d, err := s.theRun(r)
 	if err != nil {
 		return err
 	}
@@ -260,7 +277,11 @@ func (s *Server) showErrors(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := tree(errs.Reworded(s.says(r)))
+	list, err := s.advice(r, st)
+	if err != nil {
+		return err
+	}
+	v, err := tree(errs.Reworded(s.says(r), list))
 	if err != nil {
 		return err
 	}

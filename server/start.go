@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"aiflow/doctor"
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/reqmeta"
@@ -241,11 +242,14 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) runner(r *http.Request) *runner.Runner { return s.runnerIn(s.language(r)) }
 
 func (s *Server) runnerIn(lang string) *runner.Runner {
-	return &runner.Runner{Project: s.Project, Words: runner.Words{Text: s.catalog(lang).Text, Fault: s.faultWords(lang)}}
+	return &runner.Runner{
+		Project: s.Project, Words: runner.Words{Text: s.catalog(lang).Text, Fault: s.faultWords(lang)},
+		Doctor: func(ctx context.Context) error { return doctor.Gate(ctx, s.Project) },
+	}
 }
 
 func (s *Server) autorun(w http.ResponseWriter, r *http.Request) error {
-	v, err := s.session(s.language(r))
+	v, err := s.session(r.Context(), s.language(r))
 	if err != nil {
 		return err
 	}
@@ -254,8 +258,8 @@ func (s *Server) autorun(w http.ResponseWriter, r *http.Request) error {
 
 // session is the auto-run as it stands; one that was asked to end after the
 // run in hand is STOPPING.
-func (s *Server) session(lang string) (runner.Session, error) {
-	v, err := s.runnerIn(lang).LoadSession()
+func (s *Server) session(ctx context.Context, lang string) (runner.Session, error) {
+	v, err := s.runnerIn(lang).LoadSession(ctx)
 	if v.StopAsked {
 		v.State = runner.Stopping
 	}
@@ -288,7 +292,7 @@ func (s *Server) startAutorun(w http.ResponseWriter, r *http.Request) error {
 	if err := s.queueFree(); err != nil {
 		return err
 	}
-	before, err := s.session(s.Lang)
+	before, err := s.session(r.Context(), s.Lang)
 	if err != nil {
 		return err
 	}
@@ -299,7 +303,7 @@ func (s *Server) startAutorun(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sessionBegun(r.Context(), c, before); err != nil {
 		return s.withRun(err)
 	}
-	v, err := s.session(s.language(r))
+	v, err := s.session(r.Context(), s.language(r))
 	if err != nil {
 		return err
 	}
@@ -336,7 +340,7 @@ func (s *Server) sessionBegun(ctx context.Context, c *child, before runner.Sessi
 			return true, err
 		default:
 		}
-		now, err := s.session(s.Lang)
+		now, err := s.session(ctx, s.Lang)
 		fresh := err == nil && now.StartedAt != nil && (before.StartedAt == nil || !now.StartedAt.Equal(*before.StartedAt))
 		return fresh && now.State != runner.Starting, nil
 	})
@@ -352,7 +356,7 @@ func (s *Server) stopAutorun(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.runner(r).StopSession(r.Context(), b.Now, 0); err != nil {
 		return err
 	}
-	v, err := s.session(s.language(r))
+	v, err := s.session(r.Context(), s.language(r))
 	if err != nil {
 		return err
 	}

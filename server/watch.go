@@ -285,7 +285,7 @@ func (w *watcher) autorun() {
 		return
 	}
 	w.session = now
-	if v, err := w.s.session(w.s.Lang); err == nil {
+	if v, err := w.s.session(context.Background(), w.s.Lang); err == nil {
 		w.s.hub.publish("autorun", v)
 	}
 }

@@ -37,14 +37,14 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 	case "not_ready_draft":
 		return []string{"aiflow request set " + id + " status=ready"}
 	case "not_ready_blocked":
-		if why.Fact("resume") == "" && why.Fact("look") == "" {
+		if run == "" {
 			return []string{"aiflow request set " + id + " status=ready"}
 		}
-		return answer(id, why)
+		return []string{"aiflow run show " + id, "aiflow run " + id + " --fresh"}
 	case "not_ready_running":
 		return []string{"aiflow run resume " + id, "aiflow request set " + id + " status=ready"}
 	case "latest_needs_input":
-		return answer(id, why)
+		return []string{"aiflow run show " + id, "aiflow run " + id + " --fresh"}
 	case "latest_done":
 		return []string{"aiflow run diff " + run, app.Merge(x.Shell, x.p, why.Fact("branch"))}
 	case "not_ready_done_in":
@@ -70,15 +70,6 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 		return []string{"aiflow request set " + id + " depends_on=" + strings.Join(x.tenable(req), ",")}
 	}
 	return []string{"aiflow next --explain " + id}
-}
-
-// answer are the commands for a request whose latest run stopped.
-func answer(id string, why *reqmeta.Exclusion) []string {
-	list := []string{"aiflow run show " + id, "aiflow run " + id + " --fresh"}
-	if why.Fact("resume") != "" {
-		list = slices.Insert(list, 1, "aiflow run resume "+id)
-	}
-	return list
 }
 
 // tenable are the dependencies of req that exist, or what was meant by those

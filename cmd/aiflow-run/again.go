@@ -59,11 +59,8 @@ func inFlags(err error) error {
 		return err
 	}
 	flag, value, allowed := "--"+f.Facts["key"], f.Facts["value"], f.Facts["allowed"]
-	switch f.Facts["key"] {
-	case "mode":
+	if f.Facts["key"] == "mode" {
 		return cli.Usage("bad_value", "name", flag, "value", value, "allowed", allowed)
-	case "step":
-		return cli.Usage("bad_step", "name", flag, "value", value, "allowed", allowed, "run_id", f.Facts["run_id"])
 	}
 	return err
 }

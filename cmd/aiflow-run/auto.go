@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	urfave "github.com/urfave/cli/v2"
@@ -71,9 +72,9 @@ func auto(s *cli.Shell, o autoOptions) error {
 		if err := printStatus(s, p, session); err != nil {
 			return err
 		}
-		return cli.Reported(session.Err())
+		return cli.Reported(r.Advised(s.Context(), session.Err()))
 	}
-	err = session.Err()
+	err = r.Advised(s.Context(), session.Err())
 	if err := printSession(s, p, session, err != nil && s.OnePlace()); err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func status(s *cli.Shell) error {
 		return err
 	}
 	r := work.Runner(s, p)
-	session, err := r.LoadSession()
+	session, err := r.LoadSession(s.Context())
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,9 @@ func printSession(s *cli.Shell, p *project.Project, v runner.Session, told bool)
 		s.Printf("%s\n", s.Text("work.session_none"))
 		return printWaiting(s, p)
 	}
-	printSessionBody(s, v)
+	if err := printSessionBody(s, p, v); err != nil {
+		return err
+	}
 	if v.StopReason != nil && !told {
 		s.Printf("%s: %s\n", v.StopReason.ReasonCode, v.StopReason.Message)
 		for _, a := range v.StopReason.Actions {
@@ -138,14 +141,30 @@ func printSession(s *cli.Shell, p *project.Project, v runner.Session, told bool)
 	}
 	if before := v.Before; before != nil && v.Idle() {
 		s.Printf("%s\n", s.Text("work.session_before", "at", before.StartedAt.Local().Format(time.DateTime)))
-		printSessionBody(s, *before)
+		if err := printSessionBody(s, p, *before); err != nil {
+			return err
+		}
 	}
 	return printWaiting(s, p)
 }
 
-func printSessionBody(s *cli.Shell, v runner.Session) {
+func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error {
+	var stages []*runs.Stage
 	for _, r := range v.Results {
-		printResult(s, r)
+		if st, err := p.Run(r.RequestID, r.RunID).LoadStage(); err == nil {
+			stages = append(stages, st)
+		}
+	}
+	now, err := summaries(s, p, stages)
+	if err != nil {
+		return err
+	}
+	for _, r := range v.Results {
+		i := slices.IndexFunc(now, func(n runs.Summary) bool { return n.RunID == r.RunID })
+		if i < 0 { // cleaned away since
+			now, i = append(now, runs.Summary{State: r.State, Merged: r.State == runs.Done}), len(now)
+		}
+		printResult(s, r, now[i])
 	}
 	for _, k := range v.Skipped {
 		s.Printf("%s  %s  %s  %s\n", pad("SKIPPED", 12), k.RequestID, s.Paint(term.Yellow, string(k.ReasonCode)), k.Detail)
@@ -159,16 +178,22 @@ func printSessionBody(s *cli.Shell, v runner.Session) {
 	c := v.Counters
 	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
 		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
+	return nil
 }
 
-func printResult(s *cli.Shell, r runner.Result) {
-	line := pad(string(r.State), 12) + "  " + r.RequestID
-	if r.ReasonCode != "" {
-		line += "  " + string(r.ReasonCode)
+// printResult shows what a run of a session came to, and where it has come since.
+func printResult(s *cli.Shell, r runner.Result, now runs.Summary) {
+	text := stateText(s, now)
+	if now.State == runs.Done && !now.Merged && now.BranchExists {
+		text = string(now.State) // its branch says the rest
 	}
-	if r.State == runs.Done {
+	line := pad(text, 12) + "  " + r.RequestID
+	switch {
+	case now.ReasonCode != "":
+		line += "  " + string(now.ReasonCode)
+	case now.State == runs.Done && now.BranchExists && !now.Merged:
 		line += "  " + r.WorkBranch
 	}
 	line += warned(s, r.Warnings)
-	s.Printf("%s\n", s.Paint(stateStyle(r.State), line))
+	s.Printf("%s\n", s.Paint(stateStyle(now.State), line))
 }

@@ -38,6 +38,7 @@ type shown struct {
 	BranchExists bool `json:"branch_exists"`
 
 	Warnings []runs.Warning `json:"warnings"`
+	Advice   []runs.Advice  `json:"advice"` // what can be done now
 }
 
 type shownReport struct {
@@ -64,16 +65,28 @@ func showRun(s *cli.Shell, arg string) error {
 	}
 	app.Unsure(s, standing.Unsure)
 	sum := standing.Summary(st)
-	st = st.Reworded(work.Words(s).Fault)
+	list := advice(s, p, st, standing)
+	st = st.Reworded(work.Words(s).Fault, list)
 	if s.JSON {
 		v := detail(p.Dir, st, dir)
-		v.Errors = v.Errors.Reworded(work.Words(s).Fault)
+		v.Errors, v.Advice = v.Errors.Reworded(work.Words(s).Fault, list), list
 		v.Interrupted, v.Merged, v.BranchExists = sum.Interrupted, sum.Merged, sum.BranchExists
 		v.Warnings = sum.Warnings
 		return s.PrintJSON(v)
 	}
-	printRun(s, p, st, sum, dir)
+	printRun(s, p, st, sum, dir, list)
 	return nil
+}
+
+// advice is what can be done now about a run, as the shell takes it.
+func advice(s *cli.Shell, p *project.Project, st *runs.Stage, of *project.Standing) []runs.Advice {
+	list := work.Runner(s, p).Advice(s.Context(), st, of)
+	for i := range list {
+		if list[i].Verb == runs.VerbMerge {
+			list[i].Command = app.Merge(s, p, st.Git.WorkBranch)
+		}
+	}
+	return list
 }
 
 func detail(root string, st *runs.Stage, dir *runs.Dir) shown {
@@ -88,13 +101,13 @@ func detail(root string, st *runs.Stage, dir *runs.Dir) shown {
 	return v
 }
 
-func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary, dir *runs.Dir) {
+func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary, dir *runs.Dir, list []runs.Advice) {
 	s.Printf("%s  %s  %s\n", st.RunID, s.Paint(stateStyle(st.State), stateText(s, sum)), term.Escape(st.Title))
 	if sum.Interrupted {
 		s.Printf("%s\n", s.Text("work.show_interrupted", "step_id", st.CurrentStepID, "state", st.State))
-		s.Printf("  %s: %s\n", s.Text("cli.hint"), s.Text("work.show_go_on", "id", st.RequestID))
 	}
-	printStop(s, p, st)
+	printError(s, st.Error)
+	printNow(s, st, list)
 	for i := range st.Steps {
 		step := &st.Steps[i]
 		s.Printf("  %s  %s  %s\n", step.StepID, pad(stepText(step, sum), 11), term.Escape(step.Title))
@@ -114,8 +127,10 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 		s.Printf("  %s\n", s.Catalog().Text(l.Key(), l.Facts()))
 	}
 	s.Printf("  %s\n", s.Text("work.report", "path", app.Here(s, p, dir.RelPath("report.md"))))
-	if st.State == runs.Done && !sum.Merged && sum.BranchExists {
-		s.Printf("  %s\n", s.Text("work.merge", "command", app.Merge(s, p, st.Git.WorkBranch)))
+	for _, a := range list {
+		if a.Verb == runs.VerbMerge {
+			s.Printf("  %s\n", s.Text("work.merge", "command", a.Command))
+		}
 	}
 }
 
@@ -128,19 +143,24 @@ func hasWorkspace(p *project.Project, st *runs.Stage) bool {
 	return err == nil && fi.IsDir()
 }
 
-// printStop says why a run stopped. One that was replaced cannot go on: what its
-// hints name is refused.
-func printStop(s *cli.Shell, p *project.Project, st *runs.Stage) {
-	if st.ReplacedBy == "" || st.Error == nil {
-		printError(s, st.Error)
-		return
+// printNow says what can be done now where the reason of a stop does not: about a
+// run that did not stop for one, and where something around it is in the way.
+func printNow(s *cli.Shell, st *runs.Stage, list []runs.Advice) {
+	hint := func(key string, pairs ...any) {
+		s.Printf("  %s: %s\n", s.Text("cli.hint"), s.Text(key, pairs...))
 	}
-	e := *st.Error
-	e.Actions = nil
-	if _, err := p.Run(st.RequestID, st.ReplacedBy).LoadStage(); err == nil {
-		e.Actions = []string{s.Text("report.next.replaced", "run_id", st.ReplacedBy)}
+	for _, a := range list {
+		switch {
+		case st.Error == nil && a.Verb == runs.VerbSuccessor:
+			hint("work.show_successor", "command", a.Command)
+		case st.Error == nil && a.Recommended && a.Mode != "":
+			hint("work.show_do", "command", a.Command)
+		case a.Mode == runs.ModeResume && a.WhyNot.Info().Category == fault.Environment:
+			hint("work.show_refused", "reason", a.WhyNot, "command", "aiflow doctor")
+		case a.Mode == runs.ModeResume && a.WhyNot == fault.RequestNotFound:
+			hint("work.show_refused", "reason", a.WhyNot, "command", "git status")
+		}
 	}
-	printError(s, &e)
 }
 
 // stepText: in a run that nobody works for no step is at work.

@@ -40,7 +40,7 @@ func stop(s *cli.Shell, o stopOptions, arg string) error {
 		return err
 	}
 	r := work.Runner(s, p)
-	v, err := r.LoadSession()
+	v, err := r.LoadSession(s.Context())
 	o.single = o.queue && err == nil && !goesOn(v)
 	var h runner.Halted
 	if o.queue {

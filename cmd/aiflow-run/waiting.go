@@ -18,11 +18,15 @@ func printWaiting(s *cli.Shell, p *project.Project) error {
 	if err != nil {
 		return err
 	}
+	commands, err := commandsFor(s, p, w.Resume)
+	if err != nil {
+		return err
+	}
 	for _, r := range w.Merge {
 		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", app.Merge(s, p, r.WorkBranch))+warned(s, r.Warnings))
 	}
-	for _, r := range w.Resume {
-		s.Printf("%s\n", s.Text("work.session_resume", "id", r.RequestID, "run_id", r.RunID, "command", commandFor(p, r), "reason", r.ReasonCode))
+	for i, r := range w.Resume {
+		s.Printf("%s\n", s.Text("work.session_resume", "id", r.RequestID, "run_id", r.RunID, "command", commands[i], "reason", r.ReasonCode))
 	}
 	for _, b := range brokenFiles(w) {
 		pairs := []any{"path", b.Path}
@@ -68,14 +72,25 @@ func keptBack(s *cli.Shell, w project.Waiting) []keptRequest {
 	return list
 }
 
-// commandFor is the command for a run that stopped: resume, or where that alone
-// would be refused or help nothing, show, which says what does.
-func commandFor(p *project.Project, r runs.Summary) string {
-	st, err := p.Run(r.RequestID, r.RunID).LoadStage()
-	if err != nil || !p.GoesOn(st) {
-		return "aiflow run show " + r.RunID
+// commandsFor are the commands for runs that stopped: what helps most, and where
+// nothing does by itself, show, which says why.
+func commandsFor(s *cli.Shell, p *project.Project, list []runs.Summary) ([]string, error) {
+	commands := make([]string, len(list))
+	for i, r := range list {
+		commands[i] = "aiflow run show " + r.RunID
+		st, err := p.Run(r.RequestID, r.RunID).LoadStage()
+		if err != nil {
+			continue
+		}
+		of, err := p.Standing(s.Context(), []*runs.Stage{st})
+		if err != nil {
+			return nil, err
+		}
+		if best, ok := runs.Best(advice(s, p, st, of)); ok {
+			commands[i] = best.Command
+		}
 	}
-	return "aiflow run resume " + r.RunID
+	return commands, nil
 }
 
 func waiting(s *cli.Shell, p *project.Project) (project.Waiting, error) {

@@ -88,6 +88,7 @@ const (
 	ACTooFew              Code = "AC_TOO_FEW"
 	NeedsClarification    Code = "NEEDS_CLARIFICATION"
 	NothingToDo           Code = "NOTHING_TO_DO"
+	StepNotAvailable      Code = "STEP_NOT_AVAILABLE"
 	Conflict              Code = "CONFLICT"
 	TaskNotFound          Code = "TASK_NOT_FOUND"
 	TaskFinished          Code = "TASK_FINISHED"
@@ -230,7 +231,7 @@ func (c Code) Info() Info {
 		return input(409)
 	case UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, InvalidRequest, DependsCycle, ACTooFew,
-		NeedsClarification, NothingToDo:
+		NeedsClarification, NothingToDo, StepNotAvailable:
 		return input(400)
 	case JSONParseError, JSONSchemaInvalid:
 		return contract()
@@ -285,7 +286,7 @@ func Codes() []Code {
 		QueueNotAvailable, QueueNotReady,
 		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RequestNotUTF8, RunNotFound,
-		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, Conflict, TaskNotFound, TaskFinished, TaskNotOurs,
+		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, StepNotAvailable, Conflict, TaskNotFound, TaskFinished, TaskNotOurs,
 		NotFound, AccessDenied, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,
 		RunInProgress, QueueInProgress, SlotsTaken, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,

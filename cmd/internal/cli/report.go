@@ -8,6 +8,7 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
+	"aiflow/runs"
 )
 
 // report tells err on stderr, and with --json on stdout, and gives the exit
@@ -42,7 +43,8 @@ func (s *Shell) status(err error, code fault.Code) int {
 // Body is err as the JSON form shows it, in the language of the shell.
 func (s *Shell) Body(err error) ErrorBody {
 	code, facts := s.fault(err)
-	r := s.catalog.Code(code, facts)
+	list := runs.AdviceOf(err)
+	r := s.catalog.Code(code, runs.WithAdvice(facts, list))
 	facts = s.catalog.WithCause(code, facts)
 	message := strings.TrimSuffix(r.Title+": "+r.Message, ": ")
 	if cause := facts["cause"]; code == fault.UsageError && cause != "" {
@@ -50,7 +52,7 @@ func (s *Shell) Body(err error) ErrorBody {
 	}
 	return ErrorBody{
 		Category: code.Info().Category, ReasonCode: code, Message: oneLine(message),
-		Actions: r.Actions, Context: shown(facts),
+		Actions: r.Actions, Context: shown(facts), Advice: list,
 	}
 }
 

@@ -1,7 +1,6 @@
-import { ApiError, call, requestPath, runPath, type Begun } from './api.js';
-import { h } from './dom.js';
+import { ApiError, call, requestPath, runPath, type Advice, type Begun } from './api.js';
 import { t } from './i18n.js';
-import { chosen, confirmed, toast, withCode } from './parts.js';
+import { confirmed, toast } from './parts.js';
 import { requestAt, runAt } from './router.js';
 
 export type Go = (to: string) => void;
@@ -39,19 +38,11 @@ export const runRequest = (go: Go, id: string, fresh = false): Promise<void> =>
 
 export const runNext = (go: Go): Promise<void> => begin(go, '/queue/run-next', {});
 
-export async function resumeRun(go: Go, id: string, run: string, mode: string, step: string, force: boolean): Promise<void> {
-  if (mode === 'replan' && !(await confirmed(t('run.replan_warn'), t('run.replan')))) return;
-  if (mode === 'retry_step' && !(await confirmed(t('run.retry_warn', { step }), t('run.retry')))) return;
-  const resume = (body: Readonly<Record<string, unknown>>) => begin(go, `${runPath(id, run)}/resume`, body);
-  const wish = { mode, ...(mode === 'retry_step' && step !== '' ? { target_step_id: step } : {}) };
-  try {
-    await resume({ ...wish, force });
-  } catch (e) {
-    if (!(e instanceof ApiError) || e.code !== 'REPLAN_REQUIRED' || force) throw e;
-    const way = await chosen([h('p', null, withCode(e.message)), h('p', null, t('run.replan_warn'))], [['replan', t('run.replan')], ['same', t('run.all_the_same')]]);
-    if (way === 'replan') await resume({ mode: 'replan' });
-    if (way === 'same') await resume({ ...wish, force: true });
-  }
+export async function resumeRun(go: Go, id: string, run: string, way: Advice): Promise<void> {
+  const { mode = '', force, step_id: step = '' } = way;
+  const asks = mode === 'replan' ? t('run.replan_warn') : mode === 'retry_step' ? t('run.retry_warn', { step }) : force ? t('run.force_warn') : '';
+  if (asks !== '' && !(await confirmed(asks, t(`run.${mode as 'resume'}`)))) return;
+  await begin(go, `${runPath(id, run)}/resume`, { mode, force, ...(step !== '' ? { target_step_id: step } : {}) });
 }
 
 export async function stopRun(id: string, run: string): Promise<void> {

@@ -142,6 +142,7 @@ export interface Stage {
   readonly git: {
     readonly base_branch: string;
     readonly work_branch: string;
+    readonly workspace: string;
     readonly commits: readonly { readonly step_id: string; readonly hash: string; readonly subject: string }[] | null;
   };
   readonly signals: { readonly stop_requested: boolean };
@@ -157,6 +158,19 @@ export interface RunLog {
   readonly size: number;
 }
 
+/** What can be done now about a run, as the server works it out. */
+export interface Advice {
+  readonly kind: 'remedy' | 'look';
+  readonly verb: string;
+  readonly command: string;
+  readonly mode?: string;
+  readonly force: boolean;
+  readonly step_id?: string;
+  readonly allowed: boolean;
+  readonly why_not?: string;
+  readonly recommended: boolean;
+}
+
 export interface RunDetail {
   readonly request_id: string;
   readonly run_id: string;
@@ -165,6 +179,7 @@ export interface RunDetail {
   readonly locked: Holder | null;
   readonly compare_url: string | null;
   readonly warnings: readonly string[];
+  readonly advice: readonly Advice[];
   readonly stage: Stage;
   readonly errors: {
     readonly evidence?: { readonly command?: string | null; readonly exit_code?: number | null; readonly stderr_snippet?: string | null; readonly log_paths?: readonly string[] | null };

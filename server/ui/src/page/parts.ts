@@ -155,19 +155,16 @@ export function showError(e: unknown): void {
 }
 
 /** Asks before something that cannot simply be undone. */
-export const confirmed = async (text: string, yes: string): Promise<boolean> => (await chosen(text, [['yes', yes]])) === 'yes';
-
-/** One of several ways, the first one being what is advised; undefined is none of them. */
-export function chosen<T extends string>(text: Child, ways: readonly (readonly [T, string])[]): Promise<T | undefined> {
+export function confirmed(text: string, yes: string): Promise<boolean> {
   return new Promise((answer) => {
-    let said: T | undefined;
+    let said = false;
     const d = h('dialog', { class: 'dialog', 'aria-labelledby': 'asked' });
-    const end = (way?: T) => {
+    const end = (way: boolean) => {
       said = way;
       d.close();
     };
-    const buttons = ways.map(([way, label], n) => button(label, () => end(way), { class: n === 0 ? 'btn primary' : 'btn' }));
-    fill(d, h('div', { id: 'asked' }, text), h('div', { class: 'row wrap end' }, button(t('common.cancel'), () => end()), buttons.reverse()));
+    const buttons = [button(t('common.cancel'), () => end(false)), button(yes, () => end(true), { class: 'btn primary' })];
+    fill(d, h('div', { id: 'asked' }, text), h('div', { class: 'row wrap end' }, buttons));
     showDialog(d, () => answer(said));
   });
 }

@@ -39,7 +39,6 @@ export class RunView implements View {
   private readonly reload = coalesced(() => this.load(), 30);
   private readonly restage = coalesced(() => this.loadStage(), 20);
   private readonly diff: DiffView;
-  private readonly force = h('input', { type: 'checkbox' });
   private timer = 0;
   private asked = '';
   private isGone = false;
@@ -237,14 +236,14 @@ export class RunView implements View {
   private paintReason(r: RunDetail): void {
     const s = r.stage;
     const waits = (s.state === 'NEEDS_INPUT' || s.state === 'FAILED' || r.interrupted) && r.locked === null;
-    const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, waits, r.awaits_merge, s.replaced_by, s.git, s.current_step_id]);
+    const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, waits, r.advice, s.replaced_by, s.git, s.current_step_id]);
     fillIf(this.reason, key, () => {
       if (waits && s.error && s.state !== 'DONE') {
         return errorCard(s.error, s.state === 'FAILED' ? 'bad' : 'ask', this.evidence(r), this.resumeButtons(r));
       }
       if (waits) return h('section', { class: 'card reason ask' }, h('h2', null, t('run.interrupted')), h('p', null, t('run.interrupted_hint')), this.resumeButtons(r));
-      if (r.awaits_merge) {
-        const merge = `git merge ${s.git.work_branch}`;
+      const merge = r.advice.find((a) => a.verb === 'merge')?.command;
+      if (merge) {
         return h('section', { class: 'card reason good' }, h('h2', null, t('run.merge_hint')), h('p', { class: 'row wrap' }, h('code', null, merge), copyButton(merge)));
       }
       return null;
@@ -269,22 +268,27 @@ export class RunView implements View {
   }
 
   private resumeButtons(r: RunDetail): Child {
-    if (r.stage.replaced_by) return null;
-    const act = (mode: string) => () => resumeRun(this.go, this.id, this.runID, mode, r.stage.current_step_id, mode === 'resume' && this.force.checked);
-    const failed = r.stage.state === 'FAILED';
+    const ways = r.advice.filter((a) => a.mode);
+    if (ways.length === 0) return null;
+    const refused = ways.find((a) => a.why_not)?.why_not;
     return h(
       'div',
       { class: 'resume' },
-      failed ? null : h('p', { class: 'muted' }, t('run.fix'), ' ', h('code', null, `.aiflow/worktrees/${this.id}`)),
-      failed ? null : h('label', { class: 'check' }, this.force, ' ', t('run.force')),
+      ways.some((a) => a.allowed) ? h('p', { class: 'muted' }, t('run.fix'), ' ', h('code', null, r.stage.git.workspace)) : null,
       h(
         'div',
         { class: 'row wrap' },
-        failed ? null : button(t('run.resume'), act('resume'), { class: 'btn primary', 'data-key': 'resume' }),
-        failed || r.stage.current_step_id === '' ? null : button(t('run.retry'), act('retry_step'), { 'data-key': 'retry' }),
-        button(t('run.replan'), act('replan'), { 'data-key': 'replan' }),
+        ways.map((a) => button(t(`run.${a.verb as 'resume'}`), () => this.resume(a.verb), { class: a.recommended ? 'btn primary' : 'btn', disabled: !a.allowed, 'data-key': a.verb })),
       ),
+      refused ? h('p', { class: 'muted' }, t('run.refused'), ' ', h('span', { class: 'code-name' }, refused)) : null,
     );
+  }
+
+  /** What was shown may be of before: the workspace tells nobody that it was changed. */
+  private async resume(verb: string): Promise<void> {
+    await this.reload.now();
+    const way = this.run?.advice.find((a) => a.verb === verb);
+    if (way?.allowed) await resumeRun(this.go, this.id, this.runID, way);
   }
 
   private showLog(name: string): void {

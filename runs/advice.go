@@ -1,0 +1,254 @@
+package runs
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+
+	"aiflow/internal/fault"
+)
+
+// Advice is one thing that a person can do now about a run: a remedy changes
+// something, a look only shows.
+type Advice struct {
+	Kind        string     `json:"kind"` // remedy, look
+	Verb        string     `json:"verb"` // resume, retry_step, replan, stop, merge; show, logs, diff, successor
+	Command     string     `json:"command"`
+	Mode        Mode       `json:"mode,omitempty"` // of resume
+	Force       bool       `json:"force"`          // it would be refused without
+	StepID      string     `json:"step_id,omitempty"`
+	Allowed     bool       `json:"allowed"`
+	WhyNot      fault.Code `json:"why_not,omitempty"`
+	Recommended bool       `json:"recommended"`
+}
+
+// The kinds of advice, and the verbs that are no modes of resume.
+const (
+	Remedy        = "remedy"
+	Look          = "look"
+	VerbStop      = "stop"
+	VerbMerge     = "merge"
+	VerbSuccessor = "successor" // the run that took the place of this one
+)
+
+// Now is what a record does not say itself: how things are at this moment.
+type Now struct {
+	Live      bool       // somebody works for the run
+	Newest    string     // run of the request, where it is another one
+	Merge     string     // the command that merges its branch; "" where nothing waits to be merged
+	Branch    bool       // its branch is there
+	Gone      bool       // the request has no file any more
+	Found     Found      // in its workspace
+	OldSteps  bool       // the request asks for other steps by now
+	Lacks     fault.Code // what has to be put right around the run before it goes on
+	LacksAnew fault.Code // and before a new one begins
+	Doctor    fault.Code // with which doctor refuses
+	Bounds    Bounds
+}
+
+// Found is what somebody left in the workspace of a run that stopped.
+type Found struct {
+	Conflicts bool // that nobody has resolved
+	Commits   bool // that are not the run's
+	Files     bool // that differ from what the run left
+}
+
+// Advise is all that can be done now about a run; every face shows its answer.
+// A run whose place another one took is only looked at.
+func Advise(s *Stage, p *Plan, now Now) []Advice {
+	if newer := cmp.Or(s.ReplacedBy, now.Newest); newer != "" {
+		return []Advice{look(VerbSuccessor, newer)}
+	}
+	list := []Advice{look("show", s.RunID), look("logs", s.RunID)}
+	if now.Branch {
+		list = append(list, look("diff", s.RunID))
+	}
+	switch {
+	case now.Live:
+		return append(list, Advice{Kind: Remedy, Verb: VerbStop, Command: "aiflow run stop " + s.RunID, Allowed: true})
+	case now.Merge != "":
+		return append(list, Advice{Kind: Remedy, Verb: VerbMerge, Command: now.Merge, Allowed: true, Recommended: true})
+	case s.State == Done:
+		return list
+	}
+	ways := []Advice{now.way(s, p, ModeResume), now.way(s, p, ModeRetryStep), now.way(s, p, ModeReplan)}
+	if i := now.best(s, p, ways); i >= 0 {
+		ways[i].Recommended = true
+	}
+	return append(list, ways...)
+}
+
+func look(verb, runID string) Advice {
+	command := "aiflow run " + verb + " " + runID
+	if verb == VerbSuccessor {
+		command = "aiflow run show " + runID
+	}
+	return Advice{Kind: Look, Verb: verb, Command: command, Allowed: true, Recommended: verb == VerbSuccessor}
+}
+
+// way is one mode of resume, with force where it would be refused without.
+func (n Now) way(s *Stage, p *Plan, mode Mode) Advice {
+	a := Advice{Kind: Remedy, Verb: string(mode), Command: "aiflow run resume " + s.RunID, Mode: mode}
+	if mode != ModeResume {
+		a.Command += " --mode " + string(mode)
+	}
+	if mode == ModeRetryStep {
+		a.StepID = s.CurrentStepID
+	}
+	a.WhyNot = n.refuses(s, p, mode, false)
+	if a.WhyNot != "" && n.refuses(s, p, mode, true) != a.WhyNot {
+		a.Command += " --force"
+		a.Force, a.WhyNot = true, n.refuses(s, p, mode, true)
+	}
+	if a.WhyNot == "" {
+		a.WhyNot = n.lacks(mode)
+	}
+	a.Allowed = a.WhyNot == ""
+	return a
+}
+
+// refuses is why the run itself does not go on so.
+func (n Now) refuses(s *Stage, p *Plan, mode Mode, force bool) fault.Code {
+	at, err := Resume(s, p, Ask{Mode: mode, Force: force}, n.Bounds)
+	switch {
+	case err != nil:
+		return fault.CodeOf(err)
+	case n.Gone:
+		return fault.RequestNotFound
+	case at.NewRun:
+		return ""
+	case mode == ModeRetryStep && (at.State == Planning || at.State == Reporting):
+		return fault.NothingToDo
+	case n.OldSteps && at.State != Planning && !force:
+		return fault.ReplanRequired
+	case s.State.Ended() && !at.Takes(n.Found):
+		return fault.WorktreeDirty
+	}
+	return ""
+}
+
+// lacks is what has to be put right around the run first.
+func (n Now) lacks(mode Mode) fault.Code {
+	if mode == ModeReplan {
+		return cmp.Or(n.LacksAnew, n.Doctor)
+	}
+	return cmp.Or(n.Lacks, n.Doctor)
+}
+
+// Takes reports whether the run goes on at this point with what is in its
+// workspace.
+func (p Point) Takes(f Found) bool {
+	if p.NewRun || p.Changed == ChangedDiscard {
+		return true
+	}
+	return !f.Conflicts && (p.State != Implementing || p.Changed == ChangedTake || !f.Commits && !f.Files)
+}
+
+// best is the way that helps most, -1 where there is none. What a person did in
+// the workspace is gone on with.
+func (n Now) best(s *Stage, p *Plan, ways []Advice) int {
+	if n.Found != (Found{}) {
+		return slices.IndexFunc(ways, func(a Advice) bool { return a.Mode == ModeResume && a.Allowed })
+	}
+	found, least := -1, 3
+	for i, a := range ways {
+		rank := 2
+		switch {
+		case !a.Allowed:
+			continue
+		case a.Force: // beyond a limit, or against the request as it is
+		case a.Mode == s.recommended(p):
+			rank = 0
+		default:
+			rank = 1
+		}
+		if rank < least {
+			found, least = i, rank
+		}
+	}
+	return found
+}
+
+// recommended is the mode that helps this run. A command does again what it
+// did; an AI command that is told may do better.
+func (s *Stage) recommended(p *Plan) Mode {
+	switch code := stopReason(s); {
+	case !s.State.Ended():
+		return ModeResume
+	case s.State == Failed && code != fault.StageWriteFailed:
+		return ModeReplan
+	case code == fault.RetryLimitExceeded && s.Error != nil && s.Error.Meta["no_plan"] != "":
+		return ModeResume // what went wrong is nothing that a plan decides
+	case (code == fault.ForbiddenPathTouched || code == fault.GHDependencyDetected) && p.asksRole(s.CurrentStepIndex):
+		return ModeRetryStep
+	default:
+		return Recommended(code)
+	}
+}
+
+func (p *Plan) asksRole(i int) bool { return p != nil && i < len(p.Steps) && p.Steps[i].Run == "" }
+
+// AsksSomebody reports whether a step that is not settled has no command.
+func (s *Stage) AsksSomebody(p *Plan) bool {
+	for i := range s.Steps {
+		if p.asksRole(i) && p.Steps[i].Test == "" && !s.Steps[i].Status.Settled() {
+			return true
+		}
+	}
+	return false
+}
+
+// Best is the remedy that is recommended; false where there is none.
+func Best(list []Advice) (Advice, bool) {
+	i := slices.IndexFunc(list, func(a Advice) bool { return a.Recommended && a.Kind == Remedy })
+	if i < 0 {
+		return Advice{}, false
+	}
+	return list[i], true
+}
+
+// WithAdvice are facts with the commands that the sentences about a run may name,
+// by verb. What only has to be put right first is named too; "take" and "aside"
+// are for what a person changes in the workspace.
+func WithAdvice(facts fault.Facts, list []Advice) fault.Facts {
+	all := fault.Facts{}
+	maps.Copy(all, facts)
+	for _, a := range list {
+		switch a.WhyNot {
+		case fault.ReplanRequired, fault.RetryLimitExceeded, fault.WorktreeDirty, fault.NothingToDo, fault.RequestNotFound:
+			continue // the run itself refuses
+		}
+		all[a.Verb] = a.Command
+		forced := a.Command
+		if !a.Force {
+			forced += " --force"
+		}
+		switch a.Mode {
+		case ModeResume:
+			all["take"] = forced
+		case ModeRetryStep:
+			all["aside"] = forced
+		}
+	}
+	return all
+}
+
+// Advised is an error with what can be done now about the run that it is of.
+type Advised struct {
+	Err    error
+	Advice []Advice
+}
+
+func (a *Advised) Error() string { return a.Err.Error() }
+
+// Unwrap gives the error itself.
+func (a *Advised) Unwrap() error { return a.Err }
+
+// AdviceOf is what comes with an error; nil is nothing.
+func AdviceOf(err error) []Advice {
+	if a := (*Advised)(nil); errors.As(err, &a) {
+		return a.Advice
+	}
+	return nil
+}
