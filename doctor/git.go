@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -217,10 +218,8 @@ func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 // machine, and about a request.
 func (x *examiner) checkIgnored(ctx context.Context) {
 	p := x.p.Config.Paths
-	dirs := []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/project"}
-	if home := x.p.WorktreesDir(); filepath.IsLocal(home) {
-		dirs = append(dirs, home)
-	}
+	dirs := []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/project", x.p.WorktreesDir()}
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !filepath.IsLocal(dir) }) // outside of the checkout
 	var asked []string
 	for _, dir := range append(dirs, p.RequestsDir) {
 		asked = append(asked, x.within(dir))
@@ -268,7 +267,7 @@ func (x *examiner) checkTracked(ctx context.Context, dirs []string) {
 	}
 	args := []string{"ls-files", "-z", "--"}
 	for _, dir := range dirs {
-		args = append(args, ":(top,literal)"+dir)
+		args = append(args, ":(literal)"+dir)
 	}
 	out, err := x.p.Git().Ask(ctx, args...)
 	names := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")

@@ -88,7 +88,7 @@ func (x *examiner) leftIndexes() []string {
 	if x.repo == nil {
 		return nil
 	}
-	paths, _ := filepath.Glob(filepath.Join(x.p.Dir, ".git", "aiflow-*.index*"))
+	paths, _ := filepath.Glob(filepath.Join(x.p.CommonDir(), "aiflow-*.index*"))
 	var found []string
 	for _, path := range paths {
 		info, err := os.Lstat(path)

@@ -186,7 +186,7 @@ func (p *Project) nearBranches(ctx context.Context) map[string]bool {
 	if !p.Root.Git {
 		return nil
 	}
-	common := p.commonDir()
+	common := p.CommonDir()
 	if !isDir(filepath.Join(common, "refs", "heads")) {
 		return p.refs(ctx)
 	}

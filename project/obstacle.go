@@ -268,7 +268,7 @@ func blocked(rel, cause string, more ...any) *reqmeta.Obstacle {
 // somebody locked them. Git itself locks those that it is making.
 func (p *Project) worktrees() map[string]bool {
 	found := map[string]bool{}
-	dir := filepath.Join(p.commonDir(), "worktrees")
+	dir := filepath.Join(p.CommonDir(), "worktrees")
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		link, err := os.ReadFile(filepath.Join(dir, e.Name(), "gitdir"))
@@ -314,7 +314,7 @@ func (p *Project) workIn(ctx context.Context, dir string) string {
 	defer os.RemoveAll(index)
 	g := p.Git()
 	g.Dir = dir
-	env := []string{"GIT_DIR=" + p.commonDir(), "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + filepath.Join(index, "index")}
+	env := []string{"GIT_DIR=" + p.CommonDir(), "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + filepath.Join(index, "index")}
 	for _, args := range [][]string{
 		{"read-tree", "HEAD"},
 		{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--diff-filter=d", "--name-only", "-z"},

@@ -19,10 +19,10 @@ func (p *Project) OwnedOnly(ctx context.Context, paths []string) (map[string]boo
 	}
 	args := []string{
 		"-c", "core.quotePath=false", "diff", "-U0", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames",
-		"--src-prefix=a/", "--dst-prefix=b/", "HEAD", "--",
+		"--src-prefix=a/", "--dst-prefix=b/", "--relative", "HEAD", "--",
 	}
 	for _, path := range paths {
-		args = append(args, ":(top,literal)"+path)
+		args = append(args, ":(literal)"+path)
 	}
 	out, err := p.Git().Ask(ctx, args...)
 	if err != nil {

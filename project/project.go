@@ -90,9 +90,37 @@ func OpenAnyway(env Env) (*Project, error) {
 		cfg, warnings = config.Default(), nil
 	}
 	p := &Project{Root: root, Env: env, Config: cfg, Warnings: warnings}
+	p.share()
 	p.locks = sync.OnceValues(p.openLocks)
 	p.git = sync.OnceValue(p.findGit)
 	return p, err
+}
+
+// share puts what all worktrees of a bare repository must see into that
+// repository: locks, runs and workspaces, as long as they are where they are by
+// default.
+func (p *Project) share() {
+	if p.Bare == "" {
+		return
+	}
+	home, err := filepath.Rel(p.Dir, filepath.Join(p.Bare, "aiflow"))
+	if err != nil {
+		return
+	}
+	home = filepath.Join(home, p.Inside()) // each project of the repository has its own
+	usual := config.Default()
+	for _, at := range []struct {
+		path        *string
+		usual, name string
+	}{
+		{&p.Config.Paths.LocksDir, usual.Paths.LocksDir, "locks"},
+		{&p.Config.Paths.RunsDir, usual.Paths.RunsDir, "runs"},
+		{&p.Config.Workspace.Root, usual.Workspace.Root, "worktrees"},
+	} {
+		if *at.path == at.usual {
+			*at.path = filepath.ToSlash(filepath.Join(home, at.name))
+		}
+	}
 }
 
 func (p *Project) openLocks() (*locks.Manager, error) {
@@ -157,6 +185,15 @@ func (p *Project) RunsDir() string { return p.Config.Paths.RunsDir }
 func (p *Project) WorktreesDir() string {
 	root := strings.TrimSuffix(p.Config.Workspace.Root, "/{id}")
 	return path.Clean(strings.ReplaceAll(root, "{repo}", filepath.Base(p.Dir)))
+}
+
+// Workspace is where a run works, as WorktreesDir tells it. Worktrees of a bare
+// repository see the recorded place from different folders.
+func (p *Project) Workspace(st *runs.Stage) string {
+	if p.Bare != "" && st.Git.Workspace != "." {
+		return path.Join(p.WorktreesDir(), st.RequestID)
+	}
+	return st.Git.Workspace
 }
 
 // cache is where the heads of the request files are kept between calls.

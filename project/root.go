@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,20 +9,27 @@ import (
 	"strings"
 
 	"aiflow/internal/fault"
+	"aiflow/reqmeta"
 )
 
 // Root says where a project lives.
 type Root struct {
-	// Dir is the main checkout: state lives here, whichever linked worktree a
-	// command was started in. Without git it is the folder that holds requests/
-	// or .aiflow/.
+	// Dir is the project's folder in the main checkout, its top or a folder below:
+	// state lives here, whichever linked worktree a command was started in. Without
+	// git it is the folder that holds requests/ or .aiflow/.
 	Dir string
-	// Git reports whether Dir is a git checkout.
+	// Git reports whether Dir is in a git checkout, and Top is the top of that.
 	Git bool
+	Top string
+	// Bare is the repository of a checkout that is only one of several worktrees
+	// of a bare repository; "" of any other.
+	Bare string
 }
 
-// FindRoot looks from dir upwards. It reads a few files and starts no process.
-// Faults: GIT_BARE_REPO, INSIDE_GIT_DIR, GIT_NOT_REPO (neither git nor requests/ above).
+// FindRoot looks from dir upwards, within the git work tree: the nearest folder
+// with .aiflow/ is the project, else the nearest with requests/, else the top. It
+// reads a few files and starts no process. Faults: GIT_BARE_REPO, INSIDE_GIT_DIR,
+// GIT_NOT_REPO (neither git nor requests/ above).
 func FindRoot(dir string) (Root, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -30,35 +38,71 @@ func FindRoot(dir string) (Root, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	plain := ""
+	top, err := topOf(dir)
+	if err != nil {
+		return Root{}, err
+	}
+	if top == "" {
+		for at := dir; ; at = filepath.Dir(at) {
+			if HoldsProject(at) {
+				return Root{Dir: at}, nil
+			}
+			if at == filepath.Dir(at) {
+				return Root{}, fault.New(fault.GitNotRepo, "path", dir)
+			}
+		}
+	}
+	r, err := mainCheckout(top)
+	if err != nil {
+		return Root{}, err
+	}
+	rel, err := filepath.Rel(top, dir)
+	if err != nil {
+		return Root{}, err
+	}
+	r.Dir = nearest(filepath.Join(r.Top, rel), r.Top)
+	if inside, err := filepath.Rel(r.Top, top); r.Dir == "" && err == nil && filepath.IsLocal(inside) {
+		r.Dir = nearest(top, r.Top) // a workspace of the project that it lies in
+	}
+	r.Dir = cmp.Or(r.Dir, r.Top)
+	return r, nil
+}
+
+// Inside is the project's folder below the top of its checkout; "." is the top.
+func (r Root) Inside() string {
+	if rel, err := filepath.Rel(r.Top, r.Dir); err == nil && r.Git {
+		return rel
+	}
+	return "."
+}
+
+// topOf is the top of the git checkout that dir lies in; "" is none. What git
+// takes for no repository, an empty .git, is looked past.
+func topOf(dir string) (string, error) {
 	for at := dir; ; at = filepath.Dir(at) {
-		switch fi, err := os.Lstat(filepath.Join(at, ".git")); {
-		case err == nil && fi.IsDir():
-			return Root{Dir: at, Git: true}, nil
-		case err == nil && fi.Mode().IsRegular():
-			return mainCheckout(at)
+		if isCheckout(at) {
+			return at, nil
 		}
 		if isBare(at) {
-			return Root{}, notCheckout(at)
-		}
-		if plain == "" && hasProject(at) {
-			plain = at
+			return "", notCheckout(at)
 		}
 		if at == filepath.Dir(at) {
-			break
+			return "", nil
 		}
 	}
-	if plain == "" {
-		return Root{}, fault.New(fault.GitNotRepo, "path", dir)
-	}
-	return Root{Dir: plain}, nil
+}
+
+func isCheckout(dir string) bool {
+	dotGit := filepath.Join(dir, ".git")
+	fi, err := os.Stat(dotGit)
+	return err == nil && (fi.Mode().IsRegular() || fi.IsDir() && isBare(dotGit))
 }
 
 // Checkout is the top of the checkout that dir lies in, a linked worktree or
 // another repository as well as the main one; "" is none.
 func Checkout(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+		if isCheckout(at) {
 			return at
 		}
 		if at == filepath.Dir(at) {
@@ -67,8 +111,62 @@ func Checkout(dir string) string {
 	}
 }
 
-func hasProject(dir string) bool {
-	return isDir(filepath.Join(dir, "requests")) || isDir(filepath.Join(dir, ".aiflow"))
+// nearest is the project that dir, a folder of a checkout, lies in.
+func nearest(dir, top string) string {
+	found := ""
+	for at := dir; ; at = filepath.Dir(at) {
+		if isDir(filepath.Join(at, ".aiflow")) {
+			return at
+		}
+		if found == "" && holdsRequests(filepath.Join(at, "requests")) {
+			found = at
+		}
+		if at == top || at == filepath.Dir(at) {
+			return found
+		}
+	}
+}
+
+// HoldsProject reports whether commands that are started in a folder may work on
+// a project there.
+func HoldsProject(dir string) bool {
+	return isDir(filepath.Join(dir, ".aiflow")) || holdsRequests(filepath.Join(dir, "requests"))
+}
+
+// holdsRequests tells a folder of requests from one that only has that name: it
+// holds a request, or nothing.
+func holdsRequests(dir string) bool {
+	found, foreign := requestsIn(dir)
+	return isDir(dir) && (found || !foreign)
+}
+
+// requestsIn looks for the first request, without reading a large folder whole.
+func requestsIn(dir string) (found, foreign bool) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return false, false
+	}
+	defer f.Close()
+	for !found {
+		entries, err := f.ReadDir(64)
+		for _, e := range entries {
+			name := e.Name()
+			switch {
+			case strings.HasPrefix(name, "."), strings.HasPrefix(name, "_"), strings.HasPrefix(strings.ToLower(name), "readme"):
+			case reqmeta.IsRequest(name):
+				return true, foreign
+			case e.IsDir():
+				inside, others := requestsIn(filepath.Join(dir, name))
+				found, foreign = found || inside, foreign || others
+			default:
+				foreign = true
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	return found, foreign
 }
 
 func isDir(path string) bool {
@@ -92,36 +190,55 @@ func isBare(dir string) bool {
 		isDir(filepath.Join(dir, "objects")) && isDir(filepath.Join(dir, "refs"))
 }
 
+// saysBare reports whether a repository's configuration says that it has no
+// checkout of its own: a submodule's, or one in a place of its own, has one.
+func saysBare(dir string) bool {
+	data, _ := os.ReadFile(filepath.Join(dir, "config"))
+	for line := range strings.Lines(string(data)) {
+		name, value, _ := strings.Cut(line, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "bare") && strings.EqualFold(strings.TrimSpace(value), "true") {
+			return true
+		}
+	}
+	return false
+}
+
 // mainCheckout follows the .git file of a linked worktree to the checkout that
 // owns the repository. A submodule, a separate git directory and the worktree
 // of a bare repository are checkouts in their own right.
 func mainCheckout(top string) (Root, error) {
+	if isDir(filepath.Join(top, ".git")) {
+		return Root{Top: top, Git: true}, nil
+	}
 	gitDir, err := gitDirOf(top)
 	if err != nil {
 		return Root{}, err
 	}
 	common, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return Root{Dir: top, Git: true}, nil
+		return Root{Top: top, Git: true}, nil
 	}
 	if err != nil {
 		return Root{}, fault.Wrap(err, fault.GitNotRepo, "path", top)
 	}
 	dir := absFrom(gitDir, strings.TrimRight(string(common), "\r\n"))
-	if filepath.Base(dir) == ".git" && isDir(dir) {
-		return Root{Dir: filepath.Dir(dir), Git: true}, nil
+	switch {
+	case filepath.Base(dir) == ".git" && isDir(dir):
+		return Root{Top: filepath.Dir(dir), Git: true}, nil
+	case saysBare(dir):
+		return Root{Top: top, Git: true, Bare: dir}, nil
 	}
-	return Root{Dir: top, Git: true}, nil
+	return Root{Top: top, Git: true}, nil
 }
 
-// commonDir is where the refs of the repository are, which all its checkouts
+// CommonDir is where the refs of the repository are, which all its checkouts
 // share; "" when that cannot be told from files.
-func (r Root) commonDir() string {
-	dir := filepath.Join(r.Dir, ".git")
+func (r Root) CommonDir() string {
+	dir := filepath.Join(r.Top, ".git")
 	if isDir(dir) {
 		return dir
 	}
-	dir, err := gitDirOf(r.Dir)
+	dir, err := gitDirOf(r.Top)
 	if err != nil {
 		return ""
 	}
@@ -134,10 +251,10 @@ func (r Root) commonDir() string {
 // branch is what HEAD names, when its file says so; git knows more ways (no
 // branch, a link for a file, no files at all).
 func (r Root) branch() (name string, plain bool) {
-	dir := filepath.Join(r.Dir, ".git")
+	dir := filepath.Join(r.Top, ".git")
 	if !isDir(dir) {
 		var err error
-		if dir, err = gitDirOf(r.Dir); err != nil {
+		if dir, err = gitDirOf(r.Top); err != nil {
 			return "", false
 		}
 	}

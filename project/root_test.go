@@ -58,7 +58,7 @@ func TestRootIsTheMainCheckoutFromEverywhere(t *testing.T) {
 		mkdir(t, top, "linked", "deep", "requests"), filepath.Join(repo, ".aiflow", "worktrees", "RQ-1"), link,
 	} {
 		got, err := FindRoot(from)
-		if err != nil || got != (Root{Dir: repo, Git: true}) {
+		if err != nil || got != (Root{Dir: repo, Git: true, Top: repo}) {
 			t.Errorf("FindRoot(%s) = %+v, %v", from, got, err)
 		}
 	}
@@ -77,7 +77,11 @@ func TestRootOfOddRepositories(t *testing.T) {
 	git(t, top, "init", "-q", "--separate-git-dir", filepath.Join(top, "elsewhere"), "separate")
 	for _, dir := range []string{"outer/sub", "of-bare", "separate"} {
 		want := filepath.Join(top, dir)
-		if got, err := FindRoot(want); err != nil || got != (Root{Dir: want, Git: true}) {
+		bare := ""
+		if dir == "of-bare" {
+			bare = filepath.Join(top, "bare")
+		}
+		if got, err := FindRoot(want); err != nil || got != (Root{Dir: want, Git: true, Top: want, Bare: bare}) {
 			t.Errorf("%s: %+v, %v", dir, got, err)
 		}
 	}
@@ -104,6 +108,37 @@ func TestRootInsideGitsOwnFolder(t *testing.T) {
 	}
 }
 
+// The nearest .aiflow within the checkout is the project, else the nearest folder
+// of requests; what git takes for no repository is looked past.
+func TestRootBelowTheTop(t *testing.T) {
+	top := realTemp(t)
+	git(t, top, "init", "-q", ".")
+	git(t, top, "commit", "-q", "--allow-empty", "-m", "x")
+	for _, dir := range []string{"a/.aiflow", "a/src/requests", "b/requests", "b/c/deep/.git", "py/requests", "py/src", "none", "sub/requests/done"} {
+		mkdir(t, top, dir)
+	}
+	for _, name := range []string{"py/requests/api.py", "sub/requests/README.md", "sub/requests/done/RQ-1.md"} {
+		if err := os.WriteFile(filepath.Join(top, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	linked := filepath.Join(top, "a", ".aiflow", "worktrees", "RQ-1")
+	git(t, top, "worktree", "add", "-q", linked)
+	mkdir(t, linked, "b")
+	for from, want := range map[string]string{
+		"a/src": "a", "a/src/requests": "a", "b": "b", "b/c/deep": "b", "py/src": "", "py/requests": "", "none": "", "": "", "sub/requests": "sub",
+		"a/.aiflow/worktrees/RQ-1": "a", "a/.aiflow/worktrees/RQ-1/b": "b",
+	} {
+		if got, err := FindRoot(filepath.Join(top, from)); err != nil || got.Dir != filepath.Join(top, want) || got.Top != top {
+			t.Errorf("from %s: %+v, %v; want %s", from, got, err, want)
+		}
+	}
+	mkdir(t, top, ".aiflow")
+	if got, err := FindRoot(filepath.Join(top, "b")); err != nil || got.Dir != top {
+		t.Errorf("below .aiflow: %+v, %v", got, err)
+	}
+}
+
 func TestRootWithoutGit(t *testing.T) {
 	top := realTemp(t)
 	if _, err := FindRoot(mkdir(t, top, "empty")); !fault.Has(err, fault.GitNotRepo) {
@@ -121,7 +156,7 @@ func TestBranchOfRoot(t *testing.T) {
 	top := realTemp(t)
 	repo := mkdir(t, top, "repo")
 	git(t, repo, "init", "-q", "-b", "main", ".")
-	root := Root{Dir: repo, Git: true}
+	root := Root{Top: repo, Git: true}
 	see := func(what string, r Root, want string, plain bool) {
 		t.Helper()
 		if name, ok := r.branch(); ok != plain || plain && name != want {
@@ -133,7 +168,7 @@ func TestBranchOfRoot(t *testing.T) {
 	git(t, repo, "checkout", "-q", "-b", "日本/x")
 	see("a branch", root, "日本/x", true)
 	git(t, repo, "worktree", "add", "-q", "-b", "other", filepath.Join(top, "linked"))
-	see("a linked worktree", Root{Dir: filepath.Join(top, "linked"), Git: true}, "other", true)
+	see("a linked worktree", Root{Top: filepath.Join(top, "linked"), Git: true}, "other", true)
 	git(t, repo, "symbolic-ref", "HEAD", "refs/remotes/x")
 	see("no branch", root, "", false)
 	git(t, repo, "checkout", "-q", "--detach", "main")

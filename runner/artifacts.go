@@ -27,7 +27,7 @@ func (j *job) keepArtifacts(s *runs.Step, attempt int) {
 		return
 	}
 	to := filepath.Join(j.dir.Path, "artifacts", "e2e", s.StepID, strconv.Itoa(attempt))
-	c := &copier{from: j.workspacePath(), to: to, glob: filepath.ToSlash(filepath.Clean(glob))}
+	c := &copier{from: j.workDir(), to: to, glob: filepath.ToSlash(filepath.Clean(glob))}
 	if err := c.run(); err != nil {
 		j.tell(Event{Kind: Warned, StepID: s.StepID, What: j.inWords(err)})
 	}

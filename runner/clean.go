@@ -264,7 +264,7 @@ func (c *cleaner) remove(ctx context.Context, st *runs.Stage, dir *runs.Dir, it 
 
 // removeWorktree refuses where a person left something that no attempt holds.
 func (c *cleaner) removeWorktree(ctx context.Context, st *runs.Stage, it *CleanedItem) error {
-	ws, ok, err := c.repo.OpenWorktree(ctx, c.r.Project.Path(st.Git.Workspace))
+	ws, ok, err := c.repo.OpenWorktree(ctx, c.r.Project.Path(c.r.Project.Workspace(st)))
 	if err != nil || !ok || ws.Branch() != st.Git.WorkBranch {
 		return nil
 	}

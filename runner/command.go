@@ -73,7 +73,7 @@ func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin 
 	end := &tail{max: tailKept}
 	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
 	res.Exit, err = proc.Run(ctx, proc.Command{
-		Argv: argv, Dir: j.workspacePath(), Env: env, Stdin: stdin, Stdout: c.stdout(out), Stderr: out,
+		Argv: argv, Dir: j.workDir(), Env: env, Stdin: stdin, Stdout: c.stdout(out), Stderr: out,
 		Timeout: seconds(c.limit.Sec), Grace: j.grace(), Hurry: j.Hurry, Started: j.noteAgent,
 	})
 	_ = out.Close()
@@ -163,7 +163,7 @@ func (j *job) environment(c shellCommand) ([]string, error) {
 		"AIFLOW_STEP="+c.stepID,
 		"AIFLOW_ATTEMPT="+strconv.Itoa(c.attempt),
 		"AIFLOW_ROOT="+j.Project.Dir,
-		"AIFLOW_WORKSPACE="+j.workspacePath(),
+		"AIFLOW_WORKSPACE="+j.workDir(),
 		"AIFLOW_REQUEST_FILE="+j.dir.RequestPath(),
 		"AIFLOW_ROLE="+c.role,
 		"AIFLOW_RESULT="+j.resultPath(c),

@@ -100,4 +100,4 @@ func (j *job) diedFinishing(ctx context.Context, last *runs.Stage) bool {
 	return err == nil && ok && ws.Branch() == last.Git.WorkBranch
 }
 
-func (j *job) workspacePathOf(st *runs.Stage) string { return j.Project.Path(st.Git.Workspace) }
+func (j *job) workspacePathOf(st *runs.Stage) string { return j.Project.Path(j.Project.Workspace(st)) }

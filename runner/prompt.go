@@ -68,7 +68,7 @@ func (j *job) facts(q question, call config.Call) map[string]string {
 	v := map[string]string{
 		"role": q.role, "provider": call.Provider, "contract_version": "1.0", "contract_json": string(schema.Contract(q.role)),
 		"request_id": j.req.ID, "run_id": j.stage.RunID, "title": j.stage.Title,
-		"repo_root": j.Project.Dir, "workdir": j.workspacePath(), "base_branch": j.stage.Git.BaseBranch,
+		"repo_root": j.Project.Dir, "workdir": j.workDir(), "base_branch": j.stage.Git.BaseBranch,
 		"constraints": strings.Join(j.forbiddenPaths(q.plan), ", "), "request_markdown": j.requestText(),
 		"max_lines": strconv.Itoa(lim.MaxDiffLines), "max_files": strconv.Itoa(lim.MaxFiles),
 		"quality_gates_json": asJSON(j.Project.Config.Tests), "review_findings": orNothing(j.earlier),

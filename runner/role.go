@@ -291,7 +291,7 @@ func (j *job) argv(call config.Call, prompt string) ([]string, error) {
 	if len(prompt) > maxArgument {
 		prompt = j.Words.Text("work.prompt_on_stdin", fault.Facts{"path": j.dir.RequestPath()})
 	}
-	argv := call.Argv(prompt, j.workspacePath())
+	argv := call.Argv(prompt, j.workDir())
 	argv[0] = bin
 	return argv, nil
 }

@@ -28,6 +28,9 @@ func (j *job) openWorkspace(ctx context.Context) error {
 		return err
 	}
 	j.at("worktree")
+	if err := os.MkdirAll(j.workDir(), 0o777); err != nil { // where the base does not have the project's folder
+		return err
+	}
 	j.tell(Event{Kind: WorkspaceUp, What: j.stage.Git.Workspace})
 	if err := j.linkPaths(); err != nil {
 		return err
@@ -101,7 +104,15 @@ func (j *job) checkOut(ctx context.Context) error {
 	return err
 }
 
-func (j *job) workspacePath() string { return j.Project.Path(j.stage.Git.Workspace) }
+func (j *job) workspacePath() string { return j.workspacePathOf(j.stage) }
+
+// workDir is the project's folder in the workspace, where its commands run.
+func (j *job) workDir() string {
+	if j.inPlace() {
+		return j.Project.Dir
+	}
+	return filepath.Join(j.workspacePath(), j.Project.Inside())
+}
 
 // linkPaths makes what the configuration names (node_modules, .env) appear in
 // the worktree as links to the checkout's own.
@@ -110,7 +121,7 @@ func (j *job) linkPaths() error {
 		return nil
 	}
 	for _, rel := range j.Project.Config.Workspace.Link {
-		to := filepath.Join(j.workspacePath(), filepath.FromSlash(rel))
+		to := filepath.Join(j.workDir(), filepath.FromSlash(rel))
 		if err := linkPath(j.Project.Path(rel), to, rel); err != nil {
 			return fault.Wrap(err, fault.WorkspaceFailed, "path", rel)
 		}

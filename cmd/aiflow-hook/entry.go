@@ -82,9 +82,6 @@ func where(s *cli.Shell) (here, bool) {
 	}
 	w.checkout = w.mainTop()
 	w.main = w.checkout
-	if root, err := project.FindRoot(w.top); err == nil {
-		w.main = root.Dir
-	}
 	w.config = config.Default()
 	if c, _, err := config.Load(w.main, s.Sources()); err == nil {
 		w.config = c
@@ -137,10 +134,7 @@ func sameAs(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-func (w here) isProject() bool {
-	return exists(filepath.Join(w.top, w.config.Paths.RequestsDir)) || exists(filepath.Join(w.top, w.config.Paths.AiflowDir)) ||
-		exists(filepath.Join(w.main, w.config.Paths.AiflowDir))
-}
+func (w here) isProject() bool { return project.HoldsProject(w.top) || project.HoldsProject(w.main) }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
@@ -194,10 +188,18 @@ func (w here) replaying(hook string, args []string) bool {
 	return slices.ContainsFunc(marks, func(mark string) bool { return exists(filepath.Join(w.gitDir, mark)) })
 }
 
-// ofRun reports whether a run of ours makes this commit in its own worktree.
+// ofRun reports whether a run of ours makes this commit in its own worktree: it
+// lies where workspaces do, or has a work branch checked out.
 func (w here) ofRun(s *cli.Shell) bool {
-	rel, err := filepath.Rel(filepath.Join(w.main, w.config.Paths.AiflowDir, "worktrees"), w.top)
-	return s.Getenv("AIFLOW_RUN") != "" && err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, "../")
+	if s.Getenv("AIFLOW_RUN") == "" || !exists(filepath.Join(w.gitDir, "commondir")) {
+		return false
+	}
+	head, _ := os.ReadFile(filepath.Join(w.gitDir, "HEAD"))
+	if strings.HasPrefix(string(head), "ref: refs/heads/"+w.config.Git.WorkBranchPrefix) {
+		return true
+	}
+	p, err := w.at(s, w.top)
+	return err == nil && sameAs(p.Path(p.WorktreesDir()), filepath.Dir(w.top))
 }
 
 // index is the file that git commits from. Where git was told to look for
@@ -283,7 +285,7 @@ func (w here) options(s *cli.Shell, o gate.Options, prefix string) gate.Options 
 	}
 	o.Live = func(id string) bool { return live(s, w, id) }
 	o.There = func(id string) bool { return there(w, id) }
-	o.Stopped = func(id string) gate.Stop { return stopped(w, id) }
+	o.Stopped = func(id string) gate.Stop { return stopped(s, w, id) }
 	return o
 }
 
@@ -294,7 +296,7 @@ func there(w here, id string) bool {
 
 // live asks whether a run holds the request; what cannot be asked is no.
 func live(s *cli.Shell, w here, id string) bool {
-	p, err := project.Open(project.SystemEnv(w.main, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid()))
+	p, err := w.at(s, w.main)
 	if err != nil {
 		return false
 	}
@@ -306,9 +308,18 @@ func live(s *cli.Shell, w here, id string) bool {
 	return err == nil && ok && e.Live
 }
 
+// at is the project that commands work on which are started in a folder.
+func (w here) at(s *cli.Shell, dir string) (*project.Project, error) {
+	return project.Open(project.SystemEnv(dir, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid()))
+}
+
 // stopped asks for the request's latest run; what cannot be read did not stop.
-func stopped(w here, id string) gate.Stop {
-	st, err := runs.Latest(w.main, w.config.Paths.RunsDir, id)
+func stopped(s *cli.Shell, w here, id string) gate.Stop {
+	p, err := w.at(s, w.main)
+	if err != nil {
+		return gate.Stop{}
+	}
+	st, err := runs.Latest(p.Dir, p.RunsDir(), id)
 	if err != nil || st == nil || st.State != runs.NeedsInput && st.State != runs.Failed {
 		return gate.Stop{}
 	}

@@ -121,7 +121,7 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
 	if hasWorkspace(p, st) {
-		s.Printf("  %s\n", s.Text("work.workspace", "path", app.Here(s, p, st.Git.Workspace)))
+		s.Printf("  %s\n", s.Text("work.workspace", "path", app.Here(s, p, p.Workspace(st))))
 	}
 	for _, l := range st.Artifacts.Left {
 		s.Printf("  %s\n", s.Catalog().Text(l.Key(), l.Facts()))
@@ -139,7 +139,7 @@ func hasWorkspace(p *project.Project, st *runs.Stage) bool {
 	if st.State == runs.Done || st.ReplacedBy != "" || st.Git.Workspace == "" {
 		return false
 	}
-	fi, err := os.Stat(p.Path(st.Git.Workspace))
+	fi, err := os.Stat(p.Path(p.Workspace(st)))
 	return err == nil && fi.IsDir()
 }
 

@@ -44,7 +44,7 @@ func From(s *cli.Shell, dir, path string) string {
 // merge into another branch.
 func Merge(s *cli.Shell, p *project.Project, branch string) string {
 	command := "git merge " + proc.Word(branch)
-	if project.Checkout(CalledFrom(s, p)) == p.Dir {
+	if project.Checkout(CalledFrom(s, p)) == p.Top {
 		return command
 	}
 	return "git -C " + proc.Word(Here(s, p, ".")) + " merge " + proc.Word(branch)
