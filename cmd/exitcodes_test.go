@@ -3,7 +3,10 @@ package cmd
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"sort"
 	"strings"
 	"testing"
@@ -91,4 +94,134 @@ func TestEveryExitStatusIsExplained(t *testing.T) {
 			t.Errorf("%s ends with %s, which docs/exit-codes.md does not explain", c, n)
 		}
 	}
+}
+
+// injected are the tests of the codes that no script can bring about: what is
+// wrong is put in by the test.
+var injected = map[fault.Code]string{
+	fault.RequestExists:      "reqmeta.TestNoNumberIsFree",
+	fault.AccessDenied:       "server.TestWhoMayCall",
+	fault.MaxDurationReached: "runner.TestWhatEndsASession",
+	fault.FailedInARow:       "runner.TestWhatEndsASession",
+	fault.MaxSkipsReached:    "runner.TestWhatEndsASession",
+	fault.LockStaleDetected:  "locks.TestCase07NoFlock",
+	fault.GitCommandFailed:   "gitops.TestFiltersAndLineEndings",
+	fault.StageWriteFailed:   "runs.TestFullDiskSaysSo",
+	fault.InternalError:      "cmd/internal/cli.TestExitStatus",
+	fault.UnknownError:       "runs.TestErrorsOfOtherKinds",
+}
+
+// TestEveryCodeIsMet: each code has a producer, and a script in which a person
+// meets it or the test that is named for it.
+func TestEveryCodeIsMet(t *testing.T) {
+	names, used, met := codeNames(t), producers(t), expected(t)
+	for _, c := range fault.Codes() {
+		name := names[c]
+		if !used[name] {
+			t.Errorf("%s is never given: no code but a test says fault.%s", c, name)
+		}
+		test, listed := injected[c]
+		switch {
+		case met[string(c)] && listed:
+			t.Errorf("%s is met in a script; %s need not be named", c, test)
+		case met[string(c)]:
+		case !listed:
+			t.Errorf("no script expects %s, and no test is named for it", c)
+		case !testSays(t, test, "fault."+name, string(c)):
+			t.Errorf("%s: %s is not there, or does not say fault.%s or %s", c, test, name, c)
+		}
+	}
+	if testSays(t, "server.TestWhoMayCall", "fault.Nothing", "NOTHING_OF_THE_KIND") || testSays(t, "server.TestNothing", "") {
+		t.Error("negative control: a test is found that is not there")
+	}
+}
+
+// codeNames are the constants of the codes.
+func codeNames(t *testing.T) map[fault.Code]string {
+	t.Helper()
+	names := map[fault.Code]string{}
+	text, err := os.ReadFile("../internal/fault/codes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\t(\w+) +Code = "(\w+)"`).FindAllSubmatch(text, -1) {
+		names[fault.Code(m[2])] = string(m[1])
+	}
+	return names
+}
+
+// producers are the constants that the programs use.
+func producers(t *testing.T) map[string]bool {
+	t.Helper()
+	used := map[string]bool{}
+	re := regexp.MustCompile(`\bfault\.([A-Z]\w+)`)
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == "node_modules" {
+			return fs.SkipDir
+		}
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range re.FindAllSubmatch(text, -1) {
+			used[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return used
+}
+
+// expected are the codes that scripts want to see: neither in a comment nor in
+// a file of theirs, and not where they must not be.
+func expected(t *testing.T) map[string]bool {
+	t.Helper()
+	met := map[string]bool{}
+	code, conditions := regexp.MustCompile(`\b[A-Z][A-Z0-9_]+\b`), regexp.MustCompile(`^(\[[^\]]*\] *)+`)
+	err := filepath.WalkDir(scripts, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".txtar" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		script, _, _ := strings.Cut(string(text), "\n-- ")
+		for line := range strings.Lines(script) {
+			switch word, _, _ := strings.Cut(conditions.ReplaceAllString(line, ""), " "); word {
+			case "stdout", "stderr", "json", "grep", "exec":
+				for _, c := range code.FindAllString(line, -1) {
+					met[c] = true
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return met
+}
+
+// testSays looks for a test, and for one of the words in it.
+func testSays(t *testing.T, name string, words ...string) bool {
+	t.Helper()
+	dir, function, _ := strings.Cut(name, ".Test")
+	files, err := filepath.Glob(filepath.Join("..", dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body, found := strings.Cut(string(text), "\nfunc Test"+function+"(t *testing.T) {\n")
+		body, _, _ = strings.Cut(body, "\n}\n")
+		for _, word := range words {
+			if found && strings.Contains(body, word) {
+				return true
+			}
+		}
+	}
+	return false
 }

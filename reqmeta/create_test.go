@@ -225,3 +225,19 @@ func TestPublishNeverReplaces(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// takenDisk says of every new file that somebody was faster.
+type takenDisk struct{ atomicfile.OS }
+
+func (takenDisk) Create(string, fs.FileMode) (atomicfile.File, error) { return nil, fs.ErrExist }
+
+// Who never gets a number is told so, and does not try for ever.
+func TestNoNumberIsFree(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Create(takenDisk{}, dir, ".", NewRequest{Title: "x", Lang: "en"}, newDay); !fault.Has(err, fault.RequestExists) {
+		t.Error(err)
+	}
+	if _, err := Create(atomicfile.OS{}, dir, ".", NewRequest{Title: "x", Lang: "en"}, newDay); err != nil {
+		t.Error(err)
+	}
+}

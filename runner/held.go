@@ -80,7 +80,18 @@ func (j *job) commit(ctx context.Context, msg gitops.CommitMessage) (string, err
 	if err := j.held(); err != nil {
 		return "", err
 	}
-	return j.ws.Commit(ctx, msg, j.commitOptions())
+	hash, err := j.ws.Commit(ctx, msg, j.commitOptions())
+	return hash, j.onBase(err)
+}
+
+// onBase is WORK_BRANCH_REQUIRED for a step that went over to the base branch,
+// where a checkout is worked in.
+func (j *job) onBase(err error) error {
+	f, ok := fault.As(err)
+	if !ok || f.Facts["reason"] != "branch_switched" || f.Facts["name"] != j.stage.Git.BaseBranch || !j.Project.Config.Git.EnforceWorkBranch {
+		return err
+	}
+	return fault.Wrap(err, fault.WorkBranchRequired, "branch", f.Facts["name"], "work_branch", f.Facts["branch"])
 }
 
 // removeWorkspace takes the worktree away. What is in no commit is kept.

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"aiflow/internal/fault"
 )
 
 // raw sends text as it is and gives the status and what came back.
@@ -117,7 +119,7 @@ func TestWhoMayCall(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			status, text := w.raw(tc.text)
-			if status != tc.want {
+			if status != tc.want || status == 403 && !strings.Contains(text, string(fault.AccessDenied)) {
 				t.Errorf("%d, want %d: %s", status, tc.want, text)
 			}
 			if tc.want >= 400 && (strings.Contains(text, "evil") || strings.Contains(text, w.dir) || strings.Contains(text, "RQ-2") || strings.Contains(text, token)) {

@@ -157,6 +157,8 @@ func TestTaskQueueFailures(t *testing.T) {
 			w.call(c.status, "POST", "/api/taskqueue/A/cancel", "").wants("error.reason_code", c.code, "error.context.cause", c.cause)
 			w.s.QueueBin = ""
 			w.call(409, "POST", "/api/taskqueue/A/cancel", "").wants("error.reason_code", "BINARY_NOT_FOUND")
+			w.call(409, "GET", "/api/taskqueue/A", "").wants("error.reason_code", "BINARY_NOT_FOUND")
+			w.call(409, "POST", "/api/taskqueue", `{"prompt":"x"}`).wants("error.reason_code", "BINARY_NOT_FOUND")
 		})
 	}
 }
@@ -244,10 +246,11 @@ func TestTaskQueueShowsOneWhole(t *testing.T) {
 	w, dir := queueWorld(t, "http://localhost:9")
 	prompt := strings.Repeat("long ", 1000)
 	put(t, filepath.Join(dir, "answer.show"), `{"namespace":"other","task_id":"B","task_group_id":"g","session_id":"s","status":"ERROR","prompt":"`+prompt+`","created_at":"x","updated_at":"x","error_message":"AKIAIOSFODNN7EXAMPLE"}`)
-	w.call(200, "GET", "/api/taskqueue/B?namespace=other", "").wants("task.prompt", prompt, "task.prompt_cut", false, "task.error_message", "********************")
+	whole := w.call(200, "GET", "/api/taskqueue/B?namespace=other", "").wants("task.prompt", prompt, "task.prompt_cut", false, "task.error_message", "********************")
 	if got := took(t, filepath.Join(dir, "calls")); !strings.HasPrefix(got, "show B --namespace=other --endpoint") {
 		t.Errorf("called %s", got)
 	}
+	w.call(304, "GET", "/api/taskqueue/B?namespace=other", "", "If-None-Match", whole.header.Get("ETag"))
 	w.call(404, "GET", "/api/taskqueue/--all", "").wants("error.reason_code", "TASK_NOT_FOUND")
 	w.call(400, "GET", "/api/taskqueue/B?namespace=-x", "").wants("error.context.key", "namespace")
 }
