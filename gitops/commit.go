@@ -81,8 +81,14 @@ func (w *Workspace) refused(err error, stdout string) error {
 	if w.lackingModules() {
 		facts = append(facts, "lacks", modules)
 	}
+	if saysUnsigned().MatchString(gitcmd.Stderr(err)) {
+		facts = append(facts, "signing", "git config commit.gpgsign false")
+	}
 	return failedIn(w.path, err, fault.GitCommitFailed, facts...)
 }
+
+// saysUnsigned are git's words when it could not sign what it was to commit.
+var saysUnsigned = lazily(`(?i)(gpg|ssh-keygen|signing|gpgsm).{0,80}(failed|key|No such)|failed to sign|user\.signingkey`)
 
 // write replaces one file inside the workspace. Links that lead elsewhere are
 // not followed.

@@ -133,7 +133,7 @@ func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, at state
 	raw, err := m.publish(k, rec, at)
 	if err != nil {
 		m.withdraw(k, token)
-		return nil, diskFault(err, m.path(k))
+		return nil, fault.Wrap(err, fault.PathNotWritable, "path", m.path(k))
 	}
 	return m.newLease(ctx, k, rec, raw, began), nil
 }

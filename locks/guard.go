@@ -111,7 +111,7 @@ func (g *flockGuard) take(ctx context.Context, create bool) (firm bool, err erro
 		case ctx.Err() != nil:
 			return false, g.busy(ctx)
 		case err != nil:
-			return false, diskFault(err, g.path)
+			return false, fault.Wrap(err, fault.PathNotWritable, "path", g.path)
 		case g.same():
 			return true, nil
 		}
@@ -146,7 +146,7 @@ func (g *flockGuard) open(create bool) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		_ = unix.Close(fd)
-		return diskFault(err, g.path)
+		return fault.Wrap(err, fault.PathNotWritable, "path", g.path)
 	}
 	g.file, g.fd, g.id = os.NewFile(uintptr(fd), g.path), fd, identity(st)
 	return nil
@@ -170,12 +170,12 @@ func openGuard(path string, create bool) (int, error) {
 	fd, err := openRetry(unix.AT_FDCWD, path, flags)
 	if create && errors.Is(err, unix.ENOENT) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return -1, diskFault(err, filepath.Dir(path))
+			return -1, fault.Wrap(err, fault.PathNotWritable, "path", filepath.Dir(path))
 		}
 		fd, err = openRetry(unix.AT_FDCWD, path, flags)
 	}
 	if err != nil {
-		return -1, diskFault(err, path)
+		return -1, fault.Wrap(err, fault.PathNotWritable, "path", path)
 	}
 	return fd, nil
 }
@@ -219,12 +219,4 @@ func sleep(ctx context.Context, d time.Duration) error {
 func noFlock(err error) bool {
 	return errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOTSUP) ||
 		errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL)
-}
-
-// diskFault is the fault for a file that could not be written.
-func diskFault(err error, path string) error {
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		return fault.Wrap(err, fault.DiskFull, "path", path)
-	}
-	return fault.Wrap(err, fault.PathNotWritable, "path", path)
 }

@@ -224,7 +224,7 @@ func (l *Lease) renew(change func(*Record)) error {
 	}
 	raw, err := l.m.publish(l.key, next, at)
 	if err != nil {
-		return l.doubt(diskFault(err, l.path))
+		return l.doubt(fault.Wrap(err, fault.PathNotWritable, "path", l.path))
 	}
 	l.rec, l.raw, l.last = next, raw, began
 	return nil
@@ -311,7 +311,7 @@ func (l *Lease) Release() error {
 		return err
 	}
 	if err := l.m.disk.Remove(l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return l.doubt(diskFault(err, l.path))
+		return l.doubt(fault.Wrap(err, fault.PathNotWritable, "path", l.path))
 	}
 	l.finish(&fault.Error{Code: fault.LockLost, Facts: fault.Facts{"path": l.path, "reason": "released"}}, nil)
 	return nil

@@ -269,7 +269,7 @@ func (m *Manager) sweepOne(ctx context.Context, k Key) (Entry, bool, error) {
 		return e, false, nil
 	}
 	if err := m.disk.Remove(e.Path); err != nil {
-		return e, false, diskFault(err, e.Path)
+		return e, false, fault.Wrap(err, fault.PathNotWritable, "path", e.Path)
 	}
 	return e, true, nil
 }
@@ -333,7 +333,7 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 		return e, false, e.fault(fault.LockNotYours)
 	}
 	if err := m.disk.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return e, false, diskFault(err, e.Path)
+		return e, false, fault.Wrap(err, fault.PathNotWritable, "path", e.Path)
 	}
 	return e, true, nil
 }

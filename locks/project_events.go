@@ -118,12 +118,12 @@ func (j *ProjectJournal) Append(lines ...ProjectLine) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := os.MkdirAll(j.dir, 0o777); err != nil {
-		return diskFault(err, j.dir)
+		return fault.Wrap(err, fault.PathNotWritable, "path", j.dir)
 	}
 	path := filepath.Join(j.dir, j.now().UTC().Format(journalForm))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o666)
 	if err != nil {
-		return diskFault(err, path)
+		return fault.Wrap(err, fault.PathNotWritable, "path", path)
 	}
 	defer f.Close()
 	fi, err := f.Stat()
@@ -135,7 +135,7 @@ func (j *ProjectJournal) Append(lines ...ProjectLine) error {
 	}
 	for _, l := range lines {
 		if err := appendLine(f, l); err != nil {
-			return diskFault(err, path)
+			return fault.Wrap(err, fault.PathNotWritable, "path", path)
 		}
 	}
 	return nil

@@ -128,7 +128,7 @@ func (p *Project) remove(ctx context.Context, leaseID string, wanted func(Stored
 		return p.conflict(old)
 	}
 	if err := p.disk.Remove(p.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return diskFault(err, p.path())
+		return fault.Wrap(err, fault.PathNotWritable, "path", p.path())
 	}
 	return nil
 }
@@ -142,10 +142,10 @@ func (p *Project) write(text []byte) error {
 	}
 	o := atomicfile.Options{Volatile: true, TempSuffix: hex.EncodeToString(suffix[:])}
 	if err := atomicfile.Write(p.disk, p.path(), text, o); err != nil {
-		return diskFault(err, p.path())
+		return fault.Wrap(err, fault.PathNotWritable, "path", p.path())
 	}
 	if err := p.files.touch(projectFile, p.clock.Now()); err != nil {
-		return diskFault(err, p.path())
+		return fault.Wrap(err, fault.PathNotWritable, "path", p.path())
 	}
 	return nil
 }

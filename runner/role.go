@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -85,7 +86,7 @@ func (j *job) ask(ctx context.Context, q question) error {
 func insteadOf(err, before error) error {
 	f, ok := fault.As(err)
 	first, failed := fault.As(before)
-	if !ok || !failed || f.Code != fault.CLINotAvailable && f.Code != fault.CLIAuthRequired {
+	if !ok || !failed || !slices.Contains([]fault.Code{fault.CLINotAvailable, fault.CLIAuthRequired, fault.CLINotTrusted}, f.Code) {
 		return err
 	}
 	f.Facts["before"], f.Facts["before_name"] = string(first.Code), first.Facts["name"]
@@ -207,6 +208,14 @@ var notLoggedIn = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)not logged in|please (run .{0,30})?log ?in|login required|invalid api key|authentication required`)
 })
 
+// notTrusted are the words with which agents refuse a folder that nobody has told
+// them to trust; gemini also ends with a status of its own then.
+var notTrusted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)not (running )?in a trusted (directory|folder|workspace)|(workspace|folder|directory) (is not|has not been) trusted`)
+})
+
+const geminiNotTrusted = 55
+
 func roleEnded(call config.Call, c shellCommand, res result) error {
 	facts := []any{"command", call.Command.Bin, "name", call.Provider, "path", res.log}
 	switch {
@@ -214,6 +223,8 @@ func roleEnded(call config.Call, c shellCommand, res result) error {
 		return fault.New(fault.AgentTimeout, append(facts, c.limit.Facts()...)...)
 	case res.Status != 0 && notLoggedIn().MatchString(res.tail):
 		return fault.New(fault.CLIAuthRequired, append(facts, "exit_status", res.Status, "output", res.tail)...)
+	case res.Status == geminiNotTrusted && strings.HasPrefix(filepath.Base(call.Command.Bin), "gemini"), res.Status != 0 && notTrusted().MatchString(res.tail):
+		return fault.New(fault.CLINotTrusted, append(facts, "exit_status", res.Status, "output", res.tail)...)
 	case res.Status != 0:
 		return fault.New(fault.ProcessCrashed, append(facts, "exit_status", res.Status, "output", res.tail)...)
 	}

@@ -329,7 +329,7 @@ func resumesAtTests(s *Stage) bool {
 		fault.TestCommandNotFound, fault.E2ERequired, fault.GitCommitFailed, fault.StepTooLarge:
 		return true
 	case fault.DiskFull, fault.PathNotWritable, fault.GitTimeout,
-		fault.RetryLimitExceeded, fault.JSONParseError, fault.JSONSchemaInvalid, fault.CLINotAvailable, fault.CLIAuthRequired,
+		fault.RetryLimitExceeded, fault.JSONParseError, fault.JSONSchemaInvalid, fault.CLINotAvailable, fault.CLIAuthRequired, fault.CLINotTrusted,
 		fault.AgentTimeout, fault.ProcessCrashed, fault.NeedsClarification:
 		return s.Current() != nil && s.Current().Implemented // what stopped came after the work: qa
 	}

@@ -45,6 +45,7 @@ type Info struct {
 const (
 	CLINotAvailable     Code = "CLI_NOT_AVAILABLE"
 	CLIAuthRequired     Code = "CLI_AUTH_REQUIRED"
+	CLINotTrusted       Code = "CLI_NOT_TRUSTED"
 	GitNotAvailable     Code = "GIT_NOT_AVAILABLE"
 	GitNotRepo          Code = "GIT_NOT_REPO"
 	GitBareRepo         Code = "GIT_BARE_REPO"
@@ -213,7 +214,7 @@ func selection() Info {
 // UNKNOWN_ERROR.
 func (c Code) Info() Info {
 	switch c {
-	case CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
+	case CLINotAvailable, CLIAuthRequired, CLINotTrusted, GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
 		ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed, PathNotWritable, PortInUse,
 		DoctorFailed, WorkspaceFailed, WorkspaceBlocked, BinaryNotFound, DiskFull, HookRefused, QueueNotAvailable, QueueNotReady:
 		return environment(409)
@@ -280,7 +281,7 @@ func (c Code) Known() bool { return slices.Contains(Codes(), c) }
 // Codes lists every code in byte order.
 func Codes() []Code {
 	all := []Code{
-		CLINotAvailable, CLIAuthRequired, GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
+		CLINotAvailable, CLIAuthRequired, CLINotTrusted, GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
 		WorktreeDirty, OriginMissing, ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed,
 		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, WorkspaceBlocked, BinaryNotFound, HookRefused,
 		QueueNotAvailable, QueueNotReady,

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"syscall"
 )
 
 // Facts are the particulars of one fault (path, line, holder, …). Messages
@@ -32,8 +33,11 @@ func New(code Code, pairs ...any) *Error {
 }
 
 // Wrap makes a fault that was caused by err. The text of err becomes the fact
-// "cause" unless pairs name one.
+// "cause" unless pairs name one. A full disk is never told as a missing right.
 func Wrap(err error, code Code, pairs ...any) *Error {
+	if code == PathNotWritable && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) {
+		code = DiskFull
+	}
 	f := facts(pairs)
 	if _, ok := f["cause"]; !ok && err != nil {
 		f["cause"] = err.Error()
