@@ -84,7 +84,7 @@ func (x *examiner) checkWorktrees(ctx context.Context) {
 
 // lostBranches are work branches that no run on record made.
 func (x *examiner) lostBranches(ctx context.Context) []string {
-	prefix := "refs/heads/" + strings.TrimSuffix(x.p.Config.Git.WorkBranchPrefix, "/")
+	prefix := "refs/heads/" + strings.TrimSuffix(x.p.Config.Git.WorkBranchPrefix, "/") + "/"
 	out, err := x.p.Git().Ask(ctx, "for-each-ref", "--format=%(refname:short)", prefix)
 	if err != nil || len(out) == 0 {
 		return nil

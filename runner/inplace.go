@@ -139,7 +139,7 @@ func (j *job) dirty(ctx context.Context, changes []gitops.Change) ([]string, err
 	var found, requests []string
 	for _, c := range changes {
 		switch {
-		case j.ownFile(c.Path), !j.strict() && within(c.Path, ".aiflow"):
+		case j.ownFile(c.Path), !j.strict() && (within(c.Path, ".aiflow") || c.Path == j.req.Path):
 		case !within(c.Path, j.Project.RequestsDir()):
 			found = append(found, c.Path)
 		case c.Status != gitops.Untracked:

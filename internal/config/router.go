@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/near"
 )
 
 // Router says which command plays which role.
@@ -170,7 +171,7 @@ func (r *Router) checkCall(path string, call Call) error {
 	switch _, known := r.Commands[call.Provider]; {
 	case !known:
 		return fault.New(fault.RouterProviderUnknown, "path", path, "key", "routing."+call.Role,
-			"value", call.Provider, "name", call.Provider, "allowed", strings.Join(sorted(r.Commands), ", "))
+			"value", call.Provider, "name", call.Provider, "near", near.Word(call.Provider, sorted(r.Commands)), "allowed", strings.Join(sorted(r.Commands), ", "))
 	case call.Command.Bin == "":
 		return fault.New(fault.RouterCommandInvalid, "path", path, "key", key+".bin", "name", call.Provider)
 	case call.Model == "" && strings.Contains(strings.Join(call.Command.Args, "\n"), "{{model}}"):
