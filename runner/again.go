@@ -162,6 +162,7 @@ func (j *job) gate(ctx context.Context) error {
 	if cause == nil {
 		return nil
 	}
+	j.nameRun(cause)
 	j.noteDiagnosis(ctx)
 	at := j.stage.State
 	if !at.Ended() {

@@ -330,6 +330,9 @@ func (w *reporter) next() {
 	case w.s.ReplacedBy != "" && w.s.Error == nil:
 		w.item("report.next.replaced", fault.Facts{"run_id": w.s.ReplacedBy})
 	case w.s.Error != nil:
+		if w.s.ReplacedBy == "" {
+			w.item("report.next.now", fault.Facts{"run_id": w.s.RunID})
+		}
 		for i, a := range w.s.Error.Actions {
 			w.line(strconv.Itoa(i+1) + ". " + command(a))
 		}
