@@ -70,6 +70,7 @@ func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin 
 	began := j.Project.Env.Clock.Boot()
 	res := result{log: j.dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt)), from: sizeOf(file)}
 	j.noteLog(c.stepID, res.log)
+	settings := j.repo.ConfigFile()
 	end := &tail{max: tailKept}
 	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
 	res.Exit, err = proc.Run(ctx, proc.Command{
@@ -84,6 +85,7 @@ func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin 
 	if res.Leftover > 0 {
 		j.tell(Event{Kind: StraysEnded, StepID: c.stepID, Count: res.Leftover})
 	}
+	j.noteSettings(ctx, c.stepID, settings)
 	if err := j.commandError(ctx, argv, err); err != nil {
 		return res, err
 	}

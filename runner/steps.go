@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"aiflow/gitops"
 	"aiflow/internal/config"
@@ -188,6 +190,26 @@ func (j *job) noteRepositories(s *runs.Step) {
 	for _, f := range j.changed {
 		if f.Submodule && f.Status == gitops.Added {
 			j.noteText(s, j.Words.Text("work.note_nested", fault.Facts{"name": f.Path}))
+		}
+	}
+}
+
+// noteSettings tells of git's configuration that a command changed: it is the
+// checkout's too, and no branch holds it.
+func (j *job) noteSettings(ctx context.Context, stepID string, before []byte) {
+	changed, put, err := j.repo.ChangedSettings(ctx, before)
+	if err != nil {
+		j.tell(Event{Kind: Warned, StepID: stepID, What: j.inWords(err)})
+	}
+	for key, names := range map[string][]string{"work.note_settings": changed, "work.note_settings_back": put} {
+		if len(names) == 0 {
+			continue
+		}
+		text := j.Words.Text(key, fault.Facts{"names": strings.Join(names, ", ")})
+		if i := slices.IndexFunc(j.stage.Steps, func(s runs.Step) bool { return s.StepID == stepID }); i >= 0 {
+			j.noteText(&j.stage.Steps[i], text)
+		} else {
+			j.tell(Event{Kind: Warned, What: text})
 		}
 	}
 }
