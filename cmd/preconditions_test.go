@@ -105,6 +105,7 @@ func (c hindered) shown(t *testing.T, name string) {
 			ID     string `json:"request_id"`
 			Code   string `json:"reason_code"`
 			Detail string
+			Name   string `json:"precondition"`
 		}
 	}
 	told := sh("aiflow-next --json 2>/dev/null")
@@ -114,7 +115,7 @@ func (c hindered) shown(t *testing.T, name string) {
 	switch {
 	case c.all && next.Next != nil, !c.all && (next.Next == nil || next.Next.ID != "RQ-2"):
 		t.Errorf("next offers %+v", next.Next)
-	case next.Excluded[0].ID != "RQ-1" || next.Excluded[0].Code != c.code || next.Excluded[0].Detail == "":
+	case next.Excluded[0].ID != "RQ-1" || next.Excluded[0].Code != c.code || next.Excluded[0].Detail == "" || next.Excluded[0].Name != name:
 		t.Errorf("next says %+v, want %s", next.Excluded, c.code)
 	}
 	if plan := sh("aiflow-next --plan 9"); strings.Contains(plan, ". RQ-1 ") {

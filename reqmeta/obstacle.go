@@ -31,7 +31,7 @@ func (r *Request) KeptBy(o *Obstacle) Exclusion {
 		kind = "kept"
 	}
 	e := r.exclude(o.Err.Code, kind)
-	e.kept = o
+	e.kept, e.Precondition = o, o.Name
 	return e
 }
 

@@ -64,13 +64,16 @@ type Stats struct {
 // applies. Its sentence is the message "excluded.<Kind>". Select leaves Facts to
 // Describe and Fact, because most exclusions are counted and never told.
 type Exclusion struct {
-	RequestID  string      `json:"request_id"`
-	ReasonCode fault.Code  `json:"reason_code"`
-	Detail     string      `json:"detail"`
-	Kind       string      `json:"-"`
-	Facts      fault.Facts `json:"-"`
-	Path       string      `json:"-"`
-	Line       int         `json:"-"`
+	RequestID  string     `json:"request_id"`
+	ReasonCode fault.Code `json:"reason_code"`
+	Detail     string     `json:"detail"`
+	// Precondition is the one that does not hold, "" where the reason is another:
+	// somebody must mend something before the request can be run.
+	Precondition string      `json:"precondition,omitempty"`
+	Kind         string      `json:"-"`
+	Facts        fault.Facts `json:"-"`
+	Path         string      `json:"-"`
+	Line         int         `json:"-"`
 
 	sub  *sentence // one that goes into this one
 	late late

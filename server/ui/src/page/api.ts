@@ -200,6 +200,17 @@ export interface Diff {
   readonly uncommitted?: Diff & { readonly step_id: string; readonly attempt: number };
 }
 
+export interface Excluded {
+  readonly request_id: string;
+  readonly reason_code: string;
+  readonly detail: string;
+  readonly precondition?: string;
+}
+
+export interface Selection {
+  readonly excluded: readonly Excluded[] | null;
+}
+
 export interface SessionResult {
   readonly request_id: string;
   readonly run_id: string;
@@ -220,7 +231,7 @@ export interface Session {
   readonly ended_at?: string | null;
   readonly stop_reason: { readonly reason_code: string; readonly message: string; readonly actions: readonly string[] | null } | null;
   readonly results: readonly SessionResult[] | null;
-  readonly skipped: readonly { readonly request_id: string; readonly reason_code: string; readonly detail: string }[] | null;
+  readonly skipped: readonly Excluded[] | null;
 }
 
 export interface Check {
@@ -255,7 +266,7 @@ export interface LockItem {
 export interface Begun {
   readonly request_id: string | null;
   readonly run_id: string | null;
-  readonly selection?: { readonly excluded: readonly { readonly request_id: string; readonly detail: string }[] | null };
+  readonly selection?: Selection;
 }
 
 export interface Graph {

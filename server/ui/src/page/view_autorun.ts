@@ -1,5 +1,5 @@
 import { runNext, stopQueue, toWhatIsInTheWay, type Go } from './actions.js';
-import { call, get, type Session } from './api.js';
+import { call, get, type Excluded, type Selection, type Session } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
 import { moment } from './format.js';
 import { t, word } from './i18n.js';
@@ -14,6 +14,7 @@ const active = ['STARTING', 'SELECTING', 'RUNNING', 'STOPPING'];
 export class AutorunView implements View {
   readonly el = h('div', { class: 'view autorun' });
   private session: Session | undefined;
+  private kept: readonly Excluded[] = [];
   private readonly head = h('div');
   private readonly body = h('div');
   private readonly picture = h('section', { class: 'card' });
@@ -35,7 +36,7 @@ export class AutorunView implements View {
   }
 
   onEvent(e: LiveEvent): void {
-    if (['autorun', 'queue', 'reset'].includes(e.kind)) this.reload();
+    if (['autorun', 'queue', 'request', 'reset'].includes(e.kind)) this.reload();
   }
 
   private isActive(): boolean {
@@ -45,6 +46,7 @@ export class AutorunView implements View {
   private async load(): Promise<void> {
     const before = this.session?.state;
     this.session = await get<Session>('/autorun');
+    this.kept = ((await get<Selection>('/queue/next')).excluded ?? []).filter((e) => e.precondition);
     if (before !== undefined && before !== this.session.state) tell(`${t('nav.autorun')}: ${word('session', this.session.state)}. ${this.isActive() ? '' : (this.session.stop_reason?.message ?? '')}`);
     this.paint();
   }
@@ -62,14 +64,18 @@ export class AutorunView implements View {
       ),
       this.isActive() ? this.running(s) : this.starter(),
     ]);
-    fillIf(this.body, JSON.stringify([s.counters, s.stop_reason, s.skipped, s.started_at === null, s.state]), () => [
+    fillIf(this.body, JSON.stringify([s.counters, s.stop_reason, s.skipped, this.kept, s.started_at === null, s.state]), () => [
       this.isActive() || !s.stop_reason ? null : this.reason(s),
       s.started_at ? this.counters(s) : h('p', { class: 'muted' }, t('auto.none')),
-      (s.skipped ?? []).length > 0
-        ? h('section', { class: 'card' }, h('h2', null, t('auto.skipped')), h('ul', { class: 'plain-list' }, (s.skipped ?? []).map((k) => h('li', null, requestLink(k.request_id), ' ', k.detail, ' ', h('span', { class: 'code-name' }, k.reason_code)))))
-        : null,
+      this.listed(t('auto.kept'), this.kept.slice(0, 50)),
+      this.listed(t('auto.skipped'), s.skipped ?? []),
     ]);
     this.paintPicture();
+  }
+
+  private listed(title: string, list: readonly Excluded[]): Child {
+    if (list.length === 0) return null;
+    return h('section', { class: 'card' }, h('h2', null, title), h('ul', { class: 'plain-list' }, list.map((k) => h('li', null, requestLink(k.request_id), ' ', k.detail, ' ', h('span', { class: 'code-name' }, k.reason_code)))));
   }
 
   private running(s: Session): Child {
