@@ -13,7 +13,6 @@ import (
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
-	"aiflow/project"
 	"aiflow/reqmeta"
 )
 
@@ -126,25 +125,36 @@ func (x *examiner) tellRouter(r config.Router, warnings []config.Warning) {
 // stepless are the requests still to be done that only an implementer could
 // work on, or do a step of. A run that found nobody left its request blocked.
 func (x *examiner) stepless() []string {
-	s, err := x.look()
-	if err != nil {
-		return nil // requests_dir says so
-	}
 	var ids []string
-	for _, r := range s.Folder.Requests {
-		if e, kept := kept(s, r); kept && e.ReasonCode == fault.ModelNotConfigured {
-			ids = append(ids, r.ID)
+	for _, k := range x.kept() {
+		if k.why.ReasonCode == fault.ModelNotConfigured {
+			ids = append(ids, k.r.ID)
 		}
 	}
 	return ids
 }
 
-// kept is why a request that is to be done cannot be run.
-func kept(s *project.Survey, r *reqmeta.Request) (reqmeta.Exclusion, bool) {
-	if !toBeDone(r.Meta.Status) || !r.Valid() || s.Folder.Unique(r.ID) != r {
-		return reqmeta.Exclusion{}, false
+// kept is a request that is to be done, and why it cannot be run.
+type kept struct {
+	r   *reqmeta.Request
+	why reqmeta.Exclusion
+}
+
+func (x *examiner) allKept() []kept {
+	s, err := x.look()
+	if err != nil {
+		return nil // requests_dir says so
 	}
-	return s.Kept(r)
+	var list []kept
+	for _, r := range s.Folder.Requests {
+		if !toBeDone(r.Meta.Status) || !r.Valid() || s.Folder.Unique(r.ID) != r {
+			continue
+		}
+		if why, ok := s.Kept(r); ok {
+			list = append(list, kept{r, why})
+		}
+	}
+	return list
 }
 
 func toBeDone(status string) bool {

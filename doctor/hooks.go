@@ -18,8 +18,7 @@ type hookLine struct {
 }
 
 func (x *examiner) checkHooks(ctx context.Context) {
-	g := x.p.Git()
-	repo, err := hooks.Look(ctx, g)
+	repo, err := hooks.LookIn(ctx, x.p.Git(), x.repo.CommonDir(), x.repo.Top())
 	if err != nil {
 		x.warns("hooks", err)
 		return

@@ -84,7 +84,7 @@ func (x *examiner) checkValid(s *project.Survey) {
 		}
 	}
 	seen := Evidence{"problems": first(lines, maxEvidence), "count": len(lines)}
-	back, told := x.keptBack(s)
+	back, told := x.keptBack()
 	if len(back) > 0 {
 		seen["kept"] = first(back, maxEvidence)
 	}
@@ -112,12 +112,9 @@ type keptLine struct {
 	Facts      fault.Facts `json:"facts,omitempty"`
 }
 
-func (x *examiner) keptBack(s *project.Survey) (lines []keptLine, told []string) {
-	for _, r := range s.Folder.Requests {
-		e, ok := kept(s, r)
-		if !ok {
-			continue
-		}
+func (x *examiner) keptBack() (lines []keptLine, told []string) {
+	for _, k := range x.kept() {
+		r, e := k.r, k.why
 		switch name := e.Obstacle().Name; name {
 		case "router", "prompts", "somebody", "every_step":
 		default:
@@ -161,16 +158,10 @@ func (x *examiner) checkDuplicates(f *reqmeta.Folder) {
 
 // checkDependencies looks at requests that are still to be done.
 func (x *examiner) checkDependencies(f *reqmeta.Folder) {
-	open := map[string]bool{}
-	for _, r := range f.Requests {
-		if !r.SaysOver() {
-			open[r.ID] = true
-		}
-	}
 	var bad []reqmeta.Edge
 	rings, missing := 0, 0
-	for _, e := range reqmeta.Graph(f, reqmeta.Facts{}).Edges {
-		if !open[e.From] || e.State != reqmeta.EdgeMissing && e.State != reqmeta.EdgeCycle {
+	for _, e := range reqmeta.OpenEdges(f) {
+		if e.State != reqmeta.EdgeMissing && e.State != reqmeta.EdgeCycle {
 			continue
 		}
 		if e.State == reqmeta.EdgeCycle {

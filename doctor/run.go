@@ -37,6 +37,7 @@ type examiner struct {
 	git  gitcmd.Git
 	repo *gitops.Repo // nil: no repository that git can use
 	look func() (*project.Survey, error)
+	kept func() []kept
 
 	version string // of git; "" when there is none
 	seen    Evidence
@@ -84,6 +85,7 @@ func (x *examiner) examine(ctx context.Context) {
 		return
 	}
 	x.look = sync.OnceValues(func() (*project.Survey, error) { return p.Look(ctx) })
+	x.kept = sync.OnceValue(x.allKept)
 	x.checkConfig(err)
 	var wg sync.WaitGroup
 	defer wg.Wait()

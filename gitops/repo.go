@@ -95,6 +95,9 @@ func (r *Repo) settle(commonDir, prefix, top string) {
 // Top is the top folder of the checkout.
 func (r *Repo) Top() string { return r.top }
 
+// CommonDir is the folder of git that all its worktrees share.
+func (r *Repo) CommonDir() string { return r.commonDir }
+
 // Prefix is the project's folder inside the checkout: "" or "dir/".
 func (r *Repo) Prefix() string { return r.prefix }
 

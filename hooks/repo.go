@@ -48,6 +48,16 @@ func Look(ctx context.Context, g gitcmd.Git) (Repo, error) {
 	if err := r.places(ctx, g); err != nil {
 		return Repo{}, err
 	}
+	return r.look(ctx, g)
+}
+
+// LookIn is Look for who knows where the repository is.
+func LookIn(ctx context.Context, g gitcmd.Git, commonDir, top string) (Repo, error) {
+	r := Repo{CommonDir: filepath.Clean(commonDir), Top: filepath.Clean(top)}
+	return r.look(ctx, g)
+}
+
+func (r Repo) look(ctx context.Context, g gitcmd.Git) (Repo, error) {
 	g = g.In(r.Top)
 	if err := r.settings(ctx, g); err != nil {
 		return Repo{}, err

@@ -43,21 +43,40 @@ type Network struct {
 func Graph(f *Folder, facts Facts) Network {
 	j := newJudge(f, facts)
 	n := Network{Nodes: []Node{}, Edges: []Edge{}}
-	for _, i := range j.byID() {
+	for _, i := range j.byID(func(*Request) bool { return true }) {
 		r := f.Requests[i]
 		n.Nodes = append(n.Nodes, Node{r.ID, r.Title(), r.Meta.Status, r.Meta.Priority, j.derived(i)})
-		for _, id := range distinct(r.Meta.DependsOn) {
-			n.Edges = append(n.Edges, Edge{r.ID, id, j.edgeState(i, id)})
-		}
+		n.Edges = j.edges(n.Edges, i)
 	}
 	return n
 }
 
-// byID gives the first file of every id, in byte order of the ids.
-func (j *judge) byID() []int {
-	all := make([]int, len(j.f.Requests))
-	for i := range all {
-		all[i] = i
+// OpenEdges are the edges of what is still to be done.
+func OpenEdges(f *Folder) []Edge {
+	j := newJudge(f, Facts{})
+	var edges []Edge
+	for _, i := range j.byID(func(r *Request) bool { return len(r.Meta.DependsOn) > 0 && !r.SaysOver() }) {
+		edges = j.edges(edges, i)
+	}
+	return edges
+}
+
+func (j *judge) edges(list []Edge, i int) []Edge {
+	r := j.f.Requests[i]
+	for _, id := range distinct(r.Meta.DependsOn) {
+		list = append(list, Edge{r.ID, id, j.edgeState(i, id)})
+	}
+	return list
+}
+
+// byID gives the first file of every id, in byte order of the ids, of those that
+// are wanted.
+func (j *judge) byID(wanted func(*Request) bool) []int {
+	var all []int
+	for i, r := range j.f.Requests {
+		if wanted(r) {
+			all = append(all, i)
+		}
 	}
 	slices.SortFunc(all, func(a, b int) int {
 		x, y := j.f.Requests[a], j.f.Requests[b]

@@ -5,6 +5,7 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -14,7 +15,11 @@ import (
 
 var version, commit string // set by the linker
 
-func main() { os.Exit(cli.Main(cli.OS(version, commit), program)) }
+func main() {
+	debug.SetGCPercent(-1)          // it ends before a collection would pay,
+	debug.SetMemoryLimit(256 << 20) // unless a folder is huge
+	os.Exit(cli.Main(cli.OS(version, commit), program))
+}
 
 func program(s *cli.Shell) *urfave.App {
 	var o options
