@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"sync"
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
@@ -10,28 +11,53 @@ import (
 	"aiflow/runs"
 )
 
-// Advice is what can be done now about a run. It changes nothing.
-func (r *Runner) Advice(ctx context.Context, st *runs.Stage, of *project.Standing) []runs.Advice {
-	now := runs.Now{Bounds: r.Project.ResumeBounds(), Live: of.Working(st), Branch: of.BranchExists(st)}
-	if ids, err := runs.ListRuns(r.Project.Dir, r.Project.RunsDir(), st.RequestID); err == nil && len(ids) > 0 && ids[0] > st.RunID && st.State != runs.Done {
+// Adviser tells what can be done about runs at one moment. What all of them
+// depend on is looked at once.
+type Adviser struct {
+	r      *Runner
+	of     *project.Standing
+	survey func() *project.Survey
+	doctor func() fault.Code
+}
+
+// Adviser looks at the project when it is first asked, and changes nothing.
+func (r *Runner) Adviser(ctx context.Context, of *project.Standing) *Adviser {
+	return &Adviser{
+		r: r, of: of,
+		survey: sync.OnceValue(func() *project.Survey {
+			s, err := r.Project.Look(ctx)
+			if err != nil {
+				return nil
+			}
+			return s
+		}),
+		doctor: sync.OnceValue(func() fault.Code {
+			if r.Doctor == nil {
+				return ""
+			}
+			return fault.CodeOf(r.Doctor(ctx))
+		}),
+	}
+}
+
+// Advice is what can be done now about a run.
+func (a *Adviser) Advice(ctx context.Context, st *runs.Stage) []runs.Advice {
+	p := a.r.Project
+	now := runs.Now{Bounds: p.ResumeBounds(), Live: a.of.Working(st), Branch: a.of.BranchExists(st)}
+	if ids, err := runs.ListRuns(p.Dir, p.RunsDir(), st.RequestID); err == nil && len(ids) > 0 && ids[0] > st.RunID && st.State != runs.Done {
 		now.Newest = ids[0]
 	}
-	if of.AwaitsMerge(st) {
+	if a.of.AwaitsMerge(st) {
 		now.Merge = "git merge " + proc.Word(st.Git.WorkBranch)
 	}
 	if now.Live || now.Newest != "" || st.ReplacedBy != "" || st.State == runs.Done {
 		return runs.Advise(st, nil, now)
 	}
-	plan, _ := r.Project.Run(st.RequestID, st.RunID).LoadPlan() // none is what a run has that stopped before it planned
-	if s, err := r.Project.Look(ctx); err == nil {
+	plan, _ := p.Run(st.RequestID, st.RunID).LoadPlan() // none is what a run has that stopped before it planned
+	if s := a.survey(); s != nil {
 		fillIn(&now, s, st, plan)
 	}
-	now.Found = r.found(ctx, st)
-	if r.Doctor != nil {
-		if err := r.Doctor(ctx); err != nil {
-			now.Doctor = fault.CodeOf(err)
-		}
-	}
+	now.Found, now.Doctor = a.r.found(ctx, st), a.doctor()
 	return runs.Advise(st, plan, now)
 }
 
@@ -54,7 +80,7 @@ func (r *Runner) about(ctx context.Context, facts fault.Facts) []runs.Advice {
 	if err != nil {
 		return nil
 	}
-	return r.Advice(ctx, st, of)
+	return r.Adviser(ctx, of).Advice(ctx, st)
 }
 
 // Advised adds to an error what can be done about the run that it names.
@@ -69,7 +95,7 @@ func (r *Runner) Advised(ctx context.Context, err error) error {
 	return err
 }
 
-// advice is Advice for the run in hand, as it stands when it stops.
+// advice is that of an Adviser for the run in hand, as it stands when it stops.
 func (j *job) advice(ctx context.Context) []runs.Advice {
 	now := runs.Now{Bounds: j.Project.ResumeBounds(), Branch: j.stage.Git.WorkBranch != "", Found: j.found(ctx, j.stage)}
 	fillIn(&now, j.survey, j.stage, j.plan)

@@ -421,6 +421,27 @@ func TestNeedsInputAndReplan(t *testing.T) {
 	w.call(400, "POST", "/api/requests/RQ-1/run", `{"base_branch":"--help"}`).wants("error.context.key", "base_branch")
 }
 
+// What can be done about a run is told with it, and told anew when something is
+// changed in its workspace; what is refused names fields of the API.
+func TestAdviceOfARun(t *testing.T) {
+	w := newWorld(t, map[string]string{"requests/RQ-1.md": steps("Fails", "P0", "echo left > left.txt; exit 3")}, realRun(t))
+	run := w.call(202, "POST", "/api/requests/RQ-1/run", "").text("run_id")
+	w.idle()
+	at := "/api/requests/RQ-1/runs/" + run
+	w.call(200, "GET", at, "").wants("advice.3.verb", "resume", "advice.3.recommended", true, "advice.3.allowed", true, "advice.4.mode", "retry_step", "advice.4.step_id", "S01", "advice.4.force", false)
+	w.write(".aiflow/worktrees/RQ-1/left.txt", "mine")
+	w.call(200, "GET", at, "").wants("advice.3.force", true, "advice.4.force", true, "advice.3.recommended", true, "errors.suggested_next.force", true)
+	for _, step := range []string{"S09", "s01", "x y"} {
+		r := w.call(400, "POST", at+"/resume", `{"target_step_id":"`+step+`"}`).wants("error.reason_code", "STEP_NOT_AVAILABLE", "error.context.allowed", "S01", "error.advice.3.verb", "resume")
+		if strings.Contains(string(r.body), "--step") || strings.Contains(string(r.body), "--help") {
+			t.Errorf("%s", r.body)
+		}
+	}
+	w.call(202, "POST", at+"/resume", `{"mode":"resume","force":true,"target_step_id":"S01"}`)
+	w.idle()
+	w.call(200, "GET", at, "").wants("stage.state", "DONE", "advice.3.verb", "merge")
+}
+
 func TestAutorun(t *testing.T) {
 	w := newWorld(t, waits())
 	w.gate()

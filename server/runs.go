@@ -167,7 +167,7 @@ func (s *Server) advice(r *http.Request, st *runs.Stage) ([]runs.Advice, error) 
 	if err != nil {
 		return nil, err
 	}
-	return s.runner(r).Advice(r.Context(), st, of), nil
+	return s.runner(r).Adviser(r.Context(), of).Advice(r.Context(), st), nil
 }
 
 // tree is v as JSON would be read back, with secrets hidden.

@@ -12,6 +12,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
+	"aiflow/runner"
 	"aiflow/runs"
 )
 
@@ -65,7 +66,7 @@ func showRun(s *cli.Shell, arg string) error {
 	}
 	app.Unsure(s, standing.Unsure)
 	sum := standing.Summary(st)
-	list := advice(s, p, st, standing)
+	list := advice(s, p, st, work.Runner(s, p).Adviser(s.Context(), standing))
 	st = st.Reworded(work.Words(s).Fault, list)
 	if s.JSON {
 		v := detail(p.Dir, st, dir)
@@ -79,8 +80,8 @@ func showRun(s *cli.Shell, arg string) error {
 }
 
 // advice is what can be done now about a run, as the shell takes it.
-func advice(s *cli.Shell, p *project.Project, st *runs.Stage, of *project.Standing) []runs.Advice {
-	list := work.Runner(s, p).Advice(s.Context(), st, of)
+func advice(s *cli.Shell, p *project.Project, st *runs.Stage, by *runner.Adviser) []runs.Advice {
+	list := by.Advice(s.Context(), st)
 	for i := range list {
 		if list[i].Verb == runs.VerbMerge {
 			list[i].Command = app.Merge(s, p, st.Git.WorkBranch)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
+	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/runner"
@@ -75,19 +77,21 @@ func keptBack(s *cli.Shell, w project.Waiting) []keptRequest {
 // commandsFor are the commands for runs that stopped: what helps most, and where
 // nothing does by itself, show, which says why.
 func commandsFor(s *cli.Shell, p *project.Project, list []runs.Summary) ([]string, error) {
-	commands := make([]string, len(list))
+	commands, stages := make([]string, len(list)), make([]*runs.Stage, 0, len(list))
 	for i, r := range list {
 		commands[i] = "aiflow run show " + r.RunID
-		st, err := p.Run(r.RequestID, r.RunID).LoadStage()
-		if err != nil {
-			continue
+		if st, err := p.Run(r.RequestID, r.RunID).LoadStage(); err == nil {
+			stages = append(stages, st)
 		}
-		of, err := p.Standing(s.Context(), []*runs.Stage{st})
-		if err != nil {
-			return nil, err
-		}
-		if best, ok := runs.Best(advice(s, p, st, of)); ok {
-			commands[i] = best.Command
+	}
+	of, err := p.Standing(s.Context(), stages)
+	if err != nil {
+		return nil, err
+	}
+	by := work.Runner(s, p).Adviser(s.Context(), of)
+	for _, st := range stages {
+		if best, ok := runs.Best(advice(s, p, st, by)); ok {
+			commands[slices.IndexFunc(list, func(r runs.Summary) bool { return r.RunID == st.RunID })] = best.Command
 		}
 	}
 	return commands, nil
