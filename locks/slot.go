@@ -21,21 +21,42 @@ func (m *Manager) AcquireSlot(ctx context.Context, n int, a Ask) (*Lease, error)
 		var held []Entry
 		for i := 1; i <= n; i++ {
 			l, err := m.Acquire(ctx, Slot(i), Ask{RunID: a.RunID, TakeOverdue: a.TakeOverdue})
+			if err == nil {
+				if held, err = m.slotsBefore(i, n); err == nil && len(held) < n {
+					return l, nil
+				}
+				_ = l.Release()
+				if err != nil {
+					return nil, err
+				}
+				break
+			}
 			if !fault.Has(err, fault.SlotsTaken) {
-				return l, err
+				return nil, err
 			}
 			if e, found, err := m.Look(Slot(i)); err == nil && found {
 				held = append(held, e)
 			}
 		}
 		runs := !slices.ContainsFunc(held, func(e Entry) bool { return e.RunID == "" })
-		if limit.over || a.Wait <= 0 && len(held) == n && runs {
+		if limit.over || a.Wait <= 0 && len(held) >= n && runs {
 			return nil, m.slotsTaken(n, held)
 		}
 		if err := limit.pause(ctx); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// slotsBefore are the live slots that count before the i-th of n: lower ones, and
+// those above n, which were taken when more runs were allowed.
+func (m *Manager) slotsBefore(i, n int) ([]Entry, error) {
+	all, err := m.List()
+	return slices.DeleteFunc(all, func(e Entry) bool {
+		key, ok := KeyOf(e.Path)
+		number, bad := strconv.Atoi(key.ID)
+		return !ok || key.Type != TypeSlot || bad != nil || !e.Live || number >= i && number <= n
+	}), err
 }
 
 // slotPatience is how long one waits who does not want to wait, where a slot is
