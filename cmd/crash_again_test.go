@@ -243,10 +243,10 @@ func needsHelp(t *testing.T) *lab { return sharedLab(t, "RQ-20260101-005-help", 
 // going on is killed.
 func TestKilledWhileResuming(t *testing.T) {
 	l := needsHelp(t)
-	for _, mode := range []string{"resume", "retry_step", "replan"} {
+	for mode, how := range map[string][]string{"resume": {"resume"}, "retry_step": {"retry_step"}, "replan": {"replan"}, "back": {"retry_step", "--step", "S01"}} {
 		t.Run(mode, func(t *testing.T) {
 			act := func(w *world, env ...string) ran {
-				return w.run("aiflow-run", []string{"resume", "--mode", mode, l.request}, env...)
+				return w.run("aiflow-run", append([]string{"resume", l.request, "--mode"}, how...), env...)
 			}
 			always := map[string][]string{"replan": {"stage.sync:1", "stage.rename:2", "runrequest.write:1"}}
 			tale{

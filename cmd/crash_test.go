@@ -542,7 +542,7 @@ func TestEveryPointIsInTheSources(t *testing.T) {
 	l := threeSteps(t)
 	f := failing(t)
 	passed := append(kinds(l.points), kinds(f.points)...)
-	passed = append(passed, resumePoints(t, l)...)
+	passed = append(append(passed, resumePoints(t, l)...), backPoints(t)...)
 	for _, name := range pointsInSources(t) {
 		if !slices.Contains(passed, "at."+name) {
 			t.Errorf("no crash test passes the point %q", name)
@@ -569,6 +569,24 @@ func pointsInSources(t *testing.T) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(set))
+}
+
+// backPoints are the kinds of points that doing an earlier step again passes.
+func backPoints(t *testing.T) []string {
+	t.Helper()
+	l := needsHelp(t)
+	w := l.world(t)
+	w.run("aiflow-run", []string{l.request})
+	touch(t, w.side+".ok")
+	list := filepath.Join(t.TempDir(), "points")
+	if res := w.run("aiflow-run", []string{"resume", l.request, "--step", "S01"}, "AIFLOW_FAILPOINT_LIST="+list); res.status != 0 {
+		t.Fatalf("going back: %s", res)
+	}
+	data, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds(strings.Fields(string(data)))
 }
 
 // resumePoints are the kinds of points that going on passes after a step was
