@@ -321,8 +321,8 @@ func TestPageWalk(t *testing.T) {
 	one.until("document.querySelector('.kept h3')?.textContent === 'Not committed: S01, attempt 1'")
 	one.until("document.querySelector('.kept .file-name')?.textContent === 'out <b>.html'")
 	w.write(".aiflow/worktrees/RQ-1/fix.txt", "fixed\n")
-	one.do("void document.querySelector('.resume input').click()")
 	one.press("Resume")
+	one.answerDialog("Resume")
 	go func() { _, _ = os.ReadFile(w.path("gate")) }() // should the command be done again
 	one.sees("Merge the branch to finish the request")
 	one.shot("done")
