@@ -67,19 +67,23 @@ func (q *question) printReasons(r reqmeta.Result) {
 	} else {
 		q.line("%s", q.Text("next.others", "count", n))
 	}
-	for _, e := range list[:q.most(len(list))] {
-		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(e.ReasonCode)), q.reason(e, rings))
+	for _, e := range list {
+		if ids := rings[e.Fact("ring")]; e.Kind == "cycle" && len(ids) > 1 { // its members share one line
+			e.Detail = q.Text("next.ring", "ids", some(ids), "ring", e.Fact("ring"))
+		}
 	}
-	q.hidden("next.hidden", len(list))
-}
-
-// reason is why a request cannot run now. The members of a ring share one line.
-func (q *question) reason(e *reqmeta.Exclusion, rings map[string][]string) string {
-	if ids := rings[e.Fact("ring")]; e.Kind == "cycle" && len(ids) > 1 {
-		return q.Text("next.ring", "ids", some(ids), "ring", e.Fact("ring"))
+	var reasons []app.Reason
+	if q.o.all {
+		for _, e := range list {
+			reasons = append(reasons, app.Reasons(q.Shell, []*reqmeta.Exclusion{e})...)
+		}
+	} else {
+		reasons = app.Reasons(q.Shell, list)
 	}
-	e.Describe(q.Catalog().Text)
-	return e.Detail
+	for _, r := range reasons[:q.most(len(reasons))] {
+		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(r.Code)), r.Text(q.Shell))
+	}
+	q.hidden("next.hidden", len(reasons))
 }
 
 // byUrgency gives the reasons of the sound ones: what waits for a person, what

@@ -83,12 +83,15 @@ func reportNothing(s *cli.Shell, sel *reqmeta.Result) error {
 		return s.PrintJSON(nothing{OK: true, Selection: sel})
 	}
 	s.Printf("%s\n", s.Text("work.nothing", "count", sel.Stats.Total))
-	told := 0
-	for _, e := range sel.Excluded {
-		if e.Obstacle() != nil && told < mostKept {
-			told++
-			s.Printf("  %s: %s\n", e.ReasonCode, term.Escape(e.Detail))
+	var kept []*reqmeta.Exclusion
+	for i := range sel.Excluded {
+		if e := &sel.Excluded[i]; e.Obstacle() != nil {
+			kept = append(kept, e)
 		}
+	}
+	reasons := app.Reasons(s, kept)
+	for _, r := range reasons[:min(len(reasons), mostKept)] {
+		s.Printf("  %s: %s\n", r.Code, term.Escape(r.Text(s)))
 	}
 	s.Printf("%s\n", s.Text("work.nothing_hint"))
 	return nil

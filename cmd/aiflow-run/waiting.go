@@ -2,13 +2,13 @@ package main
 
 import (
 	"slices"
-	"strconv"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
 	"aiflow/project"
+	"aiflow/reqmeta"
 	"aiflow/runner"
 	"aiflow/runs"
 )
@@ -37,16 +37,17 @@ func printWaiting(s *cli.Shell, p *project.Project) error {
 		}
 		s.Printf("%s\n", s.Text("work.session_broken", pairs...))
 	}
-	for i, k := range keptBack(s, w) {
+	kept := make([]*reqmeta.Exclusion, len(w.Kept))
+	for i := range w.Kept {
+		kept[i] = &w.Kept[i]
+	}
+	reasons := app.Reasons(s, kept)
+	for i, r := range reasons {
 		if i == mostKept {
-			s.Printf("%s\n", s.Text("work.session_kept_more", "count", len(w.Kept)-i))
+			s.Printf("%s\n", s.Text("work.session_kept_more", "count", len(reasons)-i))
 			break
 		}
-		place := ""
-		if k.Line > 0 {
-			place = k.Path + ":" + strconv.Itoa(k.Line)
-		}
-		s.Printf("%s\n", s.Text("work.session_kept", "id", k.RequestID, "detail", k.Detail, "at", place, "reason", k.ReasonCode))
+		s.Printf("%s\n", s.Text("work.session_kept", "detail", r.Text(s), "at", r.At, "reason", r.Code))
 	}
 	return nil
 }
