@@ -31,6 +31,9 @@ func (r *Runner) resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 		return Outcome{}, err
 	}
 	req, err := s.Folder.Get(o.RequestID)
+	if err == nil && req.ID != o.RequestID { // its file is gone, and another id begins with its own
+		err = fault.New(fault.RequestNotFound, "id", o.RequestID)
+	}
 	if err != nil {
 		return Outcome{}, err
 	}
