@@ -1,6 +1,6 @@
 package reqmeta
 
-import "gopkg.in/yaml.v3"
+import "go.yaml.in/yaml/v3"
 
 type valueKind uint8
 

@@ -3,7 +3,7 @@ package reqmeta
 import (
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // lineStarts gives the offset of each line of head.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/adrg/frontmatter"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // fence never stands in a head that passed checkText, so that the library

@@ -2,7 +2,7 @@
 
 package reqmeta
 
-import "gopkg.in/yaml.v3"
+import "go.yaml.in/yaml/v3"
 
 // parseHead of the programs that start at every commit and every prompt: the
 // head is cut out already, and the formats that come with the frontmatter

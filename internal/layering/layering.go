@@ -94,7 +94,7 @@ type home struct{ module, place, reason string }
 func homes() []home {
 	return []home{
 		{"github.com/adrg/frontmatter", "reqmeta", "one reader of request files"},
-		{"gopkg.in/yaml.v3", "reqmeta", "one reader of request files"},
+		{"go.yaml.in/yaml/v3", "reqmeta", "one reader of request files"},
 		{"github.com/go-git", "gitops", "small binaries must not link it"},
 		{"github.com/sergi/go-diff", "gitops", "diffs are made in one place"},
 		{"github.com/urfave/cli", "cmd", "parts know no flags"},
