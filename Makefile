@@ -31,11 +31,9 @@ endif
 endif
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
-# What starts at every prompt and every commit (docs/decisions/0004). The linker
-# writes through a memory map, which leaves the file in single pages that take a
-# tenth longer to start from; a copy does not.
+# The linker writes through a memory map, which leaves the file in single pages that
+# take a tenth longer to start from; a copy does not.
 PROGRAMS := $(patsubst cmd/%/main.go,%,$(wildcard cmd/*/main.go))
-LEAN  := aiflow-next aiflow-hook
 
 # The repository to work on; without REPO a demo under .demo/.
 DEMO := .demo/repo
@@ -54,8 +52,7 @@ build: $(BUILT)
 
 $(BUILT): go.mod go.sum Makefile $(SOURCE)
 	@mkdir -p bin
-	$(GO) build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/.new/ $(addprefix ./cmd/,$(filter-out $(LEAN),$(PROGRAMS)))
-	$(GO) build -trimpath -tags '$(TAGS),lean' -ldflags '$(LDFLAGS)' -o bin/.new/ $(addprefix ./cmd/,$(LEAN))
+	$(GO) build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/.new/ $(addprefix ./cmd/,$(PROGRAMS))
 	@cd bin/.new && for f in $(PROGRAMS); do cp $$f ../.$$f && mv ../.$$f ../$$f || exit; done && rm -r ../.new
 	@touch $@
 
@@ -76,7 +73,6 @@ tidy:
 # The checks share what the build has compiled: same tags, same -trimpath.
 vet:
 	$(GO) vet -trimpath -tags '$(TAGS)' ./...
-	$(GO) vet -trimpath -tags '$(TAGS),lean' ./reqmeta
 
 format:
 	@out=$$(find . -name .git -prune -o -name node_modules -prune -o -name .demo -prune -o -name '*.go' -print0 | xargs -0 $(GO) tool gofumpt -l); \
@@ -85,14 +81,12 @@ format:
 staticcheck: CHECKED = GOFLAGS="$$($(GO) env GOFLAGS) -trimpath" $(GO)
 staticcheck:
 	$(CHECKED) tool staticcheck -tags '$(TAGS)' ./...
-	$(CHECKED) tool staticcheck -tags '$(TAGS),lean' ./reqmeta
 
 # A program with the race detector otherwise sleeps a second when it ends, and
 # the tests end many.
 race: export GORACE = atexit_sleep_ms=0
 race:
 	$(GO) test -race -vet=off -timeout 40m ./...
-	$(GO) test -race -vet=off -tags lean ./reqmeta
 
 bench: $(BUILT)
 	$(GO) run ./scripts/bench $(ARGS)

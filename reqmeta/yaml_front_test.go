@@ -1,5 +1,3 @@
-//go:build !lean
-
 package reqmeta
 
 import (
@@ -11,20 +9,21 @@ import (
 	"aiflow/reqmeta/reqgen"
 )
 
-// readsAlike fails when the lean build would read head in another way.
+// readsAlike fails where the frontmatter library reads a head otherwise than the
+// YAML library alone.
 func readsAlike(t *testing.T, head string) {
 	t.Helper()
 	if checkText(head, 2) != nil {
-		return // neither build hands it on
+		return // not handed on
 	}
 	ours, err := unmarshal(head)
-	lean, leanErr := unmarshalLean(head)
-	if !reflect.DeepEqual(ours, lean) || (err == nil) != (leanErr == nil) || err != nil && err.Error() != leanErr.Error() {
-		t.Errorf("%q:\nfrontmatter %+v, %v\nlean        %+v, %v", head, ours, err, lean, leanErr)
+	alone, aloneErr := unmarshalAlone(head)
+	if !reflect.DeepEqual(ours, alone) || (err == nil) != (aloneErr == nil) || err != nil && err.Error() != aloneErr.Error() {
+		t.Errorf("%q:\nfrontmatter %+v, %v\nalone       %+v, %v", head, ours, err, alone, aloneErr)
 	}
 }
 
-func unmarshalLean(head string) (doc yaml.Node, err error) {
+func unmarshalAlone(head string) (doc yaml.Node, err error) {
 	defer func() {
 		if e := recover(); e != nil {
 			err = errYAMLPanic
@@ -37,7 +36,7 @@ func unmarshalLean(head string) (doc yaml.Node, err error) {
 	return doc, err
 }
 
-func TestLeanReadsAlike(t *testing.T) {
+func TestLibraryReadsAlike(t *testing.T) {
 	for _, tc := range scannerHeads {
 		readsAlike(t, tc.head)
 	}
@@ -49,7 +48,7 @@ func TestLeanReadsAlike(t *testing.T) {
 	}
 }
 
-func FuzzLeanReadsAlike(f *testing.F) {
+func FuzzLibraryReadsAlike(f *testing.F) {
 	for _, tc := range scannerHeads {
 		f.Add(tc.head)
 		f.Add(tc.head + "\n")

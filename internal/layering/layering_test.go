@@ -194,20 +194,6 @@ func TestLightBinariesStayLight(t *testing.T) {
 	}
 }
 
-// The lean build leaves out what only costs at the start (decision 0004); the
-// other one shows that this is what would come along.
-func TestLeanBinaries(t *testing.T) {
-	formats := []string{"github.com/adrg/frontmatter", "github.com/BurntSushi/toml", "gopkg.in/yaml.v2"}
-	for _, dir := range []string{"cmd/aiflow-next", "cmd/aiflow-hook"} {
-		lean, full := deps(t, dir, "urfave_cli_no_docs,lean"), deps(t, dir, "urfave_cli_no_docs")
-		for _, f := range formats {
-			if slices.Contains(lean, f) || !slices.Contains(full, f) {
-				t.Errorf("%s: %s in the lean build: %t, in the other: %t", dir, f, slices.Contains(lean, f), slices.Contains(full, f))
-			}
-		}
-	}
-}
-
 func TestHeavyIsFound(t *testing.T) {
 	got := heavy([]string{"os", "net", "net/http", "github.com/go-git/go-git/v5", "github.com/aws/aws-sdk-go-v2/aws", "net/httpx"})
 	if want := "[net/http github.com/go-git/go-git/v5 github.com/aws/aws-sdk-go-v2/aws]"; strings.Join(got, " ") != strings.Trim(want, "[]") {
