@@ -166,6 +166,15 @@ func branchTrouble(err error) string {
 	return "refused"
 }
 
+// KeepTip names a commit that a branch will no longer hold. The same again is no
+// error.
+func (r *Repo) KeepTip(ctx context.Context, ref, commit string) error {
+	if _, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: kept", "--end-of-options", ref, commit); err != nil {
+		return failed(err, fault.GitCommandFailed, "name", ref)
+	}
+	return nil
+}
+
 // DeleteBranch removes a local branch that still stands at commit and that no
 // worktree has checked out. A branch that is gone is no error.
 func (r *Repo) DeleteBranch(ctx context.Context, name, commit string) error {

@@ -91,9 +91,13 @@ func (s *Survey) saveFound(ctx context.Context, st *runs.Stage) error {
 	}
 	defer lease.Release()
 	dir := s.p.Run(st.RequestID, st.RunID)
-	if now, err := dir.LoadStage(); err == nil {
+	if now, err := dir.LoadStage(); err == nil && now.DroppedAt == nil {
 		s.latest[st.RequestID] = now // another command was quicker
 		return nil
+	} else if err == nil { // a person brought the branch back
+		now.DroppedAt = nil
+		s.latest[st.RequestID] = now
+		return dir.SaveStage(now)
 	}
 	if err := dir.Create(); err != nil {
 		return err

@@ -139,7 +139,7 @@ func (s *Standing) Working(st *runs.Stage) bool {
 
 // Interrupted: the run has not ended, and nobody works for it.
 func (s *Standing) Interrupted(st *runs.Stage) bool {
-	if st.State.Ended() {
+	if st.State.Ended() || st.DroppedAt != nil {
 		return false
 	}
 	runID, held := s.working[locks.Request(st.RequestID)]

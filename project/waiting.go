@@ -39,6 +39,9 @@ func (p *Project) Waiting(ctx context.Context, all []*runs.Stage) (Waiting, erro
 	w.Unsure = standing.Unsure
 	seen := map[string]bool{}
 	for _, st := range all {
+		if st.DroppedAt != nil {
+			continue
+		}
 		if !seen[st.RequestID] {
 			w.add(standing, st, status[st.RequestID])
 		}

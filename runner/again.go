@@ -66,6 +66,9 @@ func (r *Runner) newest(requestID, runID string) (*runs.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if st, err := r.Project.Run(requestID, runID).LoadStage(); runID != "" && err == nil && st.DroppedAt != nil {
+		return nil, fault.New(fault.NothingToDo, "request_id", requestID, "run_id", runID, "reason", "dropped")
+	}
 	if last == nil {
 		return nil, fault.New(fault.RunNotFound, "request_id", requestID)
 	}

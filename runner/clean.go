@@ -42,7 +42,7 @@ type CleanedItem struct {
 
 // Clean removes the records, branches, kept attempts and worktrees of runs
 // that are over, and of stopped ones that a person dropped by removing the
-// branch or the request; a run that was replaced goes with the one that took its
+// branch or the request or by a word; a run that was replaced goes with the one that took its
 // place. A branch that is not merged stays, and so does a run that can still go
 // on.
 func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, error) {
@@ -160,6 +160,7 @@ func (c *cleaner) run(ctx context.Context, id, runID string, newest bool, stay m
 	if err != nil {
 		return CleanedItem{}, false
 	}
+	exists = exists && st.DroppedAt == nil // one of that name is a later run's, or was brought back
 	replaced := st.ReplacedBy != "" && !stay[st.ReplacedBy]
 	safe := !exists || tip == st.Git.BaseCommit || replaced && tip == st.Tip() || !replaced && c.merged(ctx, st, tip)
 	gone := c.requestGone(ctx, st)
@@ -235,6 +236,9 @@ func (c *cleaner) due(st *runs.Stage, newest, branch, gone bool) bool {
 // request, or the branch of a run that stopped. An interrupted run makes its
 // branch again and goes on.
 func (c *cleaner) dropped(st *runs.Stage, branch, gone bool) bool {
+	if st.DroppedAt != nil {
+		return true
+	}
 	if !st.State.Ended() {
 		return gone && c.standing.Interrupted(st)
 	}

@@ -16,7 +16,7 @@ func (j *job) runBefore() *runs.Stage {
 	}
 	for own := false; len(ids) > 0; ids = ids[1:] {
 		if own {
-			if st, err := j.Project.Run(j.req.ID, ids[0]).LoadStage(); err == nil {
+			if st, err := j.Project.Run(j.req.ID, ids[0]).LoadStage(); err == nil && st.DroppedAt == nil {
 				return st
 			}
 		}

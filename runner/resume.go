@@ -396,32 +396,52 @@ func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
 	if _, err := os.Lstat(j.workspacePath()); err != nil || j.inPlace() || j.held() != nil {
 		return // a lost lock shows at the next write
 	}
-	old := &job{Runner: j.Runner, repo: j.repo, req: j.req, stage: last, dir: j.Project.Run(last.RequestID, last.RunID), lease: j.lease}
-	old.plan, _ = old.dir.LoadPlan()
-	old.endStrays()
+	old := j.of(last)
 	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePath())
 	if err != nil || !ok {
 		return
 	}
-	old.ws = ws
-	_, _ = ws.ClearStaleLocks(ctx)
-	_ = old.repo.RestoreBranch(ctx, last.Git.WorkBranch, old.lastCommit())
-	_ = ws.MendIndex(ctx)
-	step := last.Current()
-	if step == nil {
-		step = &runs.Step{StepID: runs.StepID(1), Title: last.Title}
-	}
+	step := old.stepAt()
 	before := old.dir.NextAttempt(step.StepID)
-	if err = old.keepAttempt(ctx, step); err == nil {
-		err = old.save()
-	}
+	err = old.giveUp(ctx, ws)
 	if last.State.Ended() {
 		j.tellMends(last, step.StepID, before)
-	}
-	if err == nil {
-		err = old.removeWorkspace(ctx)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		j.tell(Event{Kind: Warned, What: j.inWords(err)})
 	}
+}
+
+// of is a job for another run of the request, which is not gone on with.
+func (j *job) of(st *runs.Stage) *job {
+	old := &job{Runner: j.Runner, repo: j.repo, req: j.req, stage: st, dir: j.Project.Run(st.RequestID, st.RunID), lease: j.lease}
+	old.plan, _ = old.dir.LoadPlan()
+	old.endStrays()
+	return old
+}
+
+// stepAt is the step whose attempt the workspace holds.
+func (j *job) stepAt() *runs.Step {
+	if step := j.stage.Current(); step != nil {
+		return step
+	}
+	return &runs.Step{StepID: runs.StepID(1), Title: j.stage.Title}
+}
+
+// giveUp keeps what the run's worktree holds and removes it.
+func (j *job) giveUp(ctx context.Context, ws *gitops.Workspace) error {
+	if err := j.held(); err != nil {
+		return err
+	}
+	j.ws = ws
+	_, _ = ws.ClearStaleLocks(ctx)
+	_ = j.repo.RestoreBranch(ctx, j.stage.Git.WorkBranch, j.lastCommit())
+	_ = ws.MendIndex(ctx)
+	if err := j.keepAttempt(ctx, j.stepAt()); err != nil {
+		return err
+	}
+	if err := j.save(); err != nil {
+		return err
+	}
+	return j.removeWorkspace(ctx)
 }

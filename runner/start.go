@@ -91,7 +91,7 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 	if last != nil && last.State != runs.Done {
 		j.replaces = last
 	}
-	if err := j.record(base, commit, last); err != nil {
+	if err := j.record(base, commit); err != nil {
 		return Outcome{}, err
 	}
 	if !j.strict() {
@@ -105,11 +105,11 @@ func (j *job) fresh(ctx context.Context, last *runs.Stage) (Outcome, error) {
 }
 
 // record writes the run's first stage.json and the request as it is taken.
-func (j *job) record(base, commit string, last *runs.Stage) error {
+func (j *job) record(base, commit string) error {
 	now := j.Project.Now().UTC()
 	before := ""
-	if last != nil {
-		before = last.RunID
+	if ids, err := runs.ListRuns(j.Project.Dir, j.Project.RunsDir(), j.req.ID); err == nil && len(ids) > 0 {
+		before = ids[0]
 	}
 	runID := runs.NewRunIDAfter(before, now, j.Project.RandomHex(1)[0])
 	j.stage = runs.NewStage(j.req.ID, runID, j.req.Title(), now)
@@ -186,18 +186,25 @@ func (j *job) closeReplaced() error {
 	if err != nil || st.ReplacedBy != j.stage.RunID {
 		return nil // gone, or not linked yet
 	}
+	plan, _ := dir.LoadPlan()
+	old := &job{Runner: j.Runner, req: j.req, stage: st, dir: dir, plan: plan, lease: j.lease}
+	return old.reworded(runs.Advise(st, nil, runs.Now{}))
+}
+
+// reworded writes what can be done about a run that is closed into its errors and
+// its report.
+func (j *job) reworded(list []runs.Advice) error {
 	if err := j.held(); err != nil {
 		return err
 	}
-	list := runs.Advise(st, nil, runs.Now{})
-	if errs, err := dir.LoadErrors(); err == nil {
-		if err := dir.SaveErrors(errs.Reworded(j.Words.Fault, list)); err != nil {
+	if errs, err := j.dir.LoadErrors(); err == nil {
+		if err := j.dir.SaveErrors(errs.Reworded(j.Words.Fault, list)); err != nil {
 			return err
 		}
 	}
-	plan, _ := dir.LoadPlan()
-	old := &job{Runner: j.Runner, req: j.req, stage: st.Reworded(j.Words.Fault, list), dir: dir, plan: plan}
-	return old.renderReport()
+	old := *j
+	old.stage = j.stage.Reworded(j.Words.Fault, list)
+	return old.saveReport()
 }
 
 func (j *job) branchName(at time.Time) string {

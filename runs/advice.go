@@ -57,7 +57,7 @@ type Found struct {
 // Advise is all that can be done now about a run; every face shows its answer.
 // A run whose place another one took is only looked at.
 func Advise(s *Stage, p *Plan, now Now) []Advice {
-	if newer := cmp.Or(s.ReplacedBy, now.Newest); newer != "" {
+	if newer := cmp.Or(s.ReplacedBy, now.Newest); newer != "" && s.DroppedAt == nil {
 		return []Advice{look(VerbSuccessor, newer)}
 	}
 	list := []Advice{look("show", s.RunID), look("logs", s.RunID)}
@@ -65,6 +65,8 @@ func Advise(s *Stage, p *Plan, now Now) []Advice {
 		list = append(list, look("diff", s.RunID))
 	}
 	switch {
+	case s.DroppedAt != nil:
+		return list
 	case now.Live:
 		return append(list, Advice{Kind: Remedy, Verb: VerbStop, Command: "aiflow run stop " + s.RunID, Allowed: true})
 	case now.Merge != "":

@@ -75,15 +75,18 @@ func ListRuns(root, runsDir, requestID string) ([]string, error) {
 // nobody works as if it were not there. A request has one run at a time and each begins after the
 // one before stood still, so the newest by name is the one that counts; D38's
 // order (running, needs input, failed, done) falls out of that.
+// One that a person dropped is as if it never was, and so is what it had replaced.
 func Latest(root, runsDir, requestID string) (*Stage, error) {
 	ids, err := ListRuns(root, runsDir, requestID)
 	if err != nil {
 		return nil, err
 	}
+	dropped := false
 	for _, id := range ids {
 		d := OpenDir(nil, root, runsDir, requestID, id, nil)
 		s, err := d.LoadStage()
-		if err == nil {
+		dropped = dropped || err == nil && s.DroppedAt != nil
+		if err == nil && s.DroppedAt == nil && !(dropped && s.ReplacedBy != "") {
 			return s, nil
 		}
 		if fromNewer(err) {
@@ -109,6 +112,7 @@ type Summary struct {
 	StartedAt  time.Time  `json:"started_at"`
 	EndedAt    *time.Time `json:"finished_at"`
 	ReplacedBy string     `json:"replaced_by,omitempty"`
+	DroppedAt  *time.Time `json:"dropped_at,omitempty"`
 	Warnings   []Warning  `json:"warnings"`
 
 	// What the record does not say itself; whoever lists runs fills it in.
@@ -122,7 +126,7 @@ func (s *Stage) Summary() Summary {
 	return Summary{
 		RequestID: s.RequestID, RunID: s.RunID, State: s.State, ReasonCode: fault.Code(s.ReasonCode()),
 		WorkBranch: s.Git.WorkBranch, BaseBranch: s.Git.BaseBranch,
-		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy, Warnings: s.Warnings(),
+		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy, DroppedAt: s.DroppedAt, Warnings: s.Warnings(),
 	}
 }
 

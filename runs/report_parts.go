@@ -24,6 +24,7 @@ func (w *reporter) head() {
 		{"working_branch", w.s.Git.WorkBranch},
 		{"replaces", w.s.Replaces},
 		{"replaced_by", w.s.ReplacedBy},
+		{"dropped_at", stamp(w.s.DroppedAt)},
 	} {
 		if f.value != "" {
 			w.line("- " + f.name + ": " + inline(f.value))
@@ -307,7 +308,7 @@ func testNote(r TestResult) string {
 func (w *reporter) safety() {
 	w.item("report.safety.scope", fault.Facts{"branch": w.s.Git.WorkBranch})
 	if w.s.Git.WorkBranch != "" {
-		w.drop()
+		w.item("report.safety.drop", fault.Facts{"run_id": w.s.RunID})
 		w.item("report.safety.revert", nil)
 		if n := len(w.s.Git.Commits); n > 0 {
 			w.item("report.safety.revert_range", fault.Facts{"base": w.s.Git.BaseCommit, "commit": w.s.Git.Commits[n-1].Hash})
@@ -315,18 +316,10 @@ func (w *reporter) safety() {
 	}
 }
 
-// drop says how to be rid of the run; git keeps a branch that a worktree has.
-func (w *reporter) drop() {
-	g := w.s.Git
-	if w.s.State != Done && g.Workspace != "" && g.Workspace != "." {
-		w.item("report.safety.drop_stopped", fault.Facts{"path": g.Workspace, "branch": g.WorkBranch})
-		return
-	}
-	w.item("report.safety.drop", fault.Facts{"branch": g.WorkBranch})
-}
-
 func (w *reporter) next() {
 	switch {
+	case w.s.DroppedAt != nil:
+		w.item("report.next.dropped", fault.Facts{"ref": "refs/aiflow/attempts/" + w.s.RunID})
 	case w.s.ReplacedBy != "" && w.s.Error == nil:
 		w.item("report.next.replaced", fault.Facts{"run_id": w.s.ReplacedBy})
 	case w.s.Error != nil:
@@ -355,7 +348,7 @@ func (w *reporter) nextAfterDone() {
 	if w.f.CompareURL != "" {
 		w.line("- " + w.text("report.next.compare", nil) + " " + inline(w.f.CompareURL))
 	}
-	w.item("report.next.reject", nil)
+	w.item("report.next.reject", fault.Facts{"run_id": w.s.RunID})
 }
 
 // history lists what made the run more than one straight way.

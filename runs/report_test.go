@@ -188,7 +188,7 @@ func TestReportOfAFinishedRun(t *testing.T) {
 		"- `" + log + "`\n",
 		"| S03 unit | PASS | go test ./..., 1.2 s |\n",
 		"- report.next.merge `git merge aiflow/RQ-1/x`\n",
-		"- report.safety.drop branch=aiflow/RQ-1/x\n",
+		"- report.safety.drop run_id=RUN-",
 		"- report.safety.revert\n- report.safety.revert_range base=",
 	} {
 		if !strings.Contains(got, want) {

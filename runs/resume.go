@@ -118,6 +118,8 @@ func refuse(s *Stage, a Ask) error {
 		return fault.New(fault.UsageError, "key", "mode", "value", a.Mode, "allowed", "resume, retry_step, replan")
 	case a.Live:
 		return about(fault.RunInProgress, "live")
+	case s.DroppedAt != nil:
+		return about(fault.NothingToDo, "dropped")
 	case s.State == Done:
 		return about(fault.NothingToDo, "done")
 	case s.ReplacedBy != "":

@@ -92,6 +92,7 @@ const (
 	EventRebuilt         = "RECORD_REBUILT" // from the commits on the run's branch
 	EventRecordCommitted = "RECORD_COMMITTED"
 	EventPushed          = "PUSHED"
+	EventDropped         = "DROPPED"
 	EventMerged          = "MERGED" // its commits are in HEAD; the request was told once
 )
 

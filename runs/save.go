@@ -191,10 +191,11 @@ type mark struct {
 	settled    int
 	commits    int
 	replacedBy string
+	dropped    bool
 }
 
 func markOf(s *Stage) mark {
-	m := mark{set: true, steps: len(s.Steps), commits: len(s.Git.Commits), replacedBy: s.ReplacedBy}
+	m := mark{set: true, steps: len(s.Steps), commits: len(s.Git.Commits), replacedBy: s.ReplacedBy, dropped: s.DroppedAt != nil}
 	if s.State.Ended() {
 		m.ended = s.State
 	}

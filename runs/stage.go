@@ -33,6 +33,7 @@ type Stage struct {
 	Deaths           int          `json:"deaths,omitempty"`  // how often in a row that process died, with no step done in between
 	Replaces         string       `json:"replaces,omitempty"`
 	ReplacedBy       string       `json:"replaced_by,omitempty"`
+	DroppedAt        *time.Time   `json:"dropped_at,omitempty"` // a person wants nothing of it
 	Seq              int          `json:"seq"`
 
 	// FellBack says that stage.json was missing or torn and that this is the
@@ -324,7 +325,9 @@ func (s *Stage) HasEvent(event string) bool {
 
 // Unmerged reports whether the run is finished and its work was not yet seen
 // to be merged.
-func (s *Stage) Unmerged() bool { return s.State == Done && !s.HasEvent(EventMerged) }
+func (s *Stage) Unmerged() bool {
+	return s.State == Done && !s.HasEvent(EventMerged) && s.DroppedAt == nil
+}
 
 // HasCommit reports whether the record names a commit of this step.
 func (s *Stage) HasCommit(stepID string) bool {

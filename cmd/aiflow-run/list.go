@@ -146,6 +146,8 @@ func warned(s *cli.Shell, list []runs.Warning) string {
 // its branch.
 func stateText(s *cli.Shell, r runs.Summary) string {
 	switch {
+	case r.DroppedAt != nil:
+		return s.Text("work.state_dropped", "state", r.State)
 	case r.ReplacedBy != "":
 		return s.Text("work.state_replaced", "state", r.State, "run_id", r.ReplacedBy)
 	case r.Interrupted:

@@ -121,6 +121,9 @@ func pickStopped(p *project.Project, arg string) (*runs.Stage, *runs.Dir, error)
 	}
 	seen := map[string]bool{}
 	for _, r := range all {
+		if r.DroppedAt != nil {
+			continue
+		}
 		if !seen[r.RequestID] && r.State != runs.Done && r.ReplacedBy == "" {
 			return pick(p, r.RunID)
 		}

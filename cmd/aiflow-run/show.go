@@ -107,7 +107,9 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 	if sum.Interrupted {
 		s.Printf("%s\n", s.Text("work.show_interrupted", "step_id", st.CurrentStepID, "state", st.State))
 	}
-	printError(s, st.Error)
+	if st.DroppedAt == nil {
+		printError(s, st.Error)
+	}
 	printNow(s, st, list)
 	for i := range st.Steps {
 		step := &st.Steps[i]
@@ -137,7 +139,7 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 
 // hasWorkspace: the folder is there, and no later run has it.
 func hasWorkspace(p *project.Project, st *runs.Stage) bool {
-	if st.State == runs.Done || st.ReplacedBy != "" || st.Git.Workspace == "" {
+	if st.State == runs.Done || st.DroppedAt != nil || st.ReplacedBy != "" || st.Git.Workspace == "" {
 		return false
 	}
 	fi, err := os.Stat(p.Path(p.Workspace(st)))

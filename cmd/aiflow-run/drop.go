@@ -1,0 +1,55 @@
+package main
+
+import (
+	urfave "github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
+	"aiflow/reqmeta"
+)
+
+func dropCommand(s *cli.Shell) *urfave.Command {
+	return &urfave.Command{
+		Name: "drop", Usage: "work.drop_usage", Description: "work.drop_description", ArgsUsage: "[RUN]",
+		UsageText: "aiflow-run drop\naiflow-run drop RQ-20251214-001\naiflow-run drop RUN-20251214-010203-0a1b2c",
+		Action:    func(c *urfave.Context) error { return drop(s, c.Args().First()) },
+	}
+}
+
+// drop rejects what a run made, and says what is kept of it.
+func drop(s *cli.Shell, arg string) error {
+	p, err := app.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	st, _, err := pick(p, arg)
+	if err != nil {
+		return err
+	}
+	ctx, hurry := s.Patience()
+	show := newShow(s, p)
+	d, err := newRunner(s, p, show, hurry).Drop(ctx, st.RequestID, st.RunID)
+	show.end()
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(d)
+	}
+	s.Printf("%s\n", s.Text("work.drop_done", "run_id", d.RunID, "id", d.RequestID, "branch", d.Branch, "commit", short(d.Commit)))
+	for _, ref := range d.Kept {
+		s.Printf("  %s\n", s.Text("work.drop_kept", "ref", ref))
+	}
+	if d.Back != "" {
+		s.Printf("  %s\n", s.Text("work.drop_back", "command", d.Back))
+	}
+	key := "work.drop_status"
+	switch d.Status {
+	case "":
+		key = "work.drop_gone"
+	case reqmeta.Ready:
+		key = "work.drop_ready"
+	}
+	s.Printf("%s\n", s.Text(key, "id", d.RequestID, "status", d.Status))
+	return nil
+}
