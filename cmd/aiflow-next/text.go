@@ -75,13 +75,13 @@ func (q *question) printReasons(r reqmeta.Result) {
 	var reasons []app.Reason
 	if q.o.all {
 		for _, e := range list {
-			reasons = append(reasons, app.Reasons(q.Shell, []*reqmeta.Exclusion{e})...)
+			reasons = append(reasons, app.Reason{Exclusion: e})
 		}
 	} else {
-		reasons = app.Reasons(q.Shell, list)
+		reasons = app.Reasons(list)
 	}
 	for _, r := range reasons[:q.most(len(reasons))] {
-		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(r.Code)), r.Text(q.Shell))
+		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(r.ReasonCode)), r.Text(q.Shell))
 	}
 	q.hidden("next.hidden", len(reasons))
 }

@@ -89,9 +89,9 @@ func reportNothing(s *cli.Shell, sel *reqmeta.Result) error {
 			kept = append(kept, e)
 		}
 	}
-	reasons := app.Reasons(s, kept)
+	reasons := app.Reasons(kept)
 	for _, r := range reasons[:min(len(reasons), mostKept)] {
-		s.Printf("  %s: %s\n", r.Code, term.Escape(r.Text(s)))
+		s.Printf("  %s: %s\n", r.ReasonCode, term.Escape(r.Text(s)))
 	}
 	s.Printf("%s\n", s.Text("work.nothing_hint"))
 	return nil

@@ -41,13 +41,13 @@ func printWaiting(s *cli.Shell, p *project.Project) error {
 	for i := range w.Kept {
 		kept[i] = &w.Kept[i]
 	}
-	reasons := app.Reasons(s, kept)
+	reasons := app.Reasons(kept)
 	for i, r := range reasons {
 		if i == mostKept {
 			s.Printf("%s\n", s.Text("work.session_kept_more", "count", len(reasons)-i))
 			break
 		}
-		s.Printf("%s\n", s.Text("work.session_kept", "detail", r.Text(s), "at", r.At, "reason", r.Code))
+		s.Printf("%s\n", s.Text("work.session_kept", "detail", r.Text(s), "at", r.At(), "reason", r.ReasonCode))
 	}
 	return nil
 }
