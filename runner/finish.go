@@ -63,7 +63,7 @@ func (j *job) commitRecord(ctx context.Context) error {
 		return nil
 	}
 	msg := gitops.CommitMessage{
-		Subject: "aiflow(" + j.req.ID + "): done [" + runs.RecordStep + "]",
+		Subject: j.subject(runs.RecordStep, "done"),
 		Trailers: [][2]string{
 			{project.RequestTrailer, j.req.ID}, {project.RunTrailer, j.stage.RunID}, {project.ResultTrailer, string(runs.Done)},
 		},

@@ -8,6 +8,7 @@ import (
 	"aiflow/gitops"
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
+	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runs"
 )
@@ -238,9 +239,28 @@ func (j *job) trailers() [][2]string {
 
 func (j *job) stepMessage(s *runs.Step) gitops.CommitMessage {
 	return gitops.CommitMessage{
-		Subject:  "aiflow(" + j.req.ID + "): " + oneLine(s.Title) + " [" + s.StepID + "]",
+		Subject:  j.subject(s.StepID, s.Title),
 		Trailers: append(j.trailers(), [2]string{project.StepTrailer, s.StepID}),
 	}
+}
+
+// maxSubject is how many columns the subject of a commit has.
+const maxSubject = 72
+
+// subject fills git.commit_subject. What is too long is shortened in the title,
+// so that what stands around it stays. No program reads it: that is what the
+// trailers are for.
+func (j *job) subject(stepID, title string) string {
+	form := j.Project.Config.Git.CommitSubject
+	fill := func(title string) string {
+		filled := strings.ReplaceAll(strings.ReplaceAll(form, "{id}", j.stage.RequestID), "{step}", stepID)
+		return oneLine(strings.ReplaceAll(filled, "{title}", title))
+	}
+	title = oneLine(title)
+	if over := term.Width(fill(title)) - maxSubject; over > 0 {
+		title = term.Truncate(title, max(1, term.Width(title)-over))
+	}
+	return term.Truncate(fill(title), maxSubject)
 }
 
 func (j *job) stepDone(i int, hash string) error {

@@ -1,9 +1,6 @@
 package runs
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // Rebuilt is the record of a finished run of which nothing is left but its
 // commits: what they tell, oldest first, and no more.
@@ -14,11 +11,7 @@ func Rebuilt(requestID, runID, title string, g Git, started, ended time.Time) *S
 		if c.StepID == RecordStep || s.Step(c.StepID) != nil {
 			continue
 		}
-		name := strings.TrimSuffix(c.Subject, " ["+c.StepID+"]")
-		if _, rest, ok := strings.Cut(name, "): "); ok {
-			name = rest
-		}
-		step := Step{StepID: c.StepID, Title: name, Summary: name, Status: StepDone, Attempt: 1}
+		step := Step{StepID: c.StepID, Title: c.Subject, Summary: c.Subject, Status: StepDone, Attempt: 1}
 		step.fillIn()
 		s.Steps = append(s.Steps, step)
 		s.CurrentStepIndex, s.CurrentStepID = len(s.Steps)-1, c.StepID

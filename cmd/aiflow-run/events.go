@@ -48,7 +48,7 @@ func (w *show) end() {
 func (w *show) event(e runner.Event) {
 	text := w.text(e)
 	switch e.Kind {
-	case runner.StepBegun, runner.CommandBegun, runner.TestBegun, runner.Finishing:
+	case runner.StepBegun, runner.RoleBegun, runner.CommandBegun, runner.TestBegun, runner.Finishing:
 		w.line.Set(text)
 	default:
 		w.line.Line(text)

@@ -57,6 +57,7 @@ type Git struct {
 	RequireCleanWorktree bool
 	EnforceWorkBranch    bool
 	WorkBranchPrefix     string
+	CommitSubject        string // places: {id} {step} {title}
 	AutoCommit           bool
 	AutoPush             bool
 	Workspace            string // "worktree" or "in_place"

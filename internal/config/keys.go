@@ -3,6 +3,8 @@ package config
 import (
 	"path"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Default is the configuration of a project without a file. Where it differs
@@ -18,7 +20,7 @@ func Default() Config {
 		},
 		Server: Server{Host: "127.0.0.1", Port: 4310},
 		Git: Git{
-			EnforceWorkBranch: true, WorkBranchPrefix: "aiflow/", AutoCommit: true,
+			EnforceWorkBranch: true, WorkBranchPrefix: "aiflow/", CommitSubject: "aiflow({id}): {title} [{step}]", AutoCommit: true,
 			Workspace: WorkspaceWorktree, RunHooks: true,
 		},
 		Workspace: Workspace{Root: ".aiflow/worktrees", KeepIgnoredMB: 50},
@@ -97,6 +99,7 @@ func gitKeys() []row[Config] {
 		boolKey("git.require_clean_worktree", "refuse to run while the checkout has uncommitted changes", func(c *Config) *bool { return &c.Git.RequireCleanWorktree }),
 		boolKey("git.enforce_work_branch", "in_place only: never work on the base branch", func(c *Config) *bool { return &c.Git.EnforceWorkBranch }),
 		stringKey("git.work_branch_prefix", "what names of work branches begin with", func(c *Config) *string { return &c.Git.WorkBranchPrefix }).must("a branch name that ends in /", isPrefix),
+		stringKey("git.commit_subject", "subject of the commits of a run, of at most 72 columns; places {id} of the request, {step} (S01, or record for the last commit) and {title} of the step", func(c *Config) *string { return &c.Git.CommitSubject }).must("one line with no other places than {id}, {step}, {title}", isSubject),
 		boolKey("git.auto_commit", "no effect: every step is committed on the work branch", func(c *Config) *bool { return &c.Git.AutoCommit }).unused(),
 		boolKey("git.auto_push", "push the work branch when a run is done", func(c *Config) *bool { return &c.Git.AutoPush }),
 		stringKey("git.workspace", "where a run works: a linked worktree of its own, or the checkout", func(c *Config) *string { return &c.Git.Workspace }).oneOf(WorkspaceWorktree, WorkspaceInPlace),
@@ -126,6 +129,14 @@ func isWorkspaceRoot(s string) bool {
 
 func isPrefix(s string) bool {
 	return strings.HasSuffix(s, "/") && isBranch(strings.TrimSuffix(s, "/"))
+}
+
+// isSubject: what is between the places has no braces, and is no trailer's line or
+// a comment of git's.
+func isSubject(s string) bool {
+	text := strings.NewReplacer("{id}", "", "{step}", "", "{title}", "").Replace(s)
+	return strings.TrimSpace(s) == s && s != "" && !strings.HasPrefix(s, "#") && !strings.ContainsAny(text, "{}") &&
+		!strings.ContainsFunc(s, unicode.IsControl) && utf8.ValidString(s)
 }
 
 func isTemplate(s string) bool {
