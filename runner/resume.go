@@ -272,6 +272,16 @@ func (j *job) goOn(ctx context.Context, at runs.Point, interrupted bool) error {
 	case runs.Testing:
 		return j.goOnTesting(ctx, at, interrupted)
 	}
+	if (at.Back || at.Reset) && j.stage.State.Ended() {
+		// The record says that the run is at work before its workspace is touched:
+		// after a crash nobody takes what is half put back for a person's work.
+		if err := j.stage.Move(runs.Implementing, j.Project.Now()); err != nil {
+			return err
+		}
+		if err := j.save(); err != nil {
+			return err
+		}
+	}
 	if at.Back {
 		if err := j.goBack(ctx, at.Index); err != nil {
 			return err
