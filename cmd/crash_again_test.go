@@ -268,6 +268,36 @@ func TestKilledWhileResuming(t *testing.T) {
 	}
 }
 
+// dropping is a run that is dropped and then done anew. The first command alone is
+// killed.
+func dropping(t *testing.T) tale {
+	l := needsHelp(t)
+	anew := func(w *world) ran { return w.run("aiflow-run", []string{l.request}) }
+	return tale{
+		lab: l, share: 8,
+		before: func(w *world) {
+			w.run("aiflow-run", []string{l.request})
+			touch(w.t, w.side+".ok")
+		},
+		act: func(w *world, env ...string) ran {
+			if res := w.run("aiflow-run", []string{"drop", l.request}, env...); res.killed || res.status != 0 {
+				return res
+			}
+			return anew(w)
+		},
+		after: func(w *world) ran {
+			if res := w.run("aiflow-run", []string{"drop", l.request}); res.status != 0 && !strings.Contains(res.stderr, "NOTHING_TO_DO") {
+				return res
+			}
+			return anew(w)
+		},
+	}
+}
+
+// TestKilledWhileDropping drops a run again whose dropping was killed: the branch
+// and the workspace are kept, and the request is done anew.
+func TestKilledWhileDropping(t *testing.T) { dropping(t).tell(t) }
+
 func touch(t *testing.T, path string) {
 	t.Helper()
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
