@@ -58,7 +58,9 @@ func parseStatus(records []string, prefix string) []Change {
 		default:
 			continue
 		}
-		c.Path = relative(prefix, c.Path)
+		if c.Path = relative(prefix, c.Path); c.Path == "" {
+			c.Path = "." // all of the project's folder
+		}
 		changes = append(changes, c)
 	}
 	return changes

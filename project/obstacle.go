@@ -249,7 +249,7 @@ func (o *obstacles) readWorkspaces(ctx context.Context) {
 		switch {
 		case ours && (!isLocked || o.goesOn[r.ID]):
 		case ours:
-			o.at[r.ID] = blocked(rel, "git.locked")
+			o.at[r.ID] = blocked(rel, "git.locked", "locked", rel)
 		case !e.IsDir():
 			o.at[r.ID] = blocked(rel, "git.not_a_folder")
 		default:

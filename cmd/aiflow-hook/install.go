@@ -127,7 +127,7 @@ func reason(s *cli.Shell, name string, facts fault.Facts) string {
 // is printed behind the last of them.
 func show(s *cli.Shell, actions []hooks.Action, dryRun bool) {
 	for i, a := range actions {
-		s.Printf("%s  %s  %s\n", term.Pad(a.Hook, 13), s.Text("hook.did_"+string(a.Kind)), term.Escape(a.Path))
+		s.Printf("%s  %s  %s\n", term.Pad(a.Hook, 16), s.Text("hook.did_"+string(a.Kind)), term.Escape(a.Path))
 		text := remark(s, a)
 		if text != "" && (i+1 == len(actions) || remark(s, actions[i+1]) != text) {
 			s.Printf("  %s\n", text)

@@ -58,7 +58,7 @@ func printStatus(s *cli.Shell, st hooks.Status) {
 		s.Printf("core.hooksPath = %s (%s, %s)\n", term.Escape(st.HooksPath.Value), st.HooksPath.Scope, term.Escape(st.HooksPath.Origin))
 	}
 	for _, h := range st.Hooks {
-		s.Printf("%s  %s\n", term.Pad(h.Name, 13), strings.Join(words(s, h), ", "))
+		s.Printf("%s  %s\n", term.Pad(h.Name, 16), strings.Join(words(s, h), ", "))
 	}
 	for _, c := range st.Configs {
 		s.Printf("%s\n", s.Text("hook.config_hook", "name", c.Event, "key", "hook."+c.Name, "command", c.Command))
