@@ -36,6 +36,15 @@ func (w *Workspace) Judged(ctx context.Context, tree bool) (ChangeSet, error) {
 	return set, err
 }
 
+// Between names the files that differ between two trees.
+func (r *Repo) Between(ctx context.Context, from, to string) ([]string, error) {
+	out, err := r.git.Ask(ctx, "diff-tree", "-r", "--name-only", "-z", "--end-of-options", from, to)
+	if err != nil {
+		return nil, failed(err, fault.GitCommandFailed, "from", from, "to", to)
+	}
+	return fields(out), nil
+}
+
 // differences stages everything and asks what differs from HEAD. Links that
 // prepare the worktree show in what is new; when there are some that were not
 // known, all is staged again without them and what they hide.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
@@ -366,7 +368,9 @@ func (j *job) goOnTesting(ctx context.Context, at runs.Point, interrupted bool) 
 		return err
 	}
 	if !interrupted {
-		j.noteTaken(step)
+		if err := j.noteTaken(ctx, step); err != nil {
+			return err
+		}
 	}
 	if err := j.judgeStep(ctx, at.Index); err != nil {
 		return err
@@ -374,12 +378,36 @@ func (j *job) goOnTesting(ctx context.Context, at runs.Point, interrupted bool) 
 	return j.steps(ctx)
 }
 
-// noteTaken tells of a step whose command never ended well: a person's changes
-// count as its work.
-func (j *job) noteTaken(s *runs.Step) {
+// noteTaken tells what a person changed since the step stopped, which counts as its
+// work, and of a step whose command never ended well.
+func (j *job) noteTaken(ctx context.Context, s *runs.Step) error {
+	changes, err := j.ws.Changes(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	switch {
+	case changes.Tree == s.AttemptTree || changes.Empty():
+	case s.AttemptTree == "":
+		for _, f := range changes.Files {
+			names = append(names, f.Path)
+		}
+	default:
+		if names, err = j.repo.Between(ctx, s.AttemptTree, changes.Tree); err != nil {
+			return err
+		}
+	}
+	if len(names) > 0 {
+		facts := fault.Facts{"names": strings.Join(names[:min(len(names), namedDirty)], ", ")}
+		if len(names) > namedDirty {
+			facts["count"] = strconv.Itoa(len(names))
+		}
+		j.noteText(s, j.Words.Text("work.note_taken_files", facts))
+	}
 	if !s.Implemented {
 		j.note(s, "work.note_taken")
 	}
+	return nil
 }
 
 // putBack keeps what the workspace holds as an attempt and returns it to the
