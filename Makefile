@@ -35,6 +35,12 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 # take a tenth longer to start from; a copy does not.
 PROGRAMS := $(patsubst cmd/%/main.go,%,$(wildcard cmd/*/main.go))
 
+# A source that is gone, and another Go, are newer than no file: the stamp tells.
+STAMP := $(firstword $(shell { $(GO) env GOVERSION; echo '$(SOURCE)'; } | cksum))
+ifneq ($(STAMP),$(shell cat $(BUILT) 2>/dev/null))
+$(shell rm -f $(BUILT))
+endif
+
 # The repository to work on; without REPO a demo under .demo/.
 DEMO := .demo/repo
 ifdef REPO
@@ -54,7 +60,7 @@ $(BUILT): go.mod go.sum Makefile $(SOURCE)
 	@mkdir -p bin
 	$(GO) build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/.new/ $(addprefix ./cmd/,$(PROGRAMS))
 	@cd bin/.new && for f in $(PROGRAMS); do cp $$f ../.$$f && mv ../.$$f ../$$f || exit; done && rm -r ../.new
-	@touch $@
+	@echo $(STAMP) >$@
 
 test: tidy vet format staticcheck race
 
