@@ -6,6 +6,7 @@ package app
 
 import (
 	"os"
+	"slices"
 
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
@@ -76,11 +77,23 @@ func Note(s *cli.Shell, n project.Note) string {
 	return s.Text(key, "id", n.RequestID, "run_id", n.RunID, "status", n.Status, "branch", n.Branch, "cause", cause)
 }
 
+// mostNotes is how many of one kind are told one by one.
+const mostNotes = 5
+
 // Notes tells on standard error what a survey found and put right, and what it
 // could not find out.
 func Notes(s *cli.Shell, survey *project.Survey) {
-	for _, n := range survey.Notes {
-		s.Tell(term.Escape(Note(s, n)))
+	told := map[project.NoteKind]int{}
+	for i, n := range survey.Notes {
+		if told[n.Kind]++; told[n.Kind] <= mostNotes {
+			s.Tell(term.Escape(Note(s, n)))
+			continue
+		}
+		more := survey.Notes[i:]
+		if slices.ContainsFunc(more[1:], func(m project.Note) bool { return m.Kind == n.Kind }) {
+			continue // the last one of the kind tells how many there were
+		}
+		s.Tell(s.Text("next.notes_more", "count", told[n.Kind]-mostNotes))
 	}
 	Unsure(s, survey.Unsure)
 }
