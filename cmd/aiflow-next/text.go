@@ -68,7 +68,10 @@ func (q *question) printReasons(r reqmeta.Result) {
 		q.line("%s", q.Text("next.others", "count", n))
 	}
 	for _, e := range list {
-		if ids := rings[e.Fact("ring")]; e.Kind == "cycle" && len(ids) > 1 { // its members share one line
+		if e.Kind != "cycle" {
+			continue
+		}
+		if ids := rings[e.Fact("ring")]; len(ids) > 1 { // its members share one line
 			e.Detail = q.Text("next.ring", "ids", some(ids), "ring", e.Fact("ring"))
 		}
 	}
