@@ -110,7 +110,7 @@ func TestExclusions(t *testing.T) {
 	want := map[string]string{
 		"asks":    "LATEST_RUN_NEEDS_INPUT the latest run of asks needs a person[: UNIT_TEST_FAILED][ (RUN-2)]; deal with the cause, then see with `aiflow run show[ RUN-2]` how it can go on, or start afresh with `aiflow run asks --fresh`",
 		"locked":  "REQUEST_LOCKED locked is being run right now[ (RUN-1)][ by process 7][ on box][ since 2026-01-02T03:04:05Z]; wait for it or stop it",
-		"merge":   "LATEST_RUN_DONE merge is finished[ (RUN-3)], but its branch aiflow/merge/1 is not merged; merge it, mark the request as done, or delete the branch to reject the result",
+		"merge":   "LATEST_RUN_DONE merge is finished[ (RUN-3)], but its branch aiflow/merge/1 is not merged; merge it, mark the request as done, or reject the result: `aiflow run drop merge`",
 		"merged":  "runnable",
 		"draft":   "NOT_READY draft is still a draft; when it may run: `aiflow request set draft status=ready`",
 		"runs":    "NOT_READY runs has the status running; if nothing runs any more, resume it or set it to ready",
