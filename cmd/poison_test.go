@@ -153,8 +153,8 @@ func TestPoisonedSuite(t *testing.T) {
 	v := newVictim(t)
 	before := v.picture(t)
 	args := []string{
-		"test", "-trimpath", "-short", "-count=1", "-vet=off", "./internal/gitcmd/...", "./hooks/...", "./project/...",
-		"./doctor/...", "./cmd/aiflow-hook/...",
+		"test", "-trimpath", "-short", "-count=1", "-vet=off", "./internal/gitcmd/...", "./gitops/...", "./hooks/...", "./project/...", "./runner/...",
+		"./doctor/...", "./cmd/aiflow/...", "./cmd/aiflow-hook/...",
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir = ".."

@@ -72,7 +72,7 @@ func (r *Repo) settingsIn(ctx context.Context, file []byte) (map[string][]string
 		return nil, err
 	}
 	values := map[string][]string{}
-	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+	for _, entry := range fields(out) {
 		key, value, _ := strings.Cut(entry, "\n")
 		values[key] = append(values[key], value)
 	}

@@ -30,7 +30,8 @@ func TestRunnerInside(dir string, c config.Config) string {
 		return ""
 	}
 	command := manifest.Scripts["test"]
-	if !searching.MatchString(command) {
+	searches := regexp.MustCompile(`(^|[\s/;&|])(jest|vitest)\b|\bnode\s+(-\S+\s+)*--test(\s+-\S+)*\s*($|[;&|])`)
+	if !searches.MatchString(command) {
 		return ""
 	}
 	// A configuration that speaks of our folder keeps the runner out of it.
@@ -42,5 +43,3 @@ func TestRunnerInside(dir string, c config.Config) string {
 	}
 	return command
 }
-
-var searching = regexp.MustCompile(`(^|[\s/;&|])(jest|vitest)\b|\bnode\s+(-\S+\s+)*--test(\s+-\S+)*\s*($|[;&|])`)

@@ -202,11 +202,14 @@ func (j *job) noteSettings(ctx context.Context, stepID string, before []byte) {
 	if err != nil {
 		j.tell(Event{Kind: Warned, StepID: stepID, What: j.inWords(err)})
 	}
-	for key, names := range map[string][]string{"work.note_settings": changed, "work.note_settings_back": put} {
-		if len(names) == 0 {
+	for _, told := range []struct {
+		key   string
+		names []string
+	}{{"work.note_settings", changed}, {"work.note_settings_back", put}} {
+		if len(told.names) == 0 {
 			continue
 		}
-		text := j.Words.Text(key, fault.Facts{"names": strings.Join(names, ", ")})
+		text := j.Words.Text(told.key, fault.Facts{"names": strings.Join(told.names, ", ")})
 		if i := slices.IndexFunc(j.stage.Steps, func(s runs.Step) bool { return s.StepID == stepID }); i >= 0 {
 			j.noteText(&j.stage.Steps[i], text)
 		} else {

@@ -55,12 +55,11 @@ func Names() []Name {
 	return list
 }
 
-var refRE = regexp.MustCompile(`"\$ref": *"#/\$defs/([^"]+)"`)
-
 // Of is the schema of one of them with the definitions that it needs, complete
 // in itself; nil when there is none of that name.
 func Of(name string) []byte {
 	all, needed := definitions(), map[string]json.RawMessage{}
+	ref := regexp.MustCompile(`"\$ref": *"#/\$defs/([^"]+)"`)
 	for todo := []string{name}; len(todo) > 0; todo = todo[1:] {
 		raw, ok := all[todo[0]]
 		if !ok {
@@ -70,7 +69,7 @@ func Of(name string) []byte {
 			continue
 		}
 		needed[todo[0]] = raw
-		for _, m := range refRE.FindAllSubmatch(raw, -1) {
+		for _, m := range ref.FindAllSubmatch(raw, -1) {
 			todo = append(todo, string(m[1]))
 		}
 	}
