@@ -40,7 +40,7 @@ func TestFleet(t *testing.T) {
 		f.start(fmt.Sprintf("r%d", i))
 	}
 	for _, w := range f.workers {
-		f.until(w.id+" to begin", 2*time.Minute, func() bool {
+		f.until(w.id+" to begin", 5*time.Minute, func() bool {
 			s, ok := f.step(w, "begin", "S01", "")
 			w.task = s.request
 			return ok
@@ -78,7 +78,7 @@ func (f *fleet) interrupt(three []*worker, sig syscall.Signal) {
 	f.t.Helper()
 	f.signal(three[0], sig)
 	f.letGo(three[1])
-	f.until(three[1].id+" to commit", time.Minute, func() bool {
+	f.until(three[1].id+" to commit", 5*time.Minute, func() bool {
 		n := 0
 		for _, r := range f.refs() {
 			if taskOf(r.ref) == three[1].task {
@@ -93,7 +93,7 @@ func (f *fleet) interrupt(three []*worker, sig syscall.Signal) {
 		return
 	}
 	f.letGo(three[2])
-	f.until(three[2].id+" to go on", time.Minute, func() bool {
+	f.until(three[2].id+" to go on", 5*time.Minute, func() bool {
 		_, ok := f.step(three[2], "begin", "S02", three[2].task)
 		return ok
 	})
@@ -127,7 +127,7 @@ func (f *fleet) task(q *queue.Store, id string) queue.Task {
 func (f *fleet) resume(q *queue.Store, e *evidence, stopped []*worker) {
 	f.t.Helper()
 	waiting := slices.Clone(stopped)
-	for limit := time.After(fleetPause + 90*time.Second); len(waiting) > 0; {
+	for limit := time.After(fleetPause + 5*time.Minute); len(waiting) > 0; {
 		select {
 		case <-limit:
 			f.t.Fatalf("%s was not replaced", waiting[0].id)
@@ -148,13 +148,13 @@ func (f *fleet) resume(q *queue.Store, e *evidence, stopped []*worker) {
 // what they had started, and ends all runners.
 func (f *fleet) end(q *queue.Store, killed []*worker, e *evidence, stopped, rest []*worker) {
 	f.t.Helper()
-	f.until("every task to end", 90*time.Second, func() bool {
+	f.until("every task to end", 5*time.Minute, func() bool {
 		tasks, err := q.List(context.Background(), queue.Filter{})
 		return err == nil && !slices.ContainsFunc(tasks, func(t queue.Task) bool { return !t.Status.Terminal() })
 	})
 	for _, w := range stopped {
 		s, _ := f.step(w, "begin", "S01", w.task)
-		if !soon(30*time.Second, func() bool { return strings.Contains(f.told(w), w.task+": given up: ") }) || proc.Alive(s.pid, 0) != proc.Dead {
+		if !soon(5*time.Minute, func() bool { return strings.Contains(f.told(w), w.task+": given up: ") }) || proc.Alive(s.pid, 0) != proc.Dead {
 			e.left = append(e.left, "what "+w.id+" had started")
 		}
 	}
