@@ -2,6 +2,8 @@ package proc
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -179,10 +181,15 @@ func personal(pid int, st procStat) bool {
 }
 
 // program is the name of the file that a process runs, or else the process's.
+// A process that is ending runs none any more, whatever its name: who lies below
+// it is about to come to us.
 func program(pid int, st procStat) string {
 	exe, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
 		return st.name
+	case err != nil:
+		return ""
 	}
 	return filepath.Base(strings.TrimSuffix(exe, " (deleted)"))
 }

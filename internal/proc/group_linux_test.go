@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -224,6 +225,26 @@ func TestDaemonsOfThePersonAreLeftAlone(t *testing.T) {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		})
+	}
+}
+
+// A process that is ending is nobody's daemon, whatever its name: its children
+// are looked at too, so that none of them is missed while it goes.
+func TestWhoIsEndingIsNoDaemon(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "watchman")
+	if err := WriteProgram(script, []byte("#!/bin/sh\nexit 0\n")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(script)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitLeader(cmd.Process.Pid)
+	if st, ok := groupStat(cmd.Process.Pid); !ok || st.name != "watchman" || personal(cmd.Process.Pid, st) {
+		t.Errorf("%+v, %v: taken for a daemon of the person's", st, ok)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 
