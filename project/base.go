@@ -21,6 +21,7 @@ import (
 type starts struct {
 	asked  string // named by hand, for all requests
 	usual  string // of requests that name none
+	common string // base of those, once all else is known
 	here   string // the person's own branch that is checked out; "" is none
 	astray string // the work branch that is checked out, where nobody knows from what it was made
 }
@@ -41,6 +42,7 @@ func (p *Project) starts(ctx context.Context, asked string) starts {
 		}
 		st.here = ""
 	}
+	st.common = st.named(st.usual)
 	return st
 }
 
@@ -72,7 +74,15 @@ func (p *Project) baseOfWork(branch string) string {
 
 // of is the base of a request's new run.
 func (st *starts) of(r *reqmeta.Request) string {
-	name := strings.TrimPrefix(cmp.Or(st.asked, r.Meta.Base, st.usual), "refs/heads/")
+	if st.asked == "" && r.Meta.Base == "" {
+		return st.common
+	}
+	return st.named(cmp.Or(st.asked, r.Meta.Base))
+}
+
+// named is the base of that name.
+func (st *starts) named(name string) string {
+	name = strings.TrimPrefix(name, "refs/heads/")
 	if name == st.here || name == "HEAD" || name == "@" {
 		return ""
 	}

@@ -114,7 +114,7 @@ func (p *Project) madeDone(r *reqmeta.Request) string {
 }
 
 func (s *Standing) readLocks(p *Project) error {
-	if !isDir(p.path(p.Config.Paths.LocksDir)) {
+	if !p.anyLock() {
 		return nil
 	}
 	m, err := p.Locks()

@@ -2,6 +2,10 @@ package project
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -111,10 +115,17 @@ func (s *Survey) concerned() []string {
 // Select decides what is next.
 func (s *Survey) Select() reqmeta.Result { return reqmeta.Select(s.Folder, s.Facts) }
 
-// readLocks lists the lock files; a folder without any costs one failed open.
+// anyLock reports whether there are lock files to judge, which takes knowing who
+// this process is.
+func (p *Project) anyLock() bool {
+	entries, err := os.ReadDir(p.path(p.Config.Paths.LocksDir))
+	return err != nil && !errors.Is(err, fs.ErrNotExist) ||
+		slices.ContainsFunc(entries, func(e fs.DirEntry) bool { _, ok := locks.KeyOf(e.Name()); return ok })
+}
+
 func (s *Survey) readLocks() error {
 	s.held = map[locks.Key]locks.Entry{}
-	if !isDir(s.p.path(s.p.Config.Paths.LocksDir)) {
+	if !s.p.anyLock() {
 		return nil
 	}
 	m, err := s.p.Locks()

@@ -39,7 +39,7 @@ const (
 
 // few is how many files of n are rather read each time than make the cache
 // worth writing again.
-func few(n int) int { return 16 + n/128 }
+func few(n int) int { return min(16, n/64) }
 
 // stamp is all that the file system tells about a file that changes with it.
 type stamp struct {
