@@ -21,8 +21,8 @@ func (q *question) nothing(r reqmeta.Result) string {
 // totals says how many there are of each reason, the most urgent first.
 func (q *question) totals(r reqmeta.Result) []string {
 	n := map[string]int{"over": r.Stats.Total - len(r.Excluded) - r.Stats.Runnable}
-	for _, e := range r.Excluded {
-		n[total(e)]++
+	for i := range r.Excluded {
+		n[total(&r.Excluded[i])]++
 	}
 	var list []string
 	for _, kind := range []string{"broken", "unmerged", "needs_input", "blocked", "kept", "running", "missing", "cycle", "waiting", "draft", "over"} {
@@ -33,7 +33,7 @@ func (q *question) totals(r reqmeta.Result) []string {
 	return list
 }
 
-func total(e reqmeta.Exclusion) string {
+func total(e *reqmeta.Exclusion) string {
 	switch {
 	case e.Kind == "locked":
 		return "running"

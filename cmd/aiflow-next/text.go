@@ -75,14 +75,7 @@ func (q *question) printReasons(r reqmeta.Result) {
 			e.Detail = q.Text("next.ring", "ids", some(ids), "ring", e.Fact("ring"))
 		}
 	}
-	var reasons []app.Reason
-	if q.o.all {
-		for _, e := range list {
-			reasons = append(reasons, app.Reason{Exclusion: e})
-		}
-	} else {
-		reasons = app.Reasons(list)
-	}
+	reasons := app.Reasons(list, q.o.all)
 	for _, r := range reasons[:q.most(len(reasons))] {
 		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(r.ReasonCode)), r.Text(q.Shell))
 	}
@@ -144,14 +137,13 @@ func (q *question) printProblems(r reqmeta.Result) {
 	errors, left := q.errors(), app.MostCauses
 	if len(errors) > 0 {
 		q.Printf("\n")
-		q.line("%s", q.Text("next.broken", "count", reqmeta.FilesOf(errors)))
-		left -= len(reqmeta.Causes(errors))
-		q.printList(errors, app.MostCauses)
+		q.line("%s", q.Text("next.broken", "count", app.FilesOf(errors)))
+		left -= q.printList(errors, app.MostCauses)
 	}
 	warnings := slices.DeleteFunc(slices.Clone(r.Warnings), func(p reqmeta.Problem) bool { return p.Code == fault.DependsCycle })
 	if len(warnings) > 0 { // rings stand among the reasons
 		q.Printf("\n")
-		q.line("%s", q.Text("next.warnings", "count", reqmeta.FilesOf(warnings)))
+		q.line("%s", q.Text("next.warnings", "count", app.FilesOf(warnings)))
 		q.printList(warnings, max(0, min(left, shown)))
 	}
 }
@@ -169,8 +161,11 @@ func (q *question) errors() []reqmeta.Problem {
 	return list
 }
 
-func (q *question) printList(list []reqmeta.Problem, most int) {
-	if n := app.Problems(q.Shell, "  ", list, q.o.all, most); n > 0 {
-		q.Printf("  %s\n", q.Text("next.hidden_problems", "count", n))
+// printList tells of problems, and gives the number of their causes.
+func (q *question) printList(list []reqmeta.Problem, most int) int {
+	causes, hidden := app.Problems(q.Shell, "  ", list, q.o.all, most)
+	if hidden > 0 {
+		q.Printf("  %s\n", q.Text("next.hidden_problems", "count", hidden))
 	}
+	return causes
 }

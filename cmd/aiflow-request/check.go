@@ -275,7 +275,7 @@ func (c *checker) tell() error {
 
 // broken is how many files have errors.
 func (c *checker) broken() int {
-	return reqmeta.FilesOf(slices.DeleteFunc(slices.Clone(c.report.Problems), func(p reqmeta.Problem) bool { return p.Level != reqmeta.LevelError }))
+	return app.FilesOf(slices.DeleteFunc(slices.Clone(c.report.Problems), func(p reqmeta.Problem) bool { return p.Level != reqmeta.LevelError }))
 }
 
 // mostNotRead is how many of what is no request are named without --all.

@@ -180,7 +180,7 @@ func (v *view) printErrors(chosen []*reqmeta.Request) {
 }
 
 func (v *view) printProblems(list []reqmeta.Problem) {
-	if n := app.Problems(v.Shell, "", list, v.all, app.MostCauses); n > 0 {
+	if _, n := app.Problems(v.Shell, "", list, v.all, app.MostCauses); n > 0 {
 		v.Printf("%s\n", v.Text("request.check_hidden", "count", n))
 	}
 }

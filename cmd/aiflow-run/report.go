@@ -89,7 +89,7 @@ func reportNothing(s *cli.Shell, sel *reqmeta.Result) error {
 			kept = append(kept, e)
 		}
 	}
-	reasons := app.Reasons(kept)
+	reasons := app.Reasons(kept, false)
 	for _, r := range reasons[:min(len(reasons), mostKept)] {
 		s.Printf("  %s: %s\n", r.ReasonCode, term.Escape(r.Text(s)))
 	}

@@ -41,7 +41,7 @@ func printWaiting(s *cli.Shell, p *project.Project) error {
 	for i := range w.Kept {
 		kept[i] = &w.Kept[i]
 	}
-	reasons := app.Reasons(kept)
+	reasons := app.Reasons(kept, false)
 	for i, r := range reasons {
 		if i == mostKept {
 			s.Printf("%s\n", s.Text("work.session_kept_more", "count", len(reasons)-i))

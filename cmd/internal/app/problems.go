@@ -14,49 +14,54 @@ import (
 // all of them.
 const MostCauses = 20
 
-// mostPlaces is how many further places of one cause are named.
-const mostPlaces = 3
-
 // Problems prints what is wrong with files as "file:line: level: message". One
 // line is for one cause, whichever files have it, and there are most of them at
 // the most, errors before warnings; with all, one is for each problem. It gives
-// the number of causes that are not told.
-func Problems(s *cli.Shell, indent string, list []reqmeta.Problem, all bool, most int) (hidden int) {
+// the number of causes, and of those that are not told.
+func Problems(s *cli.Shell, indent string, list []reqmeta.Problem, all bool, most int) (causes, hidden int) {
 	for i := range list {
 		if list[i].Message == "" {
 			reqmeta.DescribeProblems(list[i:i+1], s.Catalog().Text)
 		}
 	}
-	if all {
-		for _, p := range list {
-			printCause(s, indent, reqmeta.Cause{Problem: p})
+	groups := grouped(list, func(p reqmeta.Problem) string {
+		if all {
+			return ""
 		}
-		return 0
+		return string(p.Level) + p.Message
+	})
+	if !all && len(groups) > most {
+		hidden = len(groups) - most
+		slices.SortStableFunc(groups, func(a, b group[reqmeta.Problem]) int {
+			return strings.Compare(string(a.first.Level), string(b.first.Level))
+		})
 	}
-	causes := reqmeta.Causes(list)
-	if hidden = max(0, len(causes)-most); hidden > 0 {
-		slices.SortStableFunc(causes, func(a, b reqmeta.Cause) int { return strings.Compare(string(a.Level), string(b.Level)) })
+	for _, g := range groups[:len(groups)-hidden] {
+		printCause(s, indent, g)
 	}
-	for _, c := range causes[:len(causes)-hidden] {
-		printCause(s, indent, c)
-	}
-	return hidden
+	return len(groups), hidden
 }
 
-func printCause(s *cli.Shell, indent string, c reqmeta.Cause) {
+func printCause(s *cli.Shell, indent string, g group[reqmeta.Problem]) {
 	also := ""
-	if len(c.Also) > 0 {
+	if len(g.also) > 0 {
 		var places []string
-		for _, p := range c.Also[:min(len(c.Also), mostPlaces)] {
+		for _, p := range g.also[:min(len(g.also), mostNamed)] {
 			places = append(places, Place(p))
 		}
-		more := ""
-		if n := reqmeta.FilesOf(c.Also[len(places):]); n > 0 {
-			more = strconv.Itoa(n)
-		}
-		also = s.Text("next.also", "names", strings.Join(places, ", "), "count", more)
+		also = s.Text("next.also", "names", strings.Join(places, ", "), "count", some(FilesOf(g.also[len(places):])))
 	}
-	s.Printf("%s%s: %s: %s%s\n", indent, Place(c.Problem), s.Text("next."+string(c.Level)), c.Message, also)
+	p := g.first
+	s.Printf("%s%s: %s: %s%s\n", indent, Place(p), s.Text("next."+string(p.Level)), p.Message, also)
+}
+
+// FilesOf is how many files the problems are in.
+func FilesOf(list []reqmeta.Problem) int {
+	paths := map[string]bool{}
+	for _, p := range list {
+		paths[p.Path] = true
+	}
+	return len(paths)
 }
 
 // Place is "file:line", or "file" where a problem is one of the whole file.

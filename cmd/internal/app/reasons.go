@@ -15,36 +15,38 @@ import (
 // Reason is why a request cannot run, and others for the same reason.
 type Reason struct {
 	*reqmeta.Exclusion
-	Also []string // ids
+	also []*reqmeta.Exclusion
 }
 
 // Reasons puts requests together that the same thing keeps from being run, such as
-// nobody who would do them. Whatever else is in the list has a line of its own.
-// Nothing is put into words: of thousands only a few are shown.
-func Reasons(list []*reqmeta.Exclusion) []Reason {
-	var reasons []Reason
-	known := map[string]int{}
-	for _, e := range list {
-		if e.Obstacle() != nil {
-			key := cause(e)
-			if at, ok := known[key]; ok {
-				reasons[at].Also = append(reasons[at].Also, e.RequestID)
-				continue
-			}
-			known[key] = len(reasons)
+// nobody who would do them. Whatever else is in the list has a line of its own, as
+// all have when each is asked for. Nothing is put into words: of thousands only a
+// few are shown.
+func Reasons(list []*reqmeta.Exclusion, each bool) []Reason {
+	causes := map[*fault.Error]string{} // thousands share one
+	groups := grouped(list, func(e *reqmeta.Exclusion) string {
+		o := e.Obstacle()
+		if o == nil || each {
+			return ""
 		}
-		reasons = append(reasons, Reason{Exclusion: e})
+		key, ok := causes[o.Err]
+		if !ok {
+			key = cause(e)
+			causes[o.Err] = key
+		}
+		return key
+	})
+	reasons := make([]Reason, len(groups))
+	for i, g := range groups {
+		reasons[i] = Reason{g.first, g.also}
 	}
 	return reasons
 }
 
 // cause is what an obstacle is about, whichever request it keeps.
 func cause(e *reqmeta.Exclusion) string {
-	key := string(e.ReasonCode)
-	f, ok := fault.As(e.Obstacle().Err)
-	if !ok {
-		return key + e.Path
-	}
+	f := e.Obstacle().Err
+	key := string(f.Code)
 	for _, name := range slices.Sorted(maps.Keys(f.Facts)) {
 		if name != "path" {
 			key += "\x00" + name + "=" + strings.ReplaceAll(f.Facts[name], e.RequestID, "")
@@ -58,15 +60,14 @@ func (r Reason) Text(s *cli.Shell) string {
 	if r.Detail == "" {
 		r.Describe(s.Catalog().Text)
 	}
-	if len(r.Also) == 0 {
+	if len(r.also) == 0 {
 		return r.Detail
 	}
-	named := r.Also[:min(len(r.Also), mostPlaces)]
-	more := ""
-	if n := len(r.Also) - len(named); n > 0 {
-		more = strconv.Itoa(n)
+	var named []string
+	for _, e := range r.also[:min(len(r.also), mostNamed)] {
+		named = append(named, e.RequestID)
 	}
-	return r.Detail + s.Text("next.also_requests", "names", term.Escape(strings.Join(named, ", ")), "count", more)
+	return r.Detail + s.Text("next.also_requests", "names", term.Escape(strings.Join(named, ", ")), "count", some(len(r.also)-len(named)))
 }
 
 // At is "file:line" where the reason stands in the request, or "".
