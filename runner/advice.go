@@ -41,9 +41,12 @@ func (r *Runner) Adviser(ctx context.Context, of *project.Standing) *Adviser {
 }
 
 // Advice is what can be done now about a run.
-func (a *Adviser) Advice(ctx context.Context, st *runs.Stage) []runs.Advice {
+func (a *Adviser) Advice(ctx context.Context, st *runs.Stage) []runs.Advice { return a.from(ctx, st, "") }
+
+// from is Advice for a person who wants to go on with an earlier step.
+func (a *Adviser) from(ctx context.Context, st *runs.Stage, step string) []runs.Advice {
 	p := a.r.Project
-	now := runs.Now{Bounds: p.ResumeBounds(), Live: a.of.Working(st), Branch: a.of.BranchExists(st)}
+	now := runs.Now{Step: step, Bounds: p.ResumeBounds(), Live: a.of.Working(st), Branch: a.of.BranchExists(st)}
 	if ids, err := runs.ListRuns(p.Dir, p.RunsDir(), st.RequestID); err == nil && len(ids) > 0 && ids[0] > st.RunID && st.State != runs.Done {
 		now.Newest = ids[0]
 	}
@@ -80,7 +83,7 @@ func (r *Runner) about(ctx context.Context, facts fault.Facts) []runs.Advice {
 	if err != nil {
 		return nil
 	}
-	return r.Adviser(ctx, of).Advice(ctx, st)
+	return r.Adviser(ctx, of).from(ctx, st, facts["target_step_id"])
 }
 
 // Advised adds to an error what can be done about the run that it names.

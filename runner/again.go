@@ -22,6 +22,9 @@ type ResumeOptions struct {
 // doctor is what refuses, the run's errors.json.
 func (r *Runner) Resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 	out, err := r.resume(ctx, o)
+	if f, ok := fault.As(err); ok && o.Step != "" && f.Code != fault.StepNotAvailable && out.RunID == "" {
+		f.Facts["target_step_id"] = o.Step
+	}
 	return out, r.Advised(ctx, err)
 }
 

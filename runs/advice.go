@@ -44,6 +44,7 @@ type Now struct {
 	Lacks     fault.Code // what has to be put right around the run before it goes on
 	LacksAnew fault.Code // and before a new one begins
 	Doctor    fault.Code // with which doctor refuses
+	Step      string     // an earlier one, with which a person wants to go on; "" is where the run stands
 	Bounds    Bounds
 }
 
@@ -95,7 +96,12 @@ func (n Now) way(s *Stage, p *Plan, mode Mode) Advice {
 	if mode != ModeResume {
 		a.Command += " --mode " + string(mode)
 	}
-	if mode == ModeRetryStep {
+	switch {
+	case mode == ModeReplan:
+	case n.Step != "":
+		a.Command += " --step " + n.Step
+		a.StepID = n.Step
+	case mode == ModeRetryStep:
 		a.StepID = s.CurrentStepID
 	}
 	a.WhyNot = n.refuses(s, p, mode, false)
@@ -112,7 +118,7 @@ func (n Now) way(s *Stage, p *Plan, mode Mode) Advice {
 
 // refuses is why the run itself does not go on so.
 func (n Now) refuses(s *Stage, p *Plan, mode Mode, force bool) fault.Code {
-	at, err := Resume(s, p, Ask{Mode: mode, Force: force}, n.Bounds)
+	at, err := Resume(s, p, Ask{Mode: mode, Step: n.Step, Force: force}, n.Bounds)
 	switch {
 	case err != nil:
 		return fault.CodeOf(err)

@@ -197,11 +197,14 @@ func limits(s *Stage, i int, a Ask, b Bounds) error {
 }
 
 // retries counts how often a step was begun again after it had stopped.
-// Interruptions do not count.
+// Interruptions do not count, nor what was before the run went back to an earlier
+// step: that is another go, which a person asked for.
 func retries(s *Stage, stepID string) int {
 	n, stopped := 0, false
 	for _, e := range s.History {
 		switch {
+		case e.Event == EventWentBack:
+			n, stopped = 0, false
 		case e.StepID != stepID:
 		case isStop(e):
 			stopped = true
@@ -224,10 +227,14 @@ func refusal(s *Stage, code fault.Code, reason string) *fault.Error {
 	return fault.New(code, "request_id", s.RequestID, "run_id", s.RunID, "reason", reason, "id", s.CurrentStepID, "force", "--force")
 }
 
-// stops are the stops of the run, newest first.
+// stops are the stops of the run since it last went back to an earlier step, newest
+// first.
 func stops(s *Stage) []Event {
 	var list []Event
 	for _, e := range slices.Backward(s.History) {
+		if e.Event == EventWentBack {
+			break
+		}
 		if isStop(e) {
 			list = append(list, e)
 		}
