@@ -68,9 +68,6 @@ func (l *links) all() {
 	halves(len(l.kind), func(part, from, to int) {
 		half := links{f: l.f, bases: l.bases, kind: l.kind, at: l.at, flat: make([]int32, 1, 1+2*(to-from))}
 		for i := from; i < to; i++ {
-			if n := i - from; n%together == 0 {
-				half.touch(i, min(i+together, to))
-			}
 			if l.isLookedUp(i) {
 				half.look(i)
 			}

@@ -59,9 +59,6 @@ type judged struct{ runnable, excluded, ready int }
 // judgePart fills the beginnings of two lists, each with room for all.
 func (j *judge) judgePart(order []key, runnable []Choice, excluded []Exclusion) (n judged) {
 	for k := range order {
-		if k%together == 0 {
-			j.touch(order[k:min(k+together, len(order))])
-		}
 		i := int(order[k].i)
 		if j.isReady(i) {
 			n.ready++
