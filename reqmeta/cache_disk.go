@@ -117,7 +117,7 @@ func (c Cache) isLarge(f *cached) bool { return f != nil && f.size >= cmp.Or(c.l
 // read reads all of it, once; nil when that fails.
 func (f *cached) read() []byte {
 	defer unix.Close(f.fd)
-	data := inHugePages(make([]byte, f.size))
+	data := make([]byte, f.size)
 	for n := 0; n < len(data); {
 		k, err := read(f.fd, data[n:])
 		if err != nil || k == 0 {

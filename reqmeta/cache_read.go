@@ -65,7 +65,7 @@ func (c Cache) index(f *cached, p *place) *index {
 	if x == nil || c.Now != nil && c.Now().Before(x.birth) {
 		return nil
 	}
-	x.room, x.taken = inHugePages(make([]Request, x.n)), make([]atomic.Bool, x.n)
+	x.room, x.taken = make([]Request, x.n), make([]atomic.Bool, x.n)
 	return x
 }
 

@@ -38,8 +38,8 @@ func (j *judge) walkAll() {
 // judgeAll judges the requests of a list. They have been walked from.
 func (j *judge) judgeAll(order []key) Result {
 	res := Result{
-		Runnable: inHugePages(make([]Choice, len(order))),
-		Excluded: inHugePages(make([]Exclusion, len(order))),
+		Runnable: make([]Choice, len(order)),
+		Excluded: make([]Exclusion, len(order)),
 	}
 	var parts [2]judged
 	halves(len(order), func(part, from, to int) {

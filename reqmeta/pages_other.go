@@ -1,5 +1,0 @@
-//go:build !linux
-
-package reqmeta
-
-func inHugePages[T any](list []T) []T { return list }
