@@ -48,8 +48,7 @@ func Preconditions() []string {
 	return names
 }
 
-// obstacles are what a survey found that may keep requests from being run. They
-// are looked up from several goroutines and never changed.
+// obstacles are what a survey found that may keep requests from being run.
 type obstacles struct {
 	s         *Survey
 	st        starts
@@ -88,12 +87,8 @@ func (o *obstacles) of(r *reqmeta.Request) *reqmeta.Obstacle {
 	for i := range preconditions {
 		if c := &preconditions[i]; !again || c.again {
 			if found := c.holds(o, r); found != nil {
-				if found.Name == c.name {
-					return found
-				}
-				named := *found
-				named.Name, named.Again = c.name, c.again
-				return &named
+				found.Name, found.Again = c.name, c.again
+				return found
 			}
 		}
 	}
@@ -134,7 +129,7 @@ func (s *Survey) lookForObstacles(ctx context.Context) *obstacles {
 
 func (o *obstacles) readRouter() {
 	p := o.s.p
-	o.nobody = &reqmeta.Obstacle{Name: "somebody", Err: fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer)}
+	o.nobody = &reqmeta.Obstacle{Err: fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer)}
 	if _, err := os.Lstat(p.path(config.RouterFile)); errors.Is(err, fs.ErrNotExist) {
 		return
 	}

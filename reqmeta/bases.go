@@ -3,7 +3,7 @@ package reqmeta
 // Bases say from which branch, tag or commit each request would start, where
 // that is not what is checked out, and what is done there.
 type Bases struct {
-	Of   func(r *Request) string    // "" is what is checked out; asked from several goroutines
+	Of   func(r *Request) string    // "" is what is checked out
 	Done map[string]map[string]bool // base -> ids that are done there
 }
 

@@ -31,11 +31,9 @@ const (
 func newLinks(f *Folder, bases *Bases) links {
 	n := len(f.Requests)
 	l := links{f: f, bases: bases, kind: make([]uint8, n), at: make([]int32, n), flat: make([]int32, 1, 16)}
-	halves(n, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			l.kind[i] = f.kindOf(f.Requests[i])
-		}
-	})
+	for i, r := range f.Requests {
+		l.kind[i] = f.kindOf(r)
+	}
 	return l
 }
 
@@ -61,32 +59,6 @@ func (l *links) of(i int) []int32 {
 	}
 	return l.flat[at+1 : at+1+l.flat[at]]
 }
-
-// all looks up what everything that is sound and not done depends on.
-func (l *links) all() {
-	var parts [2][]int32
-	halves(len(l.kind), func(part, from, to int) {
-		half := links{f: l.f, bases: l.bases, kind: l.kind, at: l.at, flat: make([]int32, 1, 1+2*(to-from))}
-		for i := from; i < to; i++ {
-			if l.isLookedUp(i) {
-				half.look(i)
-			}
-		}
-		parts[part] = half.flat
-	})
-	l.flat = parts[0]
-	if len(parts[1]) == 0 {
-		return
-	}
-	for i := len(l.at) / 2; i < len(l.at); i++ {
-		if l.at[i] > 0 {
-			l.at[i] += int32(len(l.flat))
-		}
-	}
-	l.flat = append(l.flat, parts[1]...)
-}
-
-func (l *links) isLookedUp(i int) bool { return l.kind[i] != unsound && l.kind[i] != soundDone }
 
 // wants reports whether i depends on anything that is not done.
 func (l *links) wants(i int) bool {

@@ -37,8 +37,8 @@ type Facts struct {
 	LatestRun func(id string) *LatestRun
 	Concerned []string // ids of which Locked and LatestRun may know something; nil: of any
 	Bases     func() *Bases
-	// Obstacles gives the question what keeps a request from being run; it is
-	// asked from several goroutines, and gives nil for nothing.
+	// Obstacles gives the question what keeps a request from being run, whose
+	// answer is nil for nothing.
 	Obstacles func() func(r *Request) *Obstacle
 }
 

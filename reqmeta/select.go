@@ -14,10 +14,8 @@ import (
 // number of CPUs changes its answer.
 func Select(f *Folder, facts Facts) Result {
 	j := newJudge(f, facts)
-	j.links.all()
-	var order []key
-	both(len(f.Requests), j.walkAll, func() { order = j.order(func(i int) bool { return !j.isOver(i) }) })
-	res := j.judgeAll(order)
+	j.walkAll()
+	res := j.judgeAll(j.order(func(i int) bool { return !j.isOver(i) }))
 	res.Queue, res.Warnings = queueState(facts.Queue), append(f.warnings(), j.rings()...)
 	res.Stats.Total, res.Stats.Runnable = len(f.Requests), len(res.Runnable)
 	if len(res.Runnable) > 0 {
@@ -37,41 +35,20 @@ func (j *judge) walkAll() {
 
 // judgeAll judges the requests of a list. They have been walked from.
 func (j *judge) judgeAll(order []key) Result {
-	res := Result{
-		Runnable: make([]Choice, len(order)),
-		Excluded: make([]Exclusion, len(order)),
-	}
-	var parts [2]judged
-	halves(len(order), func(part, from, to int) {
-		parts[part] = j.judgePart(order[from:to], res.Runnable[from:to], res.Excluded[from:to])
-	})
-	a, b, second := parts[0], parts[1], len(order)/2
-	res.Runnable = append(res.Runnable[:a.runnable], res.Runnable[second:second+b.runnable]...)
-	res.Excluded = append(res.Excluded[:a.excluded], res.Excluded[second:second+b.excluded]...)
-	res.Stats.Ready = a.ready + b.ready
-	guessFirst(res.Excluded)
-	return res
-}
-
-// judged is how many of a list there are of each.
-type judged struct{ runnable, excluded, ready int }
-
-// judgePart fills the beginnings of two lists, each with room for all.
-func (j *judge) judgePart(order []key, runnable []Choice, excluded []Exclusion) (n judged) {
-	for k := range order {
-		i := int(order[k].i)
+	res := Result{Excluded: make([]Exclusion, 0, len(order))}
+	for _, k := range order {
+		i := int(k.i)
 		if j.isReady(i) {
-			n.ready++
+			res.Stats.Ready++
 		}
 		if e, ok := j.judge(i); ok {
-			runnable[n.runnable] = j.choice(i)
-			n.runnable++
+			res.Runnable = append(res.Runnable, j.choice(i))
 		} else {
-			excluded[n.excluded] = e
-			n.excluded++
+			res.Excluded = append(res.Excluded, e)
 		}
 	}
-	return n
+	guessFirst(res.Excluded)
+	return res
 }
 
 // guessFirst leaves the question what was meant to the first who lack something.
@@ -269,19 +246,14 @@ type key struct {
 
 // order gives the requests that pass, in the order of the queue.
 func (j *judge) order(pass func(i int) bool) []key {
-	var parts [2][]key
-	halves(len(j.f.Requests), func(part, from, to int) {
-		keys := make([]key, 0, to-from)
-		for i := from; i < to; i++ {
-			if pass(i) {
-				r := j.f.Requests[i]
-				keys = append(keys, key{uint64(rank(r.Meta.Priority))<<60 | momentOf(r.Meta.UpdatedAt).roughly(), int32(i)})
-			}
+	keys := make([]key, 0, len(j.f.Requests))
+	for i, r := range j.f.Requests {
+		if pass(i) {
+			keys = append(keys, key{uint64(rank(r.Meta.Priority))<<60 | momentOf(r.Meta.UpdatedAt).roughly(), int32(i)})
 		}
-		slices.SortFunc(keys, j.compare)
-		parts[part] = keys
-	})
-	return merge(parts[0], parts[1], j.compare)
+	}
+	slices.SortFunc(keys, j.compare)
+	return keys
 }
 
 func (j *judge) compare(a, b key) int {

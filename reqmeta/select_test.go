@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -335,39 +334,19 @@ func TestManyMissing(t *testing.T) {
 	}
 }
 
-// A panic in one of two halves reaches the caller, who may recover.
-func TestPanicInHalves(t *testing.T) {
-	for part := range 2 {
-		got := func() (got any) {
-			defer func() { got = recover() }()
-			halves(manyRequests, func(p, _, _ int) {
-				if p == part {
-					panic("here")
-				}
-			})
-			return nil
-		}()
-		if got != "here" {
-			t.Errorf("part %d: %v", part, got)
-		}
-	}
-}
-
-// A large folder is judged in two halves: they agree with each request judged
-// alone, across the middle too, whatever is known of locks and runs.
-func TestSelectInHalves(t *testing.T) {
+// Requests of a large folder are judged as each is judged alone, whatever is known
+// of locks and runs.
+func TestSelectOfMany(t *testing.T) {
+	const many = 4096
 	lines := []string{"lone draft", "ring-a ready ring-z", "ring-z ready ring-a", "twice ready lone,lone,nope,nope", "held ready", "after ready held", "asks blocked"}
-	for i := range manyRequests {
-		lines = append(lines, fmt.Sprintf("r%05d %s r%05d,x%05d", i, []string{"ready", "draft", "done", "blocked", "archived"}[i%5], (i*7)%manyRequests, manyRequests-i),
+	for i := range many {
+		lines = append(lines, fmt.Sprintf("r%05d %s r%05d,x%05d", i, []string{"ready", "draft", "done", "blocked", "archived"}[i%5], (i*7)%many, many-i),
 			fmt.Sprintf("x%05d ready %s priority: P%d; updated_at: 2025-01-%02d", i, []string{"-", "lone", "after", "ring-a", "asks"}[i%5], i%4, 1+i%30))
 	}
 	f := folder(lines...)
-	var mu sync.Mutex
 	var askedFor []string
 	facts := Facts{
 		Locked: func(id string) *Holder {
-			mu.Lock()
-			defer mu.Unlock()
 			askedFor = append(askedFor, id)
 			return map[string]*Holder{"held": {RunID: "RUN-1"}}[id]
 		},

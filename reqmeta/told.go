@@ -1,14 +1,11 @@
 package reqmeta
 
-import "sync"
-
 // told is what Facts say of requests, each asked for once.
 type told struct {
 	facts Facts
 	some  []bool // by request index: something may be known of it; nil: of nobody, or of everybody
 	every bool
 
-	mu      sync.Mutex
 	holders map[int]*Holder
 	runs    map[int]*LatestRun
 }
@@ -49,10 +46,8 @@ func (j *judge) latest(i int) *LatestRun {
 	return asked(t, t.runs, i, t.facts.LatestRun, j.f.Requests[i].ID)
 }
 
-// asked gives an answer that is there, or asks, one at a time.
+// asked gives an answer that is there, or asks.
 func asked[T any](t *told, answers map[int]*T, i int, ask func(id string) *T, id string) *T {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	a, ok := answers[i]
 	if !ok {
 		a = ask(id)

@@ -54,7 +54,6 @@ func entryOf(data []byte, key string) (entry, bool) {
 // several. What is missing and rings are not among them; see Graph.
 func Stuck(f *Folder) []Exclusion {
 	j := newJudge(f, Facts{})
-	j.links.all()
 	var list []Exclusion
 	for i, kind := range j.links.kind {
 		if kind == unsound || kind >= soundArchived {
