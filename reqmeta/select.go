@@ -2,6 +2,7 @@ package reqmeta
 
 import (
 	"cmp"
+	"container/heap"
 	"math"
 	"slices"
 	"strings"
@@ -127,13 +128,13 @@ func judgeOne(f *Folder, facts Facts, id string, named bool) (Exclusion, bool) {
 // one succeeded and was merged.
 func Plan(f *Folder, facts Facts, n int) []Choice {
 	j := newJudge(f, facts)
-	p := planner{j: j, waiting: map[int]int{}, dependents: map[int][]int{}}
+	p := &planner{j: j, rank: map[int]int{}, waiting: map[int]int{}, dependents: map[int][]int{}}
 	for rank, k := range j.order(j.isReady) {
 		p.add(rank, int(k.i))
 	}
 	plan := []Choice{}
-	for len(p.heap) > 0 && (n <= 0 || len(plan) < n) {
-		i := p.pop()
+	for p.Len() > 0 && (n <= 0 || len(plan) < n) {
+		i := heap.Pop(p).(int)
 		plan = append(plan, j.choice(i))
 		p.release(i)
 	}
@@ -143,16 +144,13 @@ func Plan(f *Folder, facts Facts, n int) []Choice {
 // planner plays the queue: what is done releases what waits for it alone.
 type planner struct {
 	j          *judge
-	rank       map[int]int
+	rank       map[int]int   // of a request in the order of the queue
 	waiting    map[int]int   // how many dependencies of a request are not done
 	dependents map[int][]int // who waits for a request
-	heap       []int         // runnable, by rank
+	next       []int         // those that can run, as container/heap has them
 }
 
 func (p *planner) add(rank, i int) {
-	if p.rank == nil {
-		p.rank = map[int]int{}
-	}
 	p.rank[i] = rank
 	if _, ok := p.j.before(i); !ok {
 		return
@@ -168,7 +166,7 @@ func (p *planner) add(rank, i int) {
 		}
 	}
 	if open == 0 {
-		p.push(i)
+		heap.Push(p, i)
 	}
 	p.waiting[i] = open
 }
@@ -176,40 +174,22 @@ func (p *planner) add(rank, i int) {
 func (p *planner) release(done int) {
 	for _, i := range p.dependents[done] {
 		if p.waiting[i]--; p.waiting[i] == 0 {
-			p.push(i)
+			heap.Push(p, i)
 		}
 	}
 }
 
-func (p *planner) push(i int) {
-	p.heap = append(p.heap, i)
-	for c := len(p.heap) - 1; c > 0; {
-		up := (c - 1) / 2
-		if p.rank[p.heap[up]] <= p.rank[p.heap[c]] {
-			return
-		}
-		p.heap[up], p.heap[c] = p.heap[c], p.heap[up]
-		c = up
-	}
-}
+// Len, Less, Swap, Push and Pop are for container/heap.
+func (p *planner) Len() int           { return len(p.next) }
+func (p *planner) Less(a, b int) bool { return p.rank[p.next[a]] < p.rank[p.next[b]] }
+func (p *planner) Swap(a, b int)      { p.next[a], p.next[b] = p.next[b], p.next[a] }
+func (p *planner) Push(i any)         { p.next = append(p.next, i.(int)) }
 
-func (p *planner) pop() int {
-	top, last := p.heap[0], len(p.heap)-1
-	p.heap[0] = p.heap[last]
-	p.heap = p.heap[:last]
-	for c := 0; ; {
-		least := c
-		for k := 2*c + 1; k <= 2*c+2 && k < last; k++ {
-			if p.rank[p.heap[k]] < p.rank[p.heap[least]] {
-				least = k
-			}
-		}
-		if least == c {
-			return top
-		}
-		p.heap[c], p.heap[least] = p.heap[least], p.heap[c]
-		c = least
-	}
+func (p *planner) Pop() any {
+	last := len(p.next) - 1
+	i := p.next[last]
+	p.next = p.next[:last]
+	return i
 }
 
 // distinct drops what was listed before, in order.
