@@ -17,20 +17,14 @@ type Folder struct {
 	Temps     []string // files that somebody is writing, or was when he was killed; relative to Dir
 	NotRead   []Stray  // what lies among the requests and is none
 
-	slots  []slot             // open hash table, by the hash of the id
+	byID   map[string]int32   // by id in lower case: the index of the first that has it
+	twins  map[string][]int32 // further ones, whose ids differ only by case
 	dups   map[string][]int32 // ids that several files have: their indexes
 	flawed []*Request         // those that have problems
 	vague  map[string]int32   // ids that broken files may have, whose heads do not say: their indexes
 	names  map[string]string  // other names of files, as paths and as ids: the path that counts
 	read   int                // how many files were opened to make it
 	keep   func()             // writes the cache; nil when that is not worth it
-}
-
-// slot is a place in the hash table. The upper half of the hash stands in it, so
-// that most others are told apart without looking at them.
-type slot struct {
-	tag uint32
-	n   int32 // index + 1; 0: free
 }
 
 // prefix is what every path begins with.
@@ -53,21 +47,13 @@ func NewFolder(dir string, requests []*Request) *Folder {
 // index finds duplicate ids and ids that differ only by case, and says so in
 // the problems of every file concerned.
 func (f *Folder) index() {
-	size := 16
-	for size < 2*len(f.Requests) {
-		size *= 2
-	}
-	f.slots = make([]slot, size)
-	hashes := make([]uint64, len(f.Requests)) // asked of all at once: each is far from the next
+	f.byID = make(map[string]int32, len(f.Requests))
+	alone := true
 	for i, r := range f.Requests {
-		hashes[i] = r.hash
 		if len(r.Problems) > 0 {
 			f.flawed = append(f.flawed, r)
 		}
-	}
-	alone := true
-	for i, hash := range hashes {
-		alone = f.insert(int32(i), hash) && alone
+		alone = f.insert(int32(i)) && alone
 	}
 	if !alone {
 		f.tellDups()
@@ -115,31 +101,23 @@ func (f *Folder) tellDups() {
 func (f *Folder) Flawed() []*Request { return f.flawed }
 
 // insert reports whether no other request has that id, in any case.
-func (f *Folder) insert(i int32, hash uint64) bool {
-	cased, tag := int32(-1), uint32(hash>>32)
-	for at := hash; ; at++ {
-		s := &f.slots[at&uint64(len(f.slots)-1)]
-		if s.n == 0 {
-			*s = slot{tag, i + 1}
-			break
-		}
-		if s.tag != tag {
-			continue
-		}
-		r := f.Requests[i]
-		switch o := f.Requests[s.n-1]; {
-		case o.hash != hash:
-		case o.ID == r.ID:
-			f.addDup(s.n-1, i)
-			return false
-		case cased < 0 && strings.EqualFold(o.ID, r.ID):
-			cased = s.n - 1
-		}
-	}
-	if cased < 0 {
+func (f *Folder) insert(i int32) bool {
+	r := f.Requests[i]
+	key := string(appendLower(nil, r.ID))
+	first, taken := f.byID[key]
+	if !taken {
+		f.byID[key] = i
 		return true
 	}
-	r, o := f.Requests[i], f.Requests[cased]
+	if same := f.find(r.ID); same >= 0 {
+		f.addDup(same, i)
+		return false
+	}
+	if f.twins == nil {
+		f.twins = map[string][]int32{}
+	}
+	f.twins[key] = append(f.twins[key], i)
+	o := f.Requests[first]
 	r.warn("id_case", 0, "id", r.ID, "other", o.ID, "other_path", o.Path)
 	o.warn("id_case", 0, "id", o.ID, "other", r.ID, "other_path", r.Path)
 	return false
@@ -168,33 +146,35 @@ func (f *Folder) lookup(id string) int32 {
 	return -1
 }
 
+// find gives the first request with exactly that id; -1 for none.
 func (f *Folder) find(id string) int32 {
-	if len(f.slots) == 0 {
+	var room [maxID]byte
+	key := appendLower(room[:0], id)
+	i, ok := f.byID[string(key)]
+	if !ok {
 		return -1
 	}
-	hash := foldHash(id)
-	for at := hash; ; at++ {
-		s := f.slots[at&uint64(len(f.slots)-1)]
-		if s.n == 0 {
-			return -1
-		}
-		if s.tag == uint32(hash>>32) && f.Requests[s.n-1].ID == id {
-			return s.n - 1
+	if f.Requests[i].ID == id {
+		return i
+	}
+	for _, i := range f.twins[string(key)] {
+		if f.Requests[i].ID == id {
+			return i
 		}
 	}
+	return -1
 }
 
-// foldHash is FNV-1a over the ASCII lower case of id.
-func foldHash(id string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := 0; i < len(id); i++ {
+// appendLower appends an id in lower case; ids are ASCII.
+func appendLower(b []byte, id string) []byte {
+	for i := range len(id) {
 		c := id[i]
 		if c >= 'A' && c <= 'Z' {
 			c += 'a' - 'A'
 		}
-		h = (h ^ uint64(c)) * 1099511628211
+		b = append(b, c)
 	}
-	return h
+	return b
 }
 
 func (f *Folder) paths(members []int32) []string {

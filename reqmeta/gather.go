@@ -31,7 +31,6 @@ func (l *loader) gather() {
 	}
 	for _, s := range l.shut {
 		r := newRequest(s.path)
-		r.hash = foldHash(r.ID)
 		r.fail("unreadable", 0, "cause", s.cause)
 		read = append(read, r)
 	}

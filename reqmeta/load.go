@@ -91,7 +91,6 @@ func (rd *reader) read(e *file) {
 		e.r = rd.request(e.path)
 	}
 	r := e.r
-	r.hash = foldHash(r.ID)
 	if !CheckID(r.ID) {
 		r.fail("bad_file_name", 0, "id", r.ID)
 	}

@@ -44,12 +44,12 @@ func (m *matcher) take(e *file) bool {
 		r.forget(id)
 		return false
 	}
-	r.hash, e.record = foldHash(r.ID), int32(m.at)
+	e.record = int32(m.at)
 	return true
 }
 
 // forget takes back what a broken entry of the cache said.
 func (r *Request) forget(id string) {
 	r.ID, r.Meta, r.Problems = id, Meta{}, nil
-	r.heading, r.hash, r.body = "", 0, body{}
+	r.heading, r.body = "", body{}
 }

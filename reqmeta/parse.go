@@ -27,7 +27,6 @@ func newRequest(path string) *Request {
 }
 
 func (r *Request) parse(data []byte, sc *scanner, fast bool) {
-	defer func() { r.hash = foldHash(r.ID) }()
 	if len(data) > MaxFile {
 		r.fail("file_too_large", 0, "limit", MaxFile)
 		return

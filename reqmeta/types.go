@@ -70,7 +70,6 @@ type Request struct {
 	Meta     Meta
 	Problems []Problem
 
-	hash    uint64 // of the id, upper and lower case alike
 	heading string // first heading of the body; "" also where there is a title
 	body    body
 }
