@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -179,7 +177,7 @@ func (x *examiner) checkCommands(ctx context.Context, lines []callLine) {
 	asked := map[string]callLine{}
 	for i := range lines {
 		l := &lines[i]
-		if l.Path = x.find(l.Command); l.Path == "" {
+		if l.Path = x.p.Program(l.Command); l.Path == "" {
 			l.Problem = "missing"
 			continue
 		}
@@ -218,30 +216,6 @@ func (x *examiner) tellCommands(lines []callLine) {
 	default:
 		x.pass("role_commands", "ok", seen, "count", len(lines))
 	}
-}
-
-// find looks a command up as a run would: in PATH, or from the project's root
-// when it names a folder.
-func (x *examiner) find(bin string) string {
-	if strings.ContainsRune(bin, '/') {
-		if !filepath.IsAbs(bin) {
-			bin = filepath.Join(x.p.Dir, bin)
-		}
-		path, err := exec.LookPath(bin)
-		if err != nil {
-			return ""
-		}
-		return path
-	}
-	for _, dir := range filepath.SplitList(x.Env.Getenv("PATH")) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if path, err := exec.LookPath(filepath.Join(dir, bin)); err == nil {
-			return path
-		}
-	}
-	return ""
 }
 
 const (

@@ -10,7 +10,8 @@ import (
 
 // Gate is what a run asks before it starts or goes on: nil, WORKTREE_DIRTY
 // when a dirty checkout is all that stands in the way, or DOCTOR_FAILED with
-// the fact checks. It looks only at what can fail, so a run pays little for it.
+// the fact checks. It looks only at what every run needs and what can fail, so a
+// run pays little for it; what only some requests need is a precondition of those.
 func Gate(ctx context.Context, p *project.Project) error {
 	x := &examiner{Options: Options{Env: p.Env, Mode: Quick}, p: p}
 	x.gate(ctx)
@@ -32,12 +33,8 @@ func (x *examiner) gate(ctx context.Context) {
 	if x.repo == nil {
 		return
 	}
-	x.checkBase(ctx)
 	if needsClean(x.p.Config) && !x.onWorkBranch(ctx) {
 		x.checkClean(ctx)
-	}
-	if r, _, ok := x.loadRouter(); ok {
-		x.checkCommands(ctx, calls(r))
 	}
 	x.checkDisk(ctx)
 	if !canMake(x.p.Path(x.p.RunsDir())) {

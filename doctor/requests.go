@@ -58,7 +58,7 @@ type problemLine struct {
 const maxEvidence = 100
 
 // checkValid names the files that cannot be used, and what keeps the others from
-// being run. Of a router, a prompt and of nobody to do it the router check tells.
+// being run. Of the router, prompts, programs and of nobody to do it other checks tell.
 func (x *examiner) checkValid(s *project.Survey) {
 	f := s.Folder
 	var lines []problemLine
@@ -116,7 +116,7 @@ func (x *examiner) keptBack() (lines []keptLine, told []string) {
 	for _, k := range x.kept() {
 		r, e := k.r, k.why
 		switch name := e.Obstacle().Name; name {
-		case "router", "prompts", "somebody", "every_step":
+		case "router", "prompts", "program", "somebody", "every_step":
 		default:
 			e.Fact("") // which finds the line
 			lines = append(lines, keptLine{r.ID, r.Path, e.Line, name, e.ReasonCode, e.Facts})

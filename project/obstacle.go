@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ import (
 )
 
 // preconditions are what is asked of a request before it is run, in this order;
-// the first that does not hold is told. What somebody merely occupies (locks,
-// slots) and facts of the machine are none.
+// the first that does not hold is told. What only some requests need is asked of
+// those alone. What somebody merely occupies (locks, slots) is none.
 var preconditions = []struct {
 	name  string
 	holds func(o *obstacles, r *reqmeta.Request) *reqmeta.Obstacle
@@ -35,6 +36,7 @@ var preconditions = []struct {
 	{"prompts", (*obstacles).prompts, true},
 	{"somebody", (*obstacles).somebody, false},
 	{"every_step", (*obstacles).everyStep, false},
+	{"program", (*obstacles).program, true},
 	{"filled", (*obstacles).filled, false},
 	{"criteria", (*obstacles).criteria, false},
 }
@@ -61,7 +63,8 @@ type obstacles struct {
 	allTaken  string
 	badRouter *reqmeta.Obstacle
 	badPrompt *reqmeta.Obstacle
-	does, qa  bool // somebody plays the implementer, reviews
+	lacking   map[string]*reqmeta.Obstacle // by role: its program is not on this machine
+	does, qa  bool                         // somebody plays the implementer, reviews
 	plans     bool
 	nobody    *reqmeta.Obstacle
 }
@@ -69,8 +72,33 @@ type obstacles struct {
 // Obstacle is what keeps r from being run; nil for nothing.
 func (s *Survey) Obstacle(r *reqmeta.Request) *reqmeta.Obstacle { return s.obstacles().of(r) }
 
-// Implements reports whether somebody is named to do steps that have no command.
-func (s *Survey) Implements() bool { return s.obstacles().does }
+// Lacks is what has to be put right around a run of r before it goes on with its
+// plan; nil is nothing. Without a plan it is what a new run would need.
+func (s *Survey) Lacks(r *reqmeta.Request, st *runs.Stage, plan *runs.Plan) *fault.Error {
+	o := s.obstacles()
+	found := o.of(r)
+	if plan != nil {
+		found = cmp.Or(o.workspace(r), o.toldBy(st.AsksSomebody(plan)))
+	}
+	if found == nil || found.Err.Code == fault.ReplanRequired {
+		return nil
+	}
+	return found.Refusal(r.ID, r.Path)
+}
+
+// toldBy is why the rest of a plan cannot be worked on: what its steps need that
+// ask somebody, and what every run needs.
+func (o *obstacles) toldBy(asks bool) *reqmeta.Obstacle {
+	switch {
+	case !asks && !o.qa:
+		return nil
+	case !asks:
+		return cmp.Or(o.badPrompt, o.lacking[config.RoleQA])
+	case o.badRouter == nil && !o.does:
+		return o.nobody
+	}
+	return cmp.Or(o.badRouter, o.badPrompt, o.lacking[config.RoleQA], o.lacking[config.RoleImplementer])
+}
 
 // Kept is why r cannot be run before somebody mends something, whatever its status
 // and what it waits for; false where nothing keeps it.
@@ -87,7 +115,7 @@ func (o *obstacles) of(r *reqmeta.Request) *reqmeta.Obstacle {
 	for i := range preconditions {
 		if c := &preconditions[i]; !again || c.again {
 			if found := c.holds(o, r); found != nil {
-				found.Name, found.Again = c.name, c.again
+				found.Name = c.name
 				return found
 			}
 		}
@@ -98,7 +126,7 @@ func (o *obstacles) of(r *reqmeta.Request) *reqmeta.Obstacle {
 // String names what the answers depend on beside the requests themselves.
 func (o *obstacles) String() string {
 	var b strings.Builder
-	for _, at := range []map[string]*reqmeta.Obstacle{o.at, o.replans, {"": o.allAt, "r": o.badRouter, "p": o.badPrompt}} {
+	for _, at := range []map[string]*reqmeta.Obstacle{o.at, o.replans, o.lacking, {"": o.allAt, "r": o.badRouter, "p": o.badPrompt}} {
 		for id, found := range at {
 			if found != nil {
 				fmt.Fprintln(&b, id, found.Err)
@@ -142,13 +170,58 @@ func (o *obstacles) readRouter() {
 		o.badRouter = &reqmeta.Obstacle{Err: f}
 		return
 	}
-	plays := func(role string) bool { return len(router.Calls(role)) > 0 }
+	o.lacking = map[string]*reqmeta.Obstacle{}
+	plays := func(role string) bool {
+		if missing, ok := p.missingProgram(router, role); ok && !o.s.Elsewhere {
+			o.lacking[role] = &reqmeta.Obstacle{Err: fault.New(fault.CLINotAvailable, "command", missing.Command.Bin, "name", missing.Provider)}
+		}
+		return len(router.Calls(role)) > 0
+	}
 	o.does, o.plans, o.qa = plays(config.RoleImplementer), plays(config.RolePlanner), plays(config.RoleQA)
 	if o.does || o.plans || o.qa {
 		if err := p.MistakenPrompt(); err != nil {
 			o.badPrompt = &reqmeta.Obstacle{Err: err}
 		}
 	}
+}
+
+// missingProgram is the call of a role that would be made and cannot: its program
+// is not on this machine, and nobody stands in for it.
+func (p *Project) missingProgram(r config.Router, role string) (config.Call, bool) {
+	calls := r.Calls(role)
+	if len(calls) == 0 {
+		return config.Call{}, false
+	}
+	asked := calls[:1]
+	if p.Config.Limits.MaxRoleTries > 1 && slices.Contains(r.Defaults.FallbackOn, string(fault.CLINotAvailable)) {
+		asked = calls
+	}
+	return calls[0], !slices.ContainsFunc(asked, func(c config.Call) bool { return p.Program(c.Command.Bin) != "" })
+}
+
+// Program finds a command of the router: a bare name on PATH, a path from the
+// project's root; "" is none. What a workspace brings along is never started.
+func (p *Project) Program(name string) string {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = p.Path(name)
+		}
+		if executable(name) {
+			return name
+		}
+		return ""
+	}
+	for _, dir := range filepath.SplitList(p.Env.Getenv("PATH")) {
+		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && executable(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+func executable(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
 }
 
 // MistakenPrompt finds a text of the project's own that no role can be told.
@@ -388,13 +461,34 @@ func (o *obstacles) branch(r *reqmeta.Request) *reqmeta.Obstacle {
 	return &reqmeta.Obstacle{Err: fault.New(fault.BranchCreateFailed, "branch", name, "name", in, "cause_key", "git.name_taken")}
 }
 
-func (o *obstacles) router(*reqmeta.Request) *reqmeta.Obstacle { return o.badRouter }
+func (o *obstacles) router(r *reqmeta.Request) *reqmeta.Obstacle {
+	if AsksSomebody(r) {
+		return o.badRouter
+	}
+	return nil
+}
+
+// AsksSomebody: r has no steps, or one that nothing is to be run for.
+func AsksSomebody(r *reqmeta.Request) bool { return len(r.Meta.Steps) == 0 || r.Idles() }
 
 func (o *obstacles) prompts(r *reqmeta.Request) *reqmeta.Obstacle {
-	if o.qa || len(r.Meta.Steps) == 0 || r.Idles() {
+	if o.qa || AsksSomebody(r) {
 		return o.badPrompt
 	}
 	return nil
+}
+
+// program asks for those who play a part in every run, and for those who do what
+// a request has no command for.
+func (o *obstacles) program(r *reqmeta.Request) *reqmeta.Obstacle {
+	found := o.lacking[config.RoleQA]
+	if AsksSomebody(r) {
+		found = cmp.Or(o.lacking[config.RoleImplementer], found)
+	}
+	if len(r.Meta.Steps) == 0 {
+		found = cmp.Or(o.lacking[config.RolePlanner], found)
+	}
+	return found
 }
 
 func (o *obstacles) somebody(r *reqmeta.Request) *reqmeta.Obstacle {

@@ -26,6 +26,9 @@ type Survey struct {
 	Found  []*runs.Stage // finished runs without a record, as their branches tell
 	Fresh  bool          // what was interrupted is not to go on; set before anything is judged
 
+	// Elsewhere: another machine may do it; what this one lacks is not asked.
+	Elsewhere bool
+
 	p        *Project
 	held     map[locks.Key]locks.Entry
 	withRuns map[string]bool

@@ -51,13 +51,13 @@ func (p *Project) Waiting(ctx context.Context, all []*runs.Stage) (Waiting, erro
 }
 
 // add judges the newest run of a request; one whose file is gone waits for
-// nobody.
+// nobody, and one that somebody made a draft again is not to be gone on with.
 func (w *Waiting) add(standing *Standing, st *runs.Stage, status string) {
 	switch {
 	case status == "" || status == reqmeta.Archived:
 	case standing.AwaitsMerge(st):
 		w.Merge = append(w.Merge, standing.Summary(st))
-	case status == reqmeta.Done, st.ReplacedBy != "":
+	case status == reqmeta.Done, status == reqmeta.Draft, st.ReplacedBy != "":
 	case st.State == runs.NeedsInput || st.State == runs.Failed:
 		w.Resume = append(w.Resume, standing.Summary(st))
 	}
@@ -67,7 +67,7 @@ func (w *Waiting) add(standing *Standing, st *runs.Stage, status string) {
 func (s *Survey) KeptBack() []reqmeta.Exclusion {
 	var kept []reqmeta.Exclusion
 	for _, e := range s.Select().Excluded {
-		if e.Obstacle() != nil {
+		if e.NeedsMending() {
 			kept = append(kept, e)
 		}
 	}

@@ -11,11 +11,10 @@ import (
 // record of its run, or in the configuration, and keeps it from being run until
 // somebody mends it. Several requests may share one.
 type Obstacle struct {
-	Name  string       // of the question that found it
-	Again bool         // it keeps a run from going on, too
-	Kind  string       // its sentence is "excluded.<Kind>"; "" is "excluded.kept", around what Err says
-	Err   *fault.Error // what a run is refused with
-	Line  func() int   // where in the request's file it stands; nil: it does not stand there
+	Name string       // of the question that found it
+	Kind string       // its sentence is "excluded.<Kind>"; "" is "excluded.kept", around what Err says
+	Err  *fault.Error // what a run is refused with
+	Line func() int   // where in the request's file it stands; nil: it does not stand there
 }
 
 // Kinds of obstacles that have sentences of their own.
@@ -38,6 +37,12 @@ func (r *Request) KeptBy(o *Obstacle) Exclusion {
 // Obstacle is why the request cannot be run before something is mended; nil
 // where the reason is another.
 func (e *Exclusion) Obstacle() *Obstacle { return e.kept }
+
+// NeedsMending: no run and no merge takes the reason away, only somebody who mends
+// something.
+func (e *Exclusion) NeedsMending() bool {
+	return e.kept != nil || e.ReasonCode == fault.DependsNotFound || e.ReasonCode == fault.DependsCycle
+}
 
 func (e *Exclusion) tellKept() {
 	o := e.kept

@@ -114,14 +114,11 @@ func fillIn(now *runs.Now, s *project.Survey, st *runs.Stage, plan *runs.Plan) {
 	}
 	at := runs.Point{State: runs.Implementing}
 	now.OldSteps = project.SamePlan(st, plan, at, req) != nil
-	if st.AsksSomebody(plan) && !s.Implements() {
-		now.Lacks = fault.ModelNotConfigured
-	}
 	if o := s.Obstacle(req); o != nil && o.Err.Code != fault.ReplanRequired {
 		now.LacksAnew = o.Err.Code
-		if o.Again || plan == nil {
-			now.Lacks = o.Err.Code
-		}
+	}
+	if f := s.Lacks(req, st, plan); f != nil {
+		now.Lacks = f.Code
 	}
 }
 

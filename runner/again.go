@@ -18,8 +18,8 @@ type ResumeOptions struct {
 	Force     bool   // go on beyond the retry limits, and with a workspace that somebody changed
 }
 
-// Resume goes on with a run that stopped. A refusal changes nothing but, when
-// doctor is what refuses, the run's errors.json.
+// Resume goes on with a run that stopped. A refusal changes
+// nothing.
 func (r *Runner) Resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 	out, err := r.resume(ctx, o)
 	if f, ok := fault.As(err); ok && o.Step != "" && f.Code != fault.StepNotAvailable && out.RunID == "" {
@@ -90,8 +90,15 @@ func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Out
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := j.gate(ctx); err != nil {
-		return Outcome{}, err
+	if j.Doctor != nil {
+		if err := j.Doctor(ctx); err != nil {
+			j.nameRun(err)
+			return Outcome{}, err
+		}
+	}
+	if f := j.survey.Lacks(j.req, j.stage, j.plan); f != nil && !at.NewRun {
+		j.nameRun(f)
+		return Outcome{}, f
 	}
 	if err := j.keepsPlan(at, o.Force); err != nil {
 		return Outcome{}, err
@@ -158,36 +165,6 @@ func foreignTip(ctx context.Context, repo *gitops.Repo, ws *gitops.Workspace, st
 		return ""
 	}
 	return tip
-}
-
-// gate asks doctor before a run goes on; when it says no, the run stays where
-// it is, and errors.json of one that had stopped says why. One that was
-// interrupted is still that: it goes on by itself once doctor lets it.
-func (j *job) gate(ctx context.Context) error {
-	if j.Doctor == nil {
-		return nil
-	}
-	cause := j.Doctor(ctx)
-	if cause == nil {
-		return nil
-	}
-	j.nameRun(cause)
-	j.noteDiagnosis(ctx)
-	at := j.stage.State
-	if !at.Ended() {
-		return cause
-	}
-	list, err := j.fail(ctx, cause)
-	if err != nil {
-		return cause
-	}
-	if err := j.save(); err != nil {
-		return err
-	}
-	if err := j.saveErrors(runs.NewErrors(j.stage, at, evidenceOf(cause), list)); err != nil {
-		return err
-	}
-	return cause
 }
 
 // replan closes the old run and makes a new one; each names the other. The new

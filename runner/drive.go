@@ -20,6 +20,7 @@ func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outc
 		j.opts.Begun(j.req.ID, j.stage.RunID)
 	}
 	j.noteStart()
+	j.noteUnread()
 	defer j.noteEnd()
 	err := part(ctx)
 	out := Outcome{RequestID: j.req.ID, RunID: j.stage.RunID, RunPath: j.dir.Rel, Stage: j.stage, Err: err}

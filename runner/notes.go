@@ -2,7 +2,6 @@ package runner
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -84,13 +83,6 @@ func (j *job) noteLeft() {
 		left[i] = gitops.Change{Path: f.Path, OldPath: f.OldPath, Status: f.Status, Staged: true}
 	}
 	_ = j.dir.SaveStatus(runs.StatusAfter, statusText(left))
-}
-
-// noteDiagnosis keeps what doctor found when it refused the run.
-func (j *job) noteDiagnosis(ctx context.Context) {
-	if j.Diagnosis != nil && j.held() == nil {
-		_ = j.dir.SaveDoctor(j.Diagnosis(ctx))
-	}
 }
 
 // noteApplied writes down which patch was really applied.

@@ -6,6 +6,8 @@ import (
 
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
+	"aiflow/project"
+	"aiflow/runs"
 )
 
 // cast is the router as one run knows it: who plays what, and what must not
@@ -13,6 +15,7 @@ import (
 type cast struct {
 	config.Router
 	patterns []*regexp.Regexp
+	unread   bool // the file cannot be used: nobody plays anything
 }
 
 func (j *job) routes() (*cast, error) {
@@ -20,10 +23,14 @@ func (j *job) routes() (*cast, error) {
 		return j.cast, nil
 	}
 	router, _, err := config.LoadRouter(j.Project.Dir, j.Project.Config)
-	if err != nil {
+	if err != nil && j.asksSomebody() {
 		return nil, err
 	}
 	c := &cast{Router: router}
+	if err != nil {
+		c.unread = true
+		c.Router, _, _ = config.ParseRouter(nil, "", j.Project.Config) // as if there were none
+	}
 	for _, p := range router.Guards.ForbidPatterns {
 		re, err := regexp.Compile(p)
 		if err != nil {
@@ -33,6 +40,24 @@ func (j *job) routes() (*cast, error) {
 	}
 	j.cast = c
 	return c, nil
+}
+
+// asksSomebody: the request has steps, or the plan has some left, that need more
+// than their commands.
+func (j *job) asksSomebody() bool {
+	if j.plan == nil {
+		return project.AsksSomebody(j.req)
+	}
+	return j.stage.AsksSomebody(j.plan)
+}
+
+// noteUnread says of a run that it does without the router.
+func (j *job) noteUnread() {
+	if j.cast == nil || !j.cast.unread || j.stage.HasEvent(runs.EventWithoutRouter) {
+		return
+	}
+	j.stage.AddEvent(j.Project.Now(), runs.EventWithoutRouter, "", "")
+	j.tell(Event{Kind: Warned, What: j.Words.Text("work.without_router", nil)})
 }
 
 // plays reports whether somebody plays the role.

@@ -34,10 +34,8 @@ type Runner struct {
 	Grace time.Duration
 	Hurry <-chan struct{}
 	// Doctor is asked before a run goes on or a session begins; its fault
-	// (DOCTOR_FAILED, WORKTREE_DIRTY, …) refuses. nil refuses nothing. Diagnosis
-	// is all that doctor found, for the record of a run that it refused.
-	Doctor    func(ctx context.Context) error
-	Diagnosis func(ctx context.Context) any
+	// (DOCTOR_FAILED, WORKTREE_DIRTY, …) refuses. nil refuses nothing.
+	Doctor func(ctx context.Context) error
 	// Invoked is the command line, for the record.
 	Invoked []string
 	// Guard is asked, beside the lock, before every write that others see; its

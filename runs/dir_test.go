@@ -382,7 +382,6 @@ func TestLogsAndPatches(t *testing.T) {
 	d := newDir(t)
 	for want, got := range map[string]string{
 		"logs/runner.log":                   LogName(LogRunner, "", 0),
-		"logs/doctor.json":                  LogName(LogDoctor, "", 0),
 		"logs/step-3.log":                   LogName(LogStep, "S03", 2),
 		"logs/implementer.S01.attempt2.log": LogName(LogImplementer, "S01", 2),
 		"logs/planner.attempt1.log":         LogName(LogPlanner, "", 1),

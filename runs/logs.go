@@ -19,7 +19,6 @@ const (
 	LogUnit        = "unit"
 	LogE2E         = "e2e"
 	LogStatic      = "static"
-	LogDoctor      = "doctor"
 	LogApply       = "apply"
 	LogApplied     = "applied"
 
@@ -38,8 +37,6 @@ func LogName(kind, step string, attempt int) string {
 	switch kind {
 	case LogRunner:
 		return "logs/runner.log"
-	case LogDoctor:
-		return "logs/doctor.json"
 	case LogStep:
 		return fmt.Sprintf("logs/step-%d.log", stepNumber(step))
 	case LogApply:

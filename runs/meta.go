@@ -78,15 +78,6 @@ func statusFile(moment string) string { return "logs/git/status." + moment + ".t
 // SaveStatus keeps what was not committed at that moment.
 func (d *Dir) SaveStatus(moment string, data []byte) error { return d.note(statusFile(moment), data) }
 
-// SaveDoctor keeps what doctor found as logs/doctor.json.
-func (d *Dir) SaveDoctor(report any) error {
-	data, err := encodeJSON(report)
-	if err != nil {
-		return err
-	}
-	return d.note(LogName(LogDoctor, "", 0), data)
-}
-
 // note replaces a file that nobody goes on from.
 func (d *Dir) note(name string, data []byte) error {
 	if err := d.folderOf(name); err != nil {

@@ -51,8 +51,10 @@ func (w *reporter) summary() {
 	if w.s.HasEvent(EventOldSteps) {
 		w.item("report.summary.old_steps", nil)
 	}
-	if slices.Contains(w.s.Warnings(), NoTestRan) {
-		w.item("report.warning", fault.Facts{"kind": w.text("work.no_test_ran", nil)})
+	for _, warned := range w.s.Warnings() {
+		if warned != ChangedNothing { // which the step says
+			w.item("report.warning", fault.Facts{"kind": w.text("work."+strings.ToLower(string(warned)), nil)})
+		}
 	}
 	for _, f := range w.f.Findings {
 		if !f.Fail {

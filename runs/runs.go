@@ -82,6 +82,7 @@ const (
 	EventReplanned       = "REPLANNED"
 	EventOldSteps        = "OLD_STEPS_KEPT" // the request has other ones by now
 	EventWentBack        = "WENT_BACK"      // to an earlier step; what was committed since is kept aside
+	EventWithoutRouter   = "WITHOUT_ROUTER" // the file cannot be used
 	EventNeedsInput      = "NEEDS_INPUT"
 	EventFailed          = "FAILED"
 	EventDone            = "DONE"

@@ -10,6 +10,7 @@ type Warning string
 const (
 	NoTestRan      Warning = "NO_TEST_RAN"     // an AI command did the work, and no test of any kind ran
 	ChangedNothing Warning = "NOTHING_CHANGED" // the commit of a step is empty
+	WithoutRouter  Warning = "WITHOUT_ROUTER"  // which cannot be used: no review, none of its guards
 )
 
 // Key names the warning's words.
@@ -20,6 +21,9 @@ func (s *Stage) Warnings() []Warning {
 	list := []Warning{}
 	if s.State == Done && s.Counters.ImplementerCalls > 0 && !s.tested() {
 		list = append(list, NoTestRan)
+	}
+	if s.HasEvent(EventWithoutRouter) {
+		list = append(list, WithoutRouter)
 	}
 	for i := range s.Steps {
 		if s.Steps[i].ChangedNothing {

@@ -26,6 +26,7 @@ func push(s *cli.Shell, w where, runnable bool, ids []string) error {
 	if err != nil {
 		return err
 	}
+	survey.Elsewhere = true
 	app.Notes(s, survey)
 	chosen, err := choose(s, p, survey, ids)
 	if err != nil {

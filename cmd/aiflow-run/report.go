@@ -85,7 +85,7 @@ func reportNothing(s *cli.Shell, sel *reqmeta.Result) error {
 	s.Printf("%s\n", s.Text("work.nothing", "count", sel.Stats.Total))
 	var kept []*reqmeta.Exclusion
 	for i := range sel.Excluded {
-		if e := &sel.Excluded[i]; e.Obstacle() != nil {
+		if e := &sel.Excluded[i]; e.NeedsMending() {
 			kept = append(kept, e)
 		}
 	}

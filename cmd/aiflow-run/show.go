@@ -2,7 +2,7 @@ package main
 
 import (
 	"os"
-	"slices"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -118,8 +118,10 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 			s.Printf("       %s\n", s.Paint(term.Yellow, term.Escape(note)))
 		}
 	}
-	if slices.Contains(sum.Warnings, runs.NoTestRan) {
-		s.Printf("  %s\n", s.Paint(term.Yellow, s.Text("work.no_test_ran")))
+	for _, w := range sum.Warnings {
+		if w != runs.ChangedNothing { // which the step says
+			s.Printf("  %s\n", s.Paint(term.Yellow, s.Text("work."+strings.ToLower(string(w)))))
+		}
 	}
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))

@@ -20,23 +20,8 @@ import (
 func Runner(s *cli.Shell, p *project.Project) *runner.Runner {
 	return &runner.Runner{
 		Project: p, Words: Words(s), Invoked: s.Args,
-		Doctor:    func(ctx context.Context) error { return doctor.Gate(ctx, p) },
-		Diagnosis: func(ctx context.Context) any { return diagnosis(ctx, s, p) },
+		Doctor: func(ctx context.Context) error { return doctor.Gate(ctx, p) },
 	}
-}
-
-// diagnosis is what doctor finds now, in words.
-func diagnosis(ctx context.Context, s *cli.Shell, p *project.Project) *doctor.Report {
-	r := doctor.Run(ctx, doctor.Options{Env: p.Env, Mode: doctor.Quick})
-	c := s.Catalog()
-	r.Describe(doctor.Words{
-		Has: c.Has, Text: c.Text,
-		Fault: func(err error) (string, []string) {
-			body := s.Body(err)
-			return body.Message, body.Actions
-		},
-	})
-	return r
 }
 
 // Words lends the runner the sentences for what it records.
