@@ -116,7 +116,7 @@ func (x *examiner) keptBack() (lines []keptLine, told []string) {
 	for _, k := range x.kept() {
 		r, e := k.r, k.why
 		switch name := e.Obstacle().Name; name {
-		case "router", "prompts", "program", "somebody", "every_step":
+		case "commit", "router", "prompts", "program", "somebody", "every_step":
 		default:
 			e.Fact("") // which finds the line
 			lines = append(lines, keptLine{r.ID, r.Path, e.Line, name, e.ReasonCode, e.Facts})

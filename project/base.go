@@ -5,13 +5,16 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
 	"aiflow/reqmeta"
 	"aiflow/runs"
 )
@@ -57,6 +60,23 @@ func (p *Project) checkedOut(ctx context.Context) string {
 		return ""
 	}
 	return branch
+}
+
+// isUnborn reports whether the branch that is checked out has no commit yet. Git is
+// asked only where its files do not say that it has.
+func (p *Project) isUnborn(ctx context.Context, branch string) bool {
+	if branch == "" {
+		return false
+	}
+	if _, err := os.Stat(filepath.Join(p.CommonDir(), "refs", "heads", filepath.FromSlash(branch))); err == nil {
+		return false
+	}
+	packed, _ := os.ReadFile(filepath.Join(p.CommonDir(), "packed-refs"))
+	if bytes.Contains(packed, []byte(" refs/heads/"+branch+"\n")) {
+		return false
+	}
+	_, err := p.Git().Ask(ctx, "rev-parse", "-q", "--verify", "HEAD^{commit}")
+	return gitcmd.Exit(err) == 1
 }
 
 // baseOfWork is the base that a work branch's run recorded; "" when there is no

@@ -30,6 +30,7 @@ var preconditions = []struct {
 }{
 	{"workspace", (*obstacles).workspace, true},
 	{"replan", (*obstacles).replan, true},
+	{"commit", (*obstacles).commit, false},
 	{"base", (*obstacles).base, false},
 	{"branch", (*obstacles).branch, false},
 	{"router", (*obstacles).router, true},
@@ -61,6 +62,7 @@ type obstacles struct {
 	replans   map[string]*reqmeta.Obstacle // of those, where that cannot go on
 	taken     map[string]string            // branches in the way of the request's own
 	allTaken  string
+	unborn    *reqmeta.Obstacle // what is checked out has no commit
 	badRouter *reqmeta.Obstacle
 	badPrompt *reqmeta.Obstacle
 	lacking   map[string]*reqmeta.Obstacle // by role: its program is not on this machine
@@ -126,7 +128,7 @@ func (o *obstacles) of(r *reqmeta.Request) *reqmeta.Obstacle {
 // String names what the answers depend on beside the requests themselves.
 func (o *obstacles) String() string {
 	var b strings.Builder
-	for _, at := range []map[string]*reqmeta.Obstacle{o.at, o.replans, o.lacking, {"": o.allAt, "r": o.badRouter, "p": o.badPrompt}} {
+	for _, at := range []map[string]*reqmeta.Obstacle{o.at, o.replans, o.lacking, {"": o.allAt, "u": o.unborn, "r": o.badRouter, "p": o.badPrompt}} {
 		for id, found := range at {
 			if found != nil {
 				fmt.Fprintln(&b, id, found.Err)
@@ -145,6 +147,9 @@ func (s *Survey) lookForObstacles(ctx context.Context) *obstacles {
 	s.Facts.Bases() // which looks for the bases
 	o := &obstacles{s: s, st: s.starts(), missing: s.missing, goesOn: map[string]bool{}, replans: map[string]*reqmeta.Obstacle{}}
 	o.readRouter()
+	if p := s.p; p.Root.Git && p.isUnborn(ctx, o.st.here) {
+		o.unborn = &reqmeta.Obstacle{Err: fault.New(fault.GitNoCommit, "branch", o.st.here)}
+	}
 	o.taken, o.allTaken = takenBranches(s.branches, s.p.Config.Git.WorkBranchPrefix)
 	if !s.Fresh {
 		o.readRuns()
@@ -433,6 +438,13 @@ func (o *obstacles) workspace(r *reqmeta.Request) *reqmeta.Obstacle {
 }
 
 func (o *obstacles) replan(r *reqmeta.Request) *reqmeta.Obstacle { return o.replans[r.ID] }
+
+func (o *obstacles) commit(r *reqmeta.Request) *reqmeta.Obstacle {
+	if o.st.of(r) == "" {
+		return o.unborn
+	}
+	return nil
+}
 
 func (o *obstacles) base(r *reqmeta.Request) *reqmeta.Obstacle {
 	base := o.st.of(r)
