@@ -109,7 +109,7 @@ func (s *Survey) Kept(r *reqmeta.Request) (reqmeta.Exclusion, bool) {
 	if o == nil {
 		return reqmeta.Exclusion{}, false
 	}
-	return r.KeptBy(o), true
+	return reqmeta.KeptBy(r, o), true
 }
 
 func (o *obstacles) of(r *reqmeta.Request) *reqmeta.Obstacle {

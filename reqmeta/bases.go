@@ -19,18 +19,18 @@ func (b *Bases) of(r *Request) string {
 // starts from a base of its own: what is done there is done for it, and nothing
 // else is.
 func (l *links) link(base, id string) int32 {
-	d, ok, exists := l.f.unique(id)
+	d := l.f.Index(id)
 	switch {
 	case base != "" && l.bases.Done[base][id]:
 		return doneLink
-	case !exists:
+	case d < 0:
 		return missingLink
-	case !ok:
+	case l.f.IsDuplicate(id):
 		return duplicateLink
 	case base != "" && l.kind[d] == soundDone:
 		return elsewhereLink
 	}
-	return int32(d)
+	return d
 }
 
 // elsewhereRoot is why a request waits for one that is done, but not in the

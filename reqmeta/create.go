@@ -2,7 +2,6 @@ package reqmeta
 
 import (
 	"bytes"
-	_ "embed"
 	"errors"
 	"io/fs"
 	"os"
@@ -17,23 +16,6 @@ import (
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 )
-
-// TemplateName is the file in the requests folder that Create starts from.
-const TemplateName = "_template.md"
-
-//go:embed templates/ja.md
-var templateJA []byte
-
-//go:embed templates/en.md
-var templateEN []byte
-
-// Template is the built-in template, in the language ja or en.
-func Template(lang string) []byte {
-	if lang == "en" {
-		return bytes.Clone(templateEN)
-	}
-	return bytes.Clone(templateJA)
-}
 
 // NewRequest is what Create is asked for. Empty fields take what the template
 // says.

@@ -61,10 +61,6 @@ func TestCreate(t *testing.T) {
 	if got := get(t, root, r.Path); !strings.Contains(got, "\n---\n# Fix: \"login\" # now\n\n## Request\n") {
 		t.Errorf("heading: %s", got)
 	}
-	f := load(t, root)
-	if got := NextID(f, newDay, "ログイン"); got != "RQ-20251214-009" {
-		t.Errorf("next id %s", got)
-	}
 	if names, _ := namesIn(dir); len(names) != 4 {
 		t.Errorf("left over: %v", names)
 	}

@@ -137,7 +137,7 @@ func worse(a, b *root) *root {
 }
 
 func (j *judge) duplicateRoot(id string) *root {
-	return &root{id, "duplicate", rankBroken, fault.Facts{"paths": join(j.f.paths(j.f.dups[id]))}}
+	return &root{id, "duplicate", rankBroken, fault.Facts{"paths": join(j.f.PathsOf(id))}}
 }
 
 // ownRoot is what keeps i back besides its dependencies; nil for nothing.
@@ -190,10 +190,10 @@ func (j *judge) runRoot(i int) *root {
 // waitsFor makes the exclusion of a request that merely waits.
 func (j *judge) waitsFor(r *Request, waits []string, why *root) Exclusion {
 	kind := "waits"
-	if n := j.f.lookup(waits[0]); len(waits) != 1 || n < 0 || j.f.Requests[n].ID != why.id {
+	if n := j.f.Index(waits[0]); len(waits) != 1 || n < 0 || j.f.Requests[n].ID != why.id {
 		kind = "waits_chain"
 	}
-	e := r.exclude(fault.DependsNotDone, kind)
+	e := exclude(r, fault.DependsNotDone, kind)
 	e.late.waits, e.late.why = waits, why
 	return e
 }
@@ -288,7 +288,7 @@ func (g *ring) exclude(r *Request, i int) Exclusion {
 	if !g.named[i] {
 		kind = "cycle_with"
 	}
-	return r.exclude(fault.DependsCycle, kind, "ring", g.text)
+	return exclude(r, fault.DependsCycle, kind, "ring", g.text)
 }
 
 // rings gives one warning for each ring that was met, smallest id first.

@@ -8,34 +8,34 @@ import (
 	"unicode"
 )
 
-// WriteDOT writes the graph for Graphviz. Arrows lead from a dependency to
+// DOT writes the graph for Graphviz. Arrows lead from a dependency to
 // what waits for it: the order of work.
-func (n Network) WriteDOT(w io.Writer) error {
+func DOT(w io.Writer, n Network) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, "digraph requests {\n  rankdir=LR;\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];")
-	for _, node := range n.all() {
-		l := node.look()
-		fmt.Fprintf(b, "  %s [label=%s, fillcolor=\"%s\", color=\"%s\"];\n", dotQuote(node.ID), dotQuote(node.label("\n")), l.fill, l.stroke)
+	for _, node := range all(n) {
+		l := lookOf(node)
+		fmt.Fprintf(b, "  %s [label=%s, fillcolor=\"%s\", color=\"%s\"];\n", dotQuote(node.ID), dotQuote(label(node, "\n")), l.fill, l.stroke)
 	}
 	for _, e := range n.Edges {
 		style := "solid"
 		if e.State != EdgeDone {
 			style = "dashed"
 		}
-		fmt.Fprintf(b, "  %s -> %s [color=\"%s\", style=%s];\n", dotQuote(e.To), dotQuote(e.From), e.color(), style)
+		fmt.Fprintf(b, "  %s -> %s [color=\"%s\", style=%s];\n", dotQuote(e.To), dotQuote(e.From), colorOf(e), style)
 	}
 	fmt.Fprintln(b, "}")
 	return b.Flush()
 }
 
-// WriteMermaid writes the graph as a Mermaid flowchart.
-func (n Network) WriteMermaid(w io.Writer) error {
+// Mermaid writes the graph as a Mermaid flowchart.
+func Mermaid(w io.Writer, n Network) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, "flowchart LR")
 	number := map[string]int{}
-	for i, node := range n.all() {
+	for i, node := range all(n) {
 		number[node.ID] = i
-		fmt.Fprintf(b, "  n%d[\"%s\"]:::%s\n", i, mermaidEscape(node.label("\n")), node.look().name)
+		fmt.Fprintf(b, "  n%d[\"%s\"]:::%s\n", i, mermaidEscape(label(node, "\n")), lookOf(node).name)
 	}
 	for _, e := range n.Edges {
 		arrow := "-->"
@@ -45,7 +45,7 @@ func (n Network) WriteMermaid(w io.Writer) error {
 		fmt.Fprintf(b, "  n%d %s n%d\n", number[e.To], arrow, number[e.From])
 	}
 	for _, node := range []Node{{Derived: "DONE"}, {Derived: "RUNNABLE"}, {Derived: "ARCHIVED"}, {Status: Running}, {Derived: "DEPENDS_NOT_DONE"}, {}} {
-		l := node.look()
+		l := lookOf(node)
 		fmt.Fprintf(b, "  classDef %s fill:%s,stroke:%s,color:#111\n", l.name, l.fill, l.stroke)
 	}
 	return b.Flush()
@@ -55,7 +55,7 @@ func (n Network) WriteMermaid(w io.Writer) error {
 const maxLabel = 28
 
 // label is what stands in the box: id, title, and what state it is in.
-func (n Node) label(sep string) string {
+func label(n Node, sep string) string {
 	parts := []string{visible(n.ID)}
 	if n.Title != "" && n.Title != n.ID {
 		parts = append(parts, shorten(visible(n.Title), maxLabel))

@@ -11,8 +11,7 @@ const (
 	otherValue
 )
 
-// entry is one `key: value` of a head, the same whether the scanner or the
-// YAML library found it.
+// entry is one `key: value` of a head.
 type entry struct {
 	key   string
 	line  int // file line of the key
@@ -35,8 +34,8 @@ type item struct {
 	line    int
 	scalar  bool
 	mapping bool
-	pairs   []pair     // of a mapping
-	node    *yaml.Node // nil when the scanner found it
+	pairs   []pair // of a mapping
+	node    *yaml.Node
 }
 
 // pair is one `key: value` of an item that is a mapping.

@@ -169,3 +169,17 @@ func Body(data []byte) []byte {
 	d, _ := cut(data)
 	return data[d.body:]
 }
+
+// isOdd reports whether r is a character that YAML forbids or takes for the
+// end of a line.
+func isOdd(r rune) bool {
+	return r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff
+}
+
+func blanks(s string) int {
+	n := 0
+	for n < len(s) && s[n] == ' ' {
+		n++
+	}
+	return n
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/near"
 )
 
 // Folder is all requests of a project, sorted by file name. Treat it as read
@@ -134,9 +135,9 @@ func (f *Folder) addDup(first, i int32) {
 	f.dups[id] = append(f.dups[id], i)
 }
 
-// lookup gives the first request with that id, or else one whose file is broken
-// and may have it; -1 for none.
-func (f *Folder) lookup(id string) int32 {
+// Index is the place in Requests of the first with that id, or else of one whose
+// file is broken and may have it; -1 for none.
+func (f *Folder) Index(id string) int32 {
 	if n := f.find(id); n >= 0 {
 		return n
 	}
@@ -185,23 +186,16 @@ func (f *Folder) paths(members []int32) []string {
 	return paths
 }
 
-// unique gives the index of the one request with that id. exists tells a
-// missing id from one that several files have.
-func (f *Folder) unique(id string) (i int, ok, exists bool) {
-	n := f.lookup(id)
-	if n < 0 {
-		return 0, false, false
-	}
-	if len(f.dups) > 0 && f.dups[id] != nil {
-		return int(n), false, true
-	}
-	return int(n), true, true
-}
+// IsDuplicate reports whether several files have that id.
+func (f *Folder) IsDuplicate(id string) bool { return len(f.dups) > 0 && f.dups[id] != nil }
+
+// PathsOf are the files that have an id that several have.
+func (f *Folder) PathsOf(id string) []string { return f.paths(f.dups[id]) }
 
 // Unique is the one request with exactly that id; nil when there is none, or
 // more than one.
 func (f *Folder) Unique(id string) *Request {
-	if i, ok, _ := f.unique(id); ok {
+	if i := f.Index(id); i >= 0 && !f.IsDuplicate(id) {
 		return f.Requests[i]
 	}
 	return nil
@@ -266,13 +260,13 @@ const maxSimilar = 5
 
 // similar gives the ids that may be meant by id, nearest first.
 func (f *Folder) similar(id string, prefixed []*Request) []string {
-	type near struct {
+	type guess struct {
 		id string
 		d  int
 	}
-	var list []near
+	var list []guess
 	for _, r := range prefixed {
-		list = append(list, near{r.ID, 0})
+		list = append(list, guess{r.ID, 0})
 	}
 	want := strings.ToLower(id)
 	for _, r := range f.Requests {
@@ -280,15 +274,15 @@ func (f *Folder) similar(id string, prefixed []*Request) []string {
 			break
 		}
 		have := strings.ToLower(r.ID)
-		d := distance(want, have, 2)
+		d := near.Distance(want, have, 2)
 		if len(want) >= 3 && strings.Contains(have, want) {
 			d = min(d, 2)
 		}
 		if d <= 2 && d < len(want) {
-			list = append(list, near{r.ID, d})
+			list = append(list, guess{r.ID, d})
 		}
 	}
-	slices.SortFunc(list, func(a, b near) int { return cmp.Or(cmp.Compare(a.d, b.d), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(list, func(a, b guess) int { return cmp.Or(cmp.Compare(a.d, b.d), cmp.Compare(a.id, b.id)) })
 	ids := make([]string, 0, maxSimilar)
 	for _, n := range list {
 		if len(ids) < maxSimilar && !slices.Contains(ids, n.id) {

@@ -38,9 +38,9 @@ func TestGraph(t *testing.T) {
 
 func TestDrawings(t *testing.T) {
 	n := Graph(graphFolder(), Facts{})
-	for name, write := range map[string]func(io.Writer) error{"dot": n.WriteDOT, "mermaid": n.WriteMermaid, "svg": n.WriteSVG} {
+	for name, write := range map[string]func(io.Writer, Network) error{"dot": DOT, "mermaid": Mermaid, "svg": SVG} {
 		var a, b bytes.Buffer
-		if err := errors.Join(write(&a), write(&b)); err != nil {
+		if err := errors.Join(write(&a, n), write(&b, n)); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(a.Bytes(), b.Bytes()) {
@@ -49,7 +49,7 @@ func TestDrawings(t *testing.T) {
 		if s := a.String(); name != "dot" && strings.Contains(s, "<b>") || strings.ContainsAny(s, "\x1b\u202e") {
 			t.Errorf("%s lets a title through:\n%s", name, s)
 		}
-		if err := write(failing{}); err == nil {
+		if err := write(failing{}, n); err == nil {
 			t.Errorf("%s hides that nothing was written", name)
 		}
 	}
@@ -61,7 +61,7 @@ func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 func TestDOT(t *testing.T) {
 	var b strings.Builder
-	if err := Graph(folder("a done", `b ready a title: 'say "x\y"'`), Facts{}).WriteDOT(&b); err != nil {
+	if err := DOT(&b, Graph(folder("a done", `b ready a title: 'say "x\y"'`), Facts{})); err != nil {
 		t.Fatal(err)
 	}
 	want := `digraph requests {
@@ -79,7 +79,7 @@ func TestDOT(t *testing.T) {
 
 func TestMermaid(t *testing.T) {
 	var b strings.Builder
-	if err := Graph(folder("a done", `b ready a,z title: 'say "<x>"'`), Facts{}).WriteMermaid(&b); err != nil {
+	if err := Mermaid(&b, Graph(folder("a done", `b ready a,z title: 'say "<x>"'`), Facts{})); err != nil {
 		t.Fatal(err)
 	}
 	want := `flowchart LR
@@ -97,7 +97,7 @@ func TestMermaid(t *testing.T) {
 func TestSVGIsWellFormedAndLayered(t *testing.T) {
 	var b bytes.Buffer
 	n := Graph(graphFolder(), Facts{})
-	if err := n.WriteSVG(&b); err != nil {
+	if err := SVG(&b, n); err != nil {
 		t.Fatal(err)
 	}
 	boxes := 0
@@ -116,8 +116,8 @@ func TestSVGIsWellFormedAndLayered(t *testing.T) {
 	if boxes != 11 {
 		t.Errorf("%d boxes", boxes)
 	}
-	nodes := n.all()
-	at := places(n.layout(nodes))
+	nodes := all(n)
+	at := places(layout(n, nodes))
 	number := map[string]int{}
 	for i, node := range nodes {
 		number[node.ID] = i
@@ -128,7 +128,7 @@ func TestSVGIsWellFormedAndLayered(t *testing.T) {
 		}
 	}
 	var empty bytes.Buffer
-	if err := (Network{}).WriteSVG(&empty); err != nil || !strings.Contains(empty.String(), "</svg>") {
+	if err := SVG(&empty, Network{}); err != nil || !strings.Contains(empty.String(), "</svg>") {
 		t.Error(err, empty.String())
 	}
 }

@@ -39,7 +39,7 @@ func newJudge(f *Folder, facts Facts) *judge {
 }
 
 func (j *judge) isUnique(i int) bool {
-	return len(j.f.dups) == 0 || j.f.dups[j.f.Requests[i].ID] == nil
+	return !j.f.IsDuplicate(j.f.Requests[i].ID)
 }
 
 func (j *judge) isReady(i int) bool { return j.links.kind[i] == soundReady }
@@ -68,24 +68,24 @@ func (j *judge) before(i int) (Exclusion, bool) {
 	case !r.Valid() && r.FirstError().Code != fault.DuplicateID:
 		return invalid(r), false
 	case !j.isUnique(i):
-		return r.exclude(fault.DuplicateID, "duplicate_id", "paths", join(j.f.paths(j.f.dups[r.ID]))), false
+		return exclude(r, fault.DuplicateID, "duplicate_id", "paths", join(j.f.PathsOf(r.ID))), false
 	case r.Meta.Status != Ready && !j.named:
 		return j.notReady(i), false
 	case base != "" && !j.named && j.links.bases.Done[base][r.ID]:
-		return r.exclude(fault.NotReady, "not_ready_done_in", "branch", base), false
+		return exclude(r, fault.NotReady, "not_ready_done_in", "branch", base), false
 	}
 	if h := j.locked(i); h != nil {
-		return r.heldBy(h, fault.RequestLocked), false
+		return heldBy(r, h, fault.RequestLocked), false
 	}
 	run := j.latest(i)
 	if run != nil && !j.named {
 		switch {
 		case run.State == "NEEDS_INPUT":
-			e := r.exclude(fault.LatestRunNeedsInput, "latest_needs_input")
+			e := exclude(r, fault.LatestRunNeedsInput, "latest_needs_input")
 			e.late.stopped, e.late.run = true, run
 			return e, false
 		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
-			return r.exclude(fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
+			return exclude(r, fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
 		}
 	}
 	return j.unhindered(i)
@@ -100,7 +100,7 @@ func (j *judge) unhindered(i int) (Exclusion, bool) {
 	if o == nil {
 		return Exclusion{}, true
 	}
-	return j.f.Requests[i].KeptBy(o), false
+	return KeptBy(j.f.Requests[i], o), false
 }
 
 // notReady tells a request that runs from one whose file only says so.
@@ -108,10 +108,10 @@ func (j *judge) notReady(i int) Exclusion {
 	r := j.f.Requests[i]
 	if r.Meta.Status == Running {
 		if h := j.locked(i); h != nil {
-			return r.heldBy(h, fault.NotReady)
+			return heldBy(r, h, fault.NotReady)
 		}
 	}
-	e := r.exclude(fault.NotReady, notReadyKind(r.Meta.Status))
+	e := exclude(r, fault.NotReady, notReadyKind(r.Meta.Status))
 	e.late.stopped, e.late.run = true, j.blockedBy(i)
 	return e
 }
@@ -126,8 +126,8 @@ func notReadyKind(status string) string {
 	return "not_ready_" + status
 }
 
-func (r *Request) heldBy(h *Holder, code fault.Code) Exclusion {
-	return r.exclude(code, "locked", "run_id", h.RunID, "pid", strconv.Itoa(h.PID),
+func heldBy(r *Request, h *Holder, code fault.Code) Exclusion {
+	return exclude(r, code, "locked", "run_id", h.RunID, "pid", strconv.Itoa(h.PID),
 		"host", hostOf(h), "since", clock(h.Since), "until", clock(h.Until))
 }
 
@@ -172,8 +172,8 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 // lacks excludes what depends on nothing. What was meant is looked for when the
 // exclusion is told, in the first of them.
 func (j *judge) lacks(r *Request, ids []string) Exclusion {
-	e := r.exclude(fault.DependsNotFound, "depends_not_found", "ids", join(ids))
-	e.late.lost = &lost{ids, j.f.Requests}
+	e := exclude(r, fault.DependsNotFound, "depends_not_found", "ids", join(ids))
+	e.late.lost = &lost{ids, j.f}
 	return e
 }
 
@@ -205,13 +205,13 @@ func (w *waiting) ids() []string {
 	return w.all[w.first : w.first+w.n : w.first+w.n]
 }
 
-func (r *Request) exclude(code fault.Code, kind string, pairs ...string) Exclusion {
+func exclude(r *Request, code fault.Code, kind string, pairs ...string) Exclusion {
 	return Exclusion{RequestID: r.ID, ReasonCode: code, Kind: kind, Path: r.Path, late: late{r: r, pairs: pairs}}
 }
 
 func invalid(r *Request) Exclusion {
 	p := r.FirstError()
-	e := r.exclude(fault.RequestInvalidFormat, "invalid")
+	e := exclude(r, fault.RequestInvalidFormat, "invalid")
 	e.tell()
 	if p.Line > 0 {
 		e.Kind, e.Line = "invalid_line", p.Line

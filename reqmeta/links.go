@@ -32,14 +32,14 @@ func newLinks(f *Folder, bases *Bases) links {
 	n := len(f.Requests)
 	l := links{f: f, bases: bases, kind: make([]uint8, n), at: make([]int32, n), flat: make([]int32, 1, 16)}
 	for i, r := range f.Requests {
-		l.kind[i] = f.kindOf(r)
+		l.kind[i] = kindOf(f, r)
 	}
 	return l
 }
 
-func (f *Folder) kindOf(r *Request) uint8 {
+func kindOf(f *Folder, r *Request) uint8 {
 	switch {
-	case len(r.Problems) > 0 && !r.Valid() || len(f.dups) > 0 && f.dups[r.ID] != nil:
+	case len(r.Problems) > 0 && !r.Valid() || f.IsDuplicate(r.ID):
 		return unsound
 	case r.Meta.Status == Ready:
 		return soundReady

@@ -1,12 +1,9 @@
 package reqmeta
 
 import (
-	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -83,7 +80,6 @@ type reader struct {
 	dir string
 	ask bool // for the stamp of each file, before its first byte is read
 	buf []byte
-	sc  scanner
 }
 
 func (rd *reader) read(e *file) {
@@ -132,7 +128,7 @@ func (rd *reader) readFile(e *file, name string) {
 		return
 	}
 	if n < len(rd.buf) {
-		r.parse(rd.buf[:n], &rd.sc, true)
+		r.parse(rd.buf[:n])
 		return
 	}
 	rd.readLong(r, fd, n)
@@ -167,22 +163,7 @@ func (rd *reader) readLong(r *Request, fd, n int) {
 		}
 		n += more
 	}
-	r.parse(rd.buf[:n], &rd.sc, true)
-}
-
-func readAll(fd, size int) ([]byte, error) {
-	data := make([]byte, 0, size+1)
-	for len(data) <= MaxFile {
-		if len(data) == cap(data) {
-			data = slices.Grow(data, len(data))
-		}
-		n, err := read(fd, data[len(data):cap(data)])
-		if err != nil || n == 0 {
-			return data, err
-		}
-		data = data[:len(data)+n]
-	}
-	return data, nil
+	r.parse(rd.buf[:n])
 }
 
 func openat(dirfd int, name string) (int, error) {
@@ -201,36 +182,6 @@ func read(fd int, buf []byte) (int, error) {
 			return n, err
 		}
 	}
-}
-
-var (
-	errNotRegular = errors.New("not a regular file")
-	errTooLarge   = errors.New("file too large")
-)
-
-// readInside reads dir/name; links are followed only as long as they stay in
-// dir.
-func readInside(dir, name string) ([]byte, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	file, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	st, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !st.Mode().IsRegular():
-		return nil, errNotRegular
-	case st.Size() > MaxFile:
-		return nil, errTooLarge
-	}
-	return readAll(int(file.Fd()), int(st.Size()))
 }
 
 // Read reads the whole file of r, body and all.

@@ -30,11 +30,10 @@ func BenchmarkLoad(b *testing.B) {
 
 func BenchmarkParse(b *testing.B) {
 	_, data := reqgen.File(1, 123)
-	var sc scanner
 	b.ReportAllocs()
 	for b.Loop() {
 		r := Request{ID: "RQ-20250101-124", Path: "requests/RQ-20250101-124.md"}
-		r.parse(data, &sc, true)
+		r.parse(data)
 		if len(r.Problems) > 0 {
 			b.Fatal(r.Problems)
 		}

@@ -64,7 +64,7 @@ func (e *entry) locate(head string, starts []int, k, v *yaml.Node) {
 	case v.Kind == yaml.SequenceNode && v.Style&yaml.FlowStyle != 0:
 		e.span(at, flowEnd(head, at))
 	case v.Kind == yaml.SequenceNode:
-		e.locateBlock(head, at)
+		e.locateBlock(head, starts, v.Line)
 	case v.Kind == yaml.ScalarNode && v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		e.locateText(head, at, k.Column)
 	case v.Kind == yaml.ScalarNode:
@@ -216,24 +216,26 @@ func flowEnd(head string, at int) int {
 
 // locateBlock finds the lines of a block list, one for each item; a list with
 // other lines in between stays unknown.
-func (e *entry) locateBlock(head string, at int) {
-	start := strings.LastIndexByte(head[:at], '\n') + 1
-	end := start
-	for n := range e.items {
-		line := strings.TrimSuffix(restOfLine(head, end), "\r")
-		indent := blanks(line)
-		if !e.items[n].scalar || !strings.HasPrefix(line[indent:], "- ") || n > 0 && indent != e.indent {
+func (e *entry) locateBlock(head string, starts []int, first int) {
+	for n, it := range e.items {
+		line := first + n
+		if it.node.Line != line || line > len(starts) {
 			return
 		}
-		if s, size := one(strings.TrimLeft(line[indent+2:], " ") + " "); size == 0 || s != e.items[n].text {
+		from := starts[line-1]
+		end := from + len(strings.TrimSuffix(restOfLine(head, from), "\r"))
+		at := offset(head, starts, line, it.node.Column)
+		indent := blanks(head[from:])
+		if !it.scalar || at < 0 || strings.Trim(head[from:at], " ") != "-" || n > 0 && indent != e.indent {
+			return
+		}
+		if last := scalarEnd(head, at, it.node); last < 0 || last > end {
 			return
 		}
 		e.indent = indent
 		if n == len(e.items)-1 {
-			e.span(start, end+len(line))
+			e.span(starts[first-1], end)
 			e.block = true
-			return
 		}
-		end += len(restOfLine(head, end)) + 1
 	}
 }

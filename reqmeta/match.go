@@ -41,7 +41,7 @@ func (m *matcher) take(e *file) bool {
 	}
 	id := r.ID
 	if !m.dec.decode(r, have.head) {
-		r.forget(id)
+		forget(r, id)
 		return false
 	}
 	e.record = int32(m.at)
@@ -49,7 +49,7 @@ func (m *matcher) take(e *file) bool {
 }
 
 // forget takes back what a broken entry of the cache said.
-func (r *Request) forget(id string) {
+func forget(r *Request, id string) {
 	r.ID, r.Meta, r.Problems = id, Meta{}, nil
 	r.heading, r.body = "", body{}
 }

@@ -29,11 +29,9 @@ func (g *Guesser) Meant(id, by string) string {
 // only one that begins with it, or that has it as a part, or that is written
 // nearly so. "" when there is none, or none more likely than the others. What
 // the request by depends on is not itself.
-func (f *Folder) Meant(id, by string) string { return meant(f.Requests, id, by) }
-
-func meant(requests []*Request, id, by string) string {
-	ids := make([]string, 0, len(requests))
-	for _, r := range requests {
+func (f *Folder) Meant(id, by string) string {
+	ids := make([]string, 0, len(f.Requests))
+	for _, r := range f.Requests {
 		if r.ID != by {
 			ids = append(ids, r.ID)
 		}
@@ -62,20 +60,3 @@ func onlyOne(ids []string, id string, fits func(have, id string) bool) string {
 
 // hasPart reports whether part stands in id between dashes: 002 in RQ-2026-002-x.
 func hasPart(id, part string) bool { return strings.Contains("-"+id+"-", "-"+part+"-") }
-
-// lost are the dependencies of an exclusion that no request has.
-type lost struct {
-	ids   []string
-	among []*Request
-}
-
-// meant is what they probably were to be; "" when nobody can say.
-func (l *lost) meant(by string) string {
-	var list []string
-	for _, id := range l.ids[:min(len(l.ids), maxSimilar)] {
-		if m := meant(l.among, id, by); m != "" {
-			list = append(list, m)
-		}
-	}
-	return join(distinct(list))
-}

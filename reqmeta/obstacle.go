@@ -24,12 +24,12 @@ const (
 )
 
 // KeptBy is the exclusion of a request by an obstacle.
-func (r *Request) KeptBy(o *Obstacle) Exclusion {
+func KeptBy(r *Request, o *Obstacle) Exclusion {
 	kind := o.Kind
 	if kind == "" {
 		kind = "kept"
 	}
-	e := r.exclude(o.Err.Code, kind)
+	e := exclude(r, o.Err.Code, kind)
 	e.kept, e.Precondition = o, o.Name
 	return e
 }

@@ -11,9 +11,8 @@ import (
 // Parse reads one request file. It always gives a request: what is wrong with
 // the file is in its Problems. path is relative to the project's root.
 func Parse(path string, data []byte) *Request {
-	var sc scanner
 	r := newRequest(path)
-	r.parse(data, &sc, true)
+	r.parse(data)
 	return r
 }
 
@@ -26,14 +25,14 @@ func newRequest(path string) *Request {
 	return r
 }
 
-func (r *Request) parse(data []byte, sc *scanner, fast bool) {
+func (r *Request) parse(data []byte) {
 	if len(data) > MaxFile {
 		r.fail("file_too_large", 0, "limit", MaxFile)
 		return
 	}
 	d, p := cut(data)
 	if p == nil {
-		r.readHead(string(data[d.start:d.end]), d, sc, fast)
+		r.readHead(string(data[d.start:d.end]), d)
 	} else {
 		r.add(p)
 	}
@@ -49,8 +48,8 @@ func (r *Request) parse(data []byte, sc *scanner, fast bool) {
 	}
 }
 
-func (r *Request) readHead(head string, d document, sc *scanner, fast bool) {
-	entries, p := d.entries(head, sc, fast)
+func (r *Request) readHead(head string, d document) {
+	entries, p := d.entries(head)
 	if p == nil {
 		r.fill(entries)
 		return
@@ -61,12 +60,8 @@ func (r *Request) readHead(head string, d document, sc *scanner, fast bool) {
 	r.add(p)
 }
 
-// entries reads the head: by hand when it has the common shape, else by the
-// YAML library.
-func (d document) entries(head string, sc *scanner, fast bool) ([]entry, *Problem) {
-	if fast && sc.scan(head, d.line) {
-		return sc.entries, duplicate(sc.entries)
-	}
+// entries reads the head.
+func (d document) entries(head string) ([]entry, *Problem) {
 	if d.fenced {
 		return readYAML(head, d.line)
 	}

@@ -101,3 +101,10 @@ func refuse(code fault.Code, path string, p *Problem) error {
 }
 
 func join(list []string) string { return strings.Join(list, ", ") }
+
+// DescribeProblems fills Message of each problem.
+func DescribeProblems(ps []Problem, text func(key string, f fault.Facts) string) {
+	for i := range ps {
+		ps[i].Message = text("problem."+ps[i].Kind, ps[i].Facts)
+	}
+}

@@ -190,10 +190,3 @@ func (e *Exclusion) Describe(text func(key string, f fault.Facts) string) {
 	}
 	e.Detail = text("excluded."+e.Kind, f)
 }
-
-// DescribeProblems fills Message of each problem.
-func DescribeProblems(ps []Problem, text func(key string, f fault.Facts) string) {
-	for i := range ps {
-		ps[i].Message = text("problem."+ps[i].Kind, ps[i].Facts)
-	}
-}

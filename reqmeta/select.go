@@ -17,7 +17,7 @@ func Select(f *Folder, facts Facts) Result {
 	j := newJudge(f, facts)
 	j.walkAll()
 	res := j.judgeAll(j.order(func(i int) bool { return !j.isOver(i) }))
-	res.Queue, res.Warnings = queueState(facts.Queue), append(f.warnings(), j.rings()...)
+	res.Queue, res.Warnings = queueState(facts.Queue), append(warnings(f), j.rings()...)
 	res.Stats.Total, res.Stats.Runnable = len(f.Requests), len(res.Runnable)
 	if len(res.Runnable) > 0 {
 		res.Next = &res.Runnable[0]
@@ -72,9 +72,9 @@ func queueState(h *Holder) QueueState {
 }
 
 // warnings are those of all files, in the order of paths and lines.
-func (f *Folder) warnings() []Problem {
+func warnings(f *Folder) []Problem {
 	list := []Problem{}
-	for _, r := range f.flawed {
+	for _, r := range f.Flawed() {
 		for _, p := range r.Problems {
 			if p.Level == LevelWarning {
 				list = append(list, p)
@@ -84,14 +84,6 @@ func (f *Folder) warnings() []Problem {
 	slices.SortStableFunc(list, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
 	return list
 }
-
-// Over reports whether r is soundly done or archived; such are not listed among
-// what waits.
-func (r *Request) Over() bool { return r.SaysOver() && r.Valid() }
-
-// SaysOver reports whether r says that it is done or archived, whatever is wrong
-// with its file otherwise.
-func (r *Request) SaysOver() bool { return r.Meta.Status == Done || r.Meta.Status == Archived }
 
 func (j *judge) choice(i int) Choice {
 	r := j.f.Requests[i]
@@ -113,13 +105,13 @@ func JudgeNamed(f *Folder, facts Facts, id string) (Exclusion, bool) {
 }
 
 func judgeOne(f *Folder, facts Facts, id string, named bool) (Exclusion, bool) {
-	i, _, exists := f.unique(id)
-	if !exists {
+	i := f.Index(id)
+	if i < 0 {
 		return notFound(id), false
 	}
 	j := newJudge(f, facts)
 	j.named = named
-	e, runnable := j.judge(i)
+	e, runnable := j.judge(int(i))
 	e.tell()
 	return e, runnable
 }

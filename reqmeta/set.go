@@ -74,7 +74,7 @@ func openEditor(path string, data []byte) (*editor, error) {
 		return nil, refuse(fault.RequestInvalidFormat, path, p)
 	}
 	head := string(data[d.start:d.end])
-	entries, p := d.entries(head, &scanner{}, true)
+	entries, p := d.entries(head)
 	if p != nil {
 		return nil, refuse(fault.RequestInvalidFormat, path, p)
 	}
@@ -288,22 +288,11 @@ func sameValue(a, b entry) bool {
 	}
 	for i := range a.items {
 		x, y := a.items[i], b.items[i]
-		if x.text != y.text || x.scalar != y.scalar || !x.scalar && !sameItem(x, y) {
+		if x.text != y.text || x.scalar != y.scalar || !x.scalar && !sameNode(x.node, y.node) {
 			return false
 		}
 	}
 	return true
-}
-
-// sameItem compares items that are no scalars. One that the scanner read has
-// nothing but its pairs.
-func sameItem(a, b item) bool {
-	if a.node != nil && b.node != nil {
-		return sameNode(a.node, b.node)
-	}
-	return a.mapping == b.mapping && slices.EqualFunc(a.pairs, b.pairs, func(x, y pair) bool {
-		return x.key == y.key && x.text == y.text && x.scalar == y.scalar
-	})
 }
 
 func sameNode(a, b *yaml.Node) bool {

@@ -365,17 +365,16 @@ func link(t *testing.T, target, name string) {
 	}
 }
 
-// TestSameValue: whether the scanner or YAML read a list of mappings, it is the
-// same, and another one is not.
+// A list of mappings is the same however it is written, and another one is not.
 func TestSameValue(t *testing.T) {
-	const one = "steps:\n  - title: a\n    run: b\n  - title: c\n"
-	entryOf := func(head string, fast bool) entry {
-		list, p := document{fenced: true, line: 1}.entries(head, &scanner{}, fast)
-		if p != nil || len(list) != 1 || fast != (list[0].items[0].node == nil) {
+	entryOf := func(head string) entry {
+		list, p := document{fenced: true, line: 1}.entries(head)
+		if p != nil || len(list) != 1 {
 			t.Fatalf("%q: %+v %v", head, list, p)
 		}
 		return list[0]
 	}
+	const one = "steps:\n  - title: a\n    run: b\n  - title: c\n"
 	for other, want := range map[string]bool{
 		one: true,
 		"steps:\n- title: 'a'\n  run: b # c\n- title: c\n":  true,
@@ -384,12 +383,8 @@ func TestSameValue(t *testing.T) {
 		"steps:\n  - title: a\n    run: b\n":                false,
 		"steps:\n  - title: a\n    run: b\n  - title:\n":    false,
 	} {
-		for _, fast := range []bool{true, false} {
-			for _, otherFast := range []bool{true, false} {
-				if got := sameValue(entryOf(one, fast), entryOf(other, otherFast)); got != want {
-					t.Errorf("%q (%v, %v): %v", other, fast, otherFast, got)
-				}
-			}
+		if got := sameValue(entryOf(one), entryOf(other)); got != want {
+			t.Errorf("%q: %v", other, got)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package reqmeta
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -14,7 +15,7 @@ const maxSlug = 40
 // says something: two words of two letters, not a lone "1-0".
 func slug(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
-		return r > 'z' || !isAlnum(byte(r))
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	if !isASCII(title) && !telling(words) {
 		return ""
@@ -47,18 +48,6 @@ func telling(words []string) bool {
 	return n >= 2
 }
 
-// NextID is the id that a new request of that day and title would get:
-// RQ-YYYYMMDD-NNN-slug with the first number that is higher than all of that
-// day. It is a forecast: Create decides.
-func NextID(f *Folder, day time.Time, title string) string {
-	names := make([]string, 0, len(f.Requests))
-	for _, r := range f.Requests {
-		names = append(names, r.Path[strings.LastIndexByte(r.Path, '/')+1:])
-	}
-	prefix := dayPrefix(day)
-	return withSlug(numbered(prefix, highest(names, prefix)+1), title)
-}
-
 func dayPrefix(day time.Time) string { return "RQ-" + day.Format("20060102") + "-" }
 
 func numbered(prefix string, n int) string { return fmt.Sprintf("%s%03d", prefix, n) }
@@ -83,7 +72,7 @@ func highest(names []string, prefix string) int {
 		for end < len(rest) && end < 9 && rest[end] >= '0' && rest[end] <= '9' {
 			end++
 		}
-		if n, _ := digits(rest[:end]); end > 0 {
+		if n, err := strconv.Atoi(rest[:end]); err == nil {
 			top = max(top, n)
 		}
 	}

@@ -16,11 +16,11 @@ const (
 	margin              = 16
 )
 
-// WriteSVG writes the graph as a picture: a column for each step of waiting,
+// SVG writes the graph as a picture: a column for each step of waiting,
 // what can be done first on the left. The same graph gives the same bytes.
-func (n Network) WriteSVG(w io.Writer) error {
-	nodes := n.all()
-	columns := n.layout(nodes)
+func SVG(w io.Writer, n Network) error {
+	nodes := all(n)
+	columns := layout(n, nodes)
 	at := places(columns)
 	tallest := 0
 	for _, c := range columns {
@@ -65,14 +65,14 @@ func drawEdge(w io.Writer, e Edge, from, to point) {
 		dash = ` stroke-dasharray="5 3"`
 	}
 	fmt.Fprintf(w, `<path d="M%d %dC%d %d %d %d %d %d" fill="none" stroke="%s"%s marker-end="url(#tip)"/>`+"\n",
-		x1, y1, x1+bend, y1, x2-bend, y2, x2, y2, e.color(), dash)
+		x1, y1, x1+bend, y1, x2-bend, y2, x2, y2, colorOf(e), dash)
 }
 
 func drawNode(w io.Writer, n Node, p point) {
-	l := n.look()
+	l := lookOf(n)
 	fmt.Fprintf(w, `<g class="%s"><title>%s</title><rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s" stroke="%s"/>`,
 		l.name, xmlEscape(visible(n.ID+" "+n.Title)), p.x, p.y, boxWidth, boxHeight, l.fill, l.stroke)
-	for i, line := range strings.Split(n.label("\n"), "\n") {
+	for i, line := range strings.Split(label(n, "\n"), "\n") {
 		weight := ""
 		if i == 0 {
 			weight = ` font-weight="bold"`
@@ -89,7 +89,7 @@ func xmlEscape(s string) string {
 // layout puts every node into the column behind the last of its dependencies
 // (edges of rings do not count), and orders the columns so that edges stay
 // short.
-func (n Network) layout(nodes []Node) [][]int {
+func layout(n Network, nodes []Node) [][]int {
 	number := map[string]int{}
 	for i, node := range nodes {
 		number[node.ID] = i

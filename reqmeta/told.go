@@ -19,7 +19,7 @@ func newTold(f *Folder, facts Facts) *told {
 	default:
 		t.some = make([]bool, len(f.Requests))
 		for _, id := range facts.Concerned {
-			if i := f.lookup(id); i >= 0 {
+			if i := f.Index(id); i >= 0 {
 				t.some[i] = true
 			}
 		}

@@ -111,3 +111,11 @@ func (r *Request) FirstError() *Problem {
 	}
 	return nil
 }
+
+// Over reports whether r is soundly done or archived; such are not listed among
+// what waits.
+func (r *Request) Over() bool { return r.SaysOver() && r.Valid() }
+
+// SaysOver reports whether r says that it is done or archived, whatever is wrong
+// with its file otherwise.
+func (r *Request) SaysOver() bool { return r.Meta.Status == Done || r.Meta.Status == Archived }

@@ -11,8 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readYAML reads a head that the scanner gave up on. line is the file line of
-// its first line.
+// readYAML reads a head. line is the file line of its first line.
 func readYAML(head string, line int) ([]entry, *Problem) {
 	if p := checkText(head, line); p != nil {
 		return nil, p

@@ -158,3 +158,9 @@ func mistakeIn(tail, first string) (kind string, more int) {
 	}
 	return "", strings.Count(tail[:max(end, 0)], "\n")
 }
+
+// isEnd reports whether rest holds only blanks and a comment.
+func isEnd(rest string) bool {
+	n := blanks(rest)
+	return n == len(rest) || n > 0 && rest[n] == '#'
+}

@@ -18,9 +18,9 @@ func graph(s *cli.Shell, format string) error {
 	case s.JSON:
 		return s.PrintJSON(n)
 	case format == "mermaid":
-		return n.WriteMermaid(s.Out())
+		return reqmeta.Mermaid(s.Out(), n)
 	case format == "svg":
-		return n.WriteSVG(s.Out())
+		return reqmeta.SVG(s.Out(), n)
 	}
-	return n.WriteDOT(s.Out())
+	return reqmeta.DOT(s.Out(), n)
 }

@@ -41,6 +41,14 @@ func closest(word string, candidates []string) (best string, tied bool) {
 	return best, tied
 }
 
+// Distance is how many letters were added, left out, replaced or changed places
+// with their neighbours between two words; anything above limit may come out as
+// any number above it.
+func Distance(a, b string, limit int) int {
+	var t table
+	return t.distance([]rune(a), []rune(b), limit)
+}
+
 // table is three rows of numbers, kept from one distance to the next.
 type table struct{ before, last, row []int }
 
