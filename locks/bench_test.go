@@ -2,6 +2,7 @@ package locks
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ func benchManager(b *testing.B) *Manager {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return Open(Options{Dir: filepath.Join(b.TempDir(), "locks"), Clock: ClockOf(time.Now, proc.BootClock), Self: self})
+	return Open(Options{Dir: filepath.Join(b.TempDir(), "locks"), Clock: proc.ClockOf(time.Now, proc.BootClock), Self: self})
 }
 
 func must[T any](b *testing.B) func(T, error) T {
@@ -107,7 +108,7 @@ func BenchmarkList2000(b *testing.B) {
 		k := Request(fmt.Sprintf("RQ-%04d", i))
 		r := m.newRecord(k, fmt.Sprintf("RUN-20261127-120000-%06x", i), time.Now())
 		r.Token, r.PID = fmt.Sprintf("%032x", i), 1+i%300
-		data := must[[]byte](b)(r.encode())
+		data := must[[]byte](b)(json.Marshal(r))
 		if err := os.WriteFile(m.path(k), data, 0o666); err != nil {
 			b.Fatal(err)
 		}

@@ -93,11 +93,11 @@ func TestCase10FileFromTheFuture(t *testing.T) {
 	w.age(-1000 * time.Hour)
 	m := w.process(2)
 	refused(t, m)
-	now, err := m.files.now()
+	now, err := m.files.Now()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, mtime, _, err := m.files.read(Request("RQ-1").file())
+	_, mtime, _, err := m.files.Read(Request("RQ-1").file())
 	if err != nil || now.Sub(mtime) < 0 || now.Sub(mtime) > time.Minute {
 		t.Errorf("file time %v at %v, %v", mtime, now, err)
 	}
@@ -184,14 +184,9 @@ type slowDisk struct {
 	takes time.Duration
 }
 
-func (d *slowDisk) Link(from, to string) error {
+func (d *slowDisk) Rename(from, to string) error {
 	d.w.clock.pass(d.takes)
-	return d.faultDisk.Link(from, to)
-}
-
-func (d *slowDisk) Exchange(a, b string) error {
-	d.w.clock.pass(d.takes)
-	return d.faultDisk.Exchange(a, b)
+	return d.faultDisk.Rename(from, to)
 }
 
 func TestDiskErrorsUntilTrustRunsOut(t *testing.T) {

@@ -11,10 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 )
 
 // ways are all ways of using a lock that write.
@@ -31,13 +29,6 @@ var ways = map[string]func(t *testing.T, w *world, d *faultDisk, m *Manager) err
 	},
 	"renew": func(t *testing.T, _ *world, d *faultDisk, m *Manager) error {
 		return armedAfter(d, take(t, m).Renew)
-	},
-	"renew again": func(t *testing.T, _ *world, d *faultDisk, m *Manager) error {
-		l := take(t, m)
-		if err := l.Renew(); err != nil {
-			t.Error(err)
-		}
-		return armedAfter(d, l.Renew)
 	},
 	"name the run": func(t *testing.T, _ *world, d *faultDisk, m *Manager) error {
 		l := take(t, m)
@@ -64,61 +55,38 @@ func armedAfter(d *faultDisk, f func() error) error {
 func arm(way string, d *faultDisk, n int) {
 	d.at = n
 	switch way {
-	case "renew", "renew again", "name the run", "release":
+	case "renew", "name the run", "release":
 		d.at += 1000
 	}
 }
 
-// unable is a disk without links and exchanges: what it does is the other way of
-// everything.
-type unable struct{ atomicfile.Disk }
-
-// points are how many operations each way takes, on a disk that can do all and
-// on one that cannot.
-var points = map[string][2]int{
-	"acquire": {4, 4}, "take over": {5, 4}, "renew": {6, 4}, "renew again": {4, 4}, "name the run": {6, 4}, "release": {1, 1}, "sweep": {1, 1},
-}
+// points are how many operations each way takes.
+var points = map[string]int{"acquire": 4, "take over": 4, "renew": 4, "name the run": 4, "release": 1, "sweep": 1}
 
 // everyPoint runs each way with a fault at each write point until one run has
-// none, on both kinds of disk.
+// none.
 func everyPoint(t *testing.T, set func(*faultDisk), after func(t *testing.T, w *world, d *faultDisk, died bool, err error)) {
 	t.Helper()
 	for way, use := range ways {
-		for i, disk := range []func(*faultDisk) atomicfile.Disk{
-			func(d *faultDisk) atomicfile.Disk { return d },
-			func(d *faultDisk) atomicfile.Disk { return unable{d} },
-		} {
-			for _, late := range []bool{false, true} {
-				n := 1
-				for ; ; n++ {
-					d := &faultDisk{late: late}
-					arm(way, d, n)
-					set(d)
-					w := newWorld(t)
-					var err error
-					died := dies(func() { err = use(t, w, d, w.process(1, func(o *Options) { o.Disk = disk(d) })) })
-					if d.n < d.at {
-						break
-					}
-					t.Run(fmt.Sprintf("%s/%d/%d/late=%v", way, i, n, late), func(t *testing.T) { after(t, w, d, died, err) })
+		for _, late := range []bool{false, true} {
+			n := 1
+			for ; ; n++ {
+				d := &faultDisk{late: late}
+				arm(way, d, n)
+				set(d)
+				w := newWorld(t)
+				var err error
+				died := dies(func() { err = use(t, w, d, w.process(1, func(o *Options) { o.Disk = d })) })
+				if d.n < d.at {
+					break
 				}
-				if n-1 != points[way][i] {
-					t.Errorf("%s: %d write points", way, n-1)
-				}
+				t.Run(fmt.Sprintf("%s/%d/late=%v", way, n, late), func(t *testing.T) { after(t, w, d, died, err) })
+			}
+			if n-1 != points[way] {
+				t.Errorf("%s: %d write points", way, n-1)
 			}
 		}
 	}
-}
-
-// needless reports whether the operation that failed is one that a lock can be
-// written without: one with the spare, or the removal of what was exchanged.
-func (d *faultDisk) needless() bool {
-	d.at = max(d.at, 1)
-	before := d.trace[:d.at]
-	if !slices.Contains(before, "create") {
-		return before[0] == "reuse" && !d.onwards
-	}
-	return slices.Contains(before, "exchange") && before[d.at-1] == "remove"
 }
 
 // legal: no half record, at most one temporary file, and the next process gets
@@ -158,11 +126,7 @@ func TestCase04DiskFullAtEveryWritePoint(t *testing.T) {
 	for _, onwards := range []bool{false, true} {
 		set := func(d *faultDisk) { d.err, d.onwards = &os.PathError{Op: "write", Err: syscall.ENOSPC}, onwards }
 		everyPoint(t, set, func(t *testing.T, w *world, d *faultDisk, _ bool, err error) {
-			if !d.needless() {
-				wantCode(t, err, fault.DiskFull)
-			} else if err != nil {
-				t.Error(err)
-			}
+			wantCode(t, err, fault.DiskFull)
 			legal(t, w)
 		})
 	}
@@ -172,17 +136,13 @@ func TestCase05WriteErrorsAreErrorsAndNotRetried(t *testing.T) {
 	for _, onwards := range []bool{false, true} {
 		set := func(d *faultDisk) { d.err, d.onwards = syscall.EIO, onwards }
 		everyPoint(t, set, func(t *testing.T, w *world, d *faultDisk, _ bool, err error) {
-			if !d.needless() {
-				wantCode(t, err, fault.PathNotWritable)
-			} else if err != nil {
-				t.Error(err)
-			}
+			wantCode(t, err, fault.PathNotWritable)
 			seen := map[string]int{}
 			for _, op := range d.trace {
 				seen[op]++
 			}
 			for op, n := range seen {
-				if op != "remove" && n > 1 && op != "create" && !d.needless() {
+				if op != "remove" && n > 1 {
 					t.Errorf("%s was done %d times: %v", op, n, d.trace)
 				}
 			}
@@ -291,48 +251,17 @@ func TestCase07NoFlock(t *testing.T) {
 	release(t, take(t, b))
 }
 
-func TestCase07WhichErrorsMeanNoFlock(t *testing.T) {
-	for _, err := range []error{unix.ENOLCK, unix.ENOTSUP, unix.EOPNOTSUPP, unix.ENOSYS, unix.EINVAL} {
-		if !noFlock(err) {
-			t.Errorf("%v: not seen", err)
-		}
-	}
-	for _, err := range []error{unix.EWOULDBLOCK, unix.EBADF, nil} {
-		if noFlock(err) {
-			t.Errorf("%v: taken for it", err)
-		}
-	}
-}
-
-// No link(2), renameat2(2), chmod(2) or fsync of the directory is needed: there
-// is a way without each.
+// No link(2), chmod(2) or fsync is needed.
 func TestCase07NoLinkNoSyncNoChmod(t *testing.T) {
-	for _, tc := range []struct {
-		disk func(*faultDisk) atomicfile.Disk
-		want string
-	}{
-		{
-			func(d *faultDisk) atomicfile.Disk { return d },
-			"reuse write close link reuse create write close exchange remove reuse write close exchange remove",
-		},
-		{
-			func(d *faultDisk) atomicfile.Disk { return unable{d} },
-			"create write close rename create write close rename create write close rename remove",
-		},
-	} {
-		w := newWorld(t)
-		d := &faultDisk{}
-		m := w.process(1, func(o *Options) { o.Disk = tc.disk(d) })
-		l := take(t, m)
-		for range 2 {
-			if err := l.Renew(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		release(t, l)
-		if got := strings.Join(d.trace, " "); got != tc.want {
-			t.Errorf("operations %s", got)
-		}
+	w := newWorld(t)
+	d := &faultDisk{}
+	l := take(t, w.process(1, func(o *Options) { o.Disk = d }))
+	if err := l.Renew(); err != nil {
+		t.Fatal(err)
+	}
+	release(t, l)
+	if got, want := strings.Join(d.trace, " "), "create write close rename create write close rename remove"; got != want {
+		t.Errorf("operations %s", got)
 	}
 }
 
@@ -353,7 +282,7 @@ func TestLockDirectoryIsMade(t *testing.T) {
 		t.Fatalf("looking made the directory: %v", err)
 	}
 	release(t, take(t, m))
-	if _, err := os.Stat(filepath.Join(w.dir, guardName)); err != nil {
+	if _, err := os.Stat(filepath.Join(w.dir, flock.GuardName)); err != nil {
 		t.Errorf("the guard was deleted: %v", err)
 	}
 }
@@ -367,6 +296,6 @@ func TestDirectoryThatCannotBeMade(t *testing.T) {
 	wantCode(t, err, fault.PathNotWritable)
 }
 
-func (softGuard) lock(context.Context, bool, time.Duration) (func(), bool, error) {
+func (softGuard) Lock(context.Context, bool, time.Duration) (func(), bool, error) {
 	return func() {}, false, nil
 }

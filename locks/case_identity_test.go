@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 	"aiflow/internal/proc"
 )
 
@@ -17,7 +18,7 @@ func (w *world) real(change ...func(*Options)) *Manager {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	o := Options{Dir: w.dir, Clock: ClockOf(time.Now, proc.BootClock), Self: self}
+	o := Options{Dir: w.dir, Clock: proc.ClockOf(time.Now, proc.BootClock), Self: self}
 	for _, f := range change {
 		f(&o)
 	}
@@ -57,7 +58,7 @@ func TestCase13SamePIDAfterRestart(t *testing.T) {
 	now := time.Now()
 	refused(t, w.real())
 	later := func(o *Options) {
-		o.Clock = ClockOf(func() time.Time { return now.Add(DefaultTTL + Grace + time.Second) }, proc.BootClock)
+		o.Clock = proc.ClockOf(func() time.Time { return now.Add(DefaultTTL + Grace + time.Second) }, proc.BootClock)
 	}
 	release(t, take(t, w.real(later)))
 }
@@ -151,6 +152,6 @@ func TestCase15OtherBoot(t *testing.T) {
 }
 
 // sharedFiles is a directory that other machines mount too.
-type sharedFiles struct{ files }
+type sharedFiles struct{ flock.Files }
 
-func (sharedFiles) shared() bool { return true }
+func (sharedFiles) Shared() bool { return true }

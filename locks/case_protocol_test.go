@@ -2,6 +2,7 @@ package locks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"strings"
@@ -97,7 +98,7 @@ func removeThenCreate(m *Manager) error {
 	if err != nil {
 		return err
 	}
-	data, _ := m.newRecord(k, "", m.clock.Now()).encode()
+	data, _ := json.Marshal(m.newRecord(k, "", m.clock.Now()))
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())
 }

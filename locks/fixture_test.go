@@ -13,6 +13,7 @@ import (
 
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 	"aiflow/internal/proc"
 )
 
@@ -202,7 +203,7 @@ func release(t *testing.T, l *Lease) {
 	}
 }
 
-// names of the lock directory but the guard's and the spare's.
+// names of the lock directory but the guard's.
 func (w *world) names() []string {
 	w.t.Helper()
 	dir, err := os.ReadDir(w.dir)
@@ -211,7 +212,7 @@ func (w *world) names() []string {
 	}
 	var names []string
 	for _, e := range dir {
-		if e.Name() != guardName && e.Name() != spareName {
+		if e.Name() != flock.GuardName {
 			names = append(names, e.Name())
 		}
 	}
@@ -249,19 +250,6 @@ type killed struct{}
 func (d *faultDisk) Create(path string, perm fs.FileMode) (f atomicfile.File, err error) {
 	err = d.step("create", func() error { f, err = d.OS.Create(path, perm); return err })
 	return &faultFile{f, d}, err
-}
-
-func (d *faultDisk) Reuse(path string, perm fs.FileMode) (f atomicfile.File, size int64, err error) {
-	err = d.step("reuse", func() error { f, size, err = d.OS.Reuse(path, perm); return err })
-	return &faultFile{f, d}, size, err
-}
-
-func (d *faultDisk) Link(from, to string) error {
-	return d.step("link", func() error { return d.OS.Link(from, to) })
-}
-
-func (d *faultDisk) Exchange(a, b string) error {
-	return d.step("exchange", func() error { return d.OS.Exchange(a, b) })
 }
 
 func (d *faultDisk) Rename(from, to string) error {

@@ -8,15 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 )
 
 // occupy holds the guard as a stopped process would.
 func (w *world) occupy() (letGo func()) {
 	w.t.Helper()
-	unlock, firm, err := newFlockGuard(w.dir).lock(context.Background(), true, guardPatience)
+	unlock, firm, err := flock.New(w.dir).Lock(context.Background(), true, flock.Patience)
 	if err != nil || !firm {
 		w.t.Fatal(firm, err)
 	}
@@ -30,8 +29,8 @@ func TestStoppedHolderOfTheGuardBlocksNobodyForEver(t *testing.T) {
 		began := time.Now()
 		_, err := w.process(2).AcquireQueue(t.Context(), Ask{})
 		f := wantCode(t, err, fault.LockHeld)
-		wantFacts(t, f, fault.Facts{"reason": "guard_busy", "path": filepath.Join(w.dir, guardName)})
-		if took := time.Since(began); took != guardPatience {
+		wantFacts(t, f, fault.Facts{"reason": "guard_busy", "path": filepath.Join(w.dir, flock.GuardName)})
+		if took := time.Since(began); took != flock.Patience {
 			t.Errorf("waited %v", took)
 		}
 		refused(t, w.process(2)) // who has it can be told without the guard
@@ -64,35 +63,20 @@ func TestCancelledWhileTheGuardIsBusy(t *testing.T) {
 	})
 }
 
-func TestGuardIsNotInherited(t *testing.T) {
-	w := newWorld(t)
-	if err := os.MkdirAll(w.dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	fd, err := openGuard(filepath.Join(w.dir, guardName), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(fd)
-	if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
-		t.Errorf("flags %x, %v", flags, err)
-	}
-}
-
 // A waiter whose guard was deleted must not believe that it has it.
 func TestDeletedGuardIsOpenedAnew(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		letGo := w.occupy()
 		got := make(chan func())
 		go func() {
-			unlock, _, err := newFlockGuard(w.dir).lock(context.Background(), true, guardPatience)
+			unlock, _, err := flock.New(w.dir).Lock(context.Background(), true, flock.Patience)
 			if err != nil {
 				t.Error(err)
 			}
 			got <- unlock
 		}()
 		time.Sleep(time.Second) // it waits for the old file
-		path := filepath.Join(w.dir, guardName)
+		path := filepath.Join(w.dir, flock.GuardName)
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
@@ -101,12 +85,7 @@ func TestDeletedGuardIsOpenedAnew(t *testing.T) {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("locked a file that nobody else can see: %v", err)
 		}
-		fd, err := openGuard(path, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer unix.Close(fd)
-		if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != unix.EWOULDBLOCK {
+		if _, _, err := flock.New(w.dir).Lock(context.Background(), false, 0); !errors.Is(err, flock.ErrBusy) {
 			t.Errorf("the new guard is free: %v", err)
 		}
 		unlock()

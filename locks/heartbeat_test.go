@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
 // inBubble runs f with a world whose clocks are the bubble's, and leases that
@@ -22,7 +23,7 @@ func (w *world) beating(pid int, ttl time.Duration) *Manager {
 	began := time.Now()
 	m := w.process(pid, func(o *Options) {
 		o.TTL = ttl
-		o.Clock = ClockOf(time.Now, func() time.Duration { return time.Since(began) })
+		o.Clock = proc.ClockOf(time.Now, func() time.Duration { return time.Since(began) })
 	})
 	m.tend = (*Lease).heartbeat
 	return m

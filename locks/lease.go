@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 	"aiflow/internal/proc"
 )
 
@@ -194,24 +195,20 @@ func (l *Lease) change(f func(*Record)) error {
 const guardTimeout = 5 * time.Second
 
 func (l *Lease) guard() (func(), bool, error) {
-	return l.m.guard.lock(context.Background(), false, guardTimeout)
+	return l.m.guard.Lock(context.Background(), false, guardTimeout)
 }
 
 // renew is compare-and-swap: it replaces the record only while it is ours. l.mu
 // is held.
 func (l *Lease) renew(change func(*Record)) error {
 	began := l.m.reading()
-	unlock, firm, err := l.guard()
+	unlock, _, err := l.guard()
 	if err != nil {
 		return l.doubt(err)
 	}
 	defer unlock()
 	if err := l.verify(); err != nil {
 		return err
-	}
-	at := taken
-	if firm {
-		at = own
 	}
 	next := l.rec
 	next.Beat++
@@ -222,7 +219,7 @@ func (l *Lease) renew(change func(*Record)) error {
 	if change != nil {
 		change(&next)
 	}
-	raw, err := l.m.publish(l.key, next, at)
+	raw, err := l.m.publish(l.key, next, false)
 	if err != nil {
 		return l.doubt(fault.Wrap(err, fault.PathNotWritable, "path", l.path))
 	}
@@ -230,17 +227,15 @@ func (l *Lease) renew(change func(*Record)) error {
 	return nil
 }
 
-// verify re-reads the token, once, guard or not: our file is not written over
-// while our name is on it, so that a torn record, or one of another lock, can
-// only be what has become of it since. l.mu is held.
+// verify re-reads the token, once, guard or not. l.mu is held.
 func (l *Lease) verify() error {
-	data, _, f, err := l.m.files.read(l.file)
+	data, _, f, err := l.m.files.Read(l.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return l.lose(l.fault("vanished"))
 	case err != nil:
 		return l.doubt(fault.Wrap(err, fault.LockUnreadable, "path", l.path))
-	case f == flawNoAccess:
+	case f == flock.NoAccess:
 		return l.doubt(fault.New(fault.LockUnreadable, "path", l.path, "reason", f))
 	case f != "":
 		return l.lose(l.fault(string(f)))
@@ -248,12 +243,10 @@ func (l *Lease) verify() error {
 	if bytes.Equal(data, l.raw) {
 		return nil
 	}
-	rec, f := parse(data)
+	rec, f := parse(data, "")
 	switch {
 	case f != "":
 		return l.lose(l.fault(string(f)))
-	case rec.Sum != "" && rec.key() != l.key:
-		return l.lose(l.fault("vanished"))
 	case rec.Token != l.token:
 		e := Entry{Record: rec, Path: l.path}
 		return l.lose(fault.New(fault.LockLost, e.pairs("reason", "taken")...))

@@ -12,6 +12,7 @@ import (
 
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 	"aiflow/internal/proc"
 )
 
@@ -27,13 +28,13 @@ type Entry struct {
 	// takes or releases the lock ends it.
 	Orphaned bool
 
-	flaw flaw
+	flaw flock.Flaw
 }
 
 // certain verdicts need no look at a file's age.
 func (e Entry) certain() bool {
 	return e.Verdict == Mine || e.Verdict == Held && !e.Orphaned || e.Verdict == Overdue ||
-		e.Verdict == Newer || e.flaw.irregular()
+		e.Verdict == Newer || irregular(e.flaw)
 }
 
 // free reports whether one who asks in this way may take it.
@@ -44,7 +45,7 @@ func (e Entry) free(a Ask) bool {
 // pairs are the facts of e, for fault.New, with more in front.
 func (e Entry) pairs(more ...any) []any {
 	p := append(more, "path", e.Path, "request_id", e.RequestID, "run_id", e.RunID, "host", e.Host,
-		"hostname", e.Hostname, "since", when(e.CreatedAt), "until", when(e.ExpiresAt), "name", e.Name)
+		"hostname", e.Hostname, "since", flock.When(e.CreatedAt), "until", flock.When(e.ExpiresAt), "name", e.Name)
 	if e.PID != 0 {
 		p = append(p, "pid", e.PID)
 	} else {
@@ -54,13 +55,6 @@ func (e Entry) pairs(more ...any) []any {
 		p = append(p, "verdict", e.Verdict)
 	}
 	return p
-}
-
-func when(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Format(time.RFC3339)
 }
 
 func (e Entry) fault(code fault.Code) *fault.Error { return fault.New(code, e.pairs()...) }
@@ -76,7 +70,7 @@ func (m *Manager) refuse(k Key, e Entry) error {
 }
 
 // entry judges what was read.
-func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flaw, guarded bool,
+func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flock.Flaw, guarded bool,
 	of processes,
 ) Entry {
 	e := Entry{Record: rec, Path: m.path(k), flaw: f}
@@ -90,7 +84,7 @@ func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flaw, guarded bool
 		mine:      m.holds(k.file(), rec.Token),
 		processes: of, group: proc.GroupAlive,
 		age:    func() (time.Duration, bool) { return m.age(k, mtime, guarded) },
-		shared: m.files.shared,
+		shared: m.files.Shared,
 	})
 	e.Verdict, e.Live, e.Orphaned = j.verdict, j.live, j.orphaned
 	return e
@@ -102,31 +96,25 @@ func (m *Manager) age(k Key, mtime time.Time, guarded bool) (time.Duration, bool
 	if !guarded {
 		return m.ageSeen(k, mtime)
 	}
-	now, err := m.files.now()
+	now, err := m.files.Now()
 	if err != nil {
 		return 0, false
 	}
 	age := now.Sub(mtime)
 	if age < -Grace {
-		_ = m.files.touch(k.file(), now)
+		_ = m.files.Touch(k.file(), now)
 	}
 	return age, true
 }
 
 func (m *Manager) ageSeen(k Key, mtime time.Time) (time.Duration, bool) {
-	if mtime.IsZero() {
-		var err error
-		if _, mtime, _, err = m.files.read(k.file()); err != nil {
-			return 0, false
-		}
-	}
 	return m.clock.Now().Sub(mtime), true
 }
 
 // List shows every lock, sorted by file name. A bad file is an entry with a
 // problem, never an error.
 func (m *Manager) List() ([]Entry, error) {
-	names, err := m.files.list()
+	names, err := m.files.List()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.LockUnreadable, "path", m.dir)
 	}
@@ -155,24 +143,23 @@ func (m *Manager) listAll(names []string) []Entry {
 }
 
 func (m *Manager) listSome(entries []Entry, names []string, of processes) []Entry {
-	from, done := m.files.many()
-	defer done()
 	for _, name := range names {
 		k, ok := keyOf(name)
 		if !ok {
 			continue
 		}
-		if e, ok := m.listed(from, k, of); ok {
+		if e, ok := m.listed(k, of); ok {
 			entries = append(entries, e)
 		}
 	}
 	return entries
 }
 
-func (m *Manager) listed(from reader, k Key, of processes) (Entry, bool) {
-	rec, mtime, f, err := readFrom(from, k, false)
+func (m *Manager) listed(k Key, of processes) (Entry, bool) {
+	data, mtime, f, err := m.files.Read(k.file())
 	switch {
 	case err == nil:
+		rec, f := parse(data, f)
 		return m.entry(k, rec, mtime, f, false, of), true
 	case errors.Is(err, fs.ErrNotExist):
 		return Entry{}, false // released meanwhile
@@ -234,7 +221,7 @@ func (m *Manager) SweepExpired(ctx context.Context) ([]Entry, error) {
 }
 
 func (m *Manager) sweep(ctx context.Context, wanted func(Entry) bool) ([]Entry, error) {
-	names, err := m.files.list()
+	names, err := m.files.List()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.LockUnreadable, "path", m.dir)
 	}
@@ -259,7 +246,7 @@ func (m *Manager) sweep(ctx context.Context, wanted func(Entry) bool) ([]Entry, 
 }
 
 func (m *Manager) sweepOne(ctx context.Context, k Key) (Entry, bool, error) {
-	unlock, firm, err := m.guard.lock(ctx, false, guardPatience)
+	unlock, firm, err := m.guard.Lock(ctx, false, flock.Patience)
 	if err != nil {
 		return Entry{}, false, err
 	}
@@ -281,7 +268,7 @@ func (m *Manager) sweepTemps(ctx context.Context, names []string) error {
 		if !atomicfile.IsTemp(name) {
 			continue
 		}
-		unlock, firm, err := m.guard.lock(ctx, false, guardPatience)
+		unlock, firm, err := m.guard.Lock(ctx, false, flock.Patience)
 		if err != nil {
 			return err
 		}
@@ -302,7 +289,7 @@ func (m *Manager) Break(ctx context.Context, k Key, force bool) (Entry, bool, er
 		if err == nil || !e.Orphaned || left == 0 {
 			return e, gone, err
 		}
-		if err := sleep(ctx, orphanPause); err != nil {
+		if err := proc.Sleep(ctx, orphanPause); err != nil {
 			return e, false, err
 		}
 	}
@@ -315,7 +302,7 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 	if err != nil || !found {
 		return e, false, err
 	}
-	unlock, _, err := m.guard.lock(ctx, false, guardPatience)
+	unlock, _, err := m.guard.Lock(ctx, false, flock.Patience)
 	if err != nil {
 		return e, false, err
 	}
@@ -327,7 +314,7 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 		return e, false, fault.Wrap(err, fault.LockUnreadable, "path", m.path(k))
 	case !found:
 		return e, false, nil
-	case e.flaw == flawDirectory:
+	case e.flaw == flock.Directory:
 		return e, false, e.Problem // nobody's to remove, not even by force
 	case e.Live && (!force || e.Orphaned && patient):
 		return e, false, e.fault(fault.LockNotYours)

@@ -20,26 +20,9 @@ import (
 	"time"
 
 	"aiflow/internal/atomicfile"
+	"aiflow/internal/flock"
 	"aiflow/internal/proc"
 )
-
-// Clock reads the wall clock, which people and other machines share, and the
-// time since boot, which nobody can set and which goes on during sleep.
-type Clock interface {
-	Now() time.Time
-	Boot() time.Duration
-}
-
-// ClockOf makes a Clock of two functions.
-func ClockOf(now func() time.Time, boot func() time.Duration) Clock { return clock{now, boot} }
-
-type clock struct {
-	now  func() time.Time
-	boot func() time.Duration
-}
-
-func (c clock) Now() time.Time      { return c.now() }
-func (c clock) Boot() time.Duration { return c.boot() }
 
 // DefaultTTL is how long a lease lives without renewal (D39).
 const DefaultTTL = 30 * time.Minute
@@ -49,7 +32,7 @@ const DefaultTTL = 30 * time.Minute
 type Options struct {
 	Dir   string        // .aiflow/locks; made when the first lock is taken
 	TTL   time.Duration // 0: DefaultTTL
-	Clock Clock
+	Clock proc.Clock
 	Self  proc.Identity
 	Disk  atomicfile.Disk // nil: the real one
 	Rand  io.Reader       // nil: crypto/rand
@@ -62,15 +45,14 @@ type Options struct {
 // many goroutines, which exclude each other like processes do.
 type Manager struct {
 	dir       string
-	spare     string
 	ttl       time.Duration
-	clock     Clock
+	clock     proc.Clock
 	self      proc.Identity
 	disk      atomicfile.Disk
 	rand      io.Reader
 	processes processes
-	guard     guard
-	files     files
+	guard     flock.Guard
+	files     flock.Files
 	// tend runs a new lease's heartbeat; the simulation calls it itself.
 	tend func(*Lease)
 
@@ -97,9 +79,7 @@ func Open(o Options) *Manager {
 	if o.Alive != nil {
 		m.processes = processes{o.Alive, unasked, unbegun}
 	}
-	m.spare = filepath.Join(m.dir, spareName)
-	m.guard = newFlockGuard(m.dir)
-	m.files = &osFiles{dir: m.dir}
+	m.guard, m.files = flock.New(m.dir), flock.In(m.dir)
 	m.tend = (*Lease).heartbeat
 	return m
 }

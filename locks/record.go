@@ -3,11 +3,11 @@ package locks
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"aiflow/internal/flock"
 	"aiflow/internal/proc"
 )
 
@@ -39,8 +39,6 @@ type Record struct {
 	Command      int    `json:"command,omitempty"`
 	CommandStart uint64 `json:"command_start,omitempty"`
 	CommandGroup bool   `json:"command_group,omitempty"`
-	// Sum is the last field; encode makes it, parse has checked it.
-	Sum string `json:"sum,omitempty"`
 }
 
 // localHost is seed 000's example value: the record's holder is on the machine
@@ -105,102 +103,60 @@ func (r Record) namesOther(self proc.Identity) bool {
 	return false
 }
 
-// flaw says why a lock file cannot be read as a record of ours. Whatever it
-// is, the lock counts as held.
-type flaw string
-
-// The kinds of flaws; facts name them as "reason".
+// What may be wrong with the text of a record, beside what flock.Read finds.
+// Whatever it is, the lock counts as held.
 const (
-	flawEmpty     flaw = "empty"
-	flawTooBig    flaw = "too_big"
-	flawNotJSON   flaw = "not_json"
-	flawNoLock    flaw = "not_a_lock"
-	flawDuplicate flaw = "duplicate_key"
-	flawTorn      flaw = "torn"
-	flawNewer     flaw = "newer_version"
-	flawSymlink   flaw = "symlink"
-	flawNotFile   flaw = "not_a_file"
-	flawDirectory flaw = "directory"
-	flawNoAccess  flaw = "no_access"
+	flawEmpty     flock.Flaw = "empty"
+	flawNotJSON   flock.Flaw = "not_json"
+	flawNoLock    flock.Flaw = "not_a_lock"
+	flawDuplicate flock.Flaw = "duplicate_key"
+	flawNewer     flock.Flaw = "newer_version"
 )
 
-func (f flaw) Error() string { return string(f) }
-
 // irregular things are never replaced or removed without force.
-func (f flaw) irregular() bool {
-	return f == flawSymlink || f == flawNotFile || f == flawDirectory || f == flawNoAccess
+func irregular(f flock.Flaw) bool {
+	return f == flock.Symlink || f == flock.NotFile || f == flock.Directory || f == flock.NoAccess
 }
 
-// parse reads a record as strictly as a lock deserves. The version is looked at
-// first: what a later one has in its other fields, or lacks, is its own affair.
-func parse(data []byte) (Record, flaw) {
-	var r Record
-	if data = bytes.TrimSpace(data); len(data) == 0 {
-		return r, flawEmpty
+// parse reads a record as strictly as a lock deserves, unless its file already
+// has a flaw. The version is looked at first: what a later one has in its other
+// fields, or lacks, is its own affair.
+func parse(data []byte, f flock.Flaw) (Record, flock.Flaw) {
+	if data = bytes.TrimSpace(data); f == "" && len(data) == 0 {
+		f = flawEmpty
+	}
+	if f != "" {
+		return Record{}, f
 	}
 	if !utf8.Valid(data) {
-		return r, flawNotJSON
+		return Record{}, flawNotJSON
 	}
-	has, right := sealed(data)
-	if has == right && decodeOwn(data, &r) {
-		return r, judgeFields(r, has)
+	var r Record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return unread(data)
 	}
+	switch {
+	case flock.Newer(r.Version):
+		return Record{Version: r.Version}, flawNewer
+	case r.Version == "" || r.LockType == "" || r.ExpiresAt.IsZero():
+		return r, flawNoLock
+	case hasDuplicateKeys(data):
+		return r, flawDuplicate
+	}
+	return r, ""
+}
+
+// unread says what is wrong with data that is no record of ours.
+func unread(data []byte) (Record, flock.Flaw) {
 	var head struct {
 		Version json.RawMessage `json:"version"`
 	}
 	err := json.Unmarshal(data, &head)
-	v := versionText(head.Version)
-	switch {
-	case err == nil && newer(v):
+	switch v := flock.VersionText(head.Version); {
+	case err == nil && flock.Newer(v):
 		return Record{Version: v}, flawNewer
-	case has && !right:
-		return Record{}, flawTorn
-	case err != nil && !json.Valid(data):
+	case !json.Valid(data):
 		return Record{}, flawNotJSON
 	}
-	r = Record{}
-	if err != nil || json.Unmarshal(data, &r) != nil {
-		return Record{}, flawNoLock
-	}
-	f := judgeFields(r, has)
-	if f != flawNoLock && hasDuplicateKeys(data) {
-		f = flawDuplicate
-	}
-	return r, f
-}
-
-func judgeFields(r Record, sealed bool) flaw {
-	switch {
-	case newer(r.Version):
-		return flawNewer
-	case r.Version == "" || r.LockType == "" || r.ExpiresAt.IsZero():
-		return flawNoLock
-	case r.Sum != "" && !sealed: // it is not where we write it
-		return flawTorn
-	}
-	return ""
-}
-
-// versionText is a version of any JSON type as text; "" for none.
-func versionText(raw json.RawMessage) string {
-	if string(raw) == "null" {
-		return ""
-	}
-	return strings.Trim(string(raw), `"`)
-}
-
-// newer reports whether v is none of the versions that are known. One that is
-// no number is not: a record that cannot be judged is left to who wrote it.
-func newer(v string) bool {
-	if v == "" {
-		return false
-	}
-	major, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(v), "v"), ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	a, err := strconv.ParseUint(major, 10, 64)
-	if err != nil || minor == "" {
-		return err != nil || a > 1
-	}
-	b, err := strconv.ParseUint(minor, 10, 64)
-	return err != nil || a > 1 || a == 1 && b > 0
+	return Record{}, flawNoLock
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"aiflow/internal/flock"
 )
 
 // variant is a way of doing it wrong that the checker must find.
@@ -21,8 +23,6 @@ const (
 	deadAtExpiry         // expired means dead, living or not
 	trustForTTL          // check the clock only, never the token
 	emptyIsFree          // create exclusively; unreadable means free
-	noNameCount          // write over the spare while a lock has it
-	noSum                // believe what was read without the guard
 	variants
 )
 
@@ -30,7 +30,6 @@ func (v variant) String() string {
 	return [...]string{
 		"sound", "no guard", "remove, then create", "blind renew", "blind release",
 		"no fence", "expired is dead", "clock only", "empty is free",
-		"no count of names", "no sum",
 	}[v]
 }
 
@@ -76,26 +75,9 @@ func (s *sim) believe(name string) (r Record, ok bool) {
 	if strings.HasPrefix(name, ".") || f == nil || json.Unmarshal(f.data, &r) != nil || r.Token == "" {
 		return r, false
 	}
-	text, err := r.encode()
+	text, err := json.Marshal(r)
 	s.believed[believed{name, string(text)}] = true
 	return r, err == nil
-}
-
-// intends lets readers see a record in the moment before it gets its name, if it
-// is that of one who found the lock free or renews it: a slow reader may have
-// the file in hand. One who is refused must never be seen.
-func (p *simProc) intends(data []byte) {
-	var r, now Record
-	if json.Unmarshal(data, &r) != nil || r.Token == "" {
-		return
-	}
-	name := r.key().file()
-	if f := p.s.files[name]; f != nil && (json.Unmarshal(f.data, &now) != nil || now.Token != r.Token) {
-		return
-	}
-	if text, err := r.encode(); err == nil {
-		p.s.believed[believed{name, string(text)}] = true
-	}
 }
 
 // look reads a lock without the guard. What it believes must be a record that
@@ -110,7 +92,7 @@ func (p *simProc) look(k Key) {
 		p.s.stats.torn++
 		return
 	}
-	if text, err := e.encode(); err != nil || !p.s.believed[believed{k.file(), string(text)}] {
+	if text, err := json.Marshal(e.Record); err != nil || !p.s.believed[believed{k.file(), string(text)}] {
 		p.s.misled = fmt.Errorf("event %d: pid %d reads of %s: %+v", len(p.s.history), p.pid, k.file(), e.Record)
 	}
 }
@@ -143,7 +125,7 @@ func (p *simProc) naiveAcquire(ctx context.Context, k Key) *Lease {
 	began := p.m.reading()
 	rec := p.m.newRecord(k, "RUN", began.wall)
 	rec.Token, _ = p.m.newToken()
-	raw, err := p.m.publish(k, rec, unguarded)
+	raw, err := p.m.publish(k, rec, true)
 	if err != nil {
 		return nil
 	}
@@ -153,7 +135,7 @@ func (p *simProc) naiveAcquire(ctx context.Context, k Key) *Lease {
 // dropByMistake removes, under the guard, a record that the variant takes for
 // free.
 func (p *simProc) dropByMistake(k Key) {
-	unlock, _, err := p.m.guard.lock(context.Background(), false, guardPatience)
+	unlock, _, err := p.m.guard.Lock(context.Background(), false, flock.Patience)
 	if err != nil {
 		return
 	}
@@ -193,7 +175,7 @@ func (p *simProc) renew(l *Lease) {
 		_ = l.Renew()
 		return
 	}
-	unlock, _, err := p.m.guard.lock(context.Background(), false, guardPatience)
+	unlock, _, err := p.m.guard.Lock(context.Background(), false, flock.Patience)
 	if err != nil {
 		return
 	}
@@ -201,7 +183,7 @@ func (p *simProc) renew(l *Lease) {
 	l.last = p.m.reading()
 	l.rec.Beat++
 	l.rec.ExpiresAt = stamp(l.last.wall.Add(simTTL))
-	_, _ = p.m.publish(l.key, l.rec, taken)
+	_, _ = p.m.publish(l.key, l.rec, false)
 }
 
 func (p *simProc) release(l *Lease) {

@@ -1,7 +1,6 @@
 package locks
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 	"aiflow/internal/proc"
 )
 
@@ -34,7 +34,7 @@ type sim struct {
 	now      time.Duration // true time
 	machines []*simMachine
 	procs    []*simProc
-	files    map[string]*simFile // by name; a file may have two
+	files    map[string]*simFile // by name
 	believed map[believed]bool   // what a reader may see
 	guard    *simProc
 	guarded  bool // the guard excludes
@@ -47,7 +47,7 @@ type sim struct {
 	stats    simStats
 }
 
-type simStats struct{ acquired, takeovers, writes, lost, kills, reboots, jumps, faults, reused, looks, torn int }
+type simStats struct{ acquired, takeovers, writes, lost, kills, reboots, jumps, faults, looks, torn int }
 
 // simKind is what a world may do, and what must hold in it.
 type simKind int
@@ -76,23 +76,10 @@ type simMachine struct {
 	since time.Duration // of the last boot
 }
 
-// simFile is an inode. What it was before it was written over may come back
-// when the power fails.
+// simFile is an inode.
 type simFile struct {
-	data, old []byte
-	mtime     time.Duration
-}
-
-// names are all that a file has.
-func (s *sim) names(f *simFile) []string {
-	var names []string
-	for name, g := range s.files {
-		if f == g {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
-	return names
+	data  []byte
+	mtime time.Duration
 }
 
 // event is a line of the history that the checker reads.
@@ -270,7 +257,7 @@ func (r simRand) Read(b []byte) (int, error) {
 // simGuard is the kernel lock.
 type simGuard struct{ p *simProc }
 
-func (g simGuard) lock(_ context.Context, _ bool, patience time.Duration) (func(), bool, error) {
+func (g simGuard) Lock(_ context.Context, _ bool, patience time.Duration) (func(), bool, error) {
 	p, s := g.p, g.p.s
 	p.step()
 	if p.dead {
@@ -294,8 +281,8 @@ var errDead = errors.New("dead")
 // simFiles and simDisk are the lock directory.
 type simFiles struct{ p *simProc }
 
-// read opens a file, and reads it when much may have happened to it.
-func (f simFiles) read(name string) ([]byte, time.Time, flaw, error) {
+// Read opens a file, and reads it when much may have happened to it.
+func (f simFiles) Read(name string) ([]byte, time.Time, flock.Flaw, error) {
 	s := f.p.s
 	f.p.step()
 	if f.p.dead {
@@ -317,24 +304,10 @@ func (f simFiles) read(name string) ([]byte, time.Time, flaw, error) {
 	if f.p.dead {
 		return nil, time.Time{}, "", errDead
 	}
-	data := file.data[:min(size, len(file.data))]
-	if s.variant == noSum {
-		data = unsealed(data)
-	}
-	return data, mtime, "", nil
+	return file.data[:min(size, len(file.data))], mtime, "", nil
 }
 
-func (f simFiles) many() (reader, func()) { return f, func() {} }
-
-// unsealed is a record without its sum.
-func unsealed(data []byte) []byte {
-	if i := bytes.LastIndex(data, []byte(sumKey)); i > 0 {
-		return append(bytes.Clone(data[:i]), '}')
-	}
-	return data
-}
-
-func (f simFiles) list() ([]string, error) {
+func (f simFiles) List() ([]string, error) {
 	var names []string
 	for name := range f.p.s.files {
 		names = append(names, name)
@@ -343,14 +316,14 @@ func (f simFiles) list() ([]string, error) {
 	return names, nil
 }
 
-func (f simFiles) now() (time.Time, error) { return simEpoch.Add(f.p.s.now), nil }
+func (f simFiles) Now() (time.Time, error) { return simEpoch.Add(f.p.s.now), nil }
 
-func (f simFiles) touch(name string, t time.Time) error {
+func (f simFiles) Touch(name string, t time.Time) error {
 	f.p.s.files[name].mtime = t.Sub(simEpoch)
 	return nil
 }
 
-func (f simFiles) shared() bool { return f.p.s.kind != oneMachine }
+func (f simFiles) Shared() bool { return f.p.s.kind != oneMachine }
 
 type simDisk struct{ p *simProc }
 
@@ -384,53 +357,6 @@ func (d simDisk) Create(path string, _ fs.FileMode) (atomicfile.File, error) {
 	return &simHandle{d: d, name: name, file: f}, err
 }
 
-func (d simDisk) Reuse(path string, perm fs.FileMode) (atomicfile.File, int64, error) {
-	name := filepath.Base(path)
-	if d.p.s.files[name] == nil {
-		f, err := d.Create(path, perm)
-		return f, 0, err
-	}
-	var f *simFile
-	err := d.op(func() error {
-		f = d.p.s.files[name]
-		if len(d.p.s.names(f)) > 1 && d.p.s.variant != noNameCount {
-			return atomicfile.ErrInUse
-		}
-		d.p.s.stats.reused++
-		return nil
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	return &simHandle{d: d, name: name, file: f}, int64(len(f.data)), nil
-}
-
-func (d simDisk) Link(from, to string) error {
-	return d.op(func() error {
-		from, to := filepath.Base(from), filepath.Base(to)
-		if d.p.s.files[to] != nil {
-			return fs.ErrExist
-		}
-		d.p.s.files[to] = d.p.s.files[from]
-		d.p.published(to)
-		return nil
-	})
-}
-
-func (d simDisk) Exchange(a, b string) error {
-	return d.op(func() error {
-		a, b := filepath.Base(a), filepath.Base(b)
-		files := d.p.s.files
-		if files[a] == nil || files[b] == nil {
-			return syscall.ENOENT
-		}
-		d.p.replaces(b, files[a].data)
-		files[a], files[b] = files[b], files[a]
-		d.p.published(b)
-		return nil
-	})
-}
-
 func (d simDisk) Rename(from, to string) error {
 	return d.op(func() error {
 		from, to := filepath.Base(from), filepath.Base(to)
@@ -462,34 +388,26 @@ type simHandle struct {
 	d    simDisk
 	name string
 	file *simFile
-	at   int
 }
 
 func (h *simHandle) Name() string { return h.name }
 func (h *simHandle) Sync() error  { panic("locks are not synced") }
 func (h *simHandle) Close() error { return h.d.op(func() error { return nil }) }
 
-// Write takes two steps; between them, and when it dies there, the file is half
-// of this and half of that.
+// Write takes two steps; who dies between them leaves half of it.
 func (h *simHandle) Write(b []byte) (int, error) {
-	h.file.old = h.file.data
 	half := len(b) / 2
 	for _, part := range [][]byte{b[:half], b[half:]} {
-		if err := h.d.op(func() error { h.over(part); return nil }); err != nil {
+		if err := h.d.op(func() error { h.add(part); return nil }); err != nil {
 			return 0, err
 		}
 	}
-	h.d.p.intends(h.file.data)
 	return len(b), nil
 }
 
-func (h *simHandle) over(part []byte) {
-	f, end := h.file, h.at+len(part)
-	before := append(bytes.Clone(f.data), make([]byte, max(0, h.at-len(f.data)))...)[:h.at] // it may have been torn
-	data := slices.Concat(before, part, f.data[min(end, len(f.data)):])
-	for _, name := range h.d.p.s.names(f) {
-		h.d.p.replaces(name, data)
-	}
-	f.data, f.mtime, h.at = data, h.d.p.s.now, end
+func (h *simHandle) add(part []byte) {
+	data := slices.Concat(h.file.data, part)
+	h.d.p.replaces(h.name, data)
+	h.file.data, h.file.mtime = data, h.d.p.s.now
 	h.d.p.published(h.name)
 }

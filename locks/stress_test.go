@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 	"aiflow/internal/proc"
 )
 
@@ -34,7 +35,7 @@ func selfManager(dir string) *Manager {
 	if err != nil {
 		panic(err)
 	}
-	return Open(Options{Dir: dir, Clock: ClockOf(time.Now, proc.BootClock), Self: self})
+	return Open(Options{Dir: dir, Clock: proc.ClockOf(time.Now, proc.BootClock), Self: self})
 }
 
 // oracle is an independent witness: a kernel lock that a holder takes while it
@@ -136,7 +137,7 @@ func naiveTake(m *Manager, k Key) (took bool, err error) {
 	}
 	rec := m.newRecord(k, "", m.clock.Now())
 	rec.Token = "naive"
-	_, err = m.publish(k, rec, unguarded)
+	_, err = m.publish(k, rec, true)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		err = fault.New(fault.RunInProgress)
 	}
@@ -279,7 +280,7 @@ func (s *stress) afterwards() {
 	if _, err := m.Sweep(context.Background()); err != nil {
 		s.t.Error(err)
 	}
-	if left, _ := m.files.list(); !slices.Equal(left, []string{guardName, spareName}) {
+	if left, _ := m.files.List(); !slices.Equal(left, []string{flock.GuardName}) {
 		s.t.Errorf("left over: %v", left)
 	}
 }

@@ -3,6 +3,7 @@ package locks
 import (
 	"time"
 
+	"aiflow/internal/flock"
 	"aiflow/internal/proc"
 )
 
@@ -31,7 +32,7 @@ const maxTTL = 24 * time.Hour
 // sight is everything that a verdict depends on.
 type sight struct {
 	rec  Record
-	flaw flaw
+	flaw flock.Flaw
 	self proc.Identity
 	now  time.Time
 	ttl  time.Duration // ours, for records that do not tell theirs
@@ -67,7 +68,7 @@ func judge(s sight) judgement {
 	switch {
 	case s.flaw == flawNewer:
 		return judgement{verdict: Newer, live: true}
-	case s.flaw.irregular():
+	case irregular(s.flaw):
 		return judgement{verdict: UnknownRec, live: true}
 	case s.flaw != "":
 		return s.byAge(UnknownRec)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"aiflow/internal/flock"
 	"aiflow/internal/proc"
 )
 
@@ -66,7 +67,7 @@ func TestVerdictTable(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		rec    Record
-		flaw   flaw
+		flaw   flock.Flaw
 		mine   bool
 		life   proc.Liveness
 		began  time.Time     // of the process that has the pid now; zero: unknown
@@ -137,15 +138,15 @@ func TestVerdictTable(t *testing.T) {
 		{name: "other host, absurd TTL", rec: ours(otherHost, tillNextYear, func(r *Record) { r.TTLSec = 1 << 40 }), age: 24*time.Hour + Grace + 1, want: Expired},
 
 		{name: "newer", rec: Record{Version: "2.0"}, flaw: flawNewer, age: 999 * time.Hour, want: Newer, live: true},
-		{name: "symlink", flaw: flawSymlink, age: 999 * time.Hour, want: UnknownRec, live: true},
-		{name: "directory", flaw: flawNotFile, age: 999 * time.Hour, want: UnknownRec, live: true},
-		{name: "unreadable for us", flaw: flawNoAccess, age: 999 * time.Hour, want: UnknownRec, live: true},
+		{name: "symlink", flaw: flock.Symlink, age: 999 * time.Hour, want: UnknownRec, live: true},
+		{name: "directory", flaw: flock.NotFile, age: 999 * time.Hour, want: UnknownRec, live: true},
+		{name: "unreadable for us", flaw: flock.NoAccess, age: 999 * time.Hour, want: UnknownRec, live: true},
 		{name: "empty", flaw: flawEmpty, age: half + Grace, want: UnknownRec, live: true},
 		{name: "empty and old", flaw: flawEmpty, age: half + Grace + 1, want: Expired},
 		{name: "empty, age unknown", flaw: flawEmpty, age: never, want: UnknownRec, live: true},
 		{name: "not JSON", flaw: flawNotJSON, age: half, want: UnknownRec, live: true},
 		{name: "not JSON and old", flaw: flawNotJSON, age: half + Grace + 1, want: Expired},
-		{name: "too big and old", flaw: flawTooBig, age: half + Grace + 1, want: Expired},
+		{name: "too big and old", flaw: flock.TooBig, age: half + Grace + 1, want: Expired},
 		{name: "no lock's fields", flaw: flawNoLock, want: UnknownRec, live: true},
 		{name: "duplicate keys", flaw: flawDuplicate, want: UnknownRec, live: true},
 

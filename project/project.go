@@ -25,7 +25,7 @@ import (
 type Env struct {
 	Dir     string   // where the command was started
 	Environ []string // the process's environment
-	Clock   locks.Clock
+	Clock   proc.Clock
 	Disk    atomicfile.Disk
 	Rand    io.Reader
 	PID     int
@@ -37,7 +37,7 @@ type Env struct {
 
 // SystemEnv is the real process's Env. The program passes what only a program may
 // read.
-func SystemEnv(dir string, environ []string, clock locks.Clock, pid int) Env {
+func SystemEnv(dir string, environ []string, clock proc.Clock, pid int) Env {
 	return Env{
 		Dir: dir, Environ: environ, Clock: clock, PID: pid,
 		Disk: atomicfile.OS{}, Rand: rand.Reader, Self: proc.Self,

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"aiflow/locks"
+	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 	"aiflow/runs"
 )
@@ -56,7 +56,7 @@ func TestRepairLooksAgain(t *testing.T) {
 func openHere(t *testing.T, request string) *Project {
 	t.Helper()
 	dir := realTemp(t)
-	env := SystemEnv(dir, os.Environ(), locks.ClockOf(time.Now, func() time.Duration { return time.Hour }), os.Getpid())
+	env := SystemEnv(dir, os.Environ(), proc.ClockOf(time.Now, func() time.Duration { return time.Hour }), os.Getpid())
 	write(t, &Project{Root: Root{Dir: dir}}, "requests/RQ-1.md", request)
 	git(t, dir, "init", "-q")
 	p, err := Open(env)

@@ -41,7 +41,9 @@ func (r *Runner) Adviser(ctx context.Context, of *project.Standing) *Adviser {
 }
 
 // Advice is what can be done now about a run.
-func (a *Adviser) Advice(ctx context.Context, st *runs.Stage) []runs.Advice { return a.from(ctx, st, "") }
+func (a *Adviser) Advice(ctx context.Context, st *runs.Stage) []runs.Advice {
+	return a.from(ctx, st, "")
+}
 
 // from is Advice for a person who wants to go on with an earlier step.
 func (a *Adviser) from(ctx context.Context, st *runs.Stage, step string) []runs.Advice {

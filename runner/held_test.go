@@ -17,7 +17,6 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
-	"aiflow/locks"
 	"aiflow/project"
 )
 
@@ -52,7 +51,7 @@ func newGround(t *testing.T, request string) *ground {
 	g.git("init", "-q", ".")
 	g.git("add", "-A")
 	g.git("commit", "-q", "-m", "begin")
-	p, err := project.Open(project.SystemEnv(g.dir, os.Environ(), locks.ClockOf(time.Now, proc.BootClock), os.Getpid()))
+	p, err := project.Open(project.SystemEnv(g.dir, os.Environ(), proc.ClockOf(time.Now, proc.BootClock), os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,6 +132,9 @@ func (j *job) comeBack(ctx context.Context) error {
 		return err
 	}
 	j.at("reopened")
+	if i := j.stage.Index(j.stage.BackTo); i >= 0 {
+		return j.goBack(ctx, i) // the runner died on its way
+	}
 	if err := j.adopt(ctx); err != nil {
 		return err
 	}
@@ -274,11 +277,16 @@ func (j *job) goOn(ctx context.Context, at runs.Point, interrupted bool) error {
 	case runs.Testing:
 		return j.goOnTesting(ctx, at, interrupted)
 	}
-	if (at.Back || at.Reset) && j.stage.State.Ended() {
-		// The record says that the run is at work before its workspace is touched:
-		// after a crash nobody takes what is half put back for a person's work.
-		if err := j.stage.Move(runs.Implementing, j.Project.Now()); err != nil {
-			return err
+	if at.Back || at.Reset && j.stage.State.Ended() {
+		// The record says what the run does before its workspace is touched: after a
+		// crash nobody takes what is half put back for a person's work.
+		if at.Back {
+			j.stage.BackTo = at.StepID
+		}
+		if j.stage.State.Ended() {
+			if err := j.stage.Move(runs.Implementing, j.Project.Now()); err != nil {
+				return err
+			}
 		}
 		if err := j.save(); err != nil {
 			return err
@@ -289,7 +297,8 @@ func (j *job) goOn(ctx context.Context, at runs.Point, interrupted bool) error {
 			return err
 		}
 	}
-	if at.Reset {
+	// A power cut may take the record of a step's start and leave what it did.
+	if at.Reset || interrupted && !j.inPlace() {
 		if err := j.putBack(ctx, at.Index); err != nil {
 			return err
 		}
@@ -298,8 +307,8 @@ func (j *job) goOn(ctx context.Context, at runs.Point, interrupted bool) error {
 }
 
 // goBack sets aside what the run committed from a step on, under a name that is
-// told, and returns to where that step began. A crash before the branch is moved
-// finds the commits on it, and the run as it was.
+// told, and returns to where that step began. Who finds the record of a runner
+// that died meanwhile does the rest of it.
 func (j *job) goBack(ctx context.Context, i int) error {
 	if c := j.stage.Current(); c != nil && !c.Status.Settled() {
 		if err := j.keepAttempt(ctx, c); err != nil {
@@ -309,6 +318,29 @@ func (j *job) goBack(ctx context.Context, i int) error {
 	if err := j.clearWorkspace(ctx); err != nil {
 		return err
 	}
+	if j.stage.Steps[i].Status.Settled() {
+		if err := j.setAside(ctx, i); err != nil {
+			return err
+		}
+	}
+	j.at("set_aside")
+	if err := j.held(); err != nil {
+		return err
+	}
+	if err := j.ws.Rejoin(ctx, j.stage.Tip()); err != nil {
+		return err
+	}
+	changes, err := j.ws.Changes(ctx)
+	if err != nil {
+		return err
+	}
+	j.stage.Steps[i].AttemptTree, j.stage.BackTo = changes.Tree, ""
+	return j.save()
+}
+
+// setAside keeps the commits of step i and later ones, and takes them out of the
+// record.
+func (j *job) setAside(ctx context.Context, i int) error {
 	step, tip := j.stage.Steps[i], j.stage.Tip()
 	start := j.stage.GoBack(j.Project.Now(), i)
 	n := j.dir.NextAttempt(step.StepID)
@@ -330,16 +362,7 @@ func (j *job) goBack(ctx context.Context, i int) error {
 	}
 	j.stage.NoteLeft(runs.Left{Kind: runs.LeftSetAside, Kept: ref})
 	j.tell(Event{Kind: SetAside, StepID: step.StepID, What: ref})
-	if err := j.save(); err != nil {
-		return err
-	}
-	j.at("set_aside")
-	if err := j.ws.Rejoin(ctx, start); err != nil {
-		return err
-	}
-	changes, err := j.ws.Changes(ctx)
-	j.stage.Steps[i].AttemptTree = changes.Tree
-	return err
+	return j.save()
 }
 
 // goOnTesting judges what is in the workspace. After a crash that must be what

@@ -117,7 +117,7 @@ func (s *Stage) mend() {
 	if !s.State.Ended() {
 		s.EndedAt = nil
 	}
-	if i := s.index(s.CurrentStepID); i >= 0 {
+	if i := s.Index(s.CurrentStepID); i >= 0 {
 		s.CurrentStepIndex = i
 	}
 	if s.CurrentStepIndex < 0 || s.CurrentStepIndex >= len(s.Steps) {

@@ -156,7 +156,7 @@ func target(s *Stage, a Ask) (int, error) {
 	if a.Step == "" {
 		return next, nil
 	}
-	reason, i := "unknown", s.index(a.Step)
+	reason, i := "unknown", s.Index(a.Step)
 	switch {
 	case i >= 0 && i < next && s.HasEvent(EventPushed):
 		reason = "pushed"

@@ -34,6 +34,7 @@ type Stage struct {
 	Replaces         string       `json:"replaces,omitempty"`
 	ReplacedBy       string       `json:"replaced_by,omitempty"`
 	DroppedAt        *time.Time   `json:"dropped_at,omitempty"` // a person wants nothing of it
+	BackTo           string       `json:"back_to,omitempty"`    // the step that the workspace is being put back to
 	Seq              int          `json:"seq"`
 
 	// FellBack says that stage.json was missing or torn and that this is the
@@ -292,7 +293,7 @@ func orEmpty[T any](list []T) []T {
 
 // Step finds a step by its id; nil when there is none.
 func (s *Stage) Step(id string) *Step {
-	if i := s.index(id); i >= 0 {
+	if i := s.Index(id); i >= 0 {
 		return &s.Steps[i]
 	}
 	return nil
@@ -301,7 +302,8 @@ func (s *Stage) Step(id string) *Step {
 // Current is the step that the run is at; nil before there is one.
 func (s *Stage) Current() *Step { return s.Step(s.CurrentStepID) }
 
-func (s *Stage) index(id string) int {
+// Index is the place of a step; -1 when there is none of that name.
+func (s *Stage) Index(id string) int {
 	for i := range s.Steps {
 		if s.Steps[i].StepID == id {
 			return i

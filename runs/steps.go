@@ -74,7 +74,7 @@ func (s *Stage) Continue(now time.Time, stepID string) (*Step, error) {
 }
 
 func (s *Stage) enter(now time.Time, stepID string) (*Step, error) {
-	i := s.index(stepID)
+	i := s.Index(stepID)
 	if i < 0 {
 		return nil, fault.New(fault.InternalError, "reason", "unknown_step", "value", stepID, "run_id", s.RunID)
 	}
@@ -97,7 +97,7 @@ func (s *Stage) GoBack(now time.Time, i int) (start string) {
 		s.Steps[n].fillIn()
 	}
 	kept := 0
-	for kept < len(s.Git.Commits) && s.index(s.Git.Commits[kept].StepID) >= 0 && s.index(s.Git.Commits[kept].StepID) < i {
+	for kept < len(s.Git.Commits) && s.Index(s.Git.Commits[kept].StepID) >= 0 && s.Index(s.Git.Commits[kept].StepID) < i {
 		kept++
 	}
 	s.Git.Commits = s.Git.Commits[:kept]

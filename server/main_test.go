@@ -15,7 +15,6 @@ import (
 	"aiflow/doctor"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
-	"aiflow/locks"
 	"aiflow/messages"
 	"aiflow/project"
 	"aiflow/runner"
@@ -41,7 +40,7 @@ func TestMain(m *testing.M) {
 }
 
 func testEnv(dir string, environ []string) project.Env {
-	return project.SystemEnv(dir, environ, locks.ClockOf(time.Now, proc.BootClock), os.Getpid())
+	return project.SystemEnv(dir, environ, proc.ClockOf(time.Now, proc.BootClock), os.Getpid())
 }
 
 func aiflowRun(args []string) int {

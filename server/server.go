@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"aiflow/locks"
+	"aiflow/editlock"
 	"aiflow/messages"
 	"aiflow/project"
 	"aiflow/server/ui"
@@ -41,8 +41,8 @@ type Server struct {
 	latest  *latestCache
 	hub     *hub
 	queue   queueState
-	lock    *locks.Project
-	journal *locks.ProjectJournal
+	lock    *editlock.Lock
+	journal *editlock.Journal
 	page    *page
 
 	edits sync.Mutex // one edit of a file at a time
@@ -69,8 +69,8 @@ func New(o Options) *Server {
 		folder:  newFolderCache(p),
 		latest:  newLatestCache(p),
 		hub:     newHub(p.Now()),
-		lock:    locks.OpenProject(locks.ProjectOptions{Dir: dir, Clock: p.Env.Clock, Disk: p.Env.Disk, Rand: p.Env.Rand}),
-		journal: locks.OpenProjectJournal(path.Join(dir, "autosave"), p.Now),
+		lock:    editlock.Open(editlock.Options{Dir: dir, Clock: p.Env.Clock, Disk: p.Env.Disk, Rand: p.Env.Rand}),
+		journal: editlock.OpenJournal(path.Join(dir, "autosave"), p.Now),
 		ready:   make(chan struct{}),
 		runs:    make(chan started, 16),
 		page:    newPage(o.Assets), catalogs: map[string]*messages.Catalog{},

@@ -11,7 +11,6 @@ import (
 	"aiflow/hooks"
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
-	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
 )
@@ -65,7 +64,7 @@ func reconcile(s *cli.Shell, w here, hook string) {
 	if !w.isProject() {
 		return
 	}
-	env := project.SystemEnv(w.main, append(s.Environ(), hooks.EnvGuard+"="+hook), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
+	env := project.SystemEnv(w.main, append(s.Environ(), hooks.EnvGuard+"="+hook), proc.ClockOf(s.Now, proc.BootClock), os.Getpid())
 	app.Watch(&env)
 	p, err := project.Open(env)
 	if err != nil {

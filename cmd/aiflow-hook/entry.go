@@ -14,7 +14,6 @@ import (
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
-	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/runs"
@@ -310,7 +309,7 @@ func live(s *cli.Shell, w here, id string) bool {
 
 // at is the project that commands work on which are started in a folder.
 func (w here) at(s *cli.Shell, dir string) (*project.Project, error) {
-	return project.Open(project.SystemEnv(dir, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid()))
+	return project.Open(project.SystemEnv(dir, s.Environ(), proc.ClockOf(s.Now, proc.BootClock), os.Getpid()))
 }
 
 // stopped asks for the request's latest run; what cannot be read did not stop.

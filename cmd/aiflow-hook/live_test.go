@@ -25,7 +25,7 @@ func TestLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	manager := locks.Open(locks.Options{
-		Dir: filepath.Join(dir, ".aiflow/locks"), TTL: time.Minute, Clock: locks.ClockOf(time.Now, proc.BootClock),
+		Dir: filepath.Join(dir, ".aiflow/locks"), TTL: time.Minute, Clock: proc.ClockOf(time.Now, proc.BootClock),
 		Self: self, Disk: atomicfile.OS{}, Rand: rand.Reader,
 	})
 	lease, err := manager.AcquireRequest(t.Context(), "RQ-1", locks.Ask{})

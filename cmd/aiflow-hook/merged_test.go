@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"aiflow/internal/proc"
-	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/runs"
@@ -147,7 +146,7 @@ func newRun(t *testing.T, config string) *run {
 
 func (r *run) project() *project.Project {
 	r.t.Helper()
-	env := project.SystemEnv(r.dir, r.env, locks.ClockOf(time.Now, proc.BootClock), os.Getpid())
+	env := project.SystemEnv(r.dir, r.env, proc.ClockOf(time.Now, proc.BootClock), os.Getpid())
 	p, err := project.Open(env)
 	if err != nil {
 		r.t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
+	"aiflow/editlock"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
-	"aiflow/locks"
 )
 
 // showEvents counts what the project lock, under which requests are edited,
@@ -32,7 +32,7 @@ func showEvents(s *cli.Shell, since string) error {
 		from = p.Now().Add(-age)
 	}
 	dir := filepath.Join(p.Path(p.Config.Paths.AiflowDir), "project", "autosave")
-	c, err := locks.OpenProjectJournal(dir, p.Now).CountSince(from)
+	c, err := editlock.OpenJournal(dir, p.Now).CountSince(from)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func sinceAge(text string) (time.Duration, error) {
 }
 
 // printCounts prints a line for each thing that happened.
-func printCounts(s *cli.Shell, c locks.ProjectCounts) {
+func printCounts(s *cli.Shell, c editlock.Counts) {
 	if c.Lines == 0 {
 		s.Printf("%s\n", s.Text("projectlock.events_none"))
 		return
@@ -82,7 +82,7 @@ func printCounts(s *cli.Shell, c locks.ProjectCounts) {
 	}
 }
 
-func countRows(s *cli.Shell, c locks.ProjectCounts) [][2]string {
+func countRows(s *cli.Shell, c editlock.Counts) [][2]string {
 	attempts := map[string]int{}
 	for operation, by := range c.Attempts {
 		for strategy, n := range by {
@@ -128,7 +128,7 @@ func tally[K ~string](counts map[K]int) string {
 	return strconv.Itoa(total) + " (" + strings.Join(parts, ", ") + ")"
 }
 
-func holdText(s *cli.Shell, c locks.ProjectCounts) string {
+func holdText(s *cli.Shell, c editlock.Counts) string {
 	if c.Released == 0 {
 		return "-"
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"aiflow/internal/proc"
-	"aiflow/locks"
 	"aiflow/queue"
 )
 
@@ -106,7 +105,7 @@ func (f *fleet) store() *queue.Store {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	q, err := queue.New(queue.Options{API: api, Namespace: fleetNamespace, Clock: locks.ClockOf(time.Now, proc.BootClock)})
+	q, err := queue.New(queue.Options{API: api, Namespace: fleetNamespace, Clock: proc.ClockOf(time.Now, proc.BootClock)})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/proc"
-	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/queue"
 )
@@ -50,7 +49,7 @@ func session() string {
 	return cmp.Or(host, "host") + "-" + strconv.Itoa(sid)
 }
 
-func clock(s *cli.Shell) queue.Clock { return locks.ClockOf(s.Now, proc.BootClock) }
+func clock(s *cli.Shell) queue.Clock { return proc.ClockOf(s.Now, proc.BootClock) }
 
 // dynamo: an endpoint that somebody names means a local DynamoDB, unless
 // --region stands beside it; otherwise --region or AIFLOW_AWS_REGION means AWS.

@@ -31,7 +31,7 @@ func newProject(t *testing.T) *project.Project {
 			t.Fatal(err)
 		}
 	}
-	p, err := project.Open(project.SystemEnv(dir, os.Environ(), locks.ClockOf(time.Now, proc.BootClock), os.Getpid()))
+	p, err := project.Open(project.SystemEnv(dir, os.Environ(), proc.ClockOf(time.Now, proc.BootClock), os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestATaskIsClaimedOnlyWithASlot(t *testing.T) {
 	b, d := &slotBoard{}, &doer{p: p}
 	var told []string
 	w := &queue.Worker{
-		Board: b, Clock: locks.ClockOf(time.Now, proc.BootClock), RunnerID: "r", Poll: time.Millisecond, Once: true, Room: d.room,
+		Board: b, Clock: proc.ClockOf(time.Now, proc.BootClock), RunnerID: "r", Poll: time.Millisecond, Once: true, Room: d.room,
 		Tell: func(e queue.Event) {
 			told = append(told, e.Kind)
 			if e.Kind == queue.EventWaiting {
@@ -156,7 +156,7 @@ func TestBrokenSlotsAreToldAsTrouble(t *testing.T) {
 	b := &slotBoard{}
 	var told []string
 	w := &queue.Worker{
-		Board: b, Clock: locks.ClockOf(time.Now, proc.BootClock), RunnerID: "r", Once: true, Room: (&doer{p: p}).room,
+		Board: b, Clock: proc.ClockOf(time.Now, proc.BootClock), RunnerID: "r", Once: true, Room: (&doer{p: p}).room,
 		Tell: func(e queue.Event) { told = append(told, e.Kind) },
 	}
 	if err := w.Run(t.Context(), nil); err == nil || fault.Has(err, fault.SlotsTaken) {

@@ -12,9 +12,9 @@ import (
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
+	"aiflow/editlock"
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
-	"aiflow/locks"
 	"aiflow/reqmeta"
 )
 
@@ -26,7 +26,7 @@ type editing struct {
 	editor string
 	before []byte // what the editor was given
 	copy   string
-	lease  *locks.ProjectLease
+	lease  *editlock.Lease
 }
 
 func editRequest(s *cli.Shell, name string, readOnly bool) error {
@@ -55,11 +55,11 @@ func editRequest(s *cli.Shell, name string, readOnly bool) error {
 // locked does work under the project lock.
 func (e *editing) locked(work func() error) error {
 	dir := e.projectDir()
-	p := locks.OpenProject(locks.ProjectOptions{
+	p := editlock.Open(editlock.Options{
 		Dir: dir, Clock: e.p.Env.Clock, Disk: e.p.Env.Disk, Rand: e.p.Env.Rand, OwnerID: e.owner(),
 	})
-	defer p.Subscribe(locks.OpenProjectJournal(filepath.Join(dir, "autosave"), e.p.Now).Record())()
-	lease, err := p.Acquire(context.Background(), locks.ProjectAsk{})
+	defer p.Subscribe(editlock.OpenJournal(filepath.Join(dir, "autosave"), e.p.Now).Record())()
+	lease, err := p.Acquire(context.Background(), editlock.Ask{})
 	if err != nil {
 		return e.refused(err)
 	}

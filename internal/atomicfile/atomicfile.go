@@ -122,6 +122,9 @@ func (OS) Remove(path string) error {
 	}
 }
 
+// Link is link(2), which a Disk need not be able to do.
+func (OS) Link(from, to string) error { return os.Link(from, to) }
+
 // SyncDir makes a rename in dir durable. File systems that cannot sync a
 // directory (EINVAL, ENOTSUP) are not an error.
 func (OS) SyncDir(dir string) error {
@@ -151,10 +154,6 @@ type Options struct {
 	// TempSuffix tells temporary files of concurrent writers apart; it must be
 	// unique among them.
 	TempSuffix string
-	// Swap says that a file is there that will be replaced, and lets a disk that
-	// can (Exchanger) exchange the two: a rename over a file makes ext4 write the
-	// new one's data out first. It is of use to volatile files only.
-	Swap bool
 }
 
 // TempMark is in the name of every temporary file: ".<base>.tmp-<suffix>".
@@ -188,7 +187,7 @@ func Write(d Disk, path string, data []byte, o Options) error {
 		return err
 	}
 	to.give(tmp)
-	if err := put(d, tmp, path, o); err != nil {
+	if err := d.Rename(tmp, path); err != nil {
 		_ = d.Remove(tmp)
 		return err
 	}
@@ -196,33 +195,6 @@ func Write(d Disk, path string, data []byte, o Options) error {
 		return nil
 	}
 	return d.SyncDir(filepath.Dir(path))
-}
-
-// put gives the temporary file its name. What a swap leaves of the old file
-// under the temporary name is not worth an error: the new one is in its place.
-func put(d Disk, tmp, path string, o Options) error {
-	if x, ok := d.(Exchanger); ok && o.Swap {
-		switch err := x.Exchange(tmp, path); {
-		case err == nil:
-			_ = d.Remove(tmp)
-			return nil
-		case !noExchange(err):
-			return err
-		}
-	}
-	return d.Rename(tmp, path)
-}
-
-// noExchange: there is no such call here, or no file to exchange with. After
-// any other error the two may have changed places, and a rename would bring the
-// old file back.
-func noExchange(err error) bool {
-	for _, e := range []error{unix.EINVAL, unix.ENOSYS, unix.ENOTSUP, unix.EPERM, unix.ENOENT} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }
 
 // looks are what a file is like for others: who may do what with it.

@@ -113,39 +113,3 @@ func TestPowerCutFindsWhatIsNotSynced(t *testing.T) {
 		t.Errorf("%d torn, %d lost of volatile files", torn, lost)
 	}
 }
-
-// A file that is written over in place may be what it was, in whole or in part;
-// exchanged names may be either file.
-func TestPowerCutOfWhatIsWrittenOver(t *testing.T) {
-	h := &history{path: filepath.Join(t.TempDir(), "file")}
-	for _, path := range []string{h.path, h.path + "2"} {
-		if err := os.WriteFile(path, []byte(version(0)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	disk := powercut.Record(atomicfile.OS{}, func(op powercut.Op) { h.ops = append(h.ops, op) })
-	f, _, err := disk.Reuse(h.path, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Write([]byte(version(1))); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := disk.Exchange(h.path, h.path+"2"); err != nil {
-		t.Skip(err)
-	}
-	before := func(string) ([]byte, bool) { return []byte(version(0)), true }
-	seen := map[int]bool{}
-	for seed := range *seeds {
-		left := powercut.Cut(h.ops, before, func(string) bool { return false }, rand.New(rand.NewPCG(1, uint64(seed))))
-		for _, path := range []string{h.path, h.path + "2"} {
-			seen[versionOf(left[path])] = true
-		}
-	}
-	if !seen[-1] || !seen[0] || !seen[1] {
-		t.Errorf("seen %v: want old, new and torn", seen)
-	}
-}

@@ -11,16 +11,14 @@ import (
 )
 
 const (
-	opCreate   = "create"
-	opReuse    = "reuse"
-	opWrite    = "write"
-	opSync     = "sync"
-	opClose    = "close"
-	opRename   = "rename"
-	opExchange = "exchange"
-	opSyncDir  = "syncdir"
-	opLink     = "link"
-	opRemove   = "remove"
+	opCreate  = "create"
+	opWrite   = "write"
+	opSync    = "sync"
+	opClose   = "close"
+	opRename  = "rename"
+	opSyncDir = "syncdir"
+	opRemove  = "remove"
+	opLink    = "link"
 )
 
 // Disk passes a point before each operation of inner.
@@ -68,24 +66,6 @@ func (d disk) Create(path string, perm fs.FileMode) (atomicfile.File, error) {
 	return file{d, f, Kind(path)}, nil
 }
 
-func (d disk) Reuse(path string, perm fs.FileMode) (atomicfile.File, int64, error) {
-	if err := d.try(Kind(path), opReuse); err != nil {
-		return nil, 0, &fs.PathError{Op: "open", Path: path, Err: err}
-	}
-	f, size, err := d.inner.Reuse(path, perm)
-	if err != nil {
-		return nil, 0, err
-	}
-	return file{d, f, Kind(path)}, size, nil
-}
-
-func (d disk) Exchange(a, b string) error {
-	if err := d.try(Kind(b), opExchange); err != nil {
-		return &fs.PathError{Op: "exchange", Path: b, Err: err}
-	}
-	return d.inner.Exchange(a, b)
-}
-
 func (d disk) Rename(from, to string) error {
 	if err := d.try(Kind(to), opRename); err != nil {
 		return &fs.PathError{Op: "rename", Path: to, Err: err}
@@ -100,6 +80,7 @@ func (d disk) Remove(path string) error {
 	return d.inner.Remove(path)
 }
 
+// Link is there for whoever asks whether the disk can.
 func (d disk) Link(from, to string) error {
 	if err := d.try(Kind(to), opLink); err != nil {
 		return &fs.PathError{Op: "link", Path: to, Err: err}

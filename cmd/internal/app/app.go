@@ -12,7 +12,6 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
-	"aiflow/locks"
 	"aiflow/project"
 )
 
@@ -37,7 +36,7 @@ func Env(s *cli.Shell, flags map[string]string) (project.Env, error) {
 	if err != nil {
 		return project.Env{}, err
 	}
-	env := project.SystemEnv(dir, s.Environ(), locks.ClockOf(s.Now, proc.BootClock), os.Getpid())
+	env := project.SystemEnv(dir, s.Environ(), proc.ClockOf(s.Now, proc.BootClock), os.Getpid())
 	env.Flags, env.Config = flags, s.ConfigPath
 	if s.Commit != "" {
 		env.Build = s.Version + " " + s.Commit

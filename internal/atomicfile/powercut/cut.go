@@ -91,10 +91,6 @@ func (p *past) do(op Op) {
 		if n := p.at(op.Path); n != nil {
 			n.data, n.safe = append(bytes.Clone(n.data), op.Data...), false
 		}
-	case Over:
-		if n := p.at(op.Path); n != nil {
-			n.over(op)
-		}
 	case Sync:
 		if n := p.at(op.Path); n != nil {
 			n.safe = true
@@ -104,10 +100,6 @@ func (p *past) do(op Op) {
 			p.set(op.To, n)
 			p.set(op.Path, nil)
 		}
-	case Exchange:
-		a, b := p.at(op.Path), p.at(op.To)
-		p.set(op.Path, b)
-		p.set(op.To, a)
 	case Link:
 		p.set(op.To, p.at(op.Path))
 	case Remove:
@@ -126,12 +118,6 @@ func (p *past) sync(op Op) {
 	for _, name := range op.Dirs {
 		p.dirs[filepath.Join(op.Path, name)] = true
 	}
-}
-
-func (n *inode) over(op Op) {
-	n.old, n.safe = n.data, false
-	rest := n.data[min(op.At+len(op.Data), len(n.data)):]
-	n.data = slices.Concat(n.data[:min(op.At, len(n.data))], op.Data, rest)
 }
 
 // after is what is left of the bytes.

@@ -21,30 +21,26 @@ import (
 type Op struct {
 	Do   string   `json:"do"`
 	Path string   `json:"path"`
-	To   string   `json:"to,omitempty"`   // Rename, Exchange, Link
-	Data []byte   `json:"data,omitempty"` // Write, Over
-	At   int      `json:"at,omitempty"`   // Over
+	To   string   `json:"to,omitempty"`   // Rename, Link
+	Data []byte   `json:"data,omitempty"` // Write
 	Dirs []string `json:"dirs,omitempty"` // SyncDir: the directories in it
 }
 
 // What an Op does.
 const (
-	Create   = "create"
-	Write    = "write"
-	Over     = "over" // Data at offset At of a file that was there
-	Sync     = "sync"
-	Rename   = "rename"
-	Exchange = "exchange"
-	Link     = "link"
-	Remove   = "remove"
-	SyncDir  = "syncdir"
+	Create  = "create"
+	Write   = "write"
+	Sync    = "sync"
+	Rename  = "rename"
+	Link    = "link"
+	Remove  = "remove"
+	SyncDir = "syncdir"
 )
 
-// Able is a disk that can do what the real one can.
+// Able is a disk that can link too, as the real one can.
 type Able interface {
 	atomicfile.Disk
-	atomicfile.Reuser
-	atomicfile.Exchanger
+	Link(from, to string) error
 }
 
 // Record tells note each operation that inner has done.
@@ -108,22 +104,6 @@ func (r recorder) Create(path string, perm fs.FileMode) (atomicfile.File, error)
 	return file{f, r, path}, nil
 }
 
-func (r recorder) Reuse(path string, perm fs.FileMode) (atomicfile.File, int64, error) {
-	_, missing := os.Lstat(path)
-	f, size, err := r.inner.Reuse(path, perm)
-	if err != nil {
-		return nil, 0, err
-	}
-	if missing != nil {
-		r.note(Op{Do: Create, Path: path})
-	}
-	return &over{file: file{f, r, path}}, size, nil
-}
-
-func (r recorder) Exchange(a, b string) error {
-	return r.did(r.inner.Exchange(a, b), Op{Do: Exchange, Path: a, To: b})
-}
-
 func (r recorder) Rename(from, to string) error {
 	return r.did(r.inner.Rename(from, to), Op{Do: Rename, Path: from, To: to})
 }
@@ -163,19 +143,4 @@ func (f file) Write(b []byte) (int, error) {
 
 func (f file) Sync() error {
 	return f.r.did(f.File.Sync(), Op{Do: Sync, Path: f.path})
-}
-
-// over is a file that is written over from its start.
-type over struct {
-	file
-	at int
-}
-
-func (o *over) Write(b []byte) (int, error) {
-	n, err := o.File.Write(b)
-	if n > 0 {
-		o.r.note(Op{Do: Over, Path: o.path, Data: bytes.Clone(b[:n]), At: o.at})
-		o.at += n
-	}
-	return n, err
 }

@@ -13,8 +13,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"aiflow/editlock"
 	"aiflow/internal/fault"
-	"aiflow/locks"
 )
 
 // Fail answers a request with a fault.
@@ -25,7 +25,7 @@ const maxBody = 64 << 10
 
 // Record answers GET (200 or 404), PUT and DELETE (204; 412 when the record is
 // not the one that If-Match or If-None-Match names).
-func Record(p *locks.Project, fail Fail) http.Handler {
+func Record(p *editlock.Lock, fail Fail) http.Handler {
 	h := &record{p, fail}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /", h.get)
@@ -35,7 +35,7 @@ func Record(p *locks.Project, fail Fail) http.Handler {
 }
 
 type record struct {
-	p    *locks.Project
+	p    *editlock.Lock
 	fail Fail
 }
 
@@ -104,7 +104,7 @@ func (h *record) answer(w http.ResponseWriter, r *http.Request, err error) {
 
 // Events answers POST with a JSON array of telemetry lines: 204 when all are
 // written, and none when one is not of the table.
-func Events(j *locks.ProjectJournal, fail Fail) http.Handler {
+func Events(j *editlock.Journal, fail Fail) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
 		lines, err := readLines(w, r)
@@ -120,7 +120,7 @@ func Events(j *locks.ProjectJournal, fail Fail) http.Handler {
 	return mux
 }
 
-func readLines(w http.ResponseWriter, r *http.Request) ([]locks.ProjectLine, error) {
+func readLines(w http.ResponseWriter, r *http.Request) ([]editlock.Line, error) {
 	body, err := readJSON(w, r)
 	if err != nil {
 		return nil, err
@@ -129,9 +129,9 @@ func readLines(w http.ResponseWriter, r *http.Request) ([]locks.ProjectLine, err
 	if err := json.Unmarshal(body, &raw); err != nil {
 		return nil, fault.Wrap(err, fault.InvalidRequest, "reason", "bad_lock_event")
 	}
-	lines := make([]locks.ProjectLine, 0, len(raw))
+	lines := make([]editlock.Line, 0, len(raw))
 	for _, one := range raw {
-		l, err := locks.CheckProjectLine(one)
+		l, err := editlock.CheckLine(one)
 		if err != nil {
 			return nil, err
 		}

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"aiflow/editlock"
 	"aiflow/internal/fault"
-	"aiflow/locks"
+	"aiflow/internal/proc"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -25,10 +26,10 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	b := &bench{t: t, now: noon, dir: filepath.Join(t.TempDir(), "project")}
-	clock := locks.ClockOf(func() time.Time { return b.now }, func() time.Duration { return b.now.Sub(noon) })
+	clock := proc.ClockOf(func() time.Time { return b.now }, func() time.Duration { return b.now.Sub(noon) })
 	fail := func(w http.ResponseWriter, _ *http.Request, err error) { w.WriteHeader(fault.HTTPStatus(err)) }
-	b.lock = Record(locks.OpenProject(locks.ProjectOptions{Dir: b.dir, Clock: clock}), fail)
-	b.post = Events(locks.OpenProjectJournal(filepath.Join(b.dir, "autosave"), clock.Now), fail)
+	b.lock = Record(editlock.Open(editlock.Options{Dir: b.dir, Clock: clock}), fail)
+	b.post = Events(editlock.OpenJournal(filepath.Join(b.dir, "autosave"), clock.Now), fail)
 	return b
 }
 

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package locks
+package flock
 
 // isShared: not asked here, so it counts as shared.
 func isShared(string) bool { return true }

@@ -1,4 +1,4 @@
-package locks
+package editlock
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func (d *failingDisk) Rename(from, to string) error {
 }
 
 func (d *failingDisk) Remove(path string) error {
-	if filepath.Base(path) == projectFile {
+	if filepath.Base(path) == recordFile {
 		if err := d.take(&d.removes); err != nil {
 			return err
 		}
@@ -88,51 +88,51 @@ func (d *failingDisk) Remove(path string) error {
 	return d.OS.Remove(path)
 }
 
-type projectBench struct {
+type bench struct {
 	dir   string
 	clock *jumpClock
 	disk  *failingDisk
 	start time.Time
 }
 
-func inProject(t *testing.T, f func(t *testing.T, b *projectBench)) {
+func inProject(t *testing.T, f func(t *testing.T, b *bench)) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "project")
 	synctest.Test(t, func(t *testing.T) {
-		f(t, &projectBench{dir: dir, clock: newJumpClock(), disk: &failingDisk{}, start: time.Now()})
+		f(t, &bench{dir: dir, clock: newJumpClock(), disk: &failingDisk{}, start: time.Now()})
 	})
 }
 
-func (b *projectBench) open(owner string) (*Project, *heard) {
-	p := OpenProject(ProjectOptions{Dir: b.dir, Clock: b.clock, Disk: b.disk, OwnerID: owner})
+func (b *bench) open(owner string) (*Lock, *heard) {
+	p := Open(Options{Dir: b.dir, Clock: b.clock, Disk: b.disk, OwnerID: owner})
 	h := &heard{}
 	p.Subscribe(h.hear)
 	return p, h
 }
 
-func (b *projectBench) record(t *testing.T) ProjectRecord {
+func (b *bench) record(t *testing.T) Record {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(b.dir, projectFile))
+	data, err := os.ReadFile(filepath.Join(b.dir, recordFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r ProjectRecord
+	var r Record
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func (b *projectBench) gone(t *testing.T) {
+func (b *bench) gone(t *testing.T) {
 	t.Helper()
-	if _, err := os.Lstat(filepath.Join(b.dir, projectFile)); !os.IsNotExist(err) {
+	if _, err := os.Lstat(filepath.Join(b.dir, recordFile)); !os.IsNotExist(err) {
 		t.Fatalf("the record is still there (%v)", err)
 	}
 }
 
-func (b *projectBench) write(t *testing.T, text string) {
+func (b *bench) write(t *testing.T, text string) {
 	t.Helper()
-	path := filepath.Join(b.dir, projectFile)
+	path := filepath.Join(b.dir, recordFile)
 	if err := os.MkdirAll(b.dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ type heard struct {
 	words []string
 }
 
-func (h *heard) hear(e ProjectEvent) {
+func (h *heard) hear(e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := strings.TrimPrefix(e.Type, "lock:")
@@ -184,31 +184,31 @@ func (h *heard) forget() {
 	h.words = nil
 }
 
-func acquireProject(t *testing.T, p *Project) *ProjectLease {
+func acquireProject(t *testing.T, p *Lock) *Lease {
 	t.Helper()
-	l, err := p.Acquire(context.Background(), ProjectAsk{})
+	l, err := p.Acquire(context.Background(), Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-func wantLockError(t *testing.T, err error, code ProjectLockCode, retryable bool, f fault.Code) {
+func wantLockError(t *testing.T, err error, code Code, retryable bool, f fault.Code) {
 	t.Helper()
-	var e *ProjectLockError
+	var e *Error
 	if !errors.As(err, &e) || e.Code != code || e.Retryable != retryable || fault.CodeOf(err) != f {
 		t.Fatalf("%#v (fault %s), want %s retryable %v, fault %s", err, fault.CodeOf(err), code, retryable, f)
 	}
 }
 
 func TestProjectLeaseFromAcquireToRelease(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, h := b.open("me")
 		l := acquireProject(t, p)
 		h.wants(t, "attempt acquire 0", "acquired", "renew-scheduled 25000")
-		want := ProjectRecord{
-			Version: 1, LeaseID: l.ID(), OwnerID: "me", Strategy: FileLock, AcquiredAt: ProjectTime{b.start.UTC()},
-			ExpiresAt: ProjectTime{b.start.Add(30 * time.Second).UTC()}, MTime: ProjectTime{b.start.UTC()}, TTLSeconds: 30, Beat: 1,
+		want := Record{
+			Version: 1, LeaseID: l.ID(), OwnerID: "me", Strategy: FileLock, AcquiredAt: Time{b.start.UTC()},
+			ExpiresAt: Time{b.start.Add(30 * time.Second).UTC()}, MTime: Time{b.start.UTC()}, TTLSeconds: 30, Beat: 1,
 		}
 		if r := b.record(t); !reflect.DeepEqual(r, want) {
 			t.Fatalf("have %+v\nwant %+v", r, want)
@@ -233,12 +233,12 @@ func TestProjectLeaseFromAcquireToRelease(t *testing.T) {
 }
 
 func TestProjectConflictIsLockHeld(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, _ := b.open("first")
 		l := acquireProject(t, p)
 		q, h := b.open("second")
 		began := time.Now()
-		_, err := q.Acquire(context.Background(), ProjectAsk{})
+		_, err := q.Acquire(context.Background(), Ask{})
 		wantLockError(t, err, FallbackConflict, false, fault.LockHeld)
 		if took := time.Since(began); took != 1500*time.Millisecond {
 			t.Errorf("refused after %s", took)
@@ -257,10 +257,10 @@ func TestProjectConflictIsLockHeld(t *testing.T) {
 }
 
 func TestProjectTakesOverWhenALeaseIsOver(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		b.write(t, `{"leaseId":"crashed","mtime":"`+b.start.UTC().Format(time.RFC3339)+`","ttlSeconds":30}`)
 		p, _ := b.open("me")
-		one := ProjectAsk{RetryLimit: 1}
+		one := Ask{RetryLimit: 1}
 		time.Sleep(30*time.Second - time.Millisecond)
 		if _, err := p.Acquire(context.Background(), one); fault.CodeOf(err) != fault.LockHeld {
 			t.Fatalf("a millisecond early: %v", err)
@@ -276,7 +276,7 @@ func TestProjectTakesOverWhenALeaseIsOver(t *testing.T) {
 
 // Seed 002's third telemetry test.
 func TestProjectRenewsAtTheThirdTry(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, h := b.open("me")
 		l := acquireProject(t, p)
 		h.forget()
@@ -288,7 +288,7 @@ func TestProjectRenewsAtTheThirdTry(t *testing.T) {
 }
 
 func TestProjectEndsWhenItCannotRenew(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, h := b.open("me")
 		l := acquireProject(t, p)
 		h.forget()
@@ -308,7 +308,7 @@ func TestProjectEndsWhenItCannotRenew(t *testing.T) {
 }
 
 func TestProjectRenewByHandFailsRetryably(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, _ := b.open("me")
 		l := acquireProject(t, p)
 		b.disk.fail(3, 0)
@@ -328,12 +328,12 @@ func TestProjectRenewByHandFailsRetryably(t *testing.T) {
 }
 
 func TestProjectLosesToAnotherRecord(t *testing.T) {
-	for name, change := range map[string]func(b *projectBench){
-		"another's": func(b *projectBench) { b.write(t, `{"leaseId":"other","mtime":"2030-01-01T00:00:00Z"}`) },
-		"none":      func(b *projectBench) { _ = os.Remove(filepath.Join(b.dir, projectFile)) },
+	for name, change := range map[string]func(b *bench){
+		"another's": func(b *bench) { b.write(t, `{"leaseId":"other","mtime":"2030-01-01T00:00:00Z"}`) },
+		"none":      func(b *bench) { _ = os.Remove(filepath.Join(b.dir, recordFile)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inProject(t, func(t *testing.T, b *projectBench) {
+			inProject(t, func(t *testing.T, b *bench) {
 				p, _ := b.open("me")
 				l := acquireProject(t, p)
 				change(b)
@@ -357,7 +357,7 @@ func TestProjectSleepIsNoticedBeforeTheFirstWrite(t *testing.T) {
 		"sleep and set back": {-time.Hour, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inProject(t, func(t *testing.T, b *projectBench) {
+			inProject(t, func(t *testing.T, b *bench) {
 				p, h := b.open("me")
 				l := acquireProject(t, p)
 				h.forget()
@@ -371,7 +371,7 @@ func TestProjectSleepIsNoticedBeforeTheFirstWrite(t *testing.T) {
 }
 
 func TestProjectClockSetBackGoesOn(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, _ := b.open("me")
 		l := acquireProject(t, p)
 		b.clock.jump(-2*time.Hour, 0)
@@ -385,7 +385,7 @@ func TestProjectClockSetBackGoesOn(t *testing.T) {
 
 // Seed 002's fourth telemetry test.
 func TestProjectReleaseIsTriedAgain(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, h := b.open("me")
 		l := acquireProject(t, p)
 		h.forget()
@@ -400,7 +400,7 @@ func TestProjectReleaseIsTriedAgain(t *testing.T) {
 }
 
 func TestProjectReleaseFailsAtLast(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, _ := b.open("me")
 		l := acquireProject(t, p)
 		b.disk.fail(0, 3)
@@ -415,7 +415,7 @@ func TestProjectReleaseFailsAtLast(t *testing.T) {
 }
 
 func TestProjectForceLeavesTheLiving(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, _ := b.open("me")
 		l := acquireProject(t, p)
 		b.write(t, `{"leaseId":"other","mtime":"`+time.Now().UTC().Format(time.RFC3339)+`"}`)
@@ -429,14 +429,14 @@ func TestProjectForceLeavesTheLiving(t *testing.T) {
 }
 
 func TestProjectAbort(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, _ := b.open("first")
 		l := acquireProject(t, p)
 		q, h := b.open("second")
 		enough := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(700*time.Millisecond, func() { cancel(enough) })
-		_, err := q.Acquire(ctx, ProjectAsk{})
+		_, err := q.Acquire(ctx, Ask{})
 		if !errors.Is(err, enough) || time.Since(b.start) != 700*time.Millisecond {
 			t.Fatalf("%v after %s", err, time.Since(b.start))
 		}
@@ -449,10 +449,10 @@ func TestProjectAbort(t *testing.T) {
 }
 
 func TestProjectLeaseOfACallerWhoIsDone(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, _ := b.open("me")
 		ctx, cancel := context.WithCancel(context.Background())
-		l, err := p.Acquire(ctx, ProjectAsk{})
+		l, err := p.Acquire(ctx, Ask{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -467,7 +467,7 @@ func TestProjectLeaseOfACallerWhoIsDone(t *testing.T) {
 }
 
 func TestProjectReleaseAfterTheCallersEnd(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, _ := b.open("me")
 		l := acquireProject(t, p)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -478,10 +478,10 @@ func TestProjectReleaseAfterTheCallersEnd(t *testing.T) {
 }
 
 func TestProjectDiskRefuses(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, h := b.open("me")
 		b.disk.fail(100, 0)
-		_, err := p.Acquire(context.Background(), ProjectAsk{})
+		_, err := p.Acquire(context.Background(), Ask{})
 		wantLockError(t, err, AcquireTimeout, false, fault.PathNotWritable)
 		if !errors.Is(err, errDisk) {
 			t.Errorf("the cause is lost: %v", err)

@@ -1,4 +1,4 @@
-package locks
+package editlock
 
 import (
 	"context"
@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
-// projectTick is how often a lease looks at the clocks: timers stand still
+// tick is how often a lease looks at the clocks: timers stand still
 // while the machine sleeps.
-const projectTick = time.Second
+const tick = time.Second
 
-// projectTidyTime is how long a last removal may take.
-const projectTidyTime = 2 * time.Second
+// tidyTime is how long a last removal may take.
+const tidyTime = 2 * time.Second
 
-// ProjectLease is a project lock that is held; it is renewed by itself until
+// Lease is a project lock that is held; it is renewed by itself until
 // Release.
-type ProjectLease struct {
-	p      *Project
+type Lease struct {
+	p      *Lock
 	id     string
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -30,24 +31,24 @@ type ProjectLease struct {
 	driving chan struct{} // holds one while an operation is under way
 
 	mu    sync.Mutex
-	state projectState
+	state machineState
 	beat  uint64
 	trust time.Duration // on the clock that nobody sets: not trusted from here on
 	next  time.Time     // when the heartbeat is due
-	lost  *ProjectLockError
+	lost  *Error
 	cause error
 }
 
 // Acquire takes the lock with the file strategy; an error is a
-// *ProjectLockError, or why ctx ended. The lease's context descends from ctx.
-func (p *Project) Acquire(ctx context.Context, a ProjectAsk) (*ProjectLease, error) {
+// *Error, or why ctx ended. The lease's context descends from ctx.
+func (p *Lock) Acquire(ctx context.Context, a Ask) (*Lease, error) {
 	id, err := p.uuid()
 	if err != nil {
 		return nil, err
 	}
-	l := &ProjectLease{p: p, id: id, tended: make(chan struct{}), driving: make(chan struct{}, 1), state: idleProject(id)}
+	l := &Lease{p: p, id: id, tended: make(chan struct{}), driving: make(chan struct{}, 1), state: idleProject(id)}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
-	in := projectInput{kind: "acquire", leaseID: id, limit: projectMaxTries}
+	in := input{kind: "acquire", leaseID: id, limit: maxTries}
 	if a.RetryLimit > 0 {
 		in.limit = a.RetryLimit
 	}
@@ -65,14 +66,14 @@ func (p *Project) Acquire(ctx context.Context, a ProjectAsk) (*ProjectLease, err
 }
 
 // ID is the lease's id, as it stands in the record.
-func (l *ProjectLease) ID() string { return l.id }
+func (l *Lease) ID() string { return l.id }
 
 // Context ends when the lease is lost or released.
-func (l *ProjectLease) Context() context.Context { return l.ctx }
+func (l *Lease) Context() context.Context { return l.ctx }
 
 // Check is nil while one may write; ask before each write. It looks at both
 // clocks, so that it knows of a sleep before any timer does.
-func (l *ProjectLease) Check() error {
+func (l *Lease) Check() error {
 	l.watch()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,32 +83,32 @@ func (l *ProjectLease) Check() error {
 	if l.lost != nil {
 		return l.lost
 	}
-	return l.p.failure(projectCommand{code: LeaseStale}, nil)
+	return l.p.failure(command{code: LeaseStale}, nil)
 }
 
 // Renew renews at once instead of at the next heartbeat.
-func (l *ProjectLease) Renew(ctx context.Context) error {
+func (l *Lease) Renew(ctx context.Context) error {
 	if err := l.Check(); err != nil {
 		return err
 	}
-	return l.drive(ctx, projectInput{kind: "renew"})
+	return l.drive(ctx, input{kind: "renew"})
 }
 
 // Release gives the lock up. It is idempotent; finish writing first.
-func (l *ProjectLease) Release(ctx context.Context) error { return l.release(ctx, false) }
+func (l *Lease) Release(ctx context.Context) error { return l.release(ctx, false) }
 
 // ForceRelease also removes another record whose time is over. A living record
 // of another lease stays.
-func (l *ProjectLease) ForceRelease(ctx context.Context) error { return l.release(ctx, true) }
+func (l *Lease) ForceRelease(ctx context.Context) error { return l.release(ctx, true) }
 
-func (l *ProjectLease) release(ctx context.Context, force bool) error {
+func (l *Lease) release(ctx context.Context, force bool) error {
 	l.halt()
 	<-l.tended
-	return l.drive(ctx, projectInput{kind: "release", force: force})
+	return l.drive(ctx, input{kind: "release", force: force})
 }
 
 // drive feeds the machine and does what it says until it says how it ended.
-func (l *ProjectLease) drive(ctx context.Context, in projectInput) error {
+func (l *Lease) drive(ctx context.Context, in input) error {
 	if !l.take(ctx) {
 		return context.Cause(ctx)
 	}
@@ -126,7 +127,7 @@ func (l *ProjectLease) drive(ctx context.Context, in projectInput) error {
 
 // take waits for the operation under way to end. A free turn is taken even
 // when ctx has ended: releasing must not depend on chance.
-func (l *ProjectLease) take(ctx context.Context) bool {
+func (l *Lease) take(ctx context.Context) bool {
 	select {
 	case l.driving <- struct{}{}:
 		return true
@@ -142,7 +143,7 @@ func (l *ProjectLease) take(ctx context.Context) bool {
 
 // run does a step's commands. It gives the input that comes of them, or how
 // the whole ended.
-func (l *ProjectLease) run(ctx context.Context, commands []projectCommand) (in projectInput, done bool, err error) {
+func (l *Lease) run(ctx context.Context, commands []command) (in input, done bool, err error) {
 	for _, c := range commands {
 		switch c.do {
 		case "publish-record":
@@ -167,20 +168,20 @@ func (l *ProjectLease) run(ctx context.Context, commands []projectCommand) (in p
 	return in, true, err
 }
 
-func failed(commands []projectCommand) bool {
-	return slices.ContainsFunc(commands, func(c projectCommand) bool { return c.do == "fail" })
+func failed(commands []command) bool {
+	return slices.ContainsFunc(commands, func(c command) bool { return c.do == "fail" })
 }
 
 // pause waits for the next try; an end of ctx aborts.
-func (l *ProjectLease) pause(ctx context.Context, d time.Duration) projectInput {
-	if sleep(ctx, d) != nil {
-		return projectInput{kind: "abort"}
+func (l *Lease) pause(ctx context.Context, d time.Duration) input {
+	if proc.Sleep(ctx, d) != nil {
+		return input{kind: "abort"}
 	}
-	return projectInput{kind: "due"}
+	return input{kind: "due"}
 }
 
 // feed takes one step and tells everybody.
-func (l *ProjectLease) feed(in projectInput) []projectCommand {
+func (l *Lease) feed(in input) []command {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.p.clock.Now().Round(0)
@@ -200,7 +201,7 @@ func (l *ProjectLease) feed(in projectInput) []projectCommand {
 }
 
 // end tells those who work under the lease.
-func (l *ProjectLease) end(commands []projectCommand) {
+func (l *Lease) end(commands []command) {
 	for _, c := range commands {
 		if c.do == "fail" {
 			l.lost = l.p.failure(c, l.cause)
@@ -213,7 +214,7 @@ func (l *ProjectLease) end(commands []projectCommand) {
 	l.cancel(context.Canceled)
 }
 
-func (l *ProjectLease) failure(c projectCommand) error {
+func (l *Lease) failure(c command) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lost != nil && l.lost.Code == c.code {
@@ -223,14 +224,14 @@ func (l *ProjectLease) failure(c projectCommand) error {
 }
 
 // watch ends a lease whose time is over by either clock.
-func (l *ProjectLease) watch() {
+func (l *Lease) watch() {
 	l.mu.Lock()
 	kind := "check"
 	if l.state.held() && l.p.clock.Boot() >= l.trust {
 		kind = "lost"
 	}
 	l.mu.Unlock()
-	for _, c := range l.feed(projectInput{kind: kind}) {
+	for _, c := range l.feed(input{kind: kind}) {
 		if c.do == "tidy-record" {
 			l.tidy(c.wait)
 		}
@@ -238,7 +239,7 @@ func (l *ProjectLease) watch() {
 }
 
 // tend is the heartbeat.
-func (l *ProjectLease) tend(ctx context.Context) {
+func (l *Lease) tend(ctx context.Context) {
 	defer close(l.tended)
 	for {
 		look := time.NewTimer(l.untilNextLook())
@@ -254,61 +255,61 @@ func (l *ProjectLease) tend(ctx context.Context) {
 		}
 		l.watch()
 		if l.isDue() {
-			_ = l.drive(ctx, projectInput{kind: "due"})
+			_ = l.drive(ctx, input{kind: "due"})
 		}
 	}
 }
 
-func (l *ProjectLease) untilNextLook() time.Duration {
+func (l *Lease) untilNextLook() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return min(projectTick, max(time.Millisecond, l.next.Sub(l.p.clock.Now())))
+	return min(tick, max(time.Millisecond, l.next.Sub(l.p.clock.Now())))
 }
 
 // leave releases for a caller whose own context ended; a lost lease has
 // nothing to release.
-func (l *ProjectLease) leave() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), projectTidyTime)
+func (l *Lease) leave() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), tidyTime)
 	defer cancel()
-	_ = l.drive(ctx, projectInput{kind: "release"})
+	_ = l.drive(ctx, input{kind: "release"})
 }
 
-func (l *ProjectLease) isDue() bool {
+func (l *Lease) isDue() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return (l.state.is(psRenewWaiting) || l.state.active()) && !l.p.clock.Now().Before(l.next)
 }
 
 // claim looks at the record and writes ours if nobody stands in the way.
-func (l *ProjectLease) claim(ctx context.Context) projectInput {
+func (l *Lease) claim(ctx context.Context) input {
 	started, boot := l.p.clock.Now().Round(0), l.p.clock.Boot()
 	err := l.p.claim(ctx, l.record(started, started))
 	switch {
 	case ctx.Err() != nil:
-		return projectInput{kind: "abort"}
+		return input{kind: "abort"}
 	case err == nil:
 		l.trustFrom(boot)
-		return projectInput{kind: "published", started: started}
+		return input{kind: "published", started: started}
 	}
 	l.remember(err)
 	if fault.Has(err, fault.Conflict) {
-		return projectInput{kind: "publish-failed", code: FallbackConflict}
+		return input{kind: "publish-failed", code: FallbackConflict}
 	}
-	return projectInput{kind: "publish-failed", code: AcquireTimeout}
+	return input{kind: "publish-failed", code: AcquireTimeout}
 }
 
-func (p *Project) claim(ctx context.Context, r ProjectRecord) error {
+func (p *Lock) claim(ctx context.Context, r Record) error {
 	found, ok, err := p.look(r.LeaseID)
 	if err != nil {
 		return err
 	}
-	if ok && found.Verdict != ProjectMine && found.Verdict != ProjectStale {
+	if ok && found.Verdict != Mine && found.Verdict != Stale {
 		return p.conflict(found)
 	}
 	return p.put(ctx, r, found.ETag)
 }
 
-func (p *Project) put(ctx context.Context, r ProjectRecord, ifMatch string) error {
+func (p *Lock) put(ctx context.Context, r Record, ifMatch string) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -316,7 +317,7 @@ func (p *Project) put(ctx context.Context, r ProjectRecord, ifMatch string) erro
 	return p.CompareAndSwap(ctx, data, ifMatch)
 }
 
-func (l *ProjectLease) renewRecord(ctx context.Context) projectInput {
+func (l *Lease) renewRecord(ctx context.Context) input {
 	started, boot := l.p.clock.Now().Round(0), l.p.clock.Boot()
 	l.mu.Lock()
 	acquired := l.state.acquired
@@ -324,39 +325,39 @@ func (l *ProjectLease) renewRecord(ctx context.Context) projectInput {
 	err := l.p.put(ctx, l.record(acquired, started), leaseETag(l.id))
 	if err == nil {
 		l.trustFrom(boot)
-		return projectInput{kind: "renewed", started: started}
+		return input{kind: "renewed", started: started}
 	}
 	l.remember(err)
 	if fault.Has(err, fault.Conflict) {
-		return projectInput{kind: "lost"}
+		return input{kind: "lost"}
 	}
-	return projectInput{kind: "renew-failed"}
+	return input{kind: "renew-failed"}
 }
 
-func (l *ProjectLease) removeRecord(ctx context.Context) projectInput {
+func (l *Lease) removeRecord(ctx context.Context) input {
 	l.mu.Lock()
 	force := l.state.force
 	l.mu.Unlock()
-	err := l.p.remove(ctx, l.id, func(s StoredProject) bool {
-		return s.Verdict == ProjectMine || force && s.Verdict == ProjectStale
+	err := l.p.remove(ctx, l.id, func(s Stored) bool {
+		return s.Verdict == Mine || force && s.Verdict == Stale
 	})
 	switch {
 	case err == nil:
-		return projectInput{kind: "removed"}
+		return input{kind: "removed"}
 	case fault.Has(err, fault.Conflict):
-		return projectInput{kind: "remove-refused"}
+		return input{kind: "remove-refused"}
 	case ctx.Err() != nil:
-		return projectInput{kind: "abort"}
+		return input{kind: "abort"}
 	}
 	l.remember(err)
-	return projectInput{kind: "remove-failed"}
+	return input{kind: "remove-failed"}
 }
 
 // tidy removes our record, at once or after a while; if it cannot, the record
 // ends by itself.
-func (l *ProjectLease) tidy(after time.Duration) {
+func (l *Lease) tidy(after time.Duration) {
 	remove := func() {
-		ctx, cancel := context.WithTimeout(context.Background(), projectTidyTime)
+		ctx, cancel := context.WithTimeout(context.Background(), tidyTime)
 		defer cancel()
 		_ = l.p.CompareAndRemove(ctx, leaseETag(l.id))
 	}
@@ -367,25 +368,25 @@ func (l *ProjectLease) tidy(after time.Duration) {
 	remove()
 }
 
-func (l *ProjectLease) record(acquired, now time.Time) ProjectRecord {
+func (l *Lease) record(acquired, now time.Time) Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.beat++
 	ttl := l.state.strategy.ttl()
-	return ProjectRecord{
+	return Record{
 		Version: 1, LeaseID: l.id, OwnerID: l.p.owner, Strategy: l.state.strategy,
-		AcquiredAt: ProjectTime{acquired}, ExpiresAt: ProjectTime{now.Add(ttl)}, MTime: ProjectTime{now},
+		AcquiredAt: Time{acquired}, ExpiresAt: Time{now.Add(ttl)}, MTime: Time{now},
 		TTLSeconds: ttl.Seconds(), Beat: l.beat,
 	}
 }
 
-func (l *ProjectLease) trustFrom(boot time.Duration) {
+func (l *Lease) trustFrom(boot time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.trust = boot + l.state.strategy.ttl() - projectWriteMargin
+	l.trust = boot + l.state.strategy.ttl() - writeMargin
 }
 
-func (l *ProjectLease) remember(err error) {
+func (l *Lease) remember(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cause = err

@@ -1,4 +1,4 @@
-package locks
+package editlock
 
 import (
 	"bytes"
@@ -12,54 +12,55 @@ import (
 
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 )
 
-const projectFile = ".lock"
+const recordFile = ".lock"
 
-// StoredProject is what the lock file holds and what is thought of it.
-type StoredProject struct {
+// Stored is what the lock file holds and what is thought of it.
+type Stored struct {
 	Text    []byte
 	ETag    string        // quoted: the lease id, or a hash of what is unreadable
 	Age     time.Duration // since the last write
-	Verdict ProjectVerdict
+	Verdict Verdict
 	LeaseID string
 	OwnerID string
 	Expires time.Time
 
-	reading projectReading
+	reading reading
 }
 
-func (p *Project) path() string { return filepath.Join(p.dir, projectFile) }
+func (p *Lock) path() string { return filepath.Join(p.dir, recordFile) }
 
 // Read shows the record; found is false when there is none.
-func (p *Project) Read(context.Context) (s StoredProject, found bool, err error) {
+func (p *Lock) Read(context.Context) (s Stored, found bool, err error) {
 	return p.look("")
 }
 
 // look reads and judges the record as the lease leaseID sees it.
-func (p *Project) look(leaseID string) (StoredProject, bool, error) {
-	data, mtime, bad, err := p.files.read(projectFile)
+func (p *Lock) look(leaseID string) (Stored, bool, error) {
+	data, mtime, bad, err := p.files.Read(recordFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return StoredProject{Verdict: ProjectFree}, false, nil
+		return Stored{Verdict: Free}, false, nil
 	}
 	if err != nil {
-		return StoredProject{}, false, fault.Wrap(err, fault.LockUnreadable, "path", p.path())
+		return Stored{}, false, fault.Wrap(err, fault.LockUnreadable, "path", p.path())
 	}
-	r := readProject(data)
-	s := StoredProject{
-		Text: data, ETag: projectETag(data, r), Age: p.clock.Now().Sub(mtime),
+	r := readRecord(data)
+	s := Stored{
+		Text: data, ETag: etagOf(data, r), Age: p.clock.Now().Sub(mtime),
 		LeaseID: r.leaseID, OwnerID: r.ownerID, Expires: r.expires, reading: r,
 	}
-	sight := projectSight{now: p.clock.Now(), leaseID: leaseID, age: s.Age, aged: true, seen: p.seenFor(data)}
+	sight := sighting{now: p.clock.Now(), leaseID: leaseID, age: s.Age, aged: true, seen: p.seenFor(data)}
 	s.Verdict = judgeProject(r, sight)
 	if bad != "" { // a link, a folder, something huge: nothing that may be replaced
-		s.Verdict = ProjectUnreadable
+		s.Verdict = Unreadable
 	}
 	return s, true, nil
 }
 
-// seenFor is how long this Project has seen the very same record.
-func (p *Project) seenFor(data []byte) time.Duration {
+// seenFor is how long this Lock has seen the very same record.
+func (p *Lock) seenFor(data []byte) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.clock.Boot()
@@ -73,12 +74,12 @@ func (p *Project) seenFor(data []byte) time.Duration {
 // ifMatch ("" asks for none to be there). Another lease's record is replaced
 // only when it is stale, and a record of the same lease only by a newer beat.
 // CONFLICT otherwise.
-func (p *Project) CompareAndSwap(ctx context.Context, text []byte, ifMatch string) error {
-	next := readProject(text)
-	if next.verdict != "" || len(text) > maxRecord {
+func (p *Lock) CompareAndSwap(ctx context.Context, text []byte, ifMatch string) error {
+	next := readRecord(text)
+	if next.verdict != "" || len(text) > flock.MaxRecord {
 		return fault.New(fault.InvalidRequest, "reason", "bad_lock_record")
 	}
-	unlock, firm, err := p.guard.lock(ctx, true, guardPatience)
+	unlock, firm, err := p.guard.Lock(ctx, true, flock.Patience)
 	if err != nil {
 		return err
 	}
@@ -93,29 +94,29 @@ func (p *Project) CompareAndSwap(ctx context.Context, text []byte, ifMatch strin
 	return p.write(text)
 }
 
-func mayReplace(old StoredProject, found bool, next projectReading, ifMatch string, firm bool) bool {
+func mayReplace(old Stored, found bool, next reading, ifMatch string, firm bool) bool {
 	switch {
 	case !found || ifMatch == "":
 		return !found && ifMatch == ""
 	case old.ETag != ifMatch:
 		return false
-	case old.Verdict == ProjectMine:
+	case old.Verdict == Mine:
 		return next.beat > old.reading.beat
 	}
-	return old.Verdict == ProjectStale && firm
+	return old.Verdict == Stale && firm
 }
 
 // CompareAndRemove removes the record that has the ETag ifMatch, but none of a
 // newer version. CONFLICT when another is there; none is fine.
-func (p *Project) CompareAndRemove(ctx context.Context, ifMatch string) error {
-	return p.remove(ctx, "", func(s StoredProject) bool { return s.ETag == ifMatch && s.Verdict != ProjectNewer })
+func (p *Lock) CompareAndRemove(ctx context.Context, ifMatch string) error {
+	return p.remove(ctx, "", func(s Stored) bool { return s.ETag == ifMatch && s.Verdict != Newer })
 }
 
-func (p *Project) remove(ctx context.Context, leaseID string, wanted func(StoredProject) bool) error {
+func (p *Lock) remove(ctx context.Context, leaseID string, wanted func(Stored) bool) error {
 	if _, found, err := p.look(leaseID); err == nil && !found {
 		return nil
 	}
-	unlock, _, err := p.guard.lock(ctx, false, guardPatience)
+	unlock, _, err := p.guard.Lock(ctx, false, flock.Patience)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (p *Project) remove(ctx context.Context, leaseID string, wanted func(Stored
 
 // write puts the record in place; its file's time is our clock's, which is
 // what ages are taken by.
-func (p *Project) write(text []byte) error {
+func (p *Lock) write(text []byte) error {
 	var suffix [8]byte
 	if _, err := io.ReadFull(p.rand, suffix[:]); err != nil {
 		return err
@@ -144,13 +145,13 @@ func (p *Project) write(text []byte) error {
 	if err := atomicfile.Write(p.disk, p.path(), text, o); err != nil {
 		return fault.Wrap(err, fault.PathNotWritable, "path", p.path())
 	}
-	if err := p.files.touch(projectFile, p.clock.Now()); err != nil {
+	if err := p.files.Touch(recordFile, p.clock.Now()); err != nil {
 		return fault.Wrap(err, fault.PathNotWritable, "path", p.path())
 	}
 	return nil
 }
 
-func (p *Project) conflict(s StoredProject) error {
+func (p *Lock) conflict(s Stored) error {
 	return fault.New(fault.Conflict, "path", p.path(), "verdict", s.Verdict,
-		"name", s.OwnerID, "since", when(s.reading.since), "until", when(s.Expires))
+		"name", s.OwnerID, "since", flock.When(s.reading.since), "until", flock.When(s.Expires))
 }

@@ -1,4 +1,4 @@
-package locks
+package editlock
 
 import (
 	"bufio"
@@ -17,33 +17,34 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 )
 
-// ProjectLine is one line of .aiflow/project/autosave/locks-DAY.jsonl (seed
+// Line is one line of .aiflow/project/autosave/locks-DAY.jsonl (seed
 // 002's telemetry table). Fields that a line does not have are nil or empty.
-type ProjectLine struct {
-	TS         ProjectTime     `json:"ts"`
-	Type       string          `json:"type"`
-	Feature    string          `json:"feature"`
-	Operation  string          `json:"operation,omitempty"`
-	Strategy   ProjectStrategy `json:"strategy,omitempty"`
-	Reason     ProjectLockCode `json:"reason,omitempty"`
-	Retry      *int            `json:"retry,omitempty"`
-	LeaseID    string          `json:"leaseId,omitempty"`
-	ExpiresAt  *ProjectTime    `json:"expiresAt,omitempty"`
-	Force      *bool           `json:"force,omitempty"`
-	DurationMS *int64          `json:"durationMs,omitempty"`
+type Line struct {
+	TS         Time     `json:"ts"`
+	Type       string   `json:"type"`
+	Feature    string   `json:"feature"`
+	Operation  string   `json:"operation,omitempty"`
+	Strategy   Strategy `json:"strategy,omitempty"`
+	Reason     Code     `json:"reason,omitempty"`
+	Retry      *int     `json:"retry,omitempty"`
+	LeaseID    string   `json:"leaseId,omitempty"`
+	ExpiresAt  *Time    `json:"expiresAt,omitempty"`
+	Force      *bool    `json:"force,omitempty"`
+	DurationMS *int64   `json:"durationMs,omitempty"`
 }
 
 const (
-	projectLinePrefix = "autosave.lock."
-	projectFeature    = "autosave"
+	linePrefix = "autosave.lock."
+	feature    = "autosave"
 )
 
 // Line is the telemetry of e; false for events that the table does not list.
-func (e ProjectEvent) Line(at time.Time) (ProjectLine, bool) {
-	l := ProjectLine{
-		TS: ProjectTime{at}, Type: projectLinePrefix + strings.TrimPrefix(e.Type, "lock:"), Feature: projectFeature,
+func (e Event) Line(at time.Time) (Line, bool) {
+	l := Line{
+		TS: Time{at}, Type: linePrefix + strings.TrimPrefix(e.Type, "lock:"), Feature: feature,
 		Operation: e.Operation, Strategy: e.Strategy, Retry: e.Retry, LeaseID: e.LeaseID, Force: e.Force, DurationMS: e.DurationMS,
 	}
 	if e.Lease != nil {
@@ -51,7 +52,7 @@ func (e ProjectEvent) Line(at time.Time) (ProjectLine, bool) {
 	}
 	switch e.Type {
 	case "lock:renew-scheduled", "lock:release-requested":
-		return ProjectLine{}, false
+		return Line{}, false
 	case "lock:acquired":
 		l.ExpiresAt = &e.Lease.ExpiresAt
 	case "lock:readonly-entered":
@@ -60,37 +61,37 @@ func (e ProjectEvent) Line(at time.Time) (ProjectLine, bool) {
 	return l, true
 }
 
-// CheckProjectLine reads a line that a page sent. It takes nothing but the
+// CheckLine reads a line that a page sent. It takes nothing but the
 // table's types, fields and values, so that whatever is written can be counted.
-func CheckProjectLine(raw []byte) (ProjectLine, error) {
-	var l ProjectLine
+func CheckLine(raw []byte) (Line, error) {
+	var l Line
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		return ProjectLine{}, fault.Wrap(err, fault.InvalidRequest, "reason", "bad_lock_event")
+		return Line{}, fault.Wrap(err, fault.InvalidRequest, "reason", "bad_lock_event")
 	}
 	if _, err := d.Token(); err != io.EOF || !l.valid() {
-		return ProjectLine{}, fault.New(fault.InvalidRequest, "reason", "bad_lock_event")
+		return Line{}, fault.New(fault.InvalidRequest, "reason", "bad_lock_event")
 	}
 	return l, nil
 }
 
-func (l ProjectLine) valid() bool {
-	kind, ok := strings.CutPrefix(l.Type, projectLinePrefix)
-	return ok && l.Feature == projectFeature && !l.TS.IsZero() &&
+func (l Line) valid() bool {
+	kind, ok := strings.CutPrefix(l.Type, linePrefix)
+	return ok && l.Feature == feature && !l.TS.IsZero() &&
 		slices.Contains([]string{"attempt", "acquired", "renewed", "readonly-entered", "release-failed", "released"}, kind) &&
 		slices.Contains([]string{"", "acquire", "renew", "release"}, l.Operation) &&
-		slices.Contains([]ProjectStrategy{"", WebLock, FileLock}, l.Strategy) &&
-		slices.Contains([]ProjectLockCode{
+		slices.Contains([]Strategy{"", WebLock, FileLock}, l.Strategy) &&
+		slices.Contains([]Code{
 			"", WebLockUnsupported, AcquireDenied, AcquireTimeout, FallbackConflict, LeaseStale, RenewFailed, ReleaseFailed,
 		}, l.Reason) &&
 		(l.LeaseID == "" || plainID(l.LeaseID)) &&
 		(l.Retry == nil || *l.Retry >= 0 && *l.Retry <= 1000) && (l.DurationMS == nil || *l.DurationMS >= 0)
 }
 
-// ProjectJournal writes and reads the lines of one project. It keeps a file a
+// Journal writes and reads the lines of one project. It keeps a file a
 // day, for thirty days, and renames none.
-type ProjectJournal struct {
+type Journal struct {
 	dir string
 	now func() time.Time
 	mu  sync.Mutex
@@ -106,15 +107,15 @@ const (
 	journalDays = 30
 )
 
-// OpenProjectJournal is the journal in dir, .aiflow/project/autosave. It
+// OpenJournal is the journal in dir, .aiflow/project/autosave. It
 // touches no file.
-func OpenProjectJournal(dir string, now func() time.Time) *ProjectJournal {
-	return &ProjectJournal{dir: dir, now: now}
+func OpenJournal(dir string, now func() time.Time) *Journal {
+	return &Journal{dir: dir, now: now}
 }
 
 // Append adds lines to today's file. Each is one write, so that lines of
 // several processes do not mix.
-func (j *ProjectJournal) Append(lines ...ProjectLine) error {
+func (j *Journal) Append(lines ...Line) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := os.MkdirAll(j.dir, 0o777); err != nil {
@@ -143,7 +144,7 @@ func (j *ProjectJournal) Append(lines ...ProjectLine) error {
 
 // prune removes the files of days that are too long ago; what it cannot remove
 // stays. It touches no file that is called otherwise.
-func (j *ProjectJournal) prune() {
+func (j *Journal) prune() {
 	entries, err := os.ReadDir(j.dir)
 	if err != nil {
 		return
@@ -156,7 +157,7 @@ func (j *ProjectJournal) prune() {
 	}
 }
 
-func appendLine(w io.Writer, l ProjectLine) error {
+func appendLine(w io.Writer, l Line) error {
 	data, err := json.Marshal(l)
 	if err != nil {
 		return err
@@ -167,8 +168,8 @@ func appendLine(w io.Writer, l ProjectLine) error {
 
 // Record returns a listener for Project.Subscribe that writes what it hears.
 // A line that cannot be written is lost: telemetry never stops an editor.
-func (j *ProjectJournal) Record() func(ProjectEvent) {
-	return func(e ProjectEvent) {
+func (j *Journal) Record() func(Event) {
+	return func(e Event) {
 		if l, ok := e.Line(j.now()); ok {
 			_ = j.Append(l)
 		}
@@ -177,7 +178,7 @@ func (j *ProjectJournal) Record() func(ProjectEvent) {
 
 // Each gives every line of the lock's telemetry, oldest file first. Lines of
 // other features are passed over; bad counts those that are no JSON of ours.
-func (j *ProjectJournal) Each(line func(ProjectLine)) (bad int, err error) {
+func (j *Journal) Each(line func(Line)) (bad int, err error) {
 	entries, err := os.ReadDir(j.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -198,14 +199,14 @@ func (j *ProjectJournal) Each(line func(ProjectLine)) (bad int, err error) {
 	return bad, nil
 }
 
-func eachLine(path string, line func(ProjectLine)) (bad int, err error) {
+func eachLine(path string, line func(Line)) (bad int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
 	s := bufio.NewScanner(f)
-	s.Buffer(nil, maxRecord)
+	s.Buffer(nil, flock.MaxRecord)
 	for s.Scan() {
 		if len(bytes.TrimSpace(s.Bytes())) == 0 {
 			continue
@@ -225,12 +226,12 @@ func eachLine(path string, line func(ProjectLine)) (bad int, err error) {
 }
 
 // readLine tolerates fields that we do not know: other tools may add some.
-func readLine(raw []byte) (l ProjectLine, ours, ok bool) {
+func readLine(raw []byte) (l Line, ours, ok bool) {
 	var kind struct{ Type, Feature string }
 	if json.Unmarshal(raw, &kind) != nil {
 		return l, false, false
 	}
-	if kind.Feature != projectFeature || !strings.HasPrefix(kind.Type, projectLinePrefix) {
+	if kind.Feature != feature || !strings.HasPrefix(kind.Type, linePrefix) {
 		return l, false, true
 	}
 	if json.Unmarshal(raw, &l) != nil || !l.valid() {

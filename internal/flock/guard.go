@@ -1,4 +1,9 @@
-package locks
+// Package flock has what locks in files are made of: the guard under which a
+// record is read, judged and replaced, held by flock(2), and the reading of a
+// record's file, which may be anything that lies there.
+//
+// Of what a record says it knows only the version, and it does not write one.
+package flock
 
 import (
 	"context"
@@ -13,23 +18,25 @@ import (
 	"aiflow/internal/fault"
 )
 
-// guardName is the file whose kernel lock is held around every
+// GuardName is the file whose kernel lock is held around every
 // read-decide-replace. It is never deleted: a waiter would hold a lock on a
 // file that nobody else can see.
-const guardName = ".guard"
+const GuardName = ".guard"
 
-// guardPatience is how long a stopped holder of the guard is waited for.
-const guardPatience = 10 * time.Second
+// Patience is how long a stopped holder of the guard is waited for.
+const Patience = 10 * time.Second
 
-// guard excludes every other read-decide-replace of a directory.
-type guard interface {
-	// lock returns how to unlock. firm is false where the file system has no
+// Guard excludes every other read-decide-replace of a directory.
+type Guard interface {
+	// Lock returns how to unlock. firm is false where the file system has no
 	// working flock(2). create makes a missing directory. patience bounds the
-	// wait for a stopped holder; 0 takes only what is free.
-	lock(ctx context.Context, create bool, patience time.Duration) (unlock func(), firm bool, err error)
+	// wait for a stopped holder (then LOCK_HELD with the reason guard_busy); 0
+	// takes only what is free (else ErrBusy).
+	Lock(ctx context.Context, create bool, patience time.Duration) (unlock func(), firm bool, err error)
 }
 
-var errBusy = errors.New("the guard is not free")
+// ErrBusy says that the guard is not free and was not waited for.
+var ErrBusy = errors.New("the guard is not free")
 
 // flockGuard keeps its file open. flock(2) belongs to the open file, so that
 // goroutines take turns first; the kernel lets go when the process dies.
@@ -43,8 +50,9 @@ type flockGuard struct {
 	firm, soft func()
 }
 
-func newFlockGuard(dir string) *flockGuard {
-	g := &flockGuard{path: filepath.Join(dir, guardName), turn: make(chan struct{}, 1)}
+// New is the guard of a directory. It touches no file.
+func New(dir string) Guard {
+	g := &flockGuard{path: filepath.Join(dir, GuardName), turn: make(chan struct{}, 1)}
 	g.firm, g.soft = func() { g.letGo(true) }, func() { g.letGo(false) }
 	return g
 }
@@ -56,7 +64,7 @@ func (g *flockGuard) unlock(firm bool) func() {
 	return g.soft
 }
 
-func (g *flockGuard) lock(ctx context.Context, create bool, patience time.Duration) (unlock func(), firm bool, err error) {
+func (g *flockGuard) Lock(ctx context.Context, create bool, patience time.Duration) (unlock func(), firm bool, err error) {
 	select {
 	case g.turn <- struct{}{}:
 		if got, firm := g.takeNow(create); got {
@@ -66,7 +74,7 @@ func (g *flockGuard) lock(ctx context.Context, create bool, patience time.Durati
 	default:
 	}
 	if patience <= 0 {
-		return nil, false, errBusy
+		return nil, false, ErrBusy
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -167,12 +175,12 @@ func identity(st unix.Stat_t) [2]uint64 { return [2]uint64{uint64(st.Dev), st.In
 
 func openGuard(path string, create bool) (int, error) {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	fd, err := openRetry(unix.AT_FDCWD, path, flags)
+	fd, err := open(path, flags)
 	if create && errors.Is(err, unix.ENOENT) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return -1, fault.Wrap(err, fault.PathNotWritable, "path", filepath.Dir(path))
 		}
-		fd, err = openRetry(unix.AT_FDCWD, path, flags)
+		fd, err = open(path, flags)
 	}
 	if err != nil {
 		return -1, fault.Wrap(err, fault.PathNotWritable, "path", path)
@@ -180,9 +188,9 @@ func openGuard(path string, create bool) (int, error) {
 	return fd, nil
 }
 
-func openRetry(dir int, path string, flags int) (int, error) {
+func open(path string, flags int) (int, error) {
 	for {
-		fd, err := unix.Openat(dir, path, flags, 0o666)
+		fd, err := unix.Open(path, flags, 0o666)
 		if err != unix.EINTR {
 			return fd, err
 		}
@@ -198,21 +206,12 @@ func wait(ctx context.Context, fd int) error {
 		if err != unix.EWOULDBLOCK && err != unix.EINTR {
 			return err
 		}
-		if err := sleep(ctx, pause+rand.N(pause)); err != nil {
-			return err
+		select {
+		case <-time.After(pause + rand.N(pause)):
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 		pause = min(2*pause, 5*time.Millisecond)
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

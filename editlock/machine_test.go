@@ -1,4 +1,4 @@
-package locks
+package editlock
 
 import (
 	"encoding/json"
@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-var projectEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func onEpoch(ms int64) time.Time { return projectEpoch.Add(time.Duration(ms) * time.Millisecond) }
+func onEpoch(ms int64) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
 
-type projectVector struct {
+type vector struct {
 	Name  string
 	Steps []struct {
 		At    int64
@@ -23,10 +23,10 @@ type projectVector struct {
 			Web, Force    bool
 			RetryLimit    *int
 			BackoffMs     []int64
-			Code          ProjectLockCode
+			Code          Code
 			StartedAt     int64
 		}
-		State    projectStateName
+		State    stateName
 		Emitted  json.RawMessage
 		Commands []string
 	}
@@ -45,7 +45,7 @@ func readVectors(t *testing.T, name string, into any) {
 
 func TestProjectFollowsTheVectors(t *testing.T) {
 	for _, name := range []string{"acquire", "renew", "release", "page"} {
-		var scenarios []projectVector
+		var scenarios []vector
 		readVectors(t, name, &scenarios)
 		if len(scenarios) < 10 {
 			t.Fatalf("%s: %d scenarios", name, len(scenarios))
@@ -56,12 +56,12 @@ func TestProjectFollowsTheVectors(t *testing.T) {
 	}
 }
 
-func follow(t *testing.T, v projectVector) {
+func follow(t *testing.T, v vector) {
 	s := idleProject("")
 	for _, step := range v.Steps {
-		in := projectInput{
+		in := input{
 			kind: step.Input.Type, leaseID: step.Input.LeaseID, web: step.Input.Web, force: step.Input.Force,
-			code: step.Input.Code, started: onEpoch(step.Input.StartedAt), limit: projectMaxTries,
+			code: step.Input.Code, started: onEpoch(step.Input.StartedAt), limit: maxTries,
 		}
 		if step.Input.RetryLimit != nil {
 			in.limit = *step.Input.RetryLimit
@@ -109,17 +109,17 @@ func TestProjectVerdicts(t *testing.T) {
 		Text        *string
 		Now, SeenMs int64
 		AgeMs       *int64
-		Verdict     ProjectVerdict
+		Verdict     Verdict
 	}
 	readVectors(t, "verdicts", &vectors)
 	for _, v := range vectors {
-		s := projectSight{now: onEpoch(v.Now), leaseID: "lease-a", seen: time.Duration(v.SeenMs) * time.Millisecond}
+		s := sighting{now: onEpoch(v.Now), leaseID: "lease-a", seen: time.Duration(v.SeenMs) * time.Millisecond}
 		if v.AgeMs != nil {
 			s.age, s.aged = time.Duration(*v.AgeMs)*time.Millisecond, true
 		}
-		have := ProjectFree
+		have := Free
 		if v.Text != nil {
-			have = judgeProject(readProject([]byte(*v.Text)), s)
+			have = judgeProject(readRecord([]byte(*v.Text)), s)
 		}
 		if have != v.Verdict {
 			t.Errorf("%s: %s, want %s", v.Name, have, v.Verdict)

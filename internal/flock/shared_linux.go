@@ -1,4 +1,4 @@
-package locks
+package flock
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,4 @@
-package locks
+package editlock
 
 import (
 	"bytes"
@@ -8,10 +8,12 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"aiflow/internal/flock"
 )
 
-// projectSight is everything that a verdict on a record depends on.
-type projectSight struct {
+// sighting is everything that a verdict on a record depends on.
+type sighting struct {
 	now     time.Time
 	leaseID string
 	age     time.Duration // since the last write, by the store's clock
@@ -19,9 +21,9 @@ type projectSight struct {
 	seen    time.Duration // how long we ourselves have seen the very same record
 }
 
-// projectReading is what a record's text means.
-type projectReading struct {
-	verdict ProjectVerdict // ProjectUnreadable, ProjectNewer, or "" for a record
+// reading is what a record's text means.
+type reading struct {
+	verdict Verdict // Unreadable, Newer, or "" for a record
 	leaseID string
 	ownerID string
 	beat    uint64
@@ -42,14 +44,14 @@ type looseRecord struct {
 	Beat       json.RawMessage `json:"beat"`
 }
 
-func readProject(text []byte) projectReading {
-	unreadable := projectReading{verdict: ProjectUnreadable, ttl: FileLockTTL}
+func readRecord(text []byte) reading {
+	unreadable := reading{verdict: Unreadable, ttl: FileLockTTL}
 	var loose looseRecord
 	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] != '{' || json.Unmarshal(text, &loose) != nil {
 		return unreadable
 	}
-	if newer(versionText(loose.Version)) {
-		return projectReading{verdict: ProjectNewer}
+	if flock.Newer(flock.VersionText(loose.Version)) {
+		return reading{verdict: Newer}
 	}
 	if _, ok := jsonNumber(loose.Version); loose.Version != nil && !ok {
 		return unreadable
@@ -61,12 +63,12 @@ func readProject(text []byte) projectReading {
 	return r
 }
 
-func (l looseRecord) reading() (projectReading, bool) {
+func (l looseRecord) reading() (reading, bool) {
 	ttl := FileLockTTL
 	if seconds, ok := jsonNumber(l.TTLSeconds); l.TTLSeconds != nil && (!ok || seconds <= 0) {
-		return projectReading{}, false
+		return reading{}, false
 	} else if ok {
-		ttl = min(time.Duration(min(seconds, 1e6)*float64(time.Second)), projectLongestTTL)
+		ttl = min(time.Duration(min(seconds, 1e6)*float64(time.Second)), longestTTL)
 	}
 	expires, ok := jsonInstant(l.ExpiresAt)
 	if l.ExpiresAt == nil {
@@ -77,7 +79,7 @@ func (l looseRecord) reading() (projectReading, bool) {
 	owner, _ := jsonText(l.OwnerID)
 	beat, _ := jsonNumber(l.Beat)
 	since, _ := jsonInstant(l.AcquiredAt)
-	return projectReading{
+	return reading{
 		leaseID: id, ownerID: owner, beat: uint64(max(0, beat)), since: since, expires: expires, ttl: ttl,
 	}, ok && id != ""
 }
@@ -115,26 +117,26 @@ func jsonInstant(raw json.RawMessage) (time.Time, bool) {
 // the way. A record is stale when its time is over and nothing contradicts it,
 // or, whatever it says, when it has not changed for its time to live and more:
 // a living holder would have renewed it.
-func judgeProject(r projectReading, s projectSight) ProjectVerdict {
-	if r.verdict == ProjectNewer {
-		return ProjectNewer
+func judgeProject(r reading, s sighting) Verdict {
+	if r.verdict == Newer {
+		return Newer
 	}
 	if r.verdict == "" && r.leaseID == s.leaseID {
-		return ProjectMine
+		return Mine
 	}
 	unchanged := s.seen
 	if s.aged {
 		unchanged = max(unchanged, s.age)
 	}
 	switch {
-	case unchanged >= r.ttl+projectClockTolerance:
-		return ProjectStale
-	case r.verdict == ProjectUnreadable:
-		return ProjectUnreadable
+	case unchanged >= r.ttl+clockTolerance:
+		return Stale
+	case r.verdict == Unreadable:
+		return Unreadable
 	case s.now.Before(r.expires), s.aged && s.age >= 0 && s.age < r.ttl:
-		return ProjectHeld
+		return Held
 	}
-	return ProjectStale
+	return Stale
 }
 
 // plainID reports whether id can stand in an ETag and in a file name as it is.
@@ -143,9 +145,9 @@ func plainID(id string) bool {
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == ""
 }
 
-// projectETag names a record in a condition: by its lease, or by a hash of
+// etagOf names a record in a condition: by its lease, or by a hash of
 // what cannot be named.
-func projectETag(text []byte, r projectReading) string {
+func etagOf(text []byte, r reading) string {
 	if r.verdict == "" && plainID(r.leaseID) {
 		return leaseETag(r.leaseID)
 	}

@@ -1,33 +1,33 @@
-package locks
+package editlock
 
 import (
 	"aiflow/internal/fault"
 )
 
-// ProjectLockError says which of seed 002's codes ended an acquire, a renewal
+// Error says which of seed 002's codes ended an acquire, a renewal
 // or a release. It is also a fault: LOCK_HELD, LOCK_LOST or what the disk said.
-type ProjectLockError struct {
-	Code      ProjectLockCode
+type Error struct {
+	Code      Code
 	Retryable bool
 	Cause     error // nil, or what the store said
 	fault     error
 }
 
-func (e *ProjectLockError) Error() string { return "project lock: " + string(e.Code) }
+func (e *Error) Error() string { return "project lock: " + string(e.Code) }
 
 // Unwrap gives the fault and the cause.
-func (e *ProjectLockError) Unwrap() []error {
+func (e *Error) Unwrap() []error {
 	if e.Cause == nil {
 		return []error{e.fault}
 	}
 	return []error{e.fault, e.Cause}
 }
 
-func (p *Project) failure(c projectCommand, cause error) *ProjectLockError {
-	return &ProjectLockError{Code: c.code, Retryable: c.retryable, Cause: cause, fault: p.faultOf(c.code, cause)}
+func (p *Lock) failure(c command, cause error) *Error {
+	return &Error{Code: c.code, Retryable: c.retryable, Cause: cause, fault: p.faultOf(c.code, cause)}
 }
 
-func (p *Project) faultOf(code ProjectLockCode, cause error) error {
+func (p *Lock) faultOf(code Code, cause error) error {
 	facts := fault.Facts{}
 	if f, ok := fault.As(cause); ok {
 		for k, v := range f.Facts {
@@ -39,10 +39,10 @@ func (p *Project) faultOf(code ProjectLockCode, cause error) error {
 		}
 	}
 	facts["path"], facts["reason"] = p.path(), string(code)
-	return &fault.Error{Code: projectFault(code), Facts: facts}
+	return &fault.Error{Code: faultWith(code), Facts: facts}
 }
 
-func projectFault(code ProjectLockCode) fault.Code {
+func faultWith(code Code) fault.Code {
 	switch code {
 	case FallbackConflict, AcquireDenied:
 		return fault.LockHeld

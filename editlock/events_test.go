@@ -1,4 +1,4 @@
-package locks
+package editlock
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 func TestProjectTelemetryFollowsTheVectors(t *testing.T) {
 	var vectors []struct {
 		At    int64
-		Event ProjectEvent
+		Event Event
 		Line  json.RawMessage
 	}
 	readVectors(t, "telemetry", &vectors)
@@ -28,7 +28,7 @@ func TestProjectTelemetryFollowsTheVectors(t *testing.T) {
 			continue
 		}
 		sameJSON(t, l, v.Line)
-		back, err := CheckProjectLine(v.Line)
+		back, err := CheckLine(v.Line)
 		if err != nil {
 			t.Fatalf("%s: %v", v.Line, err)
 		}
@@ -38,7 +38,7 @@ func TestProjectTelemetryFollowsTheVectors(t *testing.T) {
 
 func TestProjectLinesFromOutside(t *testing.T) {
 	good := `{"ts":"2026-01-01T00:00:00.000Z","type":"autosave.lock.attempt","feature":"autosave","strategy":"file-lock","retry":0}`
-	if _, err := CheckProjectLine([]byte(good)); err != nil {
+	if _, err := CheckLine([]byte(good)); err != nil {
 		t.Fatal(err)
 	}
 	for from, to := range map[string]string{
@@ -57,7 +57,7 @@ func TestProjectLinesFromOutside(t *testing.T) {
 		`"feature":`:              `"operation":"steal","feature":`,
 	} {
 		bad := strings.Replace(good, from, to, 1)
-		if _, err := CheckProjectLine([]byte(bad)); bad != good && !fault.Has(err, fault.InvalidRequest) {
+		if _, err := CheckLine([]byte(bad)); bad != good && !fault.Has(err, fault.InvalidRequest) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -66,11 +66,11 @@ func TestProjectLinesFromOutside(t *testing.T) {
 func TestProjectJournalCounts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "autosave")
 	now := onEpoch(0)
-	j := OpenProjectJournal(dir, func() time.Time { return now })
+	j := OpenJournal(dir, func() time.Time { return now })
 	if c, err := j.Count(); err != nil || c.Lines != 0 || c.Since != nil {
 		t.Fatalf("%+v %v", c, err)
 	}
-	var vectors []struct{ Event ProjectEvent }
+	var vectors []struct{ Event Event }
 	readVectors(t, "telemetry", &vectors)
 	record := j.Record()
 	for i, v := range vectors {
@@ -79,7 +79,7 @@ func TestProjectJournalCounts(t *testing.T) {
 	}
 	now = onEpoch(86_400_000)
 	for _, ms := range []int64{100, 200, 300} {
-		record(ProjectEvent{Type: "lock:released", LeaseID: "a", Strategy: FileLock, DurationMS: &ms})
+		record(Event{Type: "lock:released", LeaseID: "a", Strategy: FileLock, DurationMS: &ms})
 	}
 	other := "{\"type\":\"autosave.snapshot\",\"feature\":\"autosave\"}\nnot json\n\n" +
 		`{"ts":"2026-01-01T00:00:00Z","type":"autosave.lock.released","feature":"autosave","durationMs":1,"extra":true}`
@@ -105,10 +105,10 @@ func TestProjectJournalCounts(t *testing.T) {
 
 // Seed 002's fifth telemetry test: what a lease left behind still counts.
 func TestProjectJournalOfALease(t *testing.T) {
-	inProject(t, func(t *testing.T, b *projectBench) {
+	inProject(t, func(t *testing.T, b *bench) {
 		p, _ := b.open("me")
 		dir := filepath.Join(b.dir, "autosave")
-		j := OpenProjectJournal(dir, b.clock.Now)
+		j := OpenJournal(dir, b.clock.Now)
 		p.Subscribe(j.Record())
 		l := acquireProject(t, p)
 		time.Sleep(26 * time.Second)
@@ -130,12 +130,12 @@ func TestProjectJournalOfALease(t *testing.T) {
 func TestProjectJournalRefusesALink(t *testing.T) {
 	dir := t.TempDir()
 	now := onEpoch(0)
-	j := OpenProjectJournal(dir, func() time.Time { return now })
+	j := OpenJournal(dir, func() time.Time { return now })
 	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "locks-2026-01-01.jsonl")); err != nil {
 		t.Fatal(err)
 	}
 	ms := int64(1)
-	l, _ := ProjectEvent{Type: "lock:released", DurationMS: &ms}.Line(now)
+	l, _ := Event{Type: "lock:released", DurationMS: &ms}.Line(now)
 	if err := j.Append(l); !fault.Has(err, fault.PathNotWritable) {
 		t.Fatal(err)
 	}
@@ -154,8 +154,8 @@ func TestProjectJournalForgetsOldDays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	j := OpenProjectJournal(dir, func() time.Time { return now })
-	if err := j.Append(ProjectLine{}); err != nil {
+	j := OpenJournal(dir, func() time.Time { return now })
+	if err := j.Append(Line{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range append(keep, "locks-2026-03-02.jsonl") {
@@ -172,11 +172,11 @@ func TestProjectJournalForgetsOldDays(t *testing.T) {
 
 func TestProjectJournalCountsSince(t *testing.T) {
 	now := onEpoch(0)
-	j := OpenProjectJournal(t.TempDir(), func() time.Time { return now })
+	j := OpenJournal(t.TempDir(), func() time.Time { return now })
 	record := j.Record()
 	for i := range int64(4) {
 		now = onEpoch(i * 1000)
-		record(ProjectEvent{Type: "lock:released", LeaseID: "a", Strategy: FileLock, DurationMS: &i})
+		record(Event{Type: "lock:released", LeaseID: "a", Strategy: FileLock, DurationMS: &i})
 	}
 	c, err := j.CountSince(onEpoch(2000))
 	if err != nil || c.Released != 2 || c.Hold.Min != 2 || c.Since == nil || !c.Since.Equal(onEpoch(2000)) {
