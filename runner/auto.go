@@ -58,6 +58,8 @@ type auto struct {
 	slot  *locks.Lease
 	s     Session
 	skip  map[string]bool
+	lost  map[string]*fault.Error
+	used  map[string]*runs.Usage                  // by run, in this session
 	row   struct{ needsInput, failed, skips int } // in a row
 }
 
@@ -70,7 +72,7 @@ func (r *Runner) newAuto(o AutoOptions, queue, slot *locks.Lease) *auto {
 		o.MaxMinutes = cfg.MaxDurationMin
 	}
 	now := r.Project.Now()
-	a := &auto{r: r, o: o, queue: queue, slot: slot, s: idle(), skip: map[string]bool{}}
+	a := &auto{r: r, o: o, queue: queue, slot: slot, s: idle(), skip: map[string]bool{}, lost: map[string]*fault.Error{}, used: map[string]*runs.Usage{}}
 	a.s.StartedAt = &now
 	a.s.Limits = SessionLimits{MaxRuns: o.MaxRuns, MaxMinutes: o.MaxMinutes}
 	if !o.Until.IsZero() {
@@ -126,7 +128,7 @@ func (a *auto) loop(ctx context.Context) {
 			return
 		}
 		a.set(Selecting)
-		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Slot: a.slot, Skip: a.skip, Begun: a.begun}, a.queue)
+		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Slot: a.slot, Skip: a.skip, Begun: a.begun, Lost: a.lost}, a.queue)
 		switch {
 		case ctx.Err() != nil:
 			a.note(out)
@@ -137,6 +139,10 @@ func (a *auto) loop(ctx context.Context) {
 			return
 		case err != nil:
 			a.skipped(out.RequestID, err)
+		case out.Waits != nil:
+			if !a.wait(ctx, out.Waits) {
+				return
+			}
 		case out.Selection != nil:
 			a.end(Completed, completed(out.Selection))
 			return
@@ -187,9 +193,15 @@ func (a *auto) note(out Outcome) {
 		return
 	}
 	st := out.Stage
+	a.use(st)
+	if fault.CodeOf(out.Err).Waits() {
+		a.putOff(out)
+		return
+	}
 	res := Result{
 		RequestID: out.RequestID, RunID: out.RunID, Title: st.Title, State: st.State, WorkBranch: st.Git.WorkBranch,
 		ReasonCode: fault.CodeOf(out.Err), Warnings: st.Warnings(), StartedAt: st.StartedAt, EndedAt: a.r.Project.Now(),
+		Said: saidIn(out.Err), Usage: st.Usage(),
 	}
 	a.s.CurrentRequestID, a.s.CurrentRunID = nil, nil
 	a.s.LastResult, a.s.Results = &res, append(a.s.Results, res)
@@ -203,6 +215,23 @@ func (a *auto) note(out Outcome) {
 	case runs.NeedsInput, runs.Failed:
 		a.hook("on_needs_input", string(res.ReasonCode), res)
 	}
+}
+
+// use sums up what AI commands took in this session; a run may take part twice.
+func (a *auto) use(st *runs.Stage) {
+	a.used[st.RunID] = st.UsageSince(*a.s.StartedAt)
+	a.s.Usage = nil
+	for _, u := range a.used {
+		a.s.Usage = a.s.Usage.Add(u)
+	}
+}
+
+// saidIn is what the AI command said when it failed; "" is nothing.
+func saidIn(err error) string {
+	if f, ok := fault.As(err); ok {
+		return f.Facts["said"]
+	}
+	return ""
 }
 
 func (a *auto) count(state runs.State) {

@@ -167,8 +167,22 @@ func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outco
 		return Outcome{}, err
 	}
 	result := survey.Select()
+	held, err := r.heldUp(o, survey)
+	if err != nil {
+		return Outcome{}, err
+	}
+	var soonest *ProviderWait
 	for _, choice := range result.Runnable {
 		if o.Skip[choice.RequestID] {
+			continue
+		}
+		if w := held(choice.Request); w != nil {
+			if o.Lost == nil {
+				return Outcome{}, w.fault(choice.RequestID)
+			}
+			if soonest == nil || w.Until.Before(*soonest.Until) {
+				soonest = w
+			}
 			continue
 		}
 		out, ran, err := r.claim(ctx, o, choice, queue)
@@ -177,7 +191,7 @@ func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outco
 		}
 		r.tell(Event{Kind: Skipped, RequestID: choice.RequestID, Title: choice.Title})
 	}
-	return Outcome{Selection: &result}, nil
+	return Outcome{Selection: &result, Waits: soonest}, nil
 }
 
 func (r *Runner) claim(ctx context.Context, o Options, choice reqmeta.Choice, queue *locks.Lease) (Outcome, bool, error) {

@@ -3,15 +3,17 @@ package runner
 import (
 	"context"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/runner/agent"
 	"aiflow/runs"
 )
 
@@ -24,7 +26,9 @@ type shellCommand struct {
 	attempt int
 	limit   config.Timeout
 	kind    EventKind
-	said    *capped // gets standard output besides the log; nil is nobody
+	env     map[string]string
+	// listen reads an AI command; nil is nobody, and all output goes into the log.
+	listen func(log io.Writer) *agent.Reader
 }
 
 // result is how a command ended, with the end of what it said.
@@ -34,6 +38,8 @@ type result struct {
 	log  string // relative to the project
 	from int64  // where in the log this command begins
 	took time.Duration
+	said *agent.Reader // of an AI command
+	cut  bool          // its events ended early
 }
 
 // Bounds on what is kept of a command's output.
@@ -73,10 +79,18 @@ func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin 
 	settings := j.repo.ConfigFile()
 	end := &tail{max: tailKept}
 	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
+	stdout, stderr := io.Writer(out), io.Writer(out)
+	if c.listen != nil {
+		res.said = c.listen(out)
+		stdout, stderr = res.said, res.said.Stderr()
+	}
 	res.Exit, err = proc.Run(ctx, proc.Command{
-		Argv: argv, Dir: j.workDir(), Env: env, Stdin: stdin, Stdout: c.stdout(out), Stderr: out,
+		Argv: argv, Dir: j.workDir(), Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr,
 		Timeout: seconds(c.limit.Sec), Grace: j.grace(), Hurry: j.Hurry, Started: j.noteAgent,
 	})
+	if res.said != nil {
+		res.cut = res.said.Close()
+	}
 	_ = out.Close()
 	res.took = j.Project.Env.Clock.Boot() - began
 	res.tail = end.String()
@@ -100,15 +114,6 @@ func (j *job) clearLocks(ctx context.Context) {
 		_, _ = j.ws.ClearStaleLocks(ctx) // should one stay, git says so
 		j.repo.ClearBranchLock(j.stage.Git.WorkBranch)
 	}
-}
-
-// stdout is where standard output goes: into the log, and to whoever waits for
-// an answer.
-func (c shellCommand) stdout(log io.Writer) io.Writer {
-	if c.said == nil {
-		return log
-	}
-	return io.MultiWriter(log, c.said)
 }
 
 func sizeOf(f *os.File) int64 {
@@ -155,7 +160,11 @@ func (j *job) environment(c shellCommand) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := guarded(cleanEnvironment(j.Project.Env.Environ), guard)
+	env := cleanEnvironment(j.Project.Env.Environ)
+	for _, name := range slices.Sorted(maps.Keys(c.env)) {
+		env = append(env, name+"="+c.env[name])
+	}
+	env = guarded(env, guard)
 	return append(env,
 		"GIT_CONFIG_COUNT=2", // git tidies up before it ends, not behind our back
 		"GIT_CONFIG_KEY_0=gc.autoDetach", "GIT_CONFIG_VALUE_0=false",
@@ -247,30 +256,6 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 func (t *tail) String() string { return strings.ToValidUTF8(string(t.buf), "\uFFFD") }
-
-// capped keeps what is written to it up to max bytes, and one more to show
-// that there was more.
-type capped struct {
-	max int
-
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (c *capped) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if room := c.max + 1 - len(c.buf); room > 0 {
-		c.buf = append(c.buf, p[:min(room, len(p))]...)
-	}
-	return len(p), nil
-}
-
-func (c *capped) String() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return string(c.buf)
-}
 
 // firstLine is what a sentence shows of a command of several lines.
 func firstLine(text string) string {

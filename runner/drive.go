@@ -33,7 +33,7 @@ func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outc
 		out.Err = nil
 	case fault.Has(err, fault.LockLost):
 		// Somebody else may own the run now: nothing shared is written.
-	case fault.Has(err, fault.Interrupted) || ctx.Err() != nil || errors.Is(err, context.Canceled):
+	case fault.CodeOf(err).Waits() || fault.Has(err, fault.Interrupted) || ctx.Err() != nil || errors.Is(err, context.Canceled):
 		out.Err = j.interrupted(err)
 	case j.stage.State == runs.Done:
 		out.Stage = j.asRecorded()
@@ -71,17 +71,24 @@ func (j *job) asRecorded() *runs.Stage {
 }
 
 // interrupted leaves the run in the state it is in: it is found and resumed by
-// the next command for its request.
+// the next command for its request. So is one whose provider has to be waited for.
 func (j *job) interrupted(cause error) error {
 	if err := j.leaving(); err != nil {
 		return err
 	}
-	cause = interruptionOf(cause)
+	waits, putOff := fault.As(cause)
+	if putOff = putOff && waits.Code.Waits(); !putOff {
+		cause = interruptionOf(cause)
+	}
 	j.nameRun(cause)
 	if os.Remove(stopMark(j.dir)) == nil {
 		j.stage.AddEvent(j.Project.Now(), runs.EventStopRequested, j.stage.CurrentStepID, "")
 	}
-	j.stage.AddEvent(j.Project.Now(), runs.EventInterrupted, j.stage.CurrentStepID, fault.Interrupted)
+	if putOff {
+		j.stage.PutOff(j.Project.Now(), waits)
+	} else {
+		j.stage.AddEvent(j.Project.Now(), runs.EventInterrupted, j.stage.CurrentStepID, fault.Interrupted)
+	}
 	j.stage.Agent, j.stage.Boot = nil, ""
 	j.stage.LeaveLocks()
 	err := j.dir.SaveStage(j.stage)

@@ -188,18 +188,6 @@ func TestRefusingCommand(t *testing.T) {
 	}
 }
 
-func TestCapped(t *testing.T) {
-	c := &capped{max: 4}
-	for _, s := range []string{"ab", "cd", "ef", "gh"} {
-		if n, err := c.Write([]byte(s)); n != 2 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if c.String() != "abcde" { // one more than max shows that there was more
-		t.Errorf("%q", c.String())
-	}
-}
-
 func TestCutMiddle(t *testing.T) {
 	text := strings.Repeat("0123456789\n", 10)
 	got := cutMiddle(text, 44)

@@ -49,10 +49,13 @@ func (j *job) dropTemporary() { _ = os.RemoveAll(filepath.Join(j.dir.Path, "tmp"
 
 func (j *job) markPath() string { return filepath.Join(j.dir.Path, "tmp", "guard.mark") }
 
+// refusal is what a refusing command says: some sandboxes let it leave no mark.
+const refusal = " is forbidden here (guards.forbid_commands"
+
 func refusingCommand(name, mark string) []byte {
 	return []byte("#!/bin/sh\n" +
 		"printf '%s\\n' " + proc.Quoted(name) + `" $*" >>` + proc.Quoted(mark) + "\n" +
-		"echo " + proc.Quoted("aiflow: "+name+" is forbidden here (guards.forbid_commands in .aiflow/router.v1.json)") + " >&2\n" +
+		"echo " + proc.Quoted("aiflow: "+name+refusal+" in .aiflow/router.v1.json)") + " >&2\n" +
 		"exit 77\n")
 }
 
@@ -64,6 +67,10 @@ func (j *job) caught(log string) error {
 	}
 	_ = os.Remove(j.markPath())
 	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	return forbiddenCommand(line, log)
+}
+
+func forbiddenCommand(line, log string) error {
 	return fault.New(fault.GHDependencyDetected, "value", line, "path", log, "reason", "command", "command", line)
 }
 

@@ -60,7 +60,15 @@ func (j *job) acceptWork(ctx context.Context, q question, r reply) error {
 		return nil
 	}
 	said := strings.TrimSpace(r.text())
-	return located(fault.New(fault.NothingChanged, "said", shortLine(lastLine(said)), "output", said[max(0, len(said)-tailKept):], "exit_status", 0), r)
+	code := fault.NothingChanged
+	if r.usage != nil && len(r.usage.Denied) > 0 {
+		code = fault.ToolDenied // asking again would come to the same
+	}
+	f := fault.New(code, "said", shortLine(lastLine(said)), "output", said[max(0, len(said)-tailKept):], "exit_status", 0)
+	if code == fault.ToolDenied {
+		f.Facts["value"] = shortLine(strings.Join(r.usage.Denied, "; "))
+	}
+	return located(f, r)
 }
 
 // takeWork takes over what an implementer did: the files it edited, or the

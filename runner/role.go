@@ -1,20 +1,19 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"aiflow/internal/config"
-	"aiflow/internal/contract"
 	"aiflow/internal/fault"
+	"aiflow/runner/agent"
 	"aiflow/runs"
 )
 
@@ -44,6 +43,7 @@ type reply struct {
 	file   string // of AIFLOW_RESULT; "" when it left none
 	log    string
 	try    int // over the whole run
+	usage  *agent.Usage
 }
 
 // text is the answer: the file if there is one.
@@ -55,42 +55,91 @@ func (r reply) text() string {
 }
 
 // ask puts a question to the primary provider, then to the fallback, as often
-// as the limits allow. Only faults of defaults.fallback_on are tried again.
+// as the limits allow. Only faults of defaults.fallback_on are tried again. One
+// that says nothing about the work is no try: that provider is not asked again.
 func (j *job) ask(ctx context.Context, q question) error {
 	c, err := j.routes()
 	if err != nil {
 		return err
 	}
-	calls := c.Calls(q.role)
+	calls := j.notWaiting(c.Calls(q.role))
 	tries := max(1, j.Project.Config.Limits.MaxRoleTries)
 	var before error
-	for try := range tries {
+	for try := 0; ; {
 		call := c.turn(calls, try, tries)
 		err = j.tryRole(ctx, q, call)
 		if err == nil || ctx.Err() != nil || !c.fallsBackOn(err) {
 			return insteadOf(err, before)
 		}
-		before = err
-		j.tell(Event{Kind: RoleFailed, StepID: q.stepID(), What: j.inWords(err)})
-		if try+1 < tries {
-			if err := j.clearFor(ctx, q); err != nil {
-				return err
+		if goesElsewhere(err) {
+			calls = without(calls, call.Provider)
+			if len(calls) == 0 || try > 0 { // it was to stand in for one that was asked and failed
+				return insteadOf(err, before)
 			}
+			before = soonest(before, err)
+		} else {
+			before = err
+			try++
+		}
+		j.tell(Event{Kind: RoleFailed, StepID: q.stepID(), What: j.inWords(err)})
+		if try == tries {
+			return triesUsedUp(q.role, tries, err)
+		}
+		if err := j.clearFor(ctx, q); err != nil {
+			return err
 		}
 	}
-	return triesUsedUp(q.role, tries, err)
+}
+
+// goesElsewhere reports whether the provider itself could not do it: asking it
+// again at once would come to the same.
+func goesElsewhere(err error) bool {
+	code := fault.CodeOf(err)
+	return code.OfProvider() || code == fault.AgentTimeout
+}
+
+// lost: nobody can be asked by this provider until a person did something.
+func lost(code fault.Code) bool {
+	return code == fault.CLINotAvailable || code == fault.CLIAuthRequired || code == fault.CLINotTrusted
+}
+
+func without(calls []config.Call, provider string) []config.Call {
+	var left []config.Call
+	for _, c := range calls {
+		if c.Provider != provider {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// soonest is the failure that a person waits for least.
+func soonest(a, b error) error {
+	f, ok := fault.As(a)
+	g, _ := fault.As(b)
+	if ok && f.Code.Waits() && (!g.Code.Waits() || g.Facts["until"] == "" || f.Facts["until"] != "" && f.Facts["until"] < g.Facts["until"]) {
+		return a
+	}
+	return b
 }
 
 // insteadOf names the failure that a stand-in was to mend which cannot be asked
-// itself: that is what a person wants to know.
+// itself: that is what a person wants to know. Where one of them only has to be
+// waited for, that is what the run does.
 func insteadOf(err, before error) error {
 	f, ok := fault.As(err)
 	first, failed := fault.As(before)
-	if !ok || !failed || !slices.Contains([]fault.Code{fault.CLINotAvailable, fault.CLIAuthRequired, fault.CLINotTrusted}, f.Code) {
+	if !ok || !failed || !f.Code.OfProvider() {
 		return err
 	}
+	if first.Code.Waits() {
+		return soonest(before, err)
+	}
 	f.Facts["before"], f.Facts["before_name"] = string(first.Code), first.Facts["name"]
-	said := shortLine(lastLine(first.Facts["output"]))
+	said := first.Facts["said"]
+	if said == "" {
+		said = shortLine(lastLine(first.Facts["output"]))
+	}
 	if key := first.Facts["key"]; key != "" {
 		said = shortLine(key + " " + first.Facts["cause"])
 	}
@@ -132,7 +181,7 @@ func triesUsedUp(role string, tries int, last error) error {
 	}
 	e := fault.Wrap(last, fault.RetryLimitExceeded, "name", role, "allowed", tries, "reason", fault.CodeOf(last))
 	if f, ok := fault.As(last); ok {
-		for _, k := range []string{"cause", "cause_key", "key", "also", "path", "command", wholeCommand, "output", "exit_status"} {
+		for _, k := range []string{"said", "cause", "cause_key", "key", "also", "path", "command", wholeCommand, "output", "exit_status"} {
 			if v := f.Facts[k]; v != "" {
 				e.Facts[k] = v
 			}
@@ -156,13 +205,22 @@ func (j *job) clearFor(ctx context.Context, q question) error {
 // tryRole starts one provider once, in the workspace, with the prompt on its
 // command line where the router wants it and on its standard input.
 func (j *job) tryRole(ctx context.Context, q question, call config.Call) error {
+	if q.role == config.RoleImplementer {
+		call.Test = j.testFor(q)
+	}
 	r := reply{call: call, try: j.countTry(q)}
-	began := j.Project.Env.Clock.Boot()
+	at, began := j.Project.Now().UTC(), j.Project.Env.Clock.Boot()
 	err := j.callRole(ctx, q, &r)
+	took := j.Project.Env.Clock.Boot() - began
+	j.noteProvider(call.Provider, err)
+	if f, ok := fault.As(err); ok && j.opts.Lost != nil && lost(f.Code) {
+		j.opts.Lost[call.Provider] = f
+	}
 	if err == nil {
 		err = q.accept(ctx, r)
 	}
-	j.logTry(q, r, j.Project.Env.Clock.Boot()-began, err)
+	j.noteCall(q, r, at, took, err)
+	j.logTry(q, r, took, err)
 	return err
 }
 
@@ -177,7 +235,7 @@ func (j *job) callRole(ctx context.Context, q question, r *reply) error {
 	}
 	sc := shellCommand{
 		text: r.call.Role + ": " + r.call.Provider, log: q.role, role: q.role, stepID: q.stepID(), attempt: r.try,
-		limit: j.callTimeout(), kind: RoleBegun, said: &capped{max: contract.MaxAnswer},
+		limit: j.callTimeout(), kind: RoleBegun, env: r.call.Command.Env, listen: j.listen(r.call, prompt),
 	}
 	file, err := j.cleanResult(sc)
 	if err != nil {
@@ -185,13 +243,22 @@ func (j *job) callRole(ctx context.Context, q question, r *reply) error {
 	}
 	res, err := j.command(ctx, sc, argv, strings.NewReader(prompt))
 	r.log = res.log
+	if res.said != nil {
+		r.usage = res.said.Usage()
+	}
 	if err != nil {
 		return err
+	}
+	if command := res.said.Refused(); command != "" {
+		return forbiddenCommand(command, res.log)
 	}
 	if err := roleEnded(r.call, sc, res); err != nil {
 		return err
 	}
-	r.stdout, r.file = sc.said.String(), readResult(file)
+	if s := q.step; res.cut && s != nil {
+		j.note(s, "work.note_stream_cut")
+	}
+	r.stdout, r.file = res.said.Text(), readResult(file)
 	j.logResult(sc, r.file)
 	return j.forbiddenText(lines(strings.NewReader(r.text())), res.log)
 }
@@ -203,33 +270,42 @@ func (j *job) callTimeout() config.Timeout {
 	return j.Project.Config.StepTimeout()
 }
 
-// notLoggedIn are the words with which agents say that they want a login.
-var notLoggedIn = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)not logged in|please (run .{0,30})?log ?in|login required|invalid api key|authentication required`)
-})
+// listen makes the reader of one call.
+func (j *job) listen(call config.Call, prompt string) func(io.Writer) *agent.Reader {
+	return func(log io.Writer) *agent.Reader {
+		return agent.New(agent.Options{Kind: call.Command.Output, Log: log, Prompt: prompt, Now: j.localNow, Refusal: refusal})
+	}
+}
 
-// notTrusted are the words with which agents refuse a folder that nobody has told
-// them to trust; gemini also ends with a status of its own then.
-var notTrusted = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)not (running )?in a trusted (directory|folder|workspace)|(workspace|folder|directory) (is not|has not been) trusted`)
-})
+// localNow is where times of day are read that name no zone: programs and people
+// here mean the machine's.
+func (j *job) localNow() time.Time { return j.Project.Now().Local() }
 
-const geminiNotTrusted = 55
-
+// roleEnded is what went wrong with a call, as far as the program itself tells.
 func roleEnded(call config.Call, c shellCommand, res result) error {
 	facts := []any{"command", call.Command.Bin, "name", call.Provider, "path", res.log}
-	switch {
-	case res.TimedOut:
+	if res.TimedOut {
 		return fault.New(fault.AgentTimeout, append(facts, c.limit.Facts()...)...)
-	case res.Status != 0 && notLoggedIn().MatchString(res.tail):
-		return fault.New(fault.CLIAuthRequired, append(facts, "exit_status", res.Status, "output", res.tail)...)
-	case res.Status == geminiNotTrusted && strings.HasPrefix(filepath.Base(call.Command.Bin), "gemini"), res.Status != 0 && notTrusted().MatchString(res.tail):
-		return fault.New(fault.CLINotTrusted, append(facts, "exit_status", res.Status, "output", res.tail)...)
-	case res.Status != 0:
-		return fault.New(fault.ProcessCrashed, append(facts, "exit_status", res.Status, "output", res.tail)...)
 	}
-	return nil
+	p := res.said.Problem(res.Status)
+	if p.Code == "" {
+		return nil
+	}
+	f := fault.New(p.Code, append(facts, "exit_status", res.Status, "output", res.tail)...)
+	if p.Said != "" {
+		f.Facts["said"] = p.Said
+	}
+	if res.cut {
+		f.Facts["cause_key"] = "why.stream_cut"
+	}
+	if !p.Until.IsZero() {
+		f.Facts["until"], f.Facts["at"] = p.Until.UTC().Format(time.RFC3339), p.Until.Local().Format(shownTime)
+	}
+	return f
 }
+
+// shownTime is how sentences name a time of the near future.
+const shownTime = "2006-01-02 15:04"
 
 // countTry numbers the calls of a role over the whole run.
 func (j *job) countTry(q question) int {
@@ -268,6 +344,33 @@ func (j *job) logResult(c shellCommand, text string) {
 	if text != "" {
 		_ = j.dir.AppendLog(c.log, c.stepID, c.attempt, []byte("\n[AIFLOW_RESULT]\n"+strings.TrimRight(text, "\n")+"\n"))
 	}
+}
+
+// noteCall records who was asked and what it took.
+func (j *job) noteCall(q question, r reply, at time.Time, took time.Duration, err error) {
+	c := runs.RoleCall{Role: q.role, StepID: q.stepID(), Attempt: r.try, Provider: r.call.Provider, StartedAt: at}
+	if err != nil {
+		c.ReasonCode = fault.CodeOf(err)
+	}
+	if r.usage != nil {
+		u := runs.Usage(*r.usage)
+		u.Model = cmp.Or(u.Model, r.call.Model)
+		u.DurationMS = cmp.Or(u.DurationMS, took.Milliseconds())
+		c.Usage = &u
+	}
+	j.stage.Attempts.Calls = append(j.stage.Attempts.Calls, c)
+}
+
+// testFor is the command that will test what the implementer does: the step's own,
+// else the project's.
+func (j *job) testFor(q question) string {
+	if q.plan != nil && q.plan.Test != "" {
+		return q.plan.Test
+	}
+	if unit := j.Project.Config.Tests.Unit; unit.Enabled {
+		return unit.Command
+	}
+	return ""
 }
 
 // logTry writes a line about who was asked, how long it took and what came of

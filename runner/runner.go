@@ -60,6 +60,9 @@ type Options struct {
 	Slot        *locks.Lease                  // the slot that the caller holds; nil takes one
 	Skip        map[string]bool               // requests that are not to be chosen
 	Begun       func(requestID, runID string) // told when the run has a name; nil is nobody
+	// Lost is of a session: the providers that could not be asked, until a person
+	// does something. A session passes over what must wait.
+	Lost map[string]*fault.Error
 }
 
 // Event is one thing that happened during a run.
@@ -75,6 +78,7 @@ type Event struct {
 	What      string // the command, path, or text that it is about
 	Count     int
 	Note      project.Note
+	Until     time.Time // of Waiting
 }
 
 // EventKind names an event. Its sentence is "work.event_<kind>".
@@ -83,6 +87,7 @@ type EventKind string
 // The kinds of events.
 const (
 	SessionBegun EventKind = "session" // What: when it will stop, and why
+	Waiting      EventKind = "waiting" // What: for whom; Until: as long as that
 	Chosen       EventKind = "chosen"
 	Skipped      EventKind = "skipped" // chosen, but no longer runnable once locked
 	BaseTold     EventKind = "base"    // what it starts from (What), where that is not the branch checked out (Title)
@@ -124,6 +129,7 @@ type Outcome struct {
 	RunPath   string // relative to the project, slashes
 	Stage     *runs.Stage
 	Selection *reqmeta.Result // when nothing was runnable: why
+	Waits     *ProviderWait   // when something was, but has to wait
 	Err       error           // why it did not end DONE: a fault, or nil
 }
 

@@ -42,7 +42,11 @@ type Session struct {
 	Results          []Result      `json:"results"`
 	Skipped          []SkipReason  `json:"skipped"`
 	Limits           SessionLimits `json:"limits"`
-	StopAsked        bool          `json:"stop_asked"` // it ends after the run in hand
+	StopAsked        bool          `json:"stop_asked"`      // it ends after the run in hand
+	Usage            *runs.Usage   `json:"usage,omitempty"` // of its AI commands, as they report it
+	Waits            []SessionWait `json:"waits,omitempty"` // for providers
+	// ProviderWait is what it waits for now.
+	ProviderWait *runs.ProviderWait `json:"provider_wait,omitempty"`
 
 	// Before is the last session before this one that did something.
 	Before *Session `json:"-"`
@@ -71,6 +75,14 @@ type Result struct {
 	Warnings   []runs.Warning `json:"warnings"` // null in records of earlier versions
 	StartedAt  time.Time      `json:"started_at"`
 	EndedAt    time.Time      `json:"ended_at"`
+	Said       string         `json:"said,omitempty"` // by the AI command that failed
+	Usage      *runs.Usage    `json:"usage,omitempty"`
+}
+
+// SessionWait is a time in which a session waited for a provider.
+type SessionWait struct {
+	runs.ProviderWait
+	From time.Time `json:"from"`
 }
 
 // SkipReason is a request that could not be started.
@@ -205,7 +217,7 @@ func (r *Runner) closeSession(ctx context.Context, s *Session) {
 	if s.CurrentRequestID != nil && s.CurrentRunID != nil {
 		why.Facts["request_id"], why.Facts["run_id"] = *s.CurrentRequestID, *s.CurrentRunID
 	}
-	s.State, s.CurrentRequestID, s.CurrentRunID = Stopped, nil, nil
+	s.State, s.CurrentRequestID, s.CurrentRunID, s.ProviderWait = Stopped, nil, nil, nil
 	s.StopReason = r.stopReason(ctx, why)
 }
 

@@ -114,6 +114,10 @@ type Summary struct {
 	ReplacedBy string     `json:"replaced_by,omitempty"`
 	DroppedAt  *time.Time `json:"dropped_at,omitempty"`
 	Warnings   []Warning  `json:"warnings"`
+	Usage      *Usage     `json:"usage,omitempty"` // of all AI commands of the run, as they report it
+
+	// Waits is the provider that the run waits for: it was put off.
+	Waits *ProviderWait `json:"waits,omitempty"`
 
 	// What the record does not say itself; whoever lists runs fills it in.
 	Interrupted  bool `json:"interrupted"` // not ended, and nobody works for it
@@ -127,6 +131,7 @@ func (s *Stage) Summary() Summary {
 		RequestID: s.RequestID, RunID: s.RunID, State: s.State, ReasonCode: fault.Code(s.ReasonCode()),
 		WorkBranch: s.Git.WorkBranch, BaseBranch: s.Git.BaseBranch,
 		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy, DroppedAt: s.DroppedAt, Warnings: s.Warnings(),
+		Usage: s.Usage(), Waits: s.Waits(),
 	}
 }
 

@@ -37,6 +37,9 @@ func (w *reporter) summary() {
 		w.item("report.summary.goal", fault.Facts{"value": goal})
 	}
 	w.item(resultKey(w.s.State), fault.Facts{"reason": w.s.ReasonCode()})
+	if wait := w.s.Waits(); wait != nil {
+		w.item("report.summary.waits", wait.Facts())
+	}
 	if e := w.s.Error; e != nil {
 		w.line("- **" + inline(e.Title) + "** " + inline(e.Message))
 		w.questions(e)
@@ -47,6 +50,9 @@ func (w *reporter) summary() {
 		w.item("report.summary.size", fault.Facts{
 			"files": strconv.Itoa(files), "added": strconv.Itoa(added), "deleted": strconv.Itoa(deleted),
 		})
+	}
+	if u := w.s.Usage(); u != nil {
+		w.item("report.summary.usage", u.Facts())
 	}
 	if w.s.HasEvent(EventOldSteps) {
 		w.item("report.summary.old_steps", nil)

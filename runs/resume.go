@@ -286,6 +286,9 @@ func planCanMend(code fault.Code, facts map[string]string) bool {
 	if status := facts["exit_status"]; status == "126" || status == "127" {
 		return false // the shell's word for a program that is missing or cannot be started
 	}
+	if code.OfProvider() {
+		return false
+	}
 	switch code {
 	case fault.Interrupted, fault.LockLost, fault.NeedsClarification, fault.ACTooFew, fault.StageWriteFailed,
 		fault.GitPushFailed, fault.GitTimeout, fault.RunnerDied, fault.TestCommandNotFound, fault.NothingChanged:
@@ -339,7 +342,7 @@ func resumesAtTests(s *Stage) bool {
 		return true
 	case fault.DiskFull, fault.PathNotWritable, fault.GitTimeout,
 		fault.RetryLimitExceeded, fault.JSONParseError, fault.JSONSchemaInvalid, fault.CLINotAvailable, fault.CLIAuthRequired, fault.CLINotTrusted,
-		fault.AgentTimeout, fault.ProcessCrashed, fault.NeedsClarification:
+		fault.ModelNotFound, fault.ContextTooLong, fault.BudgetExhausted, fault.ToolDenied, fault.AgentTimeout, fault.ProcessCrashed, fault.NeedsClarification:
 		return s.Current() != nil && s.Current().Implemented // what stopped came after the work: qa
 	}
 	return false

@@ -50,6 +50,7 @@ type Stage struct {
 type Attempts struct {
 	Planning int                     `json:"planning"`
 	Steps    map[string]StepAttempts `json:"steps"`
+	Calls    []RoleCall              `json:"calls,omitempty"`
 }
 
 // StepAttempts counts the tries of one step: Implementer those of whoever does

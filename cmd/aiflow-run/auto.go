@@ -175,6 +175,17 @@ func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error 
 	if v.StopAsked {
 		s.Printf("%s\n", s.Text("work.stop_after_this"))
 	}
+	for _, w := range v.Waits {
+		facts := w.Facts()
+		facts["from"] = w.From.Local().Format("2006-01-02 15:04")
+		s.Printf("%s\n", term.Escape(s.Catalog().Text("work.session_waited", facts)))
+	}
+	if w := v.ProviderWait; w != nil {
+		s.Printf("%s\n", term.Escape(s.Catalog().Text("work.waits_for", w.Facts())))
+	}
+	if v.Usage != nil {
+		s.Printf("%s\n", s.Catalog().Text("work.session_usage", v.Usage.Facts()))
+	}
 	c := v.Counters
 	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
 		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
@@ -191,6 +202,9 @@ func printResult(s *cli.Shell, r runner.Result, now runs.Summary) {
 	switch {
 	case now.ReasonCode != "":
 		line += "  " + string(now.ReasonCode)
+		if r.Said != "" {
+			line += "  \"" + term.Escape(r.Said) + "\""
+		}
 	case now.State == runs.Done && now.BranchExists && !now.Merged:
 		line += "  " + r.WorkBranch
 	}

@@ -48,6 +48,8 @@ func (w *show) end() {
 func (w *show) event(e runner.Event) {
 	text := w.text(e)
 	switch e.Kind {
+	case runner.Waiting:
+		w.line.Count(text, e.Until)
 	case runner.StepBegun, runner.RoleBegun, runner.CommandBegun, runner.TestBegun, runner.Finishing:
 		w.line.Set(text)
 	default:

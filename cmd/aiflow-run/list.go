@@ -126,8 +126,13 @@ func runLine(s *cli.Shell, r runs.Summary, width int) string {
 	switch {
 	case r.ReasonCode != "":
 		line += "  " + string(r.ReasonCode)
+	case r.Interrupted && r.Waits != nil:
+		line += "  " + s.Catalog().Text("work.waits", r.Waits.Facts())
 	case r.State == runs.Done && r.BranchExists && !r.Merged:
 		line += "  " + r.WorkBranch
+	}
+	if r.Usage != nil {
+		line += "  (" + s.Catalog().Text("work.used", r.Usage.Facts()) + ")"
 	}
 	return line + warned(s, r.Warnings)
 }

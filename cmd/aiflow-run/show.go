@@ -104,6 +104,9 @@ func detail(root string, st *runs.Stage, dir *runs.Dir) shown {
 
 func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary, dir *runs.Dir, list []runs.Advice) {
 	s.Printf("%s  %s  %s\n", st.RunID, s.Paint(stateStyle(st.State), stateText(s, sum)), term.Escape(st.Title))
+	if sum.Interrupted && sum.Waits != nil {
+		s.Printf("%s\n", term.Escape(s.Catalog().Text("work.show_waits", sum.Waits.Facts())))
+	}
 	if sum.Interrupted {
 		s.Printf("%s\n", s.Text("work.show_interrupted", "step_id", st.CurrentStepID, "state", st.State))
 	}
@@ -122,6 +125,9 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 		if w != runs.ChangedNothing { // which the step says
 			s.Printf("  %s\n", s.Paint(term.Yellow, s.Text("work."+strings.ToLower(string(w)))))
 		}
+	}
+	if sum.Usage != nil {
+		s.Printf("  %s\n", s.Catalog().Text("work.used", sum.Usage.Facts()))
 	}
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))

@@ -140,6 +140,7 @@ type AutoRun struct {
 	OnNeedsInput             string
 	OnStop                   string
 	PollIntervalMS           int
+	PauseSec                 int // the first pause where a provider does not say until when
 }
 
 // Sources are the places besides the file that values come from. The zero

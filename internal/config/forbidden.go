@@ -44,3 +44,13 @@ func (g Guards) Forbidden() []*regexp.Regexp {
 	}
 	return all
 }
+
+// forbiddenPaths are the default of limits.forbidden_paths: what is git's and
+// ours, and files that are commands, because an agent or git reads them and
+// starts what they name.
+func forbiddenPaths(runsDir, requestsDir string) []string {
+	return append([]string{".git/**", ".aiflow/**", runsDir + "/**", requestsDir + "/**"},
+		"**/.claude/settings*.json", "**/.claude/hooks/**", "**/.claude/agents/**", "**/.mcp.json", "**/.codex/**", "**/.gemini/**", "**/.qwen/**",
+		"**/.cursor/**", "**/.opencode/**", "**/opencode.json", ".github/copilot*", "**/.vscode/**",
+		".husky/**", ".githooks/**", "lefthook.yml", ".lefthook.yml", ".pre-commit-config.yaml")
+}

@@ -27,13 +27,13 @@ func Default() Config {
 		Limits: Limits{
 			MaxDiffLines: 400, MaxFiles: 10, TimeoutSec: 1800, GitTimeoutSec: 60, MaxAutofixCycles: 1,
 			Jobs: 1, LockTTLSec: 1800, MaxRoleTries: 2, MaxStepRetries: 3,
-			ForbiddenPaths: []string{".git/**", ".aiflow/**", "runs/**", "requests/**"},
+			ForbiddenPaths: forbiddenPaths("runs", "requests"),
 		},
 		UI: UI{PollIntervalMS: 1000, DefaultView: "requests"},
 		AutoRun: AutoRun{
 			Enabled: true, StopOnNeedsInput: true, StopOnFailed: true, MaxRunsPerSession: 20,
 			MaxDurationMin: 60, MaxConsecutiveSkips: 5, MaxConsecutiveNeedsInput: 2,
-			MaxConsecutiveFailed: 1, PollIntervalMS: 800,
+			MaxConsecutiveFailed: 1, PollIntervalMS: 800, PauseSec: 30,
 		},
 	}
 }
@@ -194,6 +194,7 @@ func autoRunKeys() []row[Config] {
 		stringKey("auto_run.on_done", "shell command after a run that ended DONE", func(c *Config) *string { return &c.AutoRun.OnDone }),
 		stringKey("auto_run.on_needs_input", "shell command after a run that ended NEEDS_INPUT or FAILED", func(c *Config) *string { return &c.AutoRun.OnNeedsInput }),
 		stringKey("auto_run.on_stop", "shell command when a session ends", func(c *Config) *string { return &c.AutoRun.OnStop }),
+		numberKey("auto_run.pause_sec", "seconds of the first pause where a provider cannot be asked and does not say until when; each further one is twice as long, up to 15 minutes", 1, 900, func(c *Config) *int { return &c.AutoRun.PauseSec }),
 		numberKey("auto_run.poll_interval_ms", "how often a session looks again", 10, 3600*1000, func(c *Config) *int { return &c.AutoRun.PollIntervalMS }),
 	}
 }

@@ -228,7 +228,7 @@ func (c *Config) derive() {
 	c.Tests.E2E.derive(c.said("tests.e2e.enabled"), max(c.Limits.TimeoutSec, 300))
 	c.Tests.Static.derive(c.said("tests.static.enabled"), 600)
 	if !c.said("limits.forbidden_paths") {
-		c.Limits.ForbiddenPaths = []string{".git/**", ".aiflow/**", c.Paths.RunsDir + "/**", c.Paths.RequestsDir + "/**"}
+		c.Limits.ForbiddenPaths = forbiddenPaths(c.Paths.RunsDir, c.Paths.RequestsDir)
 	}
 }
 

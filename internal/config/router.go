@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"path/filepath"
@@ -37,6 +38,14 @@ const (
 	ModePatch = "patch"
 )
 
+// How a command says what it does.
+const (
+	OutputText   = "text"
+	OutputClaude = "claude-stream"
+	OutputCodex  = "codex-jsonl"
+	OutputGemini = "gemini-stream"
+)
+
 // RouterDefaults hold for every provider.
 type RouterDefaults struct {
 	TimeoutSec        int // limits.timeout_sec unless the router says otherwise
@@ -54,12 +63,15 @@ type Route struct {
 // too.
 type Command struct {
 	Bin       string
-	Args      []string // places: {{prompt}} {{model}} {{workdir}} {{model_args}} {{access_args}}
+	Args      []string // places: {{prompt}} {{model}} {{workdir}} {{model_args}} {{access_args}} {{test_args}}
 	ModelArgs []string `json:"model_args"` // what {{model_args}} becomes when there is a model
 	EditArgs  []string `json:"edit_args"`  // what {{access_args}} becomes for an implementer that edits files
 	ReadArgs  []string `json:"read_args"`  // what it becomes for everybody else
+	TestArgs  []string `json:"test_args"`  // what {{test_args}} becomes for an implementer whose step is tested; place {{test_command}}
 	Mode      string   // ModeEdit or ModePatch
-	Preset    bool     `json:"-"` // shipped with the program, not from the file
+	Output    string   // how it says what it does; "" is text
+	Env       map[string]string
+	Preset    bool `json:"-"` // shipped with the program, not from the file
 }
 
 // Guards are what a run must not do.
@@ -74,6 +86,7 @@ type Call struct {
 	Provider string
 	Model    string
 	Command  Command
+	Test     string // the command that will test what an implementer does; "" is none
 }
 
 // LoadRouter reads the router of the project at root; cfg is its
@@ -91,7 +104,12 @@ func emptyRouter(cfg Config) Router {
 		Version: "1.0", Mode: cfg.Mode,
 		Defaults: RouterDefaults{
 			TimeoutSec: cfg.Limits.TimeoutSec, MaxRetriesPerCall: 1,
-			FallbackOn: []string{string(fault.JSONParseError), string(fault.JSONSchemaInvalid), string(fault.ProcessCrashed)},
+			FallbackOn: []string{
+				string(fault.JSONParseError), string(fault.JSONSchemaInvalid), string(fault.ProcessCrashed), string(fault.AgentTimeout),
+				string(fault.CLINotAvailable), string(fault.CLIAuthRequired), string(fault.CLINotTrusted),
+				string(fault.ProviderLimit), string(fault.ProviderOverloaded), string(fault.ProviderUnreachable),
+				string(fault.ModelNotFound), string(fault.ContextTooLong),
+			},
 		},
 		Routing: map[string]Route{}, Models: map[string]map[string]string{}, Commands: map[string]Command{},
 		Guards: Guards{ForbidCommands: []string{"gh"}, ForbidPatterns: []string{forbidGH}},
@@ -139,10 +157,8 @@ func (r *Router) fill() {
 		}
 	}
 	for name, c := range r.Commands {
-		if c.Mode == "" {
-			c.Mode = ModeEdit
-			r.Commands[name] = c
-		}
+		c.Mode, c.Output = cmp.Or(c.Mode, ModeEdit), cmp.Or(c.Output, OutputText)
+		r.Commands[name] = c
 	}
 }
 
@@ -203,7 +219,7 @@ func (r Router) call(role, provider string) Call {
 
 // Argv is the command line with its places filled in.
 func (c Call) Argv(prompt, workdir string) []string {
-	fill := strings.NewReplacer("{{prompt}}", prompt, "{{model}}", c.Model, "{{workdir}}", workdir)
+	fill := strings.NewReplacer("{{prompt}}", prompt, "{{model}}", c.Model, "{{workdir}}", workdir, "{{test_command}}", c.Test)
 	argv := []string{c.Command.Bin}
 	for _, arg := range c.spread() {
 		argv = append(argv, fill.Replace(arg))
@@ -223,6 +239,10 @@ func (c Call) spread() []string {
 			args = append(args, c.Command.EditArgs...)
 		case arg == "{{access_args}}":
 			args = append(args, c.Command.ReadArgs...)
+		case arg == "{{test_args}}":
+			if c.Edits() && c.Test != "" && !strings.ContainsAny(c.Test, "\n()") {
+				args = append(args, c.Command.TestArgs...)
+			}
 		default:
 			args = append(args, arg)
 		}

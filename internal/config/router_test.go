@@ -29,14 +29,21 @@ func TestPresets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Calls(RolePlanner)[0].Argv("P", "/w d"); !reflect.DeepEqual(got, []string{"codex", "exec", "--sandbox", "read-only", "--cd", "/w d", "--model", "m1", "-"}) {
+	if got := strings.Join(r.Calls(RolePlanner)[0].Argv("P", "/w d"), " "); got != "codex exec --ephemeral --color never -c allow_login_shell=false --json --sandbox read-only --cd /w d --model m1 -" {
 		t.Errorf("%q", got)
 	}
 	calls := r.Calls(RoleImplementer)
 	if len(calls) != 2 || calls[0].Provider != "claude" || calls[1].Provider != "gemini" || calls[0].Command.Mode != ModeEdit {
 		t.Fatalf("%+v", calls)
 	}
-	if got := calls[0].Argv("P", "/w"); !reflect.DeepEqual(got, []string{"claude", "-p", "--permission-mode", "acceptEdits"}) {
+	claude := `claude -p --output-format stream-json --verbose --strict-mcp-config --settings {"disableAllHooks":true} --no-session-persistence --permission-mode acceptEdits`
+	for test, more := range map[string]string{"": "", "make test": " --allowedTools Bash(make test)", "a\nb": "", "(a)": ""} {
+		calls[0].Test = test
+		if got := strings.Join(calls[0].Argv("P", "/w"), " "); got != claude+more {
+			t.Errorf("test %q: %q", test, got)
+		}
+	}
+	if got := strings.Join(r.Calls(RoleQA)[0].Argv("P", "/w"), " "); got != "gemini --skip-trust -o stream-json --approval-mode default" {
 		t.Errorf("%q", got)
 	}
 	if n := len(r.Calls(RoleQA)); n != 1 {
@@ -47,7 +54,7 @@ func TestPresets(t *testing.T) {
 func TestPresetsAreWellFormed(t *testing.T) {
 	all := Presets()
 	for _, name := range []string{"codex", "gemini", "claude"} {
-		if c := all[name]; c.Bin == "" || len(c.ModelArgs) == 0 || c.Mode != ModeEdit || !strings.Contains(strings.Join(c.Args, " "), "{{model_args}}") {
+		if c := all[name]; c.Bin == "" || len(c.ModelArgs) == 0 || c.Mode != ModeEdit || c.Output == OutputText || !strings.Contains(strings.Join(c.Args, " "), "{{model_args}}") {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}

@@ -46,6 +46,10 @@ const (
 	CLINotAvailable     Code = "CLI_NOT_AVAILABLE"
 	CLIAuthRequired     Code = "CLI_AUTH_REQUIRED"
 	CLINotTrusted       Code = "CLI_NOT_TRUSTED"
+	ProviderLimit       Code = "PROVIDER_LIMIT"
+	ProviderOverloaded  Code = "PROVIDER_OVERLOADED"
+	ProviderUnreachable Code = "PROVIDER_UNREACHABLE"
+	ToolDenied          Code = "TOOL_DENIED"
 	GitNotAvailable     Code = "GIT_NOT_AVAILABLE"
 	GitNotRepo          Code = "GIT_NOT_REPO"
 	GitBareRepo         Code = "GIT_BARE_REPO"
@@ -88,6 +92,8 @@ const (
 	DependsCycle          Code = "DEPENDS_CYCLE"
 	ACTooFew              Code = "AC_TOO_FEW"
 	NeedsClarification    Code = "NEEDS_CLARIFICATION"
+	ModelNotFound         Code = "MODEL_NOT_FOUND"
+	ContextTooLong        Code = "CONTEXT_TOO_LONG"
 	NothingToDo           Code = "NOTHING_TO_DO"
 	StepNotAvailable      Code = "STEP_NOT_AVAILABLE"
 	Conflict              Code = "CONFLICT"
@@ -123,6 +129,7 @@ const (
 	RunnerDied           Code = "RUNNER_DIED"
 	StepCommandFailed    Code = "STEP_COMMAND_FAILED"
 	NothingChanged       Code = "NOTHING_CHANGED"
+	BudgetExhausted      Code = "BUDGET_EXHAUSTED"
 	StepTooLarge         Code = "STEP_TOO_LARGE"
 	StepLimitReached     Code = "STEP_LIMIT_REACHED"
 	ForbiddenPathTouched Code = "FORBIDDEN_PATH_TOUCHED"
@@ -218,6 +225,10 @@ func (c Code) Info() Info {
 		ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed, PathNotWritable, PortInUse,
 		DoctorFailed, WorkspaceFailed, WorkspaceBlocked, BinaryNotFound, DiskFull, HookRefused, QueueNotAvailable, QueueNotReady:
 		return environment(409)
+	case ToolDenied:
+		return environment(409)
+	case ProviderLimit, ProviderOverloaded, ProviderUnreachable:
+		return Info{Category: Environment, Severity: Minor, Exit: 4, HTTP: 503, Retryable: true}
 	case OriginMissing:
 		return Info{Category: Environment, Severity: Minor, Exit: 3, HTTP: 409}
 	case WorktreeDirty:
@@ -232,7 +243,7 @@ func (c Code) Info() Info {
 		return input(409)
 	case UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, InvalidRequest, DependsCycle, ACTooFew,
-		NeedsClarification, NothingToDo, StepNotAvailable:
+		NeedsClarification, ModelNotFound, ContextTooLong, NothingToDo, StepNotAvailable:
 		return input(400)
 	case JSONParseError, JSONSchemaInvalid:
 		return contract()
@@ -241,7 +252,7 @@ func (c Code) Info() Info {
 		return lock()
 	case LockStaleRecovered:
 		return Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}
-	case StepTooLarge, ForbiddenPathTouched, StepCommandFailed, NothingChanged, GHDependencyDetected, RunnerDied:
+	case StepTooLarge, ForbiddenPathTouched, StepCommandFailed, NothingChanged, BudgetExhausted, GHDependencyDetected, RunnerDied:
 		return execution(8, Major, false)
 	case StepLimitReached:
 		return execution(8, Minor, true)
@@ -275,23 +286,39 @@ func (c Code) Info() Info {
 	return internal()
 }
 
+// Waits reports whether nothing helps but to ask the provider again later.
+func (c Code) Waits() bool {
+	return c == ProviderLimit || c == ProviderOverloaded || c == ProviderUnreachable
+}
+
+// OfProvider reports whether the code says nothing about the work: whoever was
+// asked could not be, or not for this. Another may be asked.
+func (c Code) OfProvider() bool {
+	switch c {
+	case CLINotAvailable, CLIAuthRequired, CLINotTrusted, ModelNotFound, ContextTooLong, BudgetExhausted, ToolDenied:
+		return true
+	}
+	return c.Waits()
+}
+
 // Known reports whether this version has the code; a record may have another's.
 func (c Code) Known() bool { return slices.Contains(Codes(), c) }
 
 // Codes lists every code in byte order.
 func Codes() []Code {
 	all := []Code{
-		CLINotAvailable, CLIAuthRequired, CLINotTrusted, GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
+		CLINotAvailable, CLIAuthRequired, CLINotTrusted, ProviderLimit, ProviderOverloaded, ProviderUnreachable, ToolDenied,
+		GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
 		WorktreeDirty, OriginMissing, ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed,
 		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, WorkspaceBlocked, BinaryNotFound, HookRefused,
 		QueueNotAvailable, QueueNotReady,
 		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RequestNotUTF8, RunNotFound,
-		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, NothingToDo, StepNotAvailable, Conflict, TaskNotFound, TaskFinished, TaskNotOurs,
+		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, ModelNotFound, ContextTooLong, NothingToDo, StepNotAvailable, Conflict, TaskNotFound, TaskFinished, TaskNotOurs,
 		NotFound, AccessDenied, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,
 		RunInProgress, QueueInProgress, SlotsTaken, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
-		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, RunnerDied, StepCommandFailed, NothingChanged, StepTooLarge, StepLimitReached,
+		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, RunnerDied, StepCommandFailed, NothingChanged, BudgetExhausted, StepTooLarge, StepLimitReached,
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
 		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,

@@ -18,6 +18,7 @@ type Progress struct {
 	o     ProgressOptions
 	text  string
 	since time.Time
+	until time.Time // zero: the time since is shown, else what is left
 	shown string
 }
 
@@ -44,7 +45,18 @@ func (p *Progress) Set(text string) {
 	if text == p.text {
 		return
 	}
-	p.text, p.since = text, p.o.Now()
+	p.show(text, time.Time{})
+}
+
+// Count shows text with the time that is left until a moment.
+func (p *Progress) Count(text string, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.show(text, until)
+}
+
+func (p *Progress) show(text string, until time.Time) {
+	p.text, p.since, p.until = text, p.o.Now(), until
 	if p.o.Live {
 		p.draw()
 		return
@@ -82,6 +94,9 @@ func (p *Progress) Done() {
 
 func (p *Progress) draw() {
 	elapsed := " " + Elapsed(p.o.Now().Sub(p.since))
+	if !p.until.IsZero() {
+		elapsed = " -" + Elapsed(p.until.Sub(p.o.Now()))
+	}
 	line := Truncate(p.text, p.o.Columns()-1-Width(elapsed)) + elapsed
 	if line == p.shown {
 		return

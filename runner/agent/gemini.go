@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+)
+
+// gemini reads `gemini -o stream-json`, which qwen speaks too.
+type gemini struct {
+	tools map[string]string
+}
+
+type geminiEvent struct {
+	Type    string          `json:"type"`
+	Session string          `json:"session_id"`
+	Model   string          `json:"model"`
+	Role    string          `json:"role"`
+	Content string          `json:"content"`
+	Delta   bool            `json:"delta"`
+	Tool    string          `json:"tool_name"`
+	ToolID  string          `json:"tool_id"`
+	Params  json.RawMessage `json:"parameters"`
+	Status  string          `json:"status"`
+	Output  json.RawMessage `json:"output"`
+	Error   struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+	Message string `json:"message"`
+	Stats   struct {
+		Input      int64 `json:"input_tokens"`
+		Output     int64 `json:"output_tokens"`
+		Cached     int64 `json:"cached"`
+		DurationMS int64 `json:"duration_ms"`
+	} `json:"stats"`
+}
+
+func (g *gemini) event(r *Reader, line []byte) bool {
+	var e geminiEvent
+	if !object(line, &e) || e.Type == "" {
+		return false
+	}
+	switch e.Type {
+	case "init":
+		r.usage.SessionID, r.usage.Model = e.Session, e.Model
+		r.say("[gemini " + shown(e.Model) + "]")
+	case "message":
+		if e.Role == "assistant" { // the other one is the prompt
+			r.text.Write([]byte(e.Content))
+			r.piece(e.Content)
+			if !e.Delta {
+				r.closeLine()
+			}
+		}
+	case "tool_use":
+		r.usage.Turns++
+		did := toolCall(e.Tool, e.Params)
+		if g.tools == nil || len(g.tools) > 1000 {
+			g.tools = map[string]string{}
+		}
+		g.tools[e.ToolID] = did
+		r.say("> " + did)
+	case "tool_result":
+		if e.Status == "error" {
+			said := cmp.Or(e.Error.Message, textIn(e.Output))
+			r.say("< " + shown(g.tools[e.ToolID]+": "+said))
+			r.noteRefusal(g.tools[e.ToolID], said)
+			if geminiRefuses().MatchString(said) {
+				r.deny(g.tools[e.ToolID])
+			}
+		}
+		delete(g.tools, e.ToolID)
+	case "error":
+		r.say("! " + shown(cmp.Or(e.Message, e.Error.Message)))
+	case "result":
+		r.ended = true
+		s := e.Stats
+		r.usage.Input, r.usage.Cached, r.usage.Output, r.usage.DurationMS = max(0, s.Input-s.Cached), s.Cached, s.Output, s.DurationMS
+		r.usage.Turns++
+		if e.Status == "error" {
+			r.failed = failure{there: true, said: cmp.Or(e.Error.Message, e.Error.Type), words: []string{e.Error.Type}}
+			r.say("! " + shown(r.failed.said))
+		}
+		r.say(r.ending())
+	}
+	return true
+}

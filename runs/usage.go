@@ -1,0 +1,141 @@
+package runs
+
+import (
+	"fmt"
+	"time"
+
+	"aiflow/internal/fault"
+)
+
+// RoleCall is one call of a role: who was asked, what came of it, what it took.
+type RoleCall struct {
+	Role       string     `json:"role"`
+	StepID     string     `json:"step_id,omitempty"`
+	Attempt    int        `json:"attempt"`
+	Provider   string     `json:"provider"`
+	StartedAt  time.Time  `json:"started_at"`
+	ReasonCode fault.Code `json:"reason_code,omitempty"` // why the answer could not be used
+	Usage      *Usage     `json:"usage,omitempty"`       // as the program reports it; nil: it does not
+}
+
+// Usage is what calls of AI commands took, as the programs report it.
+type Usage struct {
+	Input      int64    `json:"input"`  // tokens that were read, without those of the cache
+	Cached     int64    `json:"cached"` // tokens that were read from the provider's cache
+	Output     int64    `json:"output"`
+	CostUSD    *float64 `json:"cost_usd,omitempty"` // nil: no program said it
+	Turns      int      `json:"turns"`
+	SessionID  string   `json:"session_id,omitempty"`
+	Model      string   `json:"model,omitempty"`
+	DurationMS int64    `json:"duration_ms"`
+	Denied     []string `json:"denied,omitempty"` // tools that were refused
+}
+
+// Add makes the sum of two: what is about one call alone is left out.
+func (u *Usage) Add(o *Usage) *Usage {
+	if u == nil || o == nil {
+		if u == nil {
+			u = o
+		}
+		if u == nil {
+			return nil
+		}
+		sum := *u
+		sum.SessionID, sum.Model, sum.Denied = "", "", nil
+		return &sum
+	}
+	sum := &Usage{
+		Input: u.Input + o.Input, Cached: u.Cached + o.Cached, Output: u.Output + o.Output,
+		Turns: u.Turns + o.Turns, DurationMS: u.DurationMS + o.DurationMS, CostUSD: u.CostUSD,
+	}
+	if o.CostUSD != nil {
+		cost := *o.CostUSD
+		if u.CostUSD != nil {
+			cost += *u.CostUSD
+		}
+		sum.CostUSD = &cost
+	}
+	return sum
+}
+
+// Usage is what all calls of the run took; nil where no program reported any.
+func (s *Stage) Usage() *Usage { return s.UsageSince(time.Time{}) }
+
+// UsageSince is what the calls took that began at a time or later.
+func (s *Stage) UsageSince(at time.Time) *Usage {
+	var sum *Usage
+	for _, c := range s.Attempts.Calls {
+		if !c.StartedAt.Before(at) {
+			sum = sum.Add(c.Usage)
+		}
+	}
+	return sum
+}
+
+// Facts are what a sentence may name of it.
+func (u *Usage) Facts() fault.Facts {
+	f := fault.New("", "input", u.Input, "cached", u.Cached, "output", u.Output).Facts
+	if u.CostUSD != nil {
+		f["cost"] = dollars(*u.CostUSD)
+	}
+	return f
+}
+
+// dollars is a sum as people read it: cents, and more where it is less than one.
+func dollars(sum float64) string {
+	if sum < 0.01 {
+		return fmt.Sprintf("%.4f", sum)
+	}
+	return fmt.Sprintf("%.2f", sum)
+}
+
+// Put off: the run stands where it is until its provider may be asked again.
+const (
+	providerDetail = "provider"
+	saidDetail     = "said"
+	untilDetail    = "until"
+)
+
+// PutOff records that the provider of a role cannot be asked now.
+func (s *Stage) PutOff(now time.Time, cause *fault.Error) {
+	e := s.AddEvent(now, EventInterrupted, s.CurrentStepID, cause.Code)
+	e.Detail = map[string]string{providerDetail: cause.Facts["name"]}
+	for name, fact := range map[string]string{saidDetail: "said", untilDetail: "until"} {
+		if v := cause.Facts[fact]; v != "" {
+			e.Detail[name] = v
+		}
+	}
+}
+
+// ProviderWait is what a run waits for whose provider cannot be asked.
+type ProviderWait struct {
+	Provider   string     `json:"provider"`
+	ReasonCode fault.Code `json:"reason_code"`
+	Said       string     `json:"said,omitempty"`  // in the program's own words
+	Until      *time.Time `json:"until,omitempty"` // as far as it is known
+}
+
+// Waits is what the run waits for since it was put off; nil is nothing.
+func (s *Stage) Waits() *ProviderWait {
+	if s.State.Ended() || len(s.History) == 0 {
+		return nil
+	}
+	e := s.History[len(s.History)-1]
+	if e.Event != EventInterrupted || !fault.Code(e.ReasonCode).Waits() {
+		return nil
+	}
+	w := &ProviderWait{Provider: e.Detail[providerDetail], ReasonCode: fault.Code(e.ReasonCode), Said: e.Detail[saidDetail]}
+	if t, err := time.Parse(time.RFC3339, e.Detail[untilDetail]); err == nil {
+		w.Until = &t
+	}
+	return w
+}
+
+// Facts are what a sentence may name of it.
+func (w *ProviderWait) Facts() fault.Facts {
+	f := fault.New("", "name", w.Provider, "said", w.Said, "reason", w.ReasonCode).Facts
+	if w.Until != nil {
+		f["at"] = w.Until.Local().Format("2006-01-02 15:04")
+	}
+	return f
+}
