@@ -167,10 +167,7 @@ func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outco
 		return Outcome{}, err
 	}
 	result := survey.Select()
-	held, err := r.heldUp(o, survey)
-	if err != nil {
-		return Outcome{}, err
-	}
+	held := r.heldUp(o, survey)
 	var soonest *ProviderWait
 	for _, choice := range result.Runnable {
 		if o.Skip[choice.RequestID] {

@@ -181,7 +181,7 @@ func (w *ProviderWait) fault(requestID string) *fault.Error {
 // heldUp says what a request has to wait for before it can go on. Outside of a
 // session only a time that a program named holds anything up: a person who asks
 // again sees what comes of it.
-func (r *Runner) heldUp(o Options, s *project.Survey) (func(*reqmeta.Request) *ProviderWait, error) {
+func (r *Runner) heldUp(o Options, s *project.Survey) func(*reqmeta.Request) *ProviderWait {
 	open := r.providers().open(r.Project.Now())
 	for name, w := range open {
 		if o.Lost == nil && !w.Named {
@@ -195,10 +195,15 @@ func (r *Runner) heldUp(o Options, s *project.Survey) (func(*reqmeta.Request) *P
 		open[name] = w
 	}
 	if len(open) == 0 {
-		return func(*reqmeta.Request) *ProviderWait { return nil }, nil
+		return func(*reqmeta.Request) *ProviderWait { return nil }
 	}
 	router, _, err := config.LoadRouter(r.Project.Dir, r.Project.Config)
-	return func(req *reqmeta.Request) *ProviderWait { return open.holdsUp(router, req, s.Latest(req.ID)) }, err
+	return func(req *reqmeta.Request) *ProviderWait {
+		if err != nil {
+			return nil // what needs the router is refused, the rest asks nobody
+		}
+		return open.holdsUp(router, req, s.Latest(req.ID))
+	}
 }
 
 // chance is a little more than was named: clocks differ, and not everybody should
