@@ -94,9 +94,9 @@ func TestRejoinKeepsWhatAnAgentCommitted(t *testing.T) {
 	if err != nil || len(set.Files) != 3 {
 		t.Errorf("%+v %v", set.Files, err)
 	}
-	hash, err := w.Commit(t.Context(), CommitMessage{Subject: "step"}, CommitOptions{})
-	if err != nil || b.sh(dir, "rev-parse", "aiflow/x/1") != hash || b.sh(dir, "rev-parse", hash+"^") != start {
-		t.Errorf("%s %v", hash, err)
+	made, err := w.Commit(t.Context(), CommitMessage{Subject: "step"}, CommitOptions{})
+	if err != nil || b.sh(dir, "rev-parse", "aiflow/x/1") != made.Hash || b.sh(dir, "rev-parse", made.Hash+"^") != start {
+		t.Errorf("%s %v", made, err)
 	}
 	if b.sh(dir, "rev-parse", "refs/aiflow/attempts/RUN/S01/agent1") != own || b.sh(dir, "rev-parse", "agents-own") != own {
 		t.Error("the agent's commit is lost")

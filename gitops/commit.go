@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
@@ -15,15 +17,16 @@ import (
 
 // Commit commits what the last Changes saw, or everything there when there was
 // none, on the workspace's branch, with the repository's own hooks. A refusal
-// is GIT_COMMIT_FAILED with the output; nothing can wait for a person.
-func (w *Workspace) Commit(ctx context.Context, m CommitMessage, o CommitOptions) (hash string, err error) {
+// is GIT_COMMIT_FAILED with the output; nothing can wait for a person. It gives
+// the commit as it stands in the repository: a hook may have changed the message.
+func (w *Workspace) Commit(ctx context.Context, m CommitMessage, o CommitOptions) (Commit, error) {
 	before, err := w.onBranch(ctx)
 	if err != nil {
-		return "", err
+		return Commit{}, err
 	}
 	if !w.staged {
 		if err := w.stage(ctx); err != nil {
-			return "", err
+			return Commit{}, err
 		}
 	}
 	return w.commit(ctx, before, m, o)
@@ -31,26 +34,26 @@ func (w *Workspace) Commit(ctx context.Context, m CommitMessage, o CommitOptions
 
 // CommitFile writes one file (relative to Dir) and commits just that; its mode
 // is kept. Other changes stay as they are.
-func (w *Workspace) CommitFile(ctx context.Context, relPath string, data []byte, m CommitMessage, o CommitOptions) (hash string, err error) {
+func (w *Workspace) CommitFile(ctx context.Context, relPath string, data []byte, m CommitMessage, o CommitOptions) (Commit, error) {
 	before, err := w.onBranch(ctx)
 	if err != nil {
-		return "", err
+		return Commit{}, err
 	}
 	if err := w.write(relPath, data); err != nil {
-		return "", err
+		return Commit{}, err
 	}
 	full := filepath.ToSlash(filepath.Join(w.repo.prefix, relPath))
-	hash, err = w.commit(ctx, before, m, o, "--only", "--", full)
+	made, err := w.commit(ctx, before, m, o, "--only", "--", full)
 	if !strings.Contains(gitcmd.Stderr(err), "did not match any file") {
-		return hash, err
+		return made, err
 	}
 	if _, err := w.git.Do(ctx, "--literal-pathspecs", "add", "--", full); err != nil {
-		return "", failedIn(w.path, err, fault.GitCommitFailed, "path", relPath)
+		return Commit{}, failedIn(w.path, err, fault.GitCommitFailed, "path", relPath)
 	}
 	return w.commit(ctx, before, m, o, "--only", "--", full)
 }
 
-func (w *Workspace) commit(ctx context.Context, before Head, m CommitMessage, o CommitOptions, only ...string) (string, error) {
+func (w *Workspace) commit(ctx context.Context, before Head, m CommitMessage, o CommitOptions, only ...string) (Commit, error) {
 	args := quiet("-c", "i18n.commitEncoding=UTF-8")
 	if !o.RunHooks {
 		args = append(args, "-c", "core.hooksPath="+os.DevNull)
@@ -61,14 +64,35 @@ func (w *Workspace) commit(ctx context.Context, before Head, m CommitMessage, o 
 	}
 	out, err := w.git.Run(ctx, gitcmd.Call{Args: append(args, only...), Input: m.bytes(), Env: w.hookEnv(o.Env), Mode: gitcmd.Write})
 	if err != nil {
-		return "", w.refused(err, string(out))
+		return Commit{}, w.refused(err, string(out))
 	}
 	w.staged, w.patch = false, nil
-	after, err := w.head(ctx)
-	if err == nil && after.Commit == before.Commit {
+	return w.made(ctx, before)
+}
+
+// made is the commit that the branch stands at after git committed.
+func (w *Workspace) made(ctx context.Context, before Head) (Commit, error) {
+	if err := w.verify(); err != nil {
+		return Commit{}, err
+	}
+	made, err := read(w.src, func(repo *objects) (Commit, error) {
+		tip, err := repo.Reference(plumbing.NewBranchReferenceName(w.branch), true)
+		if err != nil {
+			return Commit{}, err
+		}
+		c, err := repo.CommitObject(tip.Hash())
+		if err != nil || foreignText(c) {
+			return Commit{}, errors.Join(err, errAskGit)
+		}
+		return fromObject(c), nil
+	})
+	if err != nil {
+		made, err = askTip(ctx, w.git)
+	}
+	if err == nil && made.Hash == before.Commit {
 		err = refuse(fault.GitCommitFailed, "not_committed", "branch", w.branch)
 	}
-	return after.Commit, err
+	return made, err
 }
 
 func (w *Workspace) refused(err error, stdout string) error {

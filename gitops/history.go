@@ -120,6 +120,19 @@ func (r *Repo) askCommits(ctx context.Context, base, tip string) ([]Commit, erro
 	return found, nil
 }
 
+// askTip is the commit that the checkout stands at, from git.
+func askTip(ctx context.Context, g gitcmd.Git) (Commit, error) {
+	out, err := g.Ask(ctx, "log", "-1", "--no-show-signature", "--no-color", "--encoding=UTF-8", commitFields)
+	if err != nil {
+		return Commit{}, failed(err, fault.GitCommandFailed)
+	}
+	c, ok := fromLog(line(out))
+	if !ok {
+		return Commit{}, fault.New(fault.GitCommandFailed, "command", "git log -1", "output", string(out))
+	}
+	return c, nil
+}
+
 func fromLog(record string) (Commit, bool) {
 	f := strings.SplitN(record, "\n", 5)
 	if len(f) != 5 {

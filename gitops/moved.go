@@ -25,7 +25,7 @@ func (r *Repo) lost(path string) (admin, bool) {
 	if filepath.Base(filepath.Dir(link)) != "worktrees" {
 		return admin{}, false
 	}
-	a, ok := readAdmin(filepath.Join(r.commonDir, "worktrees", filepath.Base(link)))
+	a, ok := r.readAdmin(filepath.Join(r.commonDir, "worktrees", filepath.Base(link)))
 	if !ok {
 		return a, false
 	}
@@ -36,7 +36,7 @@ func (r *Repo) lost(path string) (admin, bool) {
 	case !back && sameFile(linkTarget(a.path), a.dir):
 		return a, false
 	case !named:
-		theirs, ok := readAdmin(link)
+		theirs, ok := r.readAdmin(link)
 		return a, !ok || !sameFile(theirs.path, path)
 	}
 	return a, true

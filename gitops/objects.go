@@ -1,8 +1,6 @@
 package gitops
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/go-git/go-billy/v5"
@@ -19,8 +17,7 @@ import (
 // has them too, but with every way to reach another machine, which every start
 // of a program would pay for.
 type objects struct {
-	storage           *filesystem.Storage
-	gitDir, commonDir string
+	storage *filesystem.Storage
 }
 
 // openObjects opens the repository of a checkout whose own part is gitDir. One
@@ -30,7 +27,7 @@ func openObjects(gitDir, commonDir string) (*objects, error) {
 	if gitDir != commonDir {
 		files = dotgit.NewRepositoryFilesystem(files, osfs.New(commonDir))
 	}
-	o := &objects{filesystem.NewStorage(files, cache.NewObjectLRUDefault()), gitDir, commonDir}
+	o := &objects{filesystem.NewStorage(files, cache.NewObjectLRUDefault())}
 	known, err := o.known()
 	if err == nil && !known {
 		err = errAskGit
@@ -57,44 +54,10 @@ func (o *objects) known() (bool, error) {
 
 // Reference reads a reference; resolved follows it to one that names an object.
 func (o *objects) Reference(name plumbing.ReferenceName, resolved bool) (*plumbing.Reference, error) {
-	for range 2 { // HEAD and its branch: what is asked most by far
-		ref := o.loose(name)
-		if ref == nil {
-			break
-		}
-		if !resolved || ref.Type() == plumbing.HashReference {
-			return ref, nil
-		}
-		name = ref.Target()
-	}
 	if resolved {
 		return storer.ResolveReference(o.storage, name)
 	}
 	return o.storage.Reference(name)
-}
-
-// loose reads HEAD or a branch from a file of its own; nil when it is not as
-// plain as that.
-func (o *objects) loose(name plumbing.ReferenceName) *plumbing.Reference {
-	dir := o.commonDir
-	switch branch, ok := branchOf(name); {
-	case name == plumbing.HEAD:
-		dir = o.gitDir
-	case !ok || !ValidBranch(branch):
-		return nil
-	}
-	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name.String())))
-	text, ended := strings.CutSuffix(string(data), "\n")
-	if err != nil || !ended {
-		return nil
-	}
-	if target, symbolic := strings.CutPrefix(text, "ref: "); symbolic {
-		return plumbing.NewSymbolicReference(name, plumbing.ReferenceName(target))
-	}
-	if !plumbing.IsHash(text) {
-		return nil
-	}
-	return plumbing.NewHashReference(name, plumbing.NewHash(text))
 }
 
 // CommitObject reads a commit.

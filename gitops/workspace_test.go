@@ -35,14 +35,14 @@ func TestRunOfThreeSteps(t *testing.T) {
 		if err != nil || len(set.Files) != 1 || set.Added != 1 {
 			t.Fatalf("%+v, %v", set, err)
 		}
-		hash, err := w.Commit(t.Context(), stepMessage(), CommitOptions{RunHooks: true})
+		made, err := w.Commit(t.Context(), stepMessage(), CommitOptions{RunHooks: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := b.sh(w.Path(), "rev-parse", "HEAD"); got != hash {
-			t.Errorf("hash %s, HEAD %s", hash, got)
+		if got := b.sh(w.Path(), "rev-parse", "HEAD"); got != made.Hash {
+			t.Errorf("made.Hash %s, HEAD %s", made.Hash, got)
 		}
-		if tree, err := r.Tree(t.Context(), hash); err != nil || tree != set.Tree {
+		if tree, err := r.Tree(t.Context(), made.Hash); err != nil || tree != set.Tree {
 			t.Errorf("tree %s, %v, Changes said %s", tree, err, set.Tree)
 		}
 	}
@@ -359,17 +359,17 @@ func TestFiltersAndLineEndings(t *testing.T) {
 	if got := readFileText(t, filepath.Join(w.Path(), "f")); got != "one\r\nmore\r\n" {
 		t.Errorf("f = %q", got)
 	}
-	hash, err := w.CommitFile(t.Context(), "y.up", []byte("abc\n"), stepMessage(), CommitOptions{})
+	made, err := w.CommitFile(t.Context(), "y.up", []byte("abc\n"), stepMessage(), CommitOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := r.ReadFile(t.Context(), hash, "y.up"); err != nil || string(got) != "ABC\n" {
+	if got, _, err := r.ReadFile(t.Context(), made.Hash, "y.up"); err != nil || string(got) != "ABC\n" {
 		t.Errorf("y.up = %q, %v", got, err)
 	}
-	if hash, err = w.CommitFile(t.Context(), "f", []byte("two\r\n"), stepMessage(), CommitOptions{}); err != nil {
+	if made, err = w.CommitFile(t.Context(), "f", []byte("two\r\n"), stepMessage(), CommitOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := r.ReadFile(t.Context(), hash, "f"); err != nil || string(got) != "two\n" {
+	if got, _, err := r.ReadFile(t.Context(), made.Hash, "f"); err != nil || string(got) != "two\n" {
 		t.Errorf("f = %q, %v", got, err)
 	}
 	b.sh(root, "config", "filter.up.clean", "false")
@@ -391,11 +391,11 @@ func TestCommitFileCommitsOnlyThatFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, name := range []string{"requests/RQ-1.md", "new/:(glob)*"} {
-		hash, err := w.CommitFile(t.Context(), name, []byte("done\n"), stepMessage(), CommitOptions{RunHooks: true})
+		made, err := w.CommitFile(t.Context(), name, []byte("done\n"), stepMessage(), CommitOptions{RunHooks: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := b.sh(w.Path(), "show", "--raw", "--abbrev=4", "--format=", hash)
+		got := b.sh(w.Path(), "show", "--raw", "--abbrev=4", "--format=", made.Hash)
 		want := []string{":100755 100755", ":000000 100644"}[i]
 		if !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "\t"+name) || strings.Contains(got, "\n") {
 			t.Errorf("%s: %q", name, got)
@@ -673,11 +673,11 @@ func TestProjectInAFolderOfItsRepository(t *testing.T) {
 	if w.Dir() != filepath.Join(w.Path(), "sub") {
 		t.Errorf("Dir = %s", w.Dir())
 	}
-	hash, err := w.CommitFile(t.Context(), "requests/RQ-1.md", []byte("done\n"), stepMessage(), CommitOptions{})
+	made, err := w.CommitFile(t.Context(), "requests/RQ-1.md", []byte("done\n"), stepMessage(), CommitOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, ok, err := r.ReadFile(t.Context(), hash, "requests/RQ-1.md"); !ok || err != nil || string(got) != "done\n" {
+	if got, ok, err := r.ReadFile(t.Context(), made.Hash, "requests/RQ-1.md"); !ok || err != nil || string(got) != "done\n" {
 		t.Errorf("%q, %t, %v", got, ok, err)
 	}
 	writeFile(t, filepath.Join(w.Path(), "f"), "x\n")

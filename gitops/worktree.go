@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 )
@@ -142,14 +144,14 @@ func (r *Repo) admins() []admin {
 	}
 	var all []admin
 	for _, e := range entries {
-		if a, ok := readAdmin(filepath.Join(home, e.Name())); ok {
+		if a, ok := r.readAdmin(filepath.Join(home, e.Name())); ok {
 			all = append(all, a)
 		}
 	}
 	return all
 }
 
-func readAdmin(dir string) (admin, bool) {
+func (r *Repo) readAdmin(dir string) (admin, bool) {
 	link, err := os.ReadFile(filepath.Join(dir, "gitdir"))
 	if err != nil {
 		return admin{}, false
@@ -158,7 +160,7 @@ func readAdmin(dir string) (admin, bool) {
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(dir, at)
 	}
-	a := admin{dir: dir, path: filepath.Dir(at), branch: headBranch(dir)}
+	a := admin{dir: dir, path: filepath.Dir(at), branch: r.headBranch(dir)}
 	if why, err := os.ReadFile(filepath.Join(dir, "locked")); err == nil {
 		a.locked = strings.TrimSpace(string(why))
 		if a.locked == "" {
@@ -168,16 +170,15 @@ func readAdmin(dir string) (admin, bool) {
 	return a, true
 }
 
-func headBranch(gitDir string) string {
-	head, err := os.ReadFile(filepath.Join(gitDir, "HEAD"))
-	if err != nil {
+// headBranch is the branch of the checkout whose own part of the repository is
+// gitDir, whatever the format of the objects; "" when it is detached.
+func (r *Repo) headBranch(gitDir string) string {
+	repo, _ := openObjects(gitDir, r.commonDir)
+	head, err := repo.Reference(plumbing.HEAD, false)
+	if err != nil || !head.Target().IsBranch() {
 		return ""
 	}
-	branch, _ := strings.CutPrefix(line(head), "ref: refs/heads/")
-	if branch == line(head) {
-		return ""
-	}
-	return branch
+	return head.Target().Short()
 }
 
 // adminOf finds the record of the worktree at path, nil when there is none.
@@ -193,7 +194,7 @@ func (r *Repo) adminOf(path string) *admin {
 
 // checkedOut is the folder that has branch checked out, "" when none has.
 func (r *Repo) checkedOut(branch string) string {
-	if headBranch(r.commonDir) == branch {
+	if r.headBranch(r.commonDir) == branch {
 		return r.top
 	}
 	for _, a := range r.admins() {

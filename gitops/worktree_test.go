@@ -477,14 +477,14 @@ func TestWorktreeOfOddRepositories(t *testing.T) {
 			if _, err := w.KeepAttempt(t.Context(), "refs/aiflow/attempts/RUN-1/S01/1", stepMessage()); err != nil {
 				t.Fatal(err)
 			}
-			hash, err := w.Commit(t.Context(), stepMessage(), CommitOptions{RunHooks: true})
+			made, err := w.Commit(t.Context(), stepMessage(), CommitOptions{RunHooks: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tree, err := r.Tree(t.Context(), hash); err != nil || tree != set.Tree {
+			if tree, err := r.Tree(t.Context(), made.Hash); err != nil || tree != set.Tree {
 				t.Errorf("tree %s, %v, want %s", tree, err, set.Tree)
 			}
-			if got := b.sh(w.Path(), "diff", "--name-only", "-z", hash+"~1", hash); got != "outside/new\nfile\x00" {
+			if got := b.sh(w.Path(), "diff", "--name-only", "-z", made.Hash+"~1", made.Hash); got != "outside/new\nfile\x00" {
 				t.Errorf("commit %q", got)
 			}
 			if err := r.RemoveWorktree(t.Context(), w.Path(), Keep{}); err != nil {

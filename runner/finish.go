@@ -69,27 +69,27 @@ func (j *job) commitRecord(ctx context.Context) error {
 		},
 	}
 	j.at("before_record_commit")
-	hash, err := j.commitStatus(ctx, msg)
+	made, err := j.commitStatus(ctx, msg)
 	if err != nil {
 		return err
 	}
 	j.at("record_committed")
-	j.stage.Git.Commits = append(j.stage.Git.Commits, runs.Commit{StepID: runs.RecordStep, Hash: hash, Subject: msg.Subject})
+	j.stage.Git.Commits = append(j.stage.Git.Commits, runs.Commit{StepID: runs.RecordStep, Hash: made.Hash, Subject: made.Subject})
 	j.stage.AddEvent(j.Project.Now(), runs.EventRecordCommitted, "", "")
 	return nil
 }
 
 // commitStatus commits the request's own file as done.
-func (j *job) commitStatus(ctx context.Context, msg gitops.CommitMessage) (string, error) {
+func (j *job) commitStatus(ctx context.Context, msg gitops.CommitMessage) (gitops.Commit, error) {
 	done, err := j.doneText(ctx)
 	if err != nil {
-		return "", err
+		return gitops.Commit{}, err
 	}
 	if done == nil {
 		return j.commit(ctx, msg)
 	}
 	if err := j.held(); err != nil {
-		return "", err
+		return gitops.Commit{}, err
 	}
 	return j.ws.CommitFile(ctx, j.req.Path, done, msg, j.commitOptions())
 }

@@ -76,12 +76,12 @@ func (j *job) createBranch(ctx context.Context) error {
 }
 
 // commit commits what the workspace holds.
-func (j *job) commit(ctx context.Context, msg gitops.CommitMessage) (string, error) {
+func (j *job) commit(ctx context.Context, msg gitops.CommitMessage) (gitops.Commit, error) {
 	if err := j.held(); err != nil {
-		return "", err
+		return gitops.Commit{}, err
 	}
-	hash, err := j.ws.Commit(ctx, msg, j.commitOptions())
-	return hash, j.onBase(err)
+	made, err := j.ws.Commit(ctx, msg, j.commitOptions())
+	return made, j.onBase(err)
 }
 
 // onBase is WORK_BRANCH_REQUIRED for a step that went over to the base branch,

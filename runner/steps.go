@@ -266,17 +266,17 @@ func (j *job) subject(stepID, title string) string {
 	return term.Truncate(fill(title), maxSubject)
 }
 
-func (j *job) stepDone(i int, hash string) error {
+func (j *job) stepDone(i int, made gitops.Commit) error {
 	s := &j.stage.Steps[i]
 	if err := j.stage.Finish(j.Project.Now(), oneLine(s.Title)); err != nil {
 		return err
 	}
-	j.stage.Git.Commits = append(j.stage.Git.Commits, runs.Commit{StepID: s.StepID, Hash: hash, Subject: j.stepMessage(s).Subject})
+	j.stage.Git.Commits = append(j.stage.Git.Commits, runs.Commit{StepID: s.StepID, Hash: made.Hash, Subject: made.Subject})
 	if err := j.save(); err != nil {
 		return err
 	}
 	j.stepped++
-	j.tell(Event{Kind: StepDone, Step: i + 1, StepID: s.StepID, Title: s.Title, What: hash})
+	j.tell(Event{Kind: StepDone, Step: i + 1, StepID: s.StepID, Title: s.Title, What: made.Hash})
 	return j.saveReport()
 }
 
