@@ -12,6 +12,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 )
 
 // originLine is one value of the configuration and where it comes from.
@@ -135,7 +136,7 @@ func (x *examiner) stepless() []string {
 // kept is a request that is to be done, and why it cannot be run.
 type kept struct {
 	r   *reqmeta.Request
-	why reqmeta.Exclusion
+	why choose.Exclusion
 }
 
 func (x *examiner) allKept() []kept {

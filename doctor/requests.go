@@ -12,6 +12,8 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
+	"aiflow/reqmeta/folder"
 	"aiflow/runs"
 )
 
@@ -28,7 +30,7 @@ func (x *examiner) checkRequests(s *project.Survey) {
 	x.checkDependencies(s.Folder)
 }
 
-func (x *examiner) checkRequestsDir(f *reqmeta.Folder) {
+func (x *examiner) checkRequestsDir(f *folder.Folder) {
 	dir, count := x.p.RequestsDir(), len(f.Requests)
 	if unix.Access(x.p.Path(dir), unix.W_OK|unix.X_OK) != nil {
 		x.warn("requests_dir", "read_only", nil, "dir", dir, "count", count)
@@ -135,7 +137,7 @@ func placeOf(path string, line int) string {
 	return path + ":" + strconv.Itoa(line)
 }
 
-func (x *examiner) checkDuplicates(f *reqmeta.Folder) {
+func (x *examiner) checkDuplicates(f *folder.Folder) {
 	paths := map[string][]string{}
 	for _, r := range f.Requests {
 		paths[r.ID] = append(paths[r.ID], r.Path)
@@ -157,14 +159,14 @@ func (x *examiner) checkDuplicates(f *reqmeta.Folder) {
 }
 
 // checkDependencies looks at requests that are still to be done.
-func (x *examiner) checkDependencies(f *reqmeta.Folder) {
-	var bad []reqmeta.Edge
+func (x *examiner) checkDependencies(f *folder.Folder) {
+	var bad []choose.Edge
 	rings, missing := 0, 0
-	for _, e := range reqmeta.OpenEdges(f) {
-		if e.State != reqmeta.EdgeMissing && e.State != reqmeta.EdgeCycle {
+	for _, e := range choose.OpenEdges(f) {
+		if e.State != choose.EdgeMissing && e.State != choose.EdgeCycle {
 			continue
 		}
-		if e.State == reqmeta.EdgeCycle {
+		if e.State == choose.EdgeCycle {
 			rings++
 		} else {
 			missing++
@@ -173,7 +175,7 @@ func (x *examiner) checkDependencies(f *reqmeta.Folder) {
 	}
 	meant := meantBy(f, bad)
 	names := arrows(bad, meant)
-	never := reqmeta.Stuck(f)
+	never := choose.Stuck(f)
 	for _, e := range never {
 		names = append(names, e.RequestID+" → "+e.Fact("ids"))
 	}
@@ -193,10 +195,10 @@ func (x *examiner) checkDependencies(f *reqmeta.Folder) {
 }
 
 // meantBy gives what was probably meant by ids that do not exist.
-func meantBy(f *reqmeta.Folder, edges []reqmeta.Edge) map[string]string {
+func meantBy(f *folder.Folder, edges []choose.Edge) map[string]string {
 	meant := map[string]string{}
-	for _, e := range first(edges, reqmeta.MaxMeant) {
-		if e.State != reqmeta.EdgeMissing {
+	for _, e := range first(edges, folder.MaxMeant) {
+		if e.State != choose.EdgeMissing {
 			continue
 		}
 		if id := f.Meant(e.To, e.From); id != "" {
@@ -207,7 +209,7 @@ func meantBy(f *reqmeta.Folder, edges []reqmeta.Edge) map[string]string {
 }
 
 // arrows names edges: "RQ-2 → RQ-1", and "RQ-2 → 001 (RQ-001-login?)".
-func arrows(edges []reqmeta.Edge, meant map[string]string) []string {
+func arrows(edges []choose.Edge, meant map[string]string) []string {
 	names := make([]string, len(edges))
 	for i, e := range edges {
 		names[i] = e.From + " → " + e.To

@@ -16,6 +16,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runs"
 )
 
@@ -120,9 +121,9 @@ func (p *Project) UsualBase(ctx context.Context) (base, here string) {
 // each one's own. Fault: BASE_BRANCH_NOT_FOUND, of that base.
 func (s *Survey) StartFrom(ctx context.Context, base string) error {
 	s.starts = sync.OnceValue(func() starts { return s.p.starts(ctx, base) })
-	s.Facts.Bases = sync.OnceValue(func() *reqmeta.Bases { return s.bases(ctx) })
+	s.Facts.Bases = sync.OnceValue(func() *choose.Bases { return s.bases(ctx) })
 	s.obstacles = sync.OnceValue(func() *obstacles { return s.lookForObstacles(ctx) })
-	s.Facts.Obstacles = func() func(*reqmeta.Request) *reqmeta.Obstacle { return s.obstacles().of }
+	s.Facts.Obstacles = func() func(*reqmeta.Request) *choose.Obstacle { return s.obstacles().of }
 	if base == "" {
 		return nil
 	}
@@ -145,7 +146,7 @@ func (s *Survey) Here() string { return s.starts().here }
 
 // bases reads what is done in the bases of the requests that are still to be
 // done; nil where all of them start from what is checked out.
-func (s *Survey) bases(ctx context.Context) *reqmeta.Bases {
+func (s *Survey) bases(ctx context.Context) *choose.Bases {
 	st := s.starts()
 	if !s.p.Root.Git {
 		return nil
@@ -168,7 +169,7 @@ func (s *Survey) bases(ctx context.Context) *reqmeta.Bases {
 	if len(wanted) == 0 {
 		return nil
 	}
-	b := &reqmeta.Bases{Of: st.of, Done: map[string]map[string]bool{}}
+	b := &choose.Bases{Of: st.of, Done: map[string]map[string]bool{}}
 	commits := s.p.commitsOf(ctx, slices.Sorted(maps.Keys(wanted)))
 	for base, ids := range wanted {
 		commit := commits[base]

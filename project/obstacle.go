@@ -17,6 +17,7 @@ import (
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/prompts"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runs"
 )
 
@@ -25,7 +26,7 @@ import (
 // those alone. What somebody merely occupies (locks, slots) is none.
 var preconditions = []struct {
 	name  string
-	holds func(o *obstacles, r *reqmeta.Request) *reqmeta.Obstacle
+	holds func(o *obstacles, r *reqmeta.Request) *choose.Obstacle
 	again bool // asked of a run that only goes on, too
 }{
 	{"workspace", (*obstacles).workspace, true},
@@ -56,23 +57,23 @@ type obstacles struct {
 	s         *Survey
 	st        starts
 	missing   map[string]bool // bases that are not there
-	at        map[string]*reqmeta.Obstacle
-	allAt     *reqmeta.Obstacle            // no workspace can be made at all
-	goesOn    map[string]bool              // ids with a run that was interrupted
-	replans   map[string]*reqmeta.Obstacle // of those, where that cannot go on
-	taken     map[string]string            // branches in the way of the request's own
+	at        map[string]*choose.Obstacle
+	allAt     *choose.Obstacle            // no workspace can be made at all
+	goesOn    map[string]bool             // ids with a run that was interrupted
+	replans   map[string]*choose.Obstacle // of those, where that cannot go on
+	taken     map[string]string           // branches in the way of the request's own
 	allTaken  string
-	unborn    *reqmeta.Obstacle // what is checked out has no commit
-	badRouter *reqmeta.Obstacle
-	badPrompt *reqmeta.Obstacle
-	lacking   map[string]*reqmeta.Obstacle // by role: its program is not on this machine
-	does, qa  bool                         // somebody plays the implementer, reviews
+	unborn    *choose.Obstacle // what is checked out has no commit
+	badRouter *choose.Obstacle
+	badPrompt *choose.Obstacle
+	lacking   map[string]*choose.Obstacle // by role: its program is not on this machine
+	does, qa  bool                        // somebody plays the implementer, reviews
 	plans     bool
-	nobody    *reqmeta.Obstacle
+	nobody    *choose.Obstacle
 }
 
 // Obstacle is what keeps r from being run; nil for nothing.
-func (s *Survey) Obstacle(r *reqmeta.Request) *reqmeta.Obstacle { return s.obstacles().of(r) }
+func (s *Survey) Obstacle(r *reqmeta.Request) *choose.Obstacle { return s.obstacles().of(r) }
 
 // Lacks is what has to be put right around a run of r before it goes on with its
 // plan; nil is nothing. Without a plan it is what a new run would need.
@@ -90,7 +91,7 @@ func (s *Survey) Lacks(r *reqmeta.Request, st *runs.Stage, plan *runs.Plan) *fau
 
 // toldBy is why the rest of a plan cannot be worked on: what its steps need that
 // ask somebody, and what every run needs.
-func (o *obstacles) toldBy(asks bool) *reqmeta.Obstacle {
+func (o *obstacles) toldBy(asks bool) *choose.Obstacle {
 	switch {
 	case !asks && !o.qa:
 		return nil
@@ -104,15 +105,15 @@ func (o *obstacles) toldBy(asks bool) *reqmeta.Obstacle {
 
 // Kept is why r cannot be run before somebody mends something, whatever its status
 // and what it waits for; false where nothing keeps it.
-func (s *Survey) Kept(r *reqmeta.Request) (reqmeta.Exclusion, bool) {
+func (s *Survey) Kept(r *reqmeta.Request) (choose.Exclusion, bool) {
 	o := s.Obstacle(r)
 	if o == nil {
-		return reqmeta.Exclusion{}, false
+		return choose.Exclusion{}, false
 	}
-	return reqmeta.KeptBy(r, o), true
+	return choose.KeptBy(r, o), true
 }
 
-func (o *obstacles) of(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) of(r *reqmeta.Request) *choose.Obstacle {
 	again := o.goesOn[r.ID]
 	for i := range preconditions {
 		if c := &preconditions[i]; !again || c.again {
@@ -128,7 +129,7 @@ func (o *obstacles) of(r *reqmeta.Request) *reqmeta.Obstacle {
 // String names what the answers depend on beside the requests themselves.
 func (o *obstacles) String() string {
 	var b strings.Builder
-	for _, at := range []map[string]*reqmeta.Obstacle{o.at, o.replans, o.lacking, {"": o.allAt, "u": o.unborn, "r": o.badRouter, "p": o.badPrompt}} {
+	for _, at := range []map[string]*choose.Obstacle{o.at, o.replans, o.lacking, {"": o.allAt, "u": o.unborn, "r": o.badRouter, "p": o.badPrompt}} {
 		for id, found := range at {
 			if found != nil {
 				fmt.Fprintln(&b, id, found.Err)
@@ -145,10 +146,10 @@ func (s *Survey) State() string { return s.obstacles().String() }
 
 func (s *Survey) lookForObstacles(ctx context.Context) *obstacles {
 	s.Facts.Bases() // which looks for the bases
-	o := &obstacles{s: s, st: s.starts(), missing: s.missing, goesOn: map[string]bool{}, replans: map[string]*reqmeta.Obstacle{}}
+	o := &obstacles{s: s, st: s.starts(), missing: s.missing, goesOn: map[string]bool{}, replans: map[string]*choose.Obstacle{}}
 	o.readRouter()
 	if p := s.p; p.Root.Git && p.isUnborn(ctx, o.st.here) {
-		o.unborn = &reqmeta.Obstacle{Err: fault.New(fault.GitNoCommit, "branch", o.st.here)}
+		o.unborn = &choose.Obstacle{Err: fault.New(fault.GitNoCommit, "branch", o.st.here)}
 	}
 	o.taken, o.allTaken = takenBranches(s.branches, s.p.Config.Git.WorkBranchPrefix)
 	if !s.Fresh {
@@ -162,7 +163,7 @@ func (s *Survey) lookForObstacles(ctx context.Context) *obstacles {
 
 func (o *obstacles) readRouter() {
 	p := o.s.p
-	o.nobody = &reqmeta.Obstacle{Err: fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer)}
+	o.nobody = &choose.Obstacle{Err: fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer)}
 	if _, err := os.Lstat(p.path(config.RouterFile)); errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -172,20 +173,20 @@ func (o *obstacles) readRouter() {
 		if !ok {
 			f = fault.Wrap(err, fault.ConfigInvalid, "path", config.RouterFile)
 		}
-		o.badRouter = &reqmeta.Obstacle{Err: f}
+		o.badRouter = &choose.Obstacle{Err: f}
 		return
 	}
-	o.lacking = map[string]*reqmeta.Obstacle{}
+	o.lacking = map[string]*choose.Obstacle{}
 	plays := func(role string) bool {
 		if missing, ok := p.missingProgram(router, role); ok && !o.s.Elsewhere {
-			o.lacking[role] = &reqmeta.Obstacle{Err: fault.New(fault.CLINotAvailable, "command", missing.Command.Bin, "name", missing.Provider)}
+			o.lacking[role] = &choose.Obstacle{Err: fault.New(fault.CLINotAvailable, "command", missing.Command.Bin, "name", missing.Provider)}
 		}
 		return len(router.Calls(role)) > 0
 	}
 	o.does, o.plans, o.qa = plays(config.RoleImplementer), plays(config.RolePlanner), plays(config.RoleQA)
 	if o.does || o.plans || o.qa {
 		if err := p.MistakenPrompt(); err != nil {
-			o.badPrompt = &reqmeta.Obstacle{Err: err}
+			o.badPrompt = &choose.Obstacle{Err: err}
 		}
 	}
 }
@@ -255,7 +256,7 @@ func (o *obstacles) readRuns() {
 		}
 		o.goesOn[id] = true
 		if err := s.p.goesOnAs(st, r); err != nil {
-			o.replans[id] = &reqmeta.Obstacle{Err: err, Line: s.p.lineOf(r, "steps")}
+			o.replans[id] = &choose.Obstacle{Err: err, Line: s.p.lineOf(r, "steps")}
 		}
 	}
 }
@@ -312,7 +313,7 @@ func (o *obstacles) readWorkspaces(ctx context.Context) {
 	if len(entries) == 0 {
 		return
 	}
-	o.at = map[string]*reqmeta.Obstacle{}
+	o.at = map[string]*choose.Obstacle{}
 	locked := p.worktrees()
 	for _, e := range entries {
 		r := o.s.Folder.Unique(e.Name())
@@ -336,8 +337,8 @@ func (o *obstacles) readWorkspaces(ctx context.Context) {
 	}
 }
 
-func blocked(rel, cause string, more ...any) *reqmeta.Obstacle {
-	return &reqmeta.Obstacle{Err: fault.New(fault.WorkspaceBlocked, append([]any{"workspace", rel, "cause_key", cause}, more...)...)}
+func blocked(rel, cause string, more ...any) *choose.Obstacle {
+	return &choose.Obstacle{Err: fault.New(fault.WorkspaceBlocked, append([]any{"workspace", rel, "cause_key", cause}, more...)...)}
 }
 
 // worktrees are the linked worktrees that git has a record of, and whether
@@ -430,38 +431,38 @@ func (p *Project) lineOf(r *reqmeta.Request, key string) func() int {
 	}
 }
 
-func (o *obstacles) workspace(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) workspace(r *reqmeta.Request) *choose.Obstacle {
 	if o.allAt != nil {
 		return o.allAt
 	}
 	return o.at[r.ID]
 }
 
-func (o *obstacles) replan(r *reqmeta.Request) *reqmeta.Obstacle { return o.replans[r.ID] }
+func (o *obstacles) replan(r *reqmeta.Request) *choose.Obstacle { return o.replans[r.ID] }
 
-func (o *obstacles) commit(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) commit(r *reqmeta.Request) *choose.Obstacle {
 	if o.st.of(r) == "" {
 		return o.unborn
 	}
 	return nil
 }
 
-func (o *obstacles) base(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) base(r *reqmeta.Request) *choose.Obstacle {
 	base := o.st.of(r)
 	if !o.missing[base] {
 		return nil
 	}
 	if base == "" {
-		return &reqmeta.Obstacle{Kind: reqmeta.BaseUnclear, Err: fault.New(fault.BaseBranchNotFound, "branch", o.st.astray, "cause_key", "git.work_branch")}
+		return &choose.Obstacle{Kind: choose.BaseUnclear, Err: fault.New(fault.BaseBranchNotFound, "branch", o.st.astray, "cause_key", "git.work_branch")}
 	}
-	found := &reqmeta.Obstacle{Kind: reqmeta.BaseMissing, Err: fault.New(fault.BaseBranchNotFound, "branch", base, "missing", base)}
+	found := &choose.Obstacle{Kind: choose.BaseMissing, Err: fault.New(fault.BaseBranchNotFound, "branch", base, "missing", base)}
 	if o.st.asked == "" && r.Meta.Base != "" {
 		found.Line = o.s.p.lineOf(r, "base")
 	}
 	return found
 }
 
-func (o *obstacles) branch(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) branch(r *reqmeta.Request) *choose.Obstacle {
 	in := o.allTaken
 	if in == "" {
 		in = o.taken[r.ID]
@@ -470,10 +471,10 @@ func (o *obstacles) branch(r *reqmeta.Request) *reqmeta.Obstacle {
 		return nil
 	}
 	name := o.s.p.Config.Git.WorkBranchPrefix + r.ID + "/…"
-	return &reqmeta.Obstacle{Err: fault.New(fault.BranchCreateFailed, "branch", name, "name", in, "cause_key", "git.name_taken")}
+	return &choose.Obstacle{Err: fault.New(fault.BranchCreateFailed, "branch", name, "name", in, "cause_key", "git.name_taken")}
 }
 
-func (o *obstacles) router(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) router(r *reqmeta.Request) *choose.Obstacle {
 	if AsksSomebody(r) {
 		return o.badRouter
 	}
@@ -483,7 +484,7 @@ func (o *obstacles) router(r *reqmeta.Request) *reqmeta.Obstacle {
 // AsksSomebody: r has no steps, or one that nothing is to be run for.
 func AsksSomebody(r *reqmeta.Request) bool { return len(r.Meta.Steps) == 0 || r.Idles() }
 
-func (o *obstacles) prompts(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) prompts(r *reqmeta.Request) *choose.Obstacle {
 	if o.qa || AsksSomebody(r) {
 		return o.badPrompt
 	}
@@ -492,7 +493,7 @@ func (o *obstacles) prompts(r *reqmeta.Request) *reqmeta.Obstacle {
 
 // program asks for those who play a part in every run, and for those who do what
 // a request has no command for.
-func (o *obstacles) program(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) program(r *reqmeta.Request) *choose.Obstacle {
 	found := o.lacking[config.RoleQA]
 	if AsksSomebody(r) {
 		found = cmp.Or(o.lacking[config.RoleImplementer], found)
@@ -503,14 +504,14 @@ func (o *obstacles) program(r *reqmeta.Request) *reqmeta.Obstacle {
 	return found
 }
 
-func (o *obstacles) somebody(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) somebody(r *reqmeta.Request) *choose.Obstacle {
 	if len(r.Meta.Steps) > 0 || o.does { // who only plans leaves the steps to an implementer
 		return nil
 	}
 	return o.nobody
 }
 
-func (o *obstacles) everyStep(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) everyStep(r *reqmeta.Request) *choose.Obstacle {
 	if o.does {
 		return nil
 	}
@@ -519,7 +520,7 @@ func (o *obstacles) everyStep(r *reqmeta.Request) *reqmeta.Obstacle {
 		return nil
 	}
 	id := runs.StepID(i + 1)
-	return &reqmeta.Obstacle{
+	return &choose.Obstacle{
 		Err: fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", id, "step", id, "path", r.Path),
 		Line: func() int {
 			data, _ := os.ReadFile(o.s.p.path(r.Path))
@@ -528,25 +529,25 @@ func (o *obstacles) everyStep(r *reqmeta.Request) *reqmeta.Obstacle {
 	}
 }
 
-func (o *obstacles) filled(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) filled(r *reqmeta.Request) *choose.Obstacle {
 	line := r.Unfilled()
 	if line == 0 {
 		return nil
 	}
 	place := fmt.Sprintf("%s:%d", r.Path, line)
-	return &reqmeta.Obstacle{
+	return &choose.Obstacle{
 		Err:  fault.New(fault.ACTooFew, "path", r.Path, "line", line, "unfilled", place),
 		Line: func() int { return line },
 	}
 }
 
 // criteria are what a planner needs.
-func (o *obstacles) criteria(r *reqmeta.Request) *reqmeta.Obstacle {
+func (o *obstacles) criteria(r *reqmeta.Request) *choose.Obstacle {
 	n, line := r.Criteria()
 	if !o.plans || len(r.Meta.Steps) > 0 || n >= reqmeta.EnoughCriteria {
 		return nil
 	}
-	found := &reqmeta.Obstacle{Err: fault.New(fault.ACTooFew, "value", n, "allowed", reqmeta.EnoughCriteria, "path", r.Path), Line: func() int { return max(line, 1) }}
+	found := &choose.Obstacle{Err: fault.New(fault.ACTooFew, "value", n, "allowed", reqmeta.EnoughCriteria, "path", r.Path), Line: func() int { return max(line, 1) }}
 	if line > 0 {
 		found.Err.Facts["place"] = fmt.Sprintf("%s:%d", r.Path, line)
 	}

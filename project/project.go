@@ -17,7 +17,7 @@ import (
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
 	"aiflow/locks"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/folder"
 	"aiflow/runs"
 )
 
@@ -197,11 +197,11 @@ func (p *Project) Workspace(st *runs.Stage) string {
 }
 
 // cache is where the heads of the request files are kept between calls.
-func (p *Project) cache() reqmeta.Cache {
+func (p *Project) cache() folder.Cache {
 	if p.Env.Build == "" {
-		return reqmeta.Cache{}
+		return folder.Cache{}
 	}
-	return reqmeta.Cache{Dir: p.Config.Paths.CacheDir, Build: p.Env.Build, Now: p.Env.Clock.Now, Suffix: p.Suffix}
+	return folder.Cache{Dir: p.Config.Paths.CacheDir, Build: p.Env.Build, Now: p.Env.Clock.Now, Suffix: p.Suffix}
 }
 
 // ResumeBounds are the configured limits of going on with a run.

@@ -15,6 +15,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
 	"aiflow/runs"
 )
 
@@ -239,7 +240,7 @@ func (p *Project) RestoreRequest(r *reqmeta.Request, st *runs.Stage) error {
 
 // SetStatus changes a request's status in its file and in r.
 func (p *Project) SetStatus(r *reqmeta.Request, status string) error {
-	_, after, err := reqmeta.Update(p.Env.Disk, p.Dir, r.Path, map[string]string{"status": status}, p.Now(), p.Suffix())
+	_, after, err := edit.Update(p.Env.Disk, p.Dir, r.Path, map[string]string{"status": status}, p.Now(), p.Suffix())
 	if err != nil {
 		return err
 	}
@@ -248,7 +249,7 @@ func (p *Project) SetStatus(r *reqmeta.Request, status string) error {
 }
 
 func (p *Project) replaceRequest(r *reqmeta.Request, data []byte) error {
-	if err := reqmeta.Replace(p.Env.Disk, p.Dir, r.Path, data, p.Suffix()); err != nil {
+	if err := edit.Replace(p.Env.Disk, p.Dir, r.Path, data, p.Suffix()); err != nil {
 		return err
 	}
 	r.Meta = reqmeta.Parse(r.Path, data).Meta

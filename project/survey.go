@@ -11,15 +11,16 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/locks"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
+	"aiflow/reqmeta/folder"
 	"aiflow/runs"
 )
 
 // Survey is a project looked over at one moment: every request file, the
 // locks and the latest runs, with what had to be put right first.
 type Survey struct {
-	Folder *reqmeta.Folder
-	Facts  reqmeta.Facts
+	Folder *folder.Folder
+	Facts  choose.Facts
 	Notes  []Note
 	Locks  []locks.Entry // every lock file, as Facts know of it
 	Unsure error         // why git could not say what has been merged
@@ -75,12 +76,12 @@ func (p *Project) Look(ctx context.Context) (*Survey, error) {
 }
 
 // Requests reads the request files. Fault: REQUESTS_DIR_NOT_FOUND.
-func (p *Project) Requests() (*reqmeta.Folder, error) {
+func (p *Project) Requests() (*folder.Folder, error) {
 	return p.cache().Load(p.Dir, p.RequestsDir(), p.Config.Paths.Ignore...)
 }
 
 // LookWith is Look for those who have read the request files already.
-func (p *Project) LookWith(ctx context.Context, folder *reqmeta.Folder) (*Survey, error) {
+func (p *Project) LookWith(ctx context.Context, folder *folder.Folder) (*Survey, error) {
 	s := &Survey{Folder: folder, p: p, latest: map[string]*runs.Stage{}, unreadable: map[string]error{}}
 	err := s.readLocks()
 	if err != nil {
@@ -98,7 +99,7 @@ func (p *Project) LookWith(ctx context.Context, folder *reqmeta.Folder) (*Survey
 		s.Facts.Locked = s.locked
 	}
 	if len(s.withRuns) > 0 {
-		s.Facts.LatestRun = func(id string) *reqmeta.LatestRun { return s.latestRun(ctx, id) }
+		s.Facts.LatestRun = func(id string) *choose.LatestRun { return s.latestRun(ctx, id) }
 	}
 	return s, nil
 }
@@ -116,7 +117,7 @@ func (s *Survey) concerned() []string {
 }
 
 // Select decides what is next.
-func (s *Survey) Select() reqmeta.Result { return reqmeta.Select(s.Folder, s.Facts) }
+func (s *Survey) Select() choose.Result { return choose.Select(s.Folder, s.Facts) }
 
 // anyLock reports whether there are lock files to judge, which takes knowing who
 // this process is.
@@ -149,7 +150,7 @@ func (s *Survey) readLocks() error {
 	return nil
 }
 
-func (s *Survey) locked(id string) *reqmeta.Holder {
+func (s *Survey) locked(id string) *choose.Holder {
 	e, ok := s.held[locks.Request(id)]
 	if !ok || e.Verdict == locks.Mine {
 		return nil
@@ -157,9 +158,9 @@ func (s *Survey) locked(id string) *reqmeta.Holder {
 	return holder(e)
 }
 
-func holder(e locks.Entry) *reqmeta.Holder {
+func holder(e locks.Entry) *choose.Holder {
 	r := e.Record
-	return &reqmeta.Holder{
+	return &choose.Holder{
 		RunID: r.RunID, Host: r.Host, Hostname: r.Hostname, PID: r.PID,
 		Since: r.CreatedAt, Until: r.ExpiresAt,
 	}
@@ -193,15 +194,15 @@ func (s *Survey) Unreadable(id string) error {
 	return s.unreadable[id]
 }
 
-func (s *Survey) latestRun(ctx context.Context, id string) *reqmeta.LatestRun {
+func (s *Survey) latestRun(ctx context.Context, id string) *choose.LatestRun {
 	st := s.Latest(id)
 	if err := s.Unreadable(id); err != nil {
-		return &reqmeta.LatestRun{State: string(runs.NeedsInput), ReasonCode: fault.CodeOf(err)}
+		return &choose.LatestRun{State: string(runs.NeedsInput), ReasonCode: fault.CodeOf(err)}
 	}
 	if st == nil {
 		return nil
 	}
-	r := &reqmeta.LatestRun{RunID: st.RunID, State: string(st.State), WorkBranch: st.Git.WorkBranch}
+	r := &choose.LatestRun{RunID: st.RunID, State: string(st.State), WorkBranch: st.Git.WorkBranch}
 	if st.Error != nil {
 		r.ReasonCode = st.Error.ReasonCode
 	}

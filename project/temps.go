@@ -7,7 +7,7 @@ import (
 
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/proc"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/folder"
 )
 
 // noWriteTakes as long as this, here or on another machine.
@@ -15,7 +15,7 @@ const noWriteTakes = 10 * time.Second
 
 // SweepTemps removes from the requests folder, which git watches, what killed
 // writers left half written there. It never stops anybody.
-func (p *Project) SweepTemps(f *reqmeta.Folder) {
+func (p *Project) SweepTemps(f *folder.Folder) {
 	for _, name := range f.Temps {
 		path := filepath.Join(p.Dir, filepath.FromSlash(f.Dir), name)
 		fi, err := os.Lstat(path)

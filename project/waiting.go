@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runs"
 )
 
 // Waiting is what waits for a person, whichever session or command left it.
 type Waiting struct {
-	Merge  []runs.Summary      // finished, and not in the checked out branch
-	Resume []runs.Summary      // stopped
-	Broken []*reqmeta.Request  // cannot be used as they are written
-	Kept   []reqmeta.Exclusion // ready, and kept from being run until somebody mends something
-	Unsure error               // why git could not say what has been merged
+	Merge  []runs.Summary     // finished, and not in the checked out branch
+	Resume []runs.Summary     // stopped
+	Broken []*reqmeta.Request // cannot be used as they are written
+	Kept   []choose.Exclusion // ready, and kept from being run until somebody mends something
+	Unsure error              // why git could not say what has been merged
 }
 
 // Waiting finds it among these runs, which are all that are recorded, newest
@@ -64,8 +65,8 @@ func (w *Waiting) add(standing *Standing, st *runs.Stage, status string) {
 }
 
 // KeptBack are the ready requests that something keeps from being run.
-func (s *Survey) KeptBack() []reqmeta.Exclusion {
-	var kept []reqmeta.Exclusion
+func (s *Survey) KeptBack() []choose.Exclusion {
+	var kept []choose.Exclusion
 	for _, e := range s.Select().Excluded {
 		if e.NeedsMending() {
 			kept = append(kept, e)

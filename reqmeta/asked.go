@@ -8,8 +8,8 @@ import (
 )
 
 // wanted turns an asked value into an entry, or says why it is not allowed.
-func wanted(stem, key, value string) (entry, *Problem) {
-	e := entry{key: key, text: value}
+func Asked(stem, key, value string) (Entry, *Problem) {
+	e := Entry{Key: key, Text: value}
 	if p := checkAsked(key, value); p != nil {
 		return e, p
 	}
@@ -22,23 +22,23 @@ func wanted(stem, key, value string) (entry, *Problem) {
 		return e, oneOf("bad_priority", value, Priorities[:])
 	case "id":
 		if !CheckID(value) || !fitsStem(value, stem) {
-			return e, problem(LevelError, "set_id", 0, "value", value, "id", stem)
+			return e, NewProblem(LevelError, "set_id", 0, "value", value, "id", stem)
 		}
 		return e, nil
 	}
 	if value == "" {
-		return entry{key: key, kind: nullValue}, nil
+		return Entry{Key: key, Kind: NullValue}, nil
 	}
 	switch key {
 	case "estimate":
 		return e, oneOf("bad_estimate", value, Estimates[:])
 	case "created_at", "updated_at":
-		if _, ok := parseDate(value); !ok {
-			return e, problem(LevelError, "bad_date", 0, "key", key, "value", value)
+		if _, ok := ParseDate(value); !ok {
+			return e, NewProblem(LevelError, "bad_date", 0, "key", key, "value", value)
 		}
 	case "base":
 		if !checkBase(value) {
-			return e, problem(LevelError, "bad_base", 0, "value", value)
+			return e, NewProblem(LevelError, "bad_base", 0, "value", value)
 		}
 	}
 	return e, nil
@@ -47,13 +47,13 @@ func wanted(stem, key, value string) (entry, *Problem) {
 // checkAsked refuses what no value may hold.
 func checkAsked(key, value string) *Problem {
 	if key == "steps" {
-		return problem(LevelError, "set_steps", 0, "key", key)
+		return NewProblem(LevelError, "set_steps", 0, "key", key)
 	}
 	if !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) || isOdd(r) }) {
-		return problem(LevelError, "set_characters", 0, "key", key)
+		return NewProblem(LevelError, "set_characters", 0, "key", key)
 	}
 	if len(value) > MaxHead/2 {
-		return problem(LevelError, "frontmatter_too_large", 0, "limit", MaxHead)
+		return NewProblem(LevelError, "frontmatter_too_large", 0, "limit", MaxHead)
 	}
 	return nil
 }
@@ -62,20 +62,20 @@ func oneOf(kind, value string, allowed []string) *Problem {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return problem(LevelError, kind, 0, "value", value, "allowed", join(allowed))
+	return NewProblem(LevelError, kind, 0, "value", value, "allowed", Join(allowed))
 }
 
-func wantedList(key, value string) (entry, *Problem) {
-	e := entry{key: key, kind: listValue}
+func wantedList(key, value string) (Entry, *Problem) {
+	e := Entry{Key: key, Kind: ListValue}
 	items, ok := ListItems(value)
 	if !ok {
-		return e, problem(LevelError, "want_list", 0, "key", key)
+		return e, NewProblem(LevelError, "want_list", 0, "key", key)
 	}
 	for _, text := range items {
 		if key == "depends_on" && !CheckID(text) {
-			return e, problem(LevelError, "bad_depends_on", 0, "value", text)
+			return e, NewProblem(LevelError, "bad_depends_on", 0, "value", text)
 		}
-		e.items = append(e.items, item{text: text, scalar: true})
+		e.Items = append(e.Items, Item{Text: text, Scalar: true})
 	}
 	return e, nil
 }

@@ -5,37 +5,37 @@ import (
 	"time"
 )
 
-const dayForm = "2006-01-02"
+const DayForm = "2006-01-02"
 
 // parseDate reads a date (00:00 UTC), an RFC 3339 time, or such a time without
 // seconds, with a blank for its T, or without a zone: then it is UTC (see
 // zoneless). The answer does not depend on the local time zone.
-func parseDate(text string) (Date, bool) {
-	if len(text) == len(dayForm) {
+func ParseDate(text string) (Date, bool) {
+	if len(text) == len(DayForm) {
 		return parseDay(text)
 	}
-	if strings.IndexByte(text, ',') >= 0 || len(text) <= len(dayForm) {
+	if strings.IndexByte(text, ',') >= 0 || len(text) <= len(DayForm) {
 		return Date{}, false
 	}
-	clock := text[len(dayForm)+1:]
-	if c := text[len(dayForm)]; c != 'T' && c != 't' && c != ' ' {
+	clock := text[len(DayForm)+1:]
+	if c := text[len(DayForm)]; c != 'T' && c != 't' && c != ' ' {
 		return Date{}, false
 	}
 	form := "15:04:05Z07:00"
 	if len(clock) == len("15:04") || len(clock) > len("15:04") && clock[len("15:04")] != ':' {
 		form = "15:04Z07:00"
 	}
-	if zoneless(text) {
+	if Zoneless(text) {
 		form = strings.TrimSuffix(form, "Z07:00")
 	}
-	t, err := time.ParseInLocation(dayForm+" "+form, text[:len(dayForm)]+" "+strings.ToUpper(clock), time.UTC)
+	t, err := time.ParseInLocation(DayForm+" "+form, text[:len(DayForm)]+" "+strings.ToUpper(clock), time.UTC)
 	return Date{t, text}, err == nil
 }
 
 // zoneless reports whether text, a date that was read, is a time of day that
 // does not say in which zone.
-func zoneless(text string) bool {
-	return len(text) > len(dayForm) && !strings.ContainsAny(text[len(dayForm):], "Zz+-")
+func Zoneless(text string) bool {
+	return len(text) > len(DayForm) && !strings.ContainsAny(text[len(DayForm):], "Zz+-")
 }
 
 func parseDay(text string) (Date, bool) {

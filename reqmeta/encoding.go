@@ -209,7 +209,7 @@ func (r *Request) checkBody(data []byte, body int) {
 		return
 	}
 	line, encoding := Foreign(data)
-	p := problem(LevelWarning, "body_not_utf8", line, "encoding", encoding)
+	p := NewProblem(LevelWarning, "body_not_utf8", line, "encoding", encoding)
 	if !r.SaysOver() && r.needsReader() {
 		p.Level, p.Kind = LevelError, "body_unreadable"
 	}

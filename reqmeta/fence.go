@@ -13,20 +13,20 @@ import (
 //   - without an opening fence, a first line `key: value` opens a plain block
 //     (D36), which ends at the first blank line, at a `---` line or at the end
 //     of the file.
-type document struct {
-	fenced     bool
-	start, end int // of the head: the lines between the fences, or the plain block
+type Document struct {
+	Fenced     bool
+	Start, End int // of the head: the lines between the fences, or the plain block
 	body       int // offset of the body
-	line       int // file line of the head's first line
+	Line       int // file line of the head's first line
 }
 
-var bom = []byte("\ufeff")
+var byteOrderMark = []byte("\ufeff")
 
 // cut applies the rule. A problem comes without path.
-func cut(data []byte) (document, *Problem) {
+func Split(data []byte) (Document, *Problem) {
 	at := 0
-	if bytes.HasPrefix(data, bom) {
-		at = len(bom)
+	if bytes.HasPrefix(data, byteOrderMark) {
+		at = len(byteOrderMark)
 	}
 	first := at
 	for line := 1; at < len(data); line++ {
@@ -38,72 +38,72 @@ func cut(data []byte) (document, *Problem) {
 			if at == first && isPlainLine(text) {
 				return cutPlain(data, at)
 			}
-			return document{body: first, line: line}, noHead(data, text, line)
+			return Document{body: first, Line: line}, noHead(data, text, line)
 		}
 		at = next
 	}
-	return document{body: first, line: 1}, noHead(data, nil, 1)
+	return Document{body: first, Line: 1}, noHead(data, nil, 1)
 }
 
 // noHead says what the first line is, which opens no head of ours.
 func noHead(data, text []byte, line int) *Problem {
 	if wide := wideEncoding(data); wide != "" {
-		return problem(LevelError, "not_utf8", 1, "encoding", wide)
+		return NewProblem(LevelError, "not_utf8", 1, "encoding", wide)
 	}
 	if bytes.HasPrefix(text, []byte("---\r")) {
-		return problem(LevelError, "line_break", line, "char", "U+000D")
+		return NewProblem(LevelError, "line_break", line, "char", "U+000D")
 	}
 	switch fence := strings.ToLower(string(bytes.TrimSpace(text))); {
 	case fence == "+++", fence == "---toml", fence == "--- toml":
-		return problem(LevelError, "foreign_head", line, "format", "TOML")
+		return NewProblem(LevelError, "foreign_head", line, "format", "TOML")
 	case fence == ";;;", fence == "---json", fence == "--- json", fence == "{", strings.HasPrefix(fence, `{"`):
-		return problem(LevelError, "foreign_head", line, "format", "JSON")
+		return NewProblem(LevelError, "foreign_head", line, "format", "JSON")
 	case strings.HasPrefix(fence, "--") || strings.HasPrefix(fence, "\u2014") || strings.HasPrefix(fence, "\u2013"):
-		return problem(LevelError, "fence_text", line, "value", string(bytes.TrimSpace(text)))
+		return NewProblem(LevelError, "fence_text", line, "value", string(bytes.TrimSpace(text)))
 	}
-	return problem(LevelError, "no_frontmatter", line)
+	return NewProblem(LevelError, "no_frontmatter", line)
 }
 
-func cutFenced(data []byte, at, line int) (document, *Problem) {
-	d := document{fenced: true, start: at, line: line + 1}
+func cutFenced(data []byte, at, line int) (Document, *Problem) {
+	d := Document{Fenced: true, Start: at, Line: line + 1}
 	for at < len(data) {
 		text, next := lineAt(data, at)
 		if isFence(text, '-') || isFence(text, '.') {
-			d.end, d.body = at, next
-			if d.end-d.start > MaxHead {
+			d.End, d.body = at, next
+			if d.End-d.Start > MaxHead {
 				return d, tooLong(line)
 			}
 			return d, nil
 		}
 		at = next
 	}
-	d.end, d.body = len(data), len(data)
-	return d, problem(LevelError, "unclosed_fence", line)
+	d.End, d.body = len(data), len(data)
+	return d, NewProblem(LevelError, "unclosed_fence", line)
 }
 
-func cutPlain(data []byte, at int) (document, *Problem) {
-	d := document{start: at, line: 1}
+func cutPlain(data []byte, at int) (Document, *Problem) {
+	d := Document{Start: at, Line: 1}
 	for line := 1; at < len(data); line++ {
 		text, next := lineAt(data, at)
 		if isBlank(text) || isFence(text, '-') {
-			d.end, d.body = at, next
+			d.End, d.body = at, next
 			break
 		}
 		if !isPlainLine(text) {
-			d.end, d.body = at, at
-			return d, problem(LevelError, "block_line", line)
+			d.End, d.body = at, at
+			return d, NewProblem(LevelError, "block_line", line)
 		}
 		at = next
-		d.end, d.body = at, at
+		d.End, d.body = at, at
 	}
-	if d.end-d.start > MaxHead {
+	if d.End-d.Start > MaxHead {
 		return d, tooLong(1)
 	}
 	return d, nil
 }
 
 func tooLong(line int) *Problem {
-	return problem(LevelError, "frontmatter_too_large", line, "limit", MaxHead)
+	return NewProblem(LevelError, "frontmatter_too_large", line, "limit", MaxHead)
 }
 
 // lineAt gives the line that starts at at, without its end ("\n" or "\r\n"),
@@ -151,22 +151,9 @@ func keyLen(s string) int {
 	return n
 }
 
-// newline is the newline style of data at the end of the line before at.
-func newline(data []byte, at int) string {
-	if i := bytes.LastIndexByte(data[:at], '\n'); i > 0 && data[i-1] == '\r' {
-		return "\r\n"
-	} else if i >= 0 {
-		return "\n"
-	}
-	if i := bytes.IndexByte(data, '\n'); i > 0 && data[i-1] == '\r' {
-		return "\r\n"
-	}
-	return "\n"
-}
-
 // Body is the text below the head; all of it when there is no head.
 func Body(data []byte) []byte {
-	d, _ := cut(data)
+	d, _ := Split(data)
 	return data[d.body:]
 }
 

@@ -54,28 +54,28 @@ var nothing = [...]string{"", "none", "-", "n/a", "なし", "null", "[]"}
 
 // fillForeign judges a key of another tool. A dependency that is not read must
 // not be passed over: the request would run before what it waits for.
-func (r *Request) fillForeign(e *entry, own string, has func(key string) bool) {
+func (r *Request) fillForeign(e *Entry, own string, has func(key string) bool) {
 	if own != "depends_on" {
 		if !has(own) {
-			r.warn("foreign_key", e.line, "key", e.key, "near", own)
+			r.Warn("foreign_key", e.Line, "key", e.Key, "near", own)
 		}
 		return
 	}
 	var ids []string
-	switch e.kind {
-	case scalarValue:
-		ids = []string{e.text}
-	case listValue:
-		for _, it := range e.items {
-			ids = append(ids, it.text)
+	switch e.Kind {
+	case ScalarValue:
+		ids = []string{e.Text}
+	case ListValue:
+		for _, it := range e.Items {
+			ids = append(ids, it.Text)
 		}
-	case otherValue:
+	case OtherValue:
 		ids = []string{"{…}"}
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool {
 		return slices.Contains(nothing[:], strings.ToLower(strings.TrimSpace(id))) || slices.Contains(r.Meta.DependsOn, id)
 	})
 	if len(ids) > 0 {
-		r.fail("foreign_depends_on", e.line, "key", e.key, "value", join(ids))
+		r.Fail("foreign_depends_on", e.Line, "key", e.Key, "value", Join(ids))
 	}
 }

@@ -7,33 +7,33 @@ func LineOf(data []byte, key, item string) int {
 	if !ok {
 		return 0
 	}
-	for _, it := range e.items {
-		if it.scalar && it.text == item {
+	for _, it := range e.Items {
+		if it.Scalar && it.Text == item {
 			return it.line
 		}
 	}
-	return e.line
+	return e.Line
 }
 
 // LineOfStep is the line on which a step begins, 0 when the head has none of
 // that number.
 func LineOfStep(data []byte, i int) int {
-	if e, ok := entryOf(data, "steps"); ok && i < len(e.items) {
-		return e.items[i].line
+	if e, ok := entryOf(data, "steps"); ok && i < len(e.Items) {
+		return e.Items[i].line
 	}
 	return 0
 }
 
-func entryOf(data []byte, key string) (entry, bool) {
-	d, p := cut(data)
+func entryOf(data []byte, key string) (Entry, bool) {
+	d, p := Split(data)
 	if p != nil {
-		return entry{}, false
+		return Entry{}, false
 	}
-	entries, _ := d.entries(string(data[d.start:d.end]))
+	entries, _ := d.Entries(string(data[d.Start:d.End]))
 	for _, e := range entries {
-		if e.key == key {
+		if e.Key == key {
 			return e, true
 		}
 	}
-	return entry{}, false
+	return Entry{}, false
 }

@@ -46,14 +46,14 @@ func runeLen(c byte) int {
 
 // locate finds where the value's bytes are. What it does not find (lists with
 // comments in them) keeps start < 0 and cannot be edited.
-func (e *entry) locate(head string, starts []int, k, v *yaml.Node) {
+func (e *Entry) locate(head string, starts []int, k, v *yaml.Node) {
 	colon := colonAfter(head, offset(head, starts, k.Line, k.Column), k)
 	if colon < 0 {
 		return
 	}
-	e.colon = colon
-	if e.kind == nullValue && v.Value == "" {
-		e.start, e.end = colon, colon
+	e.Colon = colon
+	if e.Kind == NullValue && v.Value == "" {
+		e.Start, e.End = colon, colon
 		return
 	}
 	at := offset(head, starts, v.Line, v.Column)
@@ -72,9 +72,9 @@ func (e *entry) locate(head string, starts []int, k, v *yaml.Node) {
 	}
 }
 
-func (e *entry) span(start, end int) {
+func (e *Entry) span(start, end int) {
 	if end > start {
-		e.start, e.end = start, end
+		e.Start, e.End = start, end
 	}
 }
 
@@ -134,14 +134,14 @@ func plainEnd(head string, at int, value string) int {
 
 // locateText finds a block text (`|` or `>`): its sign, and the lines below that
 // belong to it. column is that of its key, from 1.
-func (e *entry) locateText(head string, at, column int) {
+func (e *Entry) locateText(head string, at, column int) {
 	sign := restOfLine(head, at)
 	e.span(at, at+strings.IndexAny(sign+" ", " \t\r"))
-	e.below = at + len(strings.TrimSuffix(sign, "\r"))
-	e.belowEnd = e.below
+	e.Below = at + len(strings.TrimSuffix(sign, "\r"))
+	e.BelowEnd = e.Below
 	indent := 0
-	if i := strings.IndexAny(head[e.start:e.end], "123456789"); i >= 0 {
-		indent = column - 1 + int(head[e.start+i]-'0')
+	if i := strings.IndexAny(head[e.Start:e.End], "123456789"); i >= 0 {
+		indent = column - 1 + int(head[e.Start+i]-'0')
 	}
 	for next := at + len(sign) + 1; next < len(head); {
 		line := restOfLine(head, next)
@@ -153,7 +153,7 @@ func (e *entry) locateText(head string, at, column int) {
 			if indent == 0 {
 				indent = n
 			}
-			e.belowEnd = next + len(strings.TrimSuffix(line, "\r"))
+			e.BelowEnd = next + len(strings.TrimSuffix(line, "\r"))
 		}
 		next += len(line) + 1
 	}
@@ -216,26 +216,26 @@ func flowEnd(head string, at int) int {
 
 // locateBlock finds the lines of a block list, one for each item; a list with
 // other lines in between stays unknown.
-func (e *entry) locateBlock(head string, starts []int, first int) {
-	for n, it := range e.items {
+func (e *Entry) locateBlock(head string, starts []int, first int) {
+	for n, it := range e.Items {
 		line := first + n
-		if it.node.Line != line || line > len(starts) {
+		if it.Node.Line != line || line > len(starts) {
 			return
 		}
 		from := starts[line-1]
 		end := from + len(strings.TrimSuffix(restOfLine(head, from), "\r"))
-		at := offset(head, starts, line, it.node.Column)
+		at := offset(head, starts, line, it.Node.Column)
 		indent := blanks(head[from:])
-		if !it.scalar || at < 0 || strings.Trim(head[from:at], " ") != "-" || n > 0 && indent != e.indent {
+		if !it.Scalar || at < 0 || strings.Trim(head[from:at], " ") != "-" || n > 0 && indent != e.Indent {
 			return
 		}
-		if last := scalarEnd(head, at, it.node); last < 0 || last > end {
+		if last := scalarEnd(head, at, it.Node); last < 0 || last > end {
 			return
 		}
-		e.indent = indent
-		if n == len(e.items)-1 {
+		e.Indent = indent
+		if n == len(e.Items)-1 {
 			e.span(starts[first-1], end)
-			e.block = true
+			e.Block = true
 		}
 	}
 }

@@ -11,20 +11,20 @@ import (
 func IsRequest(p string, ignore ...string) bool {
 	dir, name := path.Split(p)
 	for part := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {
-		if part != "" && isHidden(part) {
+		if part != "" && IsHidden(part) {
 			return false
 		}
 	}
-	return isRequestName(name) && !isIgnored(p, ignore)
+	return IsRequestName(name) && !IsIgnored(p, ignore)
 }
 
 // IsMarkdown reports whether a name ends as the files of requests do.
 func IsMarkdown(name string) bool { return endingOf(name) != "" }
 
 // isRequestName judges a name alone, without its folder.
-func isRequestName(name string) bool { return IsMarkdown(name) && !isHidden(name) && !isReadme(name) }
+func IsRequestName(name string) bool { return IsMarkdown(name) && !IsHidden(name) && !isReadme(name) }
 
-func isHidden(name string) bool { return name[0] == '_' || name[0] == '.' }
+func IsHidden(name string) bool { return name[0] == '_' || name[0] == '.' }
 
 // endingOf is the ending of a markdown file as it is written; "" for others.
 func endingOf(name string) string {
@@ -68,7 +68,7 @@ func isLanguage(text string) bool {
 
 // isIgnored reports whether a glob names p or one of the folders above it. A
 // glob without a slash is about names, wherever they stand.
-func isIgnored(p string, globs []string) bool {
+func IsIgnored(p string, globs []string) bool {
 	for _, g := range globs {
 		g = strings.TrimSuffix(g, "/")
 		for end := 0; end < len(p); end++ {

@@ -12,7 +12,7 @@ import (
 )
 
 // problem makes one without path; the reader of the file adds it.
-func problem(level Level, kind string, line int, pairs ...any) *Problem {
+func NewProblem(level Level, kind string, line int, pairs ...any) *Problem {
 	f := fault.Facts{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		f[pairs[i].(string)] = fmt.Sprint(pairs[i+1])
@@ -47,7 +47,7 @@ func Unreadable(path string, err error) Problem {
 	if errors.Is(err, fs.ErrNotExist) {
 		kind = "no_file"
 	}
-	p := problem(LevelError, kind, 0, "path", path, "cause", err)
+	p := NewProblem(LevelError, kind, 0, "path", path, "cause", err)
 	p.Path = path
 	return *p
 }
@@ -61,12 +61,12 @@ func (r *Request) add(p *Problem) {
 	r.Problems = append(r.Problems, *p)
 }
 
-func (r *Request) fail(kind string, line int, pairs ...any) {
-	r.add(problem(LevelError, kind, line, pairs...))
+func (r *Request) Fail(kind string, line int, pairs ...any) {
+	r.add(NewProblem(LevelError, kind, line, pairs...))
 }
 
-func (r *Request) warn(kind string, line int, pairs ...any) {
-	r.add(problem(LevelWarning, kind, line, pairs...))
+func (r *Request) Warn(kind string, line int, pairs ...any) {
+	r.add(NewProblem(LevelWarning, kind, line, pairs...))
 }
 
 // ProblemError is a problem as the cause of a fault.
@@ -89,7 +89,7 @@ func ProblemOf(err error) (Problem, bool) {
 }
 
 // refuse makes the fault of an edit that p stands in the way of.
-func refuse(code fault.Code, path string, p *Problem) error {
+func Refuse(code fault.Code, path string, p *Problem) error {
 	r := Request{Path: path}
 	r.add(p)
 	q := r.Problems[0]
@@ -100,7 +100,7 @@ func refuse(code fault.Code, path string, p *Problem) error {
 	return fault.Wrap(&ProblemError{q}, code, pairs...)
 }
 
-func join(list []string) string { return strings.Join(list, ", ") }
+func Join(list []string) string { return strings.Join(list, ", ") }
 
 // DescribeProblems fills Message of each problem.
 func DescribeProblems(ps []Problem, text func(key string, f fault.Facts) string) {

@@ -15,7 +15,7 @@ var (
 
 // readInside reads dir/name; links are followed only as long as they stay in
 // dir.
-func readInside(dir, name string) ([]byte, error) {
+func ReadInside(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err

@@ -70,8 +70,8 @@ type Request struct {
 	Meta     Meta
 	Problems []Problem
 
-	heading string // first heading of the body; "" also where there is a title
-	body    body
+	Heading string // first heading of the body; "" also where there is a title
+	About   About
 }
 
 // The values of the three enumerations, in their order.

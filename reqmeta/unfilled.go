@@ -86,21 +86,21 @@ func Criteria(body []byte) []Criterion {
 // is done (D55).
 const EnoughCriteria = 3
 
-// told by the body of a request that has no steps: what an AI command would get.
-type body struct {
-	unfilled int // first line, in the file, of one that still is as its template was; 0: it says something
-	criteria int // acceptance criteria, up to EnoughCriteria
-	empty    int // first line that is a checkbox without a text of its own, where there are fewer
+// about is told by the body of a request that has no steps: what an AI command would get.
+type About struct {
+	Unfilled int // first line, in the file, of one that still is as its template was; 0: it says something
+	Criteria int // acceptance criteria, up to EnoughCriteria
+	Empty    int // first line that is a checkbox without a text of its own, where there are fewer
 }
 
 // readBody looks at what follows the head, which has so many lines.
-func readBody(text []byte, head int) (b body) {
-	b.unfilled = unfilled(text, head)
-	if b.unfilled == 0 && bytes.Contains(text, []byte(" [")) {
-		b.criteria = min(len(Criteria(text)), EnoughCriteria)
+func readBody(text []byte, head int) (b About) {
+	b.Unfilled = unfilled(text, head)
+	if b.Unfilled == 0 && bytes.Contains(text, []byte(" [")) {
+		b.Criteria = min(len(Criteria(text)), EnoughCriteria)
 	}
-	if b.criteria < EnoughCriteria {
-		b.empty = emptyBox(text, head)
+	if b.Criteria < EnoughCriteria {
+		b.Empty = emptyBox(text, head)
 	}
 	return b
 }
@@ -109,11 +109,11 @@ func readBody(text []byte, head int) (b body) {
 // is as its template was: headings, comments and placeholders, and not a word
 // about what is to be done. 0 is a request that says something, or whose title
 // is all.
-func (r *Request) Unfilled() int { return r.body.unfilled }
+func (r *Request) Unfilled() int { return r.About.Unfilled }
 
 // Criteria is how many acceptance criteria a request without steps has, up to
 // EnoughCriteria, and the line of its file where one is still to be written.
-func (r *Request) Criteria() (n, line int) { return r.body.criteria, r.body.empty }
+func (r *Request) Criteria() (n, line int) { return r.About.Criteria, r.About.Empty }
 
 func unfilled(text []byte, n int) int {
 	first := 0

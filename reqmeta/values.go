@@ -6,12 +6,12 @@ import (
 )
 
 // fill takes the values out of entries and judges them.
-func (r *Request) fill(entries []entry) {
+func (r *Request) fill(entries []Entry) {
 	status := false
 	priority := false
 	for i := range entries {
 		e := &entries[i]
-		switch e.key {
+		switch e.Key {
 		case "id":
 			r.fillID(e)
 		case "title":
@@ -42,155 +42,155 @@ func (r *Request) fill(entries []entry) {
 	}
 	r.foreign(entries)
 	if !status {
-		r.fail("missing_status", 0, "allowed", join(Statuses[:]))
+		r.Fail("missing_status", 0, "allowed", Join(Statuses[:]))
 	}
 	switch {
 	case r.SaysOver(): // it comes neither first nor last
 		r.Problems = slices.DeleteFunc(r.Problems, aboutPriority)
 	case !priority:
-		r.warn("missing_priority", 0, "allowed", join(Priorities[:]))
+		r.Warn("missing_priority", 0, "allowed", Join(Priorities[:]))
 	}
 }
 
 func aboutPriority(p Problem) bool { return p.Kind == "missing_priority" || p.Kind == "bad_priority" }
 
 // scalar gives the text of a scalar; "" for null.
-func (r *Request) scalar(e *entry) string {
-	if e.kind == listValue || e.kind == otherValue {
-		r.fail("want_scalar", e.line, "key", e.key)
+func (r *Request) scalar(e *Entry) string {
+	if e.Kind == ListValue || e.Kind == OtherValue {
+		r.Fail("want_scalar", e.Line, "key", e.Key)
 		return ""
 	}
-	return e.text
+	return e.Text
 }
 
-func (r *Request) fillID(e *entry) {
+func (r *Request) fillID(e *Entry) {
 	id := r.scalar(e)
 	r.Meta.ID = id
 	switch {
-	case e.kind != scalarValue:
+	case e.Kind != ScalarValue:
 	case !CheckID(id):
-		r.fail("bad_id", e.line, "value", id)
+		r.Fail("bad_id", e.Line, "value", id)
 	case fitsStem(id, r.ID):
 		r.ID = id
 	default:
-		r.warn("id_mismatch", e.line, "value", id, "id", r.ID)
+		r.Warn("id_mismatch", e.Line, "value", id, "id", r.ID)
 	}
 }
 
-func (r *Request) fillStatus(e *entry) {
+func (r *Request) fillStatus(e *Entry) {
 	r.Meta.Status = r.scalar(e)
 	r.checkWritable(e)
 	switch {
-	case e.kind == nullValue:
-		r.fail("missing_status", e.line, "allowed", join(Statuses[:]))
-	case e.kind == scalarValue && !slices.Contains(Statuses[:], e.text):
-		r.fail("bad_status", e.line, "value", e.text, "allowed", join(Statuses[:]), "meant", meantBy(foreignStatus[:], e.text))
+	case e.Kind == NullValue:
+		r.Fail("missing_status", e.Line, "allowed", Join(Statuses[:]))
+	case e.Kind == ScalarValue && !slices.Contains(Statuses[:], e.Text):
+		r.Fail("bad_status", e.Line, "value", e.Text, "allowed", Join(Statuses[:]), "meant", meantBy(foreignStatus[:], e.Text))
 	}
 }
 
 // checkWritable refuses a value that a run must change and could not: it does
 // not stand behind a `key:` of its own line.
-func (r *Request) checkWritable(e *entry) {
-	if e.start < 0 && e.kind == scalarValue {
-		r.fail("unwritable", e.line, "key", e.key)
+func (r *Request) checkWritable(e *Entry) {
+	if e.Start < 0 && e.Kind == ScalarValue {
+		r.Fail("unwritable", e.Line, "key", e.Key)
 	}
 }
 
-func (r *Request) fillPriority(e *entry) {
+func (r *Request) fillPriority(e *Entry) {
 	r.Meta.Priority = r.scalar(e)
 	switch {
-	case e.kind == nullValue:
-		r.warn("missing_priority", e.line, "allowed", join(Priorities[:]))
-	case e.kind == scalarValue && !slices.Contains(Priorities[:], e.text):
-		r.warn("bad_priority", e.line, "value", e.text, "allowed", join(Priorities[:]), "meant", meantBy(foreignPriority[:], e.text))
+	case e.Kind == NullValue:
+		r.Warn("missing_priority", e.Line, "allowed", Join(Priorities[:]))
+	case e.Kind == ScalarValue && !slices.Contains(Priorities[:], e.Text):
+		r.Warn("bad_priority", e.Line, "value", e.Text, "allowed", Join(Priorities[:]), "meant", meantBy(foreignPriority[:], e.Text))
 	}
 }
 
-func (r *Request) fillEstimate(e *entry) {
+func (r *Request) fillEstimate(e *Entry) {
 	r.Meta.Estimate = r.scalar(e)
-	if e.kind == scalarValue && !slices.Contains(Estimates[:], e.text) {
-		r.warn("bad_estimate", e.line, "value", e.text, "allowed", join(Estimates[:]))
+	if e.Kind == ScalarValue && !slices.Contains(Estimates[:], e.Text) {
+		r.Warn("bad_estimate", e.Line, "value", e.Text, "allowed", Join(Estimates[:]))
 	}
 }
 
-func (r *Request) fillBase(e *entry) {
+func (r *Request) fillBase(e *Entry) {
 	r.Meta.Base = r.scalar(e)
-	if e.kind == scalarValue && !checkBase(e.text) {
-		r.fail("bad_base", e.line, "value", e.text)
+	if e.Kind == ScalarValue && !checkBase(e.Text) {
+		r.Fail("bad_base", e.Line, "value", e.Text)
 	}
 }
 
-func (r *Request) date(e *entry) Date {
+func (r *Request) date(e *Entry) Date {
 	text := r.scalar(e)
-	if e.kind != scalarValue {
+	if e.Kind != ScalarValue {
 		return Date{}
 	}
-	d, ok := parseDate(text)
+	d, ok := ParseDate(text)
 	if !ok {
-		r.fail("bad_date", e.line, "key", e.key, "value", text)
+		r.Fail("bad_date", e.Line, "key", e.Key, "value", text)
 		return Date{}
 	}
-	if zoneless(text) {
-		r.warn("date_no_zone", e.line, "key", e.key, "value", text)
+	if Zoneless(text) {
+		r.Warn("date_no_zone", e.Line, "key", e.Key, "value", text)
 	}
 	r.checkWritable(e)
 	return d
 }
 
 // list gives the items' texts; a scalar counts as a list of one.
-func (r *Request) list(e *entry) []string {
-	switch e.kind {
-	case nullValue:
+func (r *Request) list(e *Entry) []string {
+	switch e.Kind {
+	case NullValue:
 		return nil
-	case otherValue:
-		r.fail("want_list", e.line, "key", e.key)
+	case OtherValue:
+		r.Fail("want_list", e.Line, "key", e.Key)
 		return nil
-	case scalarValue:
-		if strings.HasPrefix(e.text, "[") {
-			r.fail("want_list", e.line, "key", e.key)
+	case ScalarValue:
+		if strings.HasPrefix(e.Text, "[") {
+			r.Fail("want_list", e.Line, "key", e.Key)
 			return nil
 		}
-		r.warn("scalar_list", e.line, "key", e.key, "value", e.text)
-		return []string{e.text}
+		r.Warn("scalar_list", e.Line, "key", e.Key, "value", e.Text)
+		return []string{e.Text}
 	}
-	if len(e.items) == 0 {
+	if len(e.Items) == 0 {
 		return nil
 	}
-	list := make([]string, 0, len(e.items))
-	for _, it := range e.items {
-		if !it.scalar {
-			r.fail("want_list", it.line, "key", e.key)
+	list := make([]string, 0, len(e.Items))
+	for _, it := range e.Items {
+		if !it.Scalar {
+			r.Fail("want_list", it.line, "key", e.Key)
 			return nil
 		}
-		list = append(list, it.text)
+		list = append(list, it.Text)
 	}
 	return list
 }
 
-func (r *Request) fillDependsOn(e *entry) {
+func (r *Request) fillDependsOn(e *Entry) {
 	r.Meta.DependsOn = r.list(e)
 	for i, id := range r.Meta.DependsOn {
 		if CheckID(id) {
 			continue
 		}
-		line := e.line
-		if i < len(e.items) {
-			line = e.items[i].line
+		line := e.Line
+		if i < len(e.Items) {
+			line = e.Items[i].line
 		}
-		r.fail("bad_depends_on", line, "value", id)
+		r.Fail("bad_depends_on", line, "value", id)
 	}
 }
 
 // foreign judges the keys that other tools use for ours, once our own are known.
-func (r *Request) foreign(entries []entry) {
-	has := func(key string) bool { return slices.ContainsFunc(entries, func(e entry) bool { return e.key == key }) }
+func (r *Request) foreign(entries []Entry) {
+	has := func(key string) bool { return slices.ContainsFunc(entries, func(e Entry) bool { return e.Key == key }) }
 	for i := range entries {
 		e := &entries[i]
-		if slices.Contains(knownKeys[:], e.key) {
+		if slices.Contains(knownKeys[:], e.Key) {
 			continue
 		}
-		own := meantBy(foreignKeys[:], e.key)
-		if own == "" && typo(e.key) == "depends_on" {
+		own := meantBy(foreignKeys[:], e.Key)
+		if own == "" && typo(e.Key) == "depends_on" {
 			own = "depends_on"
 		}
 		if own != "" {
@@ -199,30 +199,30 @@ func (r *Request) foreign(entries []entry) {
 	}
 }
 
-func (r *Request) fillUnknown(e *entry) {
-	if near := typo(e.key); near != "" && near != "depends_on" && meantBy(foreignKeys[:], e.key) == "" {
-		r.warn("typo_key", e.line, "key", e.key, "near", near)
+func (r *Request) fillUnknown(e *Entry) {
+	if near := typo(e.Key); near != "" && near != "depends_on" && meantBy(foreignKeys[:], e.Key) == "" {
+		r.Warn("typo_key", e.Line, "key", e.Key, "near", near)
 	}
-	if e.kind == scalarValue {
+	if e.Kind == ScalarValue {
 		if r.Meta.Unknown == nil {
 			r.Meta.Unknown = map[string]string{}
 		}
-		r.Meta.Unknown[e.key] = e.text
+		r.Meta.Unknown[e.Key] = e.Text
 	}
 }
 
-func (r *Request) fillSteps(e *entry) {
-	switch e.kind {
-	case nullValue:
+func (r *Request) fillSteps(e *Entry) {
+	switch e.Kind {
+	case NullValue:
 		return
-	case listValue:
+	case ListValue:
 	default:
-		r.fail("want_steps", e.line)
+		r.Fail("want_steps", e.Line)
 		return
 	}
-	for _, it := range e.items {
+	for _, it := range e.Items {
 		if !it.mapping {
-			r.fail("want_steps", it.line)
+			r.Fail("want_steps", it.line)
 			return
 		}
 		if s, ok := r.step(it); ok {
@@ -231,10 +231,10 @@ func (r *Request) fillSteps(e *entry) {
 	}
 }
 
-func (r *Request) step(it item) (s Step, ok bool) {
+func (r *Request) step(it Item) (s Step, ok bool) {
 	for _, p := range it.pairs {
 		if !p.scalar {
-			r.fail("want_scalar", p.line, "key", p.key)
+			r.Fail("want_scalar", p.line, "key", p.key)
 			return s, false
 		}
 		switch p.key {
@@ -245,11 +245,11 @@ func (r *Request) step(it item) (s Step, ok bool) {
 		case "test":
 			s.Test = p.text
 		default:
-			r.warn("step_key", p.line, "key", p.key)
+			r.Warn("step_key", p.line, "key", p.key)
 		}
 	}
 	if strings.TrimSpace(s.Title) == "" {
-		r.fail("step_title", it.line)
+		r.Fail("step_title", it.line)
 		return s, false
 	}
 	return s, true

@@ -12,7 +12,7 @@ import (
 )
 
 // readYAML reads a head. line is the file line of its first line.
-func readYAML(head string, line int) ([]entry, *Problem) {
+func readYAML(head string, line int) ([]Entry, *Problem) {
 	if p := checkText(head, line); p != nil {
 		return nil, p
 	}
@@ -20,7 +20,7 @@ func readYAML(head string, line int) ([]entry, *Problem) {
 	var rest *restError
 	switch {
 	case errors.As(err, &rest):
-		return nil, problem(LevelError, "after_document", line+rest.line()-1)
+		return nil, NewProblem(LevelError, "after_document", line+rest.line()-1)
 	case err != nil:
 		return nil, syntaxProblem(head, err, line)
 	}
@@ -31,7 +31,7 @@ func readYAML(head string, line int) ([]entry, *Problem) {
 	p := checkNodes(root, line)
 	if root.Kind != yaml.MappingNode {
 		if p == nil && root.ShortTag() != "!!null" {
-			p = problem(LevelError, "not_a_mapping", line+root.Line-1)
+			p = NewProblem(LevelError, "not_a_mapping", line+root.Line-1)
 		}
 		return nil, p
 	}
@@ -97,22 +97,22 @@ func checkText(head string, line int) *Problem {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			_, encoding := Foreign([]byte(head))
-			return problem(LevelError, "not_utf8", line, "encoding", encoding)
+			return NewProblem(LevelError, "not_utf8", line, "encoding", encoding)
 		case r == '\n':
 			if isMarker(head[start:i]) {
-				return problem(LevelError, "document_marker", line)
+				return NewProblem(LevelError, "document_marker", line)
 			}
 			line, start = line+1, i+1
 		case r == '\r' && strings.HasPrefix(head[i:], "\r\n"), r == '\t':
 		case r == '\r', r == 0x85, r == 0x2028, r == 0x2029:
-			return problem(LevelError, "line_break", line, "char", codePoint(r))
+			return NewProblem(LevelError, "line_break", line, "char", codePoint(r))
 		case r < ' ', isOdd(r):
-			return problem(LevelError, "control_char", line, "char", codePoint(r))
+			return NewProblem(LevelError, "control_char", line, "char", codePoint(r))
 		}
 		i += n
 	}
 	if isMarker(head[start:]) {
-		return problem(LevelError, "document_marker", line)
+		return NewProblem(LevelError, "document_marker", line)
 	}
 	return nil
 }
@@ -146,11 +146,11 @@ func checkNodes(n *yaml.Node, line int) *Problem {
 	at := line + n.Line - 1
 	switch {
 	case n.Kind == yaml.AliasNode:
-		return problem(LevelError, "alias", at, "value", n.Value)
+		return NewProblem(LevelError, "alias", at, "value", n.Value)
 	case n.Anchor != "":
-		return problem(LevelError, "anchor", at, "value", n.Anchor)
+		return NewProblem(LevelError, "anchor", at, "value", n.Anchor)
 	case n.Style&yaml.TaggedStyle != 0:
-		return problem(LevelError, "tag", at, "value", n.Tag)
+		return NewProblem(LevelError, "tag", at, "value", n.Tag)
 	}
 	if n.Kind == yaml.MappingNode {
 		if p := checkKeys(n, line); p != nil {
@@ -172,26 +172,26 @@ func checkKeys(n *yaml.Node, line int) *Problem {
 		at := line + k.Line - 1
 		switch {
 		case k.Kind == yaml.AliasNode:
-			return problem(LevelError, "alias", at, "value", k.Value)
+			return NewProblem(LevelError, "alias", at, "value", k.Value)
 		case k.Kind != yaml.ScalarNode:
-			return problem(LevelError, "complex_key", at)
+			return NewProblem(LevelError, "complex_key", at)
 		case k.Tag == "!!merge":
-			return problem(LevelError, "merge_key", at)
+			return NewProblem(LevelError, "merge_key", at)
 		}
 		if f, dup := first[k.Value]; dup {
-			return problem(LevelError, "duplicate_key", at, "key", k.Value, "first", f)
+			return NewProblem(LevelError, "duplicate_key", at, "key", k.Value, "first", f)
 		}
 		first[k.Value] = at
 	}
 	return nil
 }
 
-func entriesOf(root *yaml.Node, head string, line int) []entry {
+func entriesOf(root *yaml.Node, head string, line int) []Entry {
 	starts := lineStarts(head)
-	list := make([]entry, 0, len(root.Content)/2)
+	list := make([]Entry, 0, len(root.Content)/2)
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		k, v := root.Content[i], root.Content[i+1]
-		e := entry{key: k.Value, line: line + k.Line - 1, node: v, start: -1}
+		e := Entry{Key: k.Value, Line: line + k.Line - 1, Node: v, Start: -1}
 		e.fill(v, line)
 		e.locate(head, starts, k, v)
 		list = append(list, e)
@@ -199,22 +199,22 @@ func entriesOf(root *yaml.Node, head string, line int) []entry {
 	return list
 }
 
-func (e *entry) fill(v *yaml.Node, line int) {
+func (e *Entry) fill(v *yaml.Node, line int) {
 	switch {
 	case v.Kind == yaml.ScalarNode && v.Tag == "!!null":
-		e.kind = nullValue
+		e.Kind = NullValue
 	case v.Kind == yaml.ScalarNode:
-		e.text = v.Value
+		e.Text = v.Value
 	case v.Kind == yaml.SequenceNode:
-		e.kind = listValue
+		e.Kind = ListValue
 		for _, c := range v.Content {
-			e.items = append(e.items, item{
-				text: c.Value, line: line + c.Line - 1, node: c, pairs: pairsOf(c, line),
-				scalar: c.Kind == yaml.ScalarNode, mapping: c.Kind == yaml.MappingNode,
+			e.Items = append(e.Items, Item{
+				Text: c.Value, line: line + c.Line - 1, Node: c, pairs: pairsOf(c, line),
+				Scalar: c.Kind == yaml.ScalarNode, mapping: c.Kind == yaml.MappingNode,
 			})
 		}
 	default:
-		e.kind = otherValue
+		e.Kind = OtherValue
 	}
 }
 

@@ -43,8 +43,8 @@ func TestLibraryReadsAlike(t *testing.T) {
 	}
 	for n := range 200 {
 		_, data := reqgen.File(7, n)
-		if d, p := cut(data); p == nil {
-			readsAlike(t, string(data[d.start:d.end]))
+		if d, p := Split(data); p == nil {
+			readsAlike(t, string(data[d.Start:d.End]))
 		}
 	}
 }

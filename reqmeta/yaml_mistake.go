@@ -30,11 +30,11 @@ func syntaxProblem(head string, err error, line int) *Problem {
 				at = min(n, end-start) - 1
 			}
 			kind, at, facts := mistake(lines[start:end], at)
-			return problem(LevelError, kind, line+start+at, append(facts, "cause", cause)...)
+			return NewProblem(LevelError, kind, line+start+at, append(facts, "cause", cause)...)
 		}
 		start = end
 	}
-	return problem(LevelError, "yaml_syntax", line+min(n, len(lines))-1, "cause", cause)
+	return NewProblem(LevelError, "yaml_syntax", line+min(n, len(lines))-1, "cause", cause)
 }
 
 // startsEntry reports whether a line begins with something that can be a key.

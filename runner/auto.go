@@ -9,7 +9,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/project"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runs"
 )
 
@@ -153,7 +153,7 @@ func (a *auto) loop(ctx context.Context) {
 }
 
 // completed says how many branches wait to be merged, if any do.
-func completed(sel *reqmeta.Result) *fault.Error {
+func completed(sel *choose.Result) *fault.Error {
 	unmerged := 0
 	for _, e := range sel.Excluded {
 		if e.ReasonCode == fault.LatestRunDone {

@@ -7,6 +7,7 @@ import (
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runs"
 )
 
@@ -42,7 +43,7 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if why, ok := reqmeta.JudgeNamed(survey.Folder, survey.Facts, req.ID); !ok {
+	if why, ok := choose.JudgeNamed(survey.Folder, survey.Facts, req.ID); !ok {
 		return Outcome{}, why.Fault(r.Words.Text)
 	}
 	r.warnAgain(ctx, survey, req)
@@ -191,7 +192,7 @@ func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outco
 	return Outcome{Selection: &result, Waits: soonest}, nil
 }
 
-func (r *Runner) claim(ctx context.Context, o Options, choice reqmeta.Choice, queue *locks.Lease) (Outcome, bool, error) {
+func (r *Runner) claim(ctx context.Context, o Options, choice choose.Choice, queue *locks.Lease) (Outcome, bool, error) {
 	repo := r.opening(ctx)
 	lease, err := r.lockRequest(ctx, choice.RequestID, Options{TakeOverdue: o.TakeOverdue})
 	if fault.Has(err, fault.RunInProgress) {
@@ -205,7 +206,7 @@ func (r *Runner) claim(ctx context.Context, o Options, choice reqmeta.Choice, qu
 	if err != nil {
 		return Outcome{}, false, err
 	}
-	if _, ok := reqmeta.Judge(survey.Folder, survey.Facts, choice.RequestID); !ok {
+	if _, ok := choose.Judge(survey.Folder, survey.Facts, choice.RequestID); !ok {
 		return Outcome{}, false, nil
 	}
 	out, err := r.start(lease.Context(), o, survey, claimed{id: choice.RequestID, lease: lease, queue: queue, slot: o.Slot, repo: repo})

@@ -11,6 +11,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
 	"aiflow/runs"
 )
 
@@ -117,7 +118,7 @@ func (j *job) giveBack(ctx context.Context) error {
 	j.req.Meta = reqmeta.Parse(j.req.Path, text).Meta
 	j.text = j.unblocked(ctx, j.stage, text)
 	if _, err := j.dir.LoadRequest(); err != nil && j.req.Meta.Status == reqmeta.Blocked {
-		j.text, err = reqmeta.SetValues(j.req.Path, text, map[string]string{"status": reqmeta.Ready}, j.Project.Now())
+		j.text, err = edit.SetValues(j.req.Path, text, map[string]string{"status": reqmeta.Ready}, j.Project.Now())
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (j *job) giveBack(ctx context.Context) error {
 		return err
 	}
 	p := j.Project
-	return reqmeta.Replace(p.Env.Disk, p.Dir, j.req.Path, j.text, p.Suffix())
+	return edit.Replace(p.Env.Disk, p.Dir, j.req.Path, j.text, p.Suffix())
 }
 
 // leaveDropped removes the workspace, after what git does not hold was kept.

@@ -8,6 +8,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runs"
 )
 
@@ -24,7 +25,7 @@ type Intent struct {
 	Workspace  string          `json:"workspace"`
 	Steps      []runs.PlanStep `json:"steps"`
 	Planner    string          `json:"planner,omitempty"`   // provider that would make the steps
-	Selection  *reqmeta.Result `json:"selection,omitempty"` // when nothing is runnable: why
+	Selection  *choose.Result  `json:"selection,omitempty"` // when nothing is runnable: why
 }
 
 // DryRun says what Run would do with the same options. It writes nothing.
@@ -45,7 +46,7 @@ func (r *Runner) DryRun(ctx context.Context, o Options) (Intent, error) {
 	return j.intent(ctx, s.Latest(req.ID))
 }
 
-func (r *Runner) wouldRun(s *project.Survey, o Options) (*reqmeta.Request, *reqmeta.Result, error) {
+func (r *Runner) wouldRun(s *project.Survey, o Options) (*reqmeta.Request, *choose.Result, error) {
 	if o.RequestID == "" {
 		result := s.Select()
 		if result.Next == nil {
@@ -57,7 +58,7 @@ func (r *Runner) wouldRun(s *project.Survey, o Options) (*reqmeta.Request, *reqm
 	if err != nil {
 		return nil, nil, err
 	}
-	if why, ok := reqmeta.JudgeNamed(s.Folder, s.Facts, req.ID); !ok {
+	if why, ok := choose.JudgeNamed(s.Folder, s.Facts, req.ID); !ok {
 		return nil, nil, why.Fault(r.Words.Text)
 	}
 	return req, nil, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
 	"aiflow/runs"
 )
 
@@ -57,7 +58,7 @@ func (j *job) unblocked(ctx context.Context, last *runs.Stage, text []byte) []by
 // commit that was made while one ran.
 func (j *job) neverRunning() (err error) {
 	if reqmeta.Parse(j.req.Path, j.text).Meta.Status == reqmeta.Running {
-		j.text, err = reqmeta.SetValues(j.req.Path, j.text, map[string]string{"status": reqmeta.Ready}, j.Project.Now())
+		j.text, err = edit.SetValues(j.req.Path, j.text, map[string]string{"status": reqmeta.Ready}, j.Project.Now())
 	}
 	return err
 }

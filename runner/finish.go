@@ -14,6 +14,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
 	"aiflow/runs"
 )
 
@@ -118,7 +119,7 @@ func (j *job) doneText(ctx context.Context) ([]byte, error) {
 	if clear, err := j.mergesWell(ctx, head, stored); err != nil || !clear {
 		return nil, err
 	}
-	return reqmeta.SetValues(path, data, map[string]string{"status": reqmeta.Done}, j.Project.Now())
+	return edit.SetValues(path, data, map[string]string{"status": reqmeta.Done}, j.Project.Now())
 }
 
 // mergesWell reports whether git will merge a change of the request's status.
@@ -142,7 +143,7 @@ func (j *job) mergesWell(ctx context.Context, head string, stored []byte) (bool,
 	case bytes.Equal(now, stored):
 		return true, nil
 	}
-	done, err := reqmeta.SetValues(j.req.Path, stored, map[string]string{"status": reqmeta.Done}, j.Project.Now())
+	done, err := edit.SetValues(j.req.Path, stored, map[string]string{"status": reqmeta.Done}, j.Project.Now())
 	if err != nil {
 		return false, nil // stored as something else than text
 	}

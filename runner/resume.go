@@ -14,6 +14,7 @@ import (
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
 	"aiflow/runs"
 )
 
@@ -89,7 +90,7 @@ func (j *job) bytesBefore(dir *runs.Dir, now []byte) []byte {
 	if !was.UpdatedAt.IsZero() {
 		values["updated_at"] = was.UpdatedAt.Text
 	}
-	back, err := reqmeta.SetValues(j.req.Path, now, values, j.Project.Now())
+	back, err := edit.SetValues(j.req.Path, now, values, j.Project.Now())
 	if err != nil {
 		return now
 	}

@@ -13,6 +13,7 @@ import (
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runs"
 )
 
@@ -128,9 +129,9 @@ type Outcome struct {
 	RunID     string
 	RunPath   string // relative to the project, slashes
 	Stage     *runs.Stage
-	Selection *reqmeta.Result // when nothing was runnable: why
-	Waits     *ProviderWait   // when something was, but has to wait
-	Err       error           // why it did not end DONE: a fault, or nil
+	Selection *choose.Result // when nothing was runnable: why
+	Waits     *ProviderWait  // when something was, but has to wait
+	Err       error          // why it did not end DONE: a fault, or nil
 }
 
 // job is one run under way.

@@ -13,6 +13,7 @@ import (
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
 	"aiflow/runs"
 )
 
@@ -285,7 +286,7 @@ func (j *job) markRunning() error {
 	if err := j.dir.SaveRequest(j.text); err != nil {
 		return err
 	}
-	after, err := reqmeta.SetValues(j.req.Path, j.text, map[string]string{"status": reqmeta.Running}, p.Now())
+	after, err := edit.SetValues(j.req.Path, j.text, map[string]string{"status": reqmeta.Running}, p.Now())
 	if err != nil {
 		return err
 	}
@@ -297,7 +298,7 @@ func (j *job) markRunning() error {
 	if err := j.held(); err != nil {
 		return err
 	}
-	if err := reqmeta.Replace(p.Env.Disk, p.Dir, j.req.Path, after, p.Suffix()); err != nil {
+	if err := edit.Replace(p.Env.Disk, p.Dir, j.req.Path, after, p.Suffix()); err != nil {
 		return err
 	}
 	j.at("running")

@@ -16,7 +16,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/locks"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runs"
 )
 
@@ -95,15 +95,15 @@ func clearOutputs(dir string) {
 // started is what became of a child's start.
 type started struct {
 	requestID, runID string
-	selection        *reqmeta.Result // nothing was runnable: why
+	selection        *choose.Result // nothing was runnable: why
 }
 
 // said is what aiflow-run prints at its end.
 type said struct {
-	OK        bool            `json:"ok"`
-	RequestID *string         `json:"request_id"`
-	RunID     *string         `json:"run_id"`
-	Selection *reqmeta.Result `json:"selection"`
+	OK        bool           `json:"ok"`
+	RequestID *string        `json:"request_id"`
+	RunID     *string        `json:"run_id"`
+	Selection *choose.Result `json:"selection"`
 	Error     *struct {
 		ReasonCode fault.Code    `json:"reason_code"`
 		Context    fault.Facts   `json:"context"`

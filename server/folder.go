@@ -9,6 +9,7 @@ import (
 
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/folder"
 )
 
 // folderCache keeps the request files as they were read until the system says
@@ -20,7 +21,7 @@ type folderCache struct {
 
 	mu      sync.Mutex
 	tell    notifier
-	folder  *reqmeta.Folder
+	folder  *folder.Folder
 	gen     uint64
 	stale   bool
 	changed map[string]bool
@@ -63,7 +64,7 @@ func (c *folderCache) poll() {
 }
 
 // get gives the requests and a number that changes with them.
-func (c *folderCache) get() (*reqmeta.Folder, uint64, error) {
+func (c *folderCache) get() (*folder.Folder, uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.poll()

@@ -15,6 +15,8 @@ import (
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
+	"aiflow/reqmeta/folder"
 	"aiflow/runs"
 )
 
@@ -74,9 +76,9 @@ func (c *latestCache) load(id string, folder stamp) latestEntry {
 // snapshot is the project at one moment, with what follows from it.
 type snapshot struct {
 	key      string
-	folder   *reqmeta.Folder
-	facts    reqmeta.Facts
-	sel      reqmeta.Result
+	folder   *folder.Folder
+	facts    choose.Facts
+	sel      choose.Result
 	rank     map[string]int // of what can run, by path, from 1
 	excluded map[string]int // index in sel.Excluded, by path
 	done     map[string]bool
@@ -183,7 +185,7 @@ func (s *Server) branches(ctx context.Context) map[string]bool {
 func (sn *snapshot) judge() {
 	sn.facts.LatestRun = sn.latestRun
 	sn.facts.Concerned = slices.AppendSeq(slices.Clone(sn.facts.Concerned), maps.Keys(sn.latest))
-	sn.sel = reqmeta.Select(sn.folder, sn.facts)
+	sn.sel = choose.Select(sn.folder, sn.facts)
 	sn.rank, sn.excluded, sn.done = map[string]int{}, map[string]int{}, map[string]bool{}
 	for i, c := range sn.sel.Runnable {
 		sn.rank[c.Path] = i + 1
@@ -198,12 +200,12 @@ func (sn *snapshot) judge() {
 	}
 }
 
-func (sn *snapshot) latestRun(id string) *reqmeta.LatestRun {
+func (sn *snapshot) latestRun(id string) *choose.LatestRun {
 	st := sn.latest[id]
 	if st == nil {
 		return nil
 	}
-	return &reqmeta.LatestRun{
+	return &choose.LatestRun{
 		RunID: st.RunID, State: string(st.State), ReasonCode: fault.Code(st.ReasonCode()),
 		WorkBranch: st.Git.WorkBranch, Unmerged: sn.unmerged(st),
 	}
@@ -224,7 +226,7 @@ func (sn *snapshot) find(id string) (*reqmeta.Request, error) {
 }
 
 // order gives the requests in the order of the queue, what can run first.
-func (sn *snapshot) order() []*reqmeta.Request { return reqmeta.Order(sn.folder) }
+func (sn *snapshot) order() []*reqmeta.Request { return choose.Order(sn.folder) }
 
 // blockedBy lists the dependencies that are not done, missing ones too.
 func (sn *snapshot) blockedBy(r *reqmeta.Request) []string {
@@ -240,7 +242,7 @@ func (sn *snapshot) blockedBy(r *reqmeta.Request) []string {
 	return list
 }
 
-func (sn *snapshot) locked(id string) *reqmeta.Holder {
+func (sn *snapshot) locked(id string) *choose.Holder {
 	if sn.facts.Locked == nil {
 		return nil
 	}

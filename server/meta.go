@@ -13,6 +13,9 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
+	"aiflow/reqmeta/edit"
+	"aiflow/reqmeta/folder"
 )
 
 // metaKeys are what PATCH may change.
@@ -32,7 +35,7 @@ func (s *Server) changeMeta(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	now := s.Project.Now()
-	data, err := reqmeta.SetValues(req.Path, f.data, values, now)
+	data, err := edit.SetValues(req.Path, f.data, values, now)
 	if err == nil {
 		err = sn.refuseRing(req, data, values)
 	}
@@ -55,8 +58,8 @@ func (s *Server) changeMeta(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readMeta reads {key: text | [text] | null}, and the condition.
-func readMeta(r *http.Request) (map[string]string, edit, error) {
-	e := edit{ifMatch: r.Header.Get("If-Match")}
+func readMeta(r *http.Request) (map[string]string, conditions, error) {
+	e := conditions{ifMatch: r.Header.Get("If-Match")}
 	var raw map[string]json.RawMessage
 	if err := read(r, &raw); err != nil {
 		return nil, e, err
@@ -124,9 +127,9 @@ func (sn *snapshot) refuseRing(req *reqmeta.Request, data []byte, values map[str
 		}
 	}
 	changed := reqmeta.Parse(req.Path, data)
-	would := reqmeta.NewFolder(sn.folder.Dir, append(others, changed))
-	after, _ := reqmeta.JudgeNamed(would, reqmeta.Facts{}, changed.ID)
-	before, _ := reqmeta.JudgeNamed(sn.folder, reqmeta.Facts{}, req.ID)
+	would := folder.NewFolder(sn.folder.Dir, append(others, changed))
+	after, _ := choose.JudgeNamed(would, choose.Facts{}, changed.ID)
+	before, _ := choose.JudgeNamed(sn.folder, choose.Facts{}, req.ID)
 	if after.ReasonCode == fault.DependsCycle && before.ReasonCode != fault.DependsCycle {
 		return fault.New(fault.DependsCycle, "id", req.ID, "value", after.Facts["ring"])
 	}

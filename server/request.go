@@ -9,6 +9,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
 )
 
 // detail is one request with its text. What is not UTF-8 has none: it would not
@@ -85,14 +86,14 @@ func (s *Server) readFile(sn *snapshot, req *reqmeta.Request) (file, error) {
 	return file{data, fi.ModTime()}, nil
 }
 
-// edit is what a write asks for; either condition may be missing.
-type edit struct {
+// conditions are what a write asks for; either condition may be missing.
+type conditions struct {
 	ifMatch  string
 	expected *string // expected_updated_at
 }
 
 // allows refuses to overwrite what the caller has not seen.
-func (e edit) allows(req *reqmeta.Request, f file) error {
+func (e conditions) allows(req *reqmeta.Request, f file) error {
 	same := e.ifMatch == "" || matches(e.ifMatch, f.tag())
 	if e.expected != nil {
 		at, err := time.Parse(time.RFC3339Nano, *e.expected)
@@ -108,7 +109,7 @@ func (e edit) allows(req *reqmeta.Request, f file) error {
 }
 
 // toEdit finds a request to edit; the caller holds edits.
-func (s *Server) toEdit(r *http.Request, e edit) (*snapshot, *reqmeta.Request, file, error) {
+func (s *Server) toEdit(r *http.Request, e conditions) (*snapshot, *reqmeta.Request, file, error) {
 	sn, err := s.look(r.Context())
 	if err != nil {
 		return nil, nil, file{}, err
@@ -142,7 +143,7 @@ func (s *Server) writeRequest(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.edits.Lock()
 	defer s.edits.Unlock()
-	sn, req, f, err := s.toEdit(r, edit{r.Header.Get("If-Match"), n.Expected})
+	sn, req, f, err := s.toEdit(r, conditions{r.Header.Get("If-Match"), n.Expected})
 	if err != nil {
 		return err
 	}
@@ -167,11 +168,11 @@ func (s *Server) replace(sn *snapshot, req *reqmeta.Request, f file, data []byte
 	if err != nil {
 		return err
 	}
-	if err := (edit{ifMatch: f.tag()}).allows(req, now); err != nil {
+	if err := (conditions{ifMatch: f.tag()}).allows(req, now); err != nil {
 		return err
 	}
 	p := s.Project
-	return reqmeta.Replace(p.Env.Disk, p.Dir, req.Path, data, p.Suffix())
+	return edit.Replace(p.Env.Disk, p.Dir, req.Path, data, p.Suffix())
 }
 
 // newFile is the file with its new text, in the line ends of the old one. The
@@ -179,7 +180,7 @@ func (s *Server) replace(sn *snapshot, req *reqmeta.Request, f file, data []byte
 // the same request.
 func (s *Server) newFile(req *reqmeta.Request, old []byte, n newText) ([]byte, error) {
 	if n.Markdown != nil {
-		data := reqmeta.KeepLineEnds(old, []byte(*n.Markdown))
+		data := edit.KeepLineEnds(old, []byte(*n.Markdown))
 		was, now := reqmeta.Parse(req.Path, old), reqmeta.Parse(req.Path, data)
 		switch {
 		case now.ID != req.ID:
@@ -197,10 +198,10 @@ func (s *Server) newFile(req *reqmeta.Request, old []byte, n newText) ([]byte, e
 	if string(reqmeta.Body(data)) != *n.Body {
 		return nil, fault.New(fault.InvalidRequest, "key", "body_markdown")
 	}
-	if data = reqmeta.KeepLineEnds(old, data); bytes.Equal(data, old) {
+	if data = edit.KeepLineEnds(old, data); bytes.Equal(data, old) {
 		return old, nil
 	}
-	return s.sized(reqmeta.Renewed(req.Path, data, s.Project.Now()))
+	return s.sized(edit.Renewed(req.Path, data, s.Project.Now()))
 }
 
 func (s *Server) sized(data []byte) ([]byte, error) {

@@ -10,6 +10,8 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/messages"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
+	"aiflow/reqmeta/edit"
 	"aiflow/runs"
 )
 
@@ -25,12 +27,12 @@ type item struct {
 
 // derived is what follows from all files, the locks and the runs.
 type derived struct {
-	QueueEligible bool            `json:"queue_eligible"`
-	Rank          *int            `json:"rank"` // place among those that can run, from 1
-	Why           *why            `json:"why"`  // not
-	BlockedBy     []string        `json:"blocked_by"`
-	Locked        *reqmeta.Holder `json:"locked"`
-	LatestRun     *runItem        `json:"latest_run"`
+	QueueEligible bool           `json:"queue_eligible"`
+	Rank          *int           `json:"rank"` // place among those that can run, from 1
+	Why           *why           `json:"why"`  // not
+	BlockedBy     []string       `json:"blocked_by"`
+	Locked        *choose.Holder `json:"locked"`
+	LatestRun     *runItem       `json:"latest_run"`
 }
 
 type why struct {
@@ -59,10 +61,10 @@ type runItem struct {
 }
 
 type list struct {
-	Items []item             `json:"items"`
-	Next  *string            `json:"next"`
-	Stats reqmeta.Stats      `json:"stats"`
-	Queue reqmeta.QueueState `json:"queue"`
+	Items []item            `json:"items"`
+	Next  *string           `json:"next"`
+	Stats choose.Stats      `json:"stats"`
+	Queue choose.QueueState `json:"queue"`
 }
 
 func (sn *snapshot) item(r *reqmeta.Request, words *messages.Catalog) item {
@@ -182,7 +184,7 @@ func (s *Server) queueNext(w http.ResponseWriter, r *http.Request) error {
 }
 
 // selection is the answer to "what is next?" in words.
-func (sn *snapshot) selection(words *messages.Catalog) reqmeta.Result {
+func (sn *snapshot) selection(words *messages.Catalog) choose.Result {
 	sel := sn.sel
 	sel.Excluded, sel.Warnings = slices.Clone(sel.Excluded), slices.Clone(sel.Warnings)
 	sel.Describe(words.Text)
@@ -194,7 +196,7 @@ func (s *Server) graph(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.giveTagged(w, r, reqmeta.Graph(sn.folder, sn.facts))
+	return s.giveTagged(w, r, choose.Graph(sn.folder, sn.facts))
 }
 
 // newRequest is the body of POST /api/requests.
@@ -223,7 +225,7 @@ func (s *Server) createRequest(w http.ResponseWriter, r *http.Request) error {
 		return runningByHand()
 	}
 	p := s.Project
-	made, err := reqmeta.Create(p.Env.Disk, p.Dir, p.RequestsDir(), reqmeta.NewRequest{
+	made, err := edit.Create(p.Env.Disk, p.Dir, p.RequestsDir(), edit.NewRequest{
 		Title: n.Title, Priority: n.Priority, Status: n.Status, Labels: n.Labels, DependsOn: n.DependsOn,
 		Estimate: n.Estimate, Lang: s.language(r), Body: n.Body, Used: p.UsedIDs(r.Context()),
 	}, p.Now())

@@ -8,7 +8,7 @@ import (
 	"aiflow/doctor"
 	"aiflow/internal/fault"
 	"aiflow/locks"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runner"
 	"aiflow/runs"
 )
@@ -16,12 +16,12 @@ import (
 // begunRun answers a start: 202 with the run, or 200 with the reasons when
 // nothing was runnable.
 type begunRun struct {
-	RequestID *string         `json:"request_id"`
-	RunID     *string         `json:"run_id"` // null: it is still being made
-	RunPath   *string         `json:"run_path"`
-	Stage     any             `json:"stage"`
-	Replaces  *string         `json:"replaces,omitempty"`
-	Selection *reqmeta.Result `json:"selection,omitempty"`
+	RequestID *string        `json:"request_id"`
+	RunID     *string        `json:"run_id"` // null: it is still being made
+	RunPath   *string        `json:"run_path"`
+	Stage     any            `json:"stage"`
+	Replaces  *string        `json:"replaces,omitempty"`
+	Selection *choose.Result `json:"selection,omitempty"`
 }
 
 // startBody is what a start may ask for; an older client's mode "safe" is what

@@ -16,6 +16,7 @@ import (
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/folder"
 	"aiflow/runs"
 )
 
@@ -289,7 +290,7 @@ func (w here) options(s *cli.Shell, o gate.Options, prefix string) gate.Options 
 }
 
 func there(w here, id string) bool {
-	f, err := reqmeta.Load(w.top, w.config.Paths.RequestsDir, w.config.Paths.Ignore...)
+	f, err := folder.Load(w.top, w.config.Paths.RequestsDir, w.config.Paths.Ignore...)
 	return err == nil && f.Unique(id) != nil
 }
 

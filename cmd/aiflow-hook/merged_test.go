@@ -11,6 +11,7 @@ import (
 	"aiflow/internal/proc"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runs"
 )
 
@@ -242,7 +243,7 @@ func (r *run) next() string {
 		r.t.Fatal(err)
 	}
 	status := r.status()
-	if _, again := reqmeta.Judge(s.Folder, s.Facts, "RQ-1"); again {
+	if _, again := choose.Judge(s.Folder, s.Facts, "RQ-1"); again {
 		status += "!"
 	}
 	return status

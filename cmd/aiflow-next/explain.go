@@ -9,6 +9,8 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
+	"aiflow/reqmeta/folder"
 )
 
 // explanation is everything about one request.
@@ -72,16 +74,16 @@ func (q *question) showExplained() error {
 // explainer looks requests up that Select has judged.
 type explainer struct {
 	*question
-	excluded map[string]*reqmeta.Exclusion // by path: broken files share ids
-	runnable map[string]int                // by path, from 1
+	excluded map[string]*choose.Exclusion // by path: broken files share ids
+	runnable map[string]int               // by path, from 1
 	byID     map[string]*reqmeta.Request
-	guess    reqmeta.Guesser
+	guess    folder.Guesser
 }
 
 func newExplainer(q *question) *explainer {
 	r := q.survey.Select()
 	x := &explainer{
-		question: q, excluded: map[string]*reqmeta.Exclusion{}, runnable: map[string]int{}, byID: map[string]*reqmeta.Request{}, guess: reqmeta.Guesser{Folder: q.survey.Folder},
+		question: q, excluded: map[string]*choose.Exclusion{}, runnable: map[string]int{}, byID: map[string]*reqmeta.Request{}, guess: folder.Guesser{Folder: q.survey.Folder},
 	}
 	for i := range r.Excluded {
 		x.excluded[r.Excluded[i].Path] = &r.Excluded[i]
@@ -121,7 +123,7 @@ func (x *explainer) explain(req *reqmeta.Request) explanation {
 func (x *explainer) reason(req *reqmeta.Request, e *explanation) {
 	why := x.excluded[req.Path]
 	if why == nil {
-		judged, _ := reqmeta.Judge(x.survey.Folder, x.survey.Facts, req.ID)
+		judged, _ := choose.Judge(x.survey.Folder, x.survey.Facts, req.ID)
 		why = &judged
 	}
 	why.Describe(x.Catalog().Text)

@@ -6,7 +6,7 @@ import (
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/project"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 )
 
 type options struct {
@@ -81,10 +81,10 @@ func (q *question) end(found bool) error {
 }
 
 func (q *question) showPlan() error {
-	plan := reqmeta.Plan(q.survey.Folder, q.survey.Facts, q.o.plan)
+	plan := choose.Plan(q.survey.Folder, q.survey.Facts, q.o.plan)
 	if q.JSON {
 		if err := q.PrintJSON(struct {
-			Plan []reqmeta.Choice `json:"plan"`
+			Plan []choose.Choice `json:"plan"`
 		}{plan}); err != nil {
 			return err
 		}

@@ -4,11 +4,11 @@ import (
 	"strings"
 
 	"aiflow/internal/fault"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 )
 
 // nothing is the sentence for a queue in which nothing can run: why, in total.
-func (q *question) nothing(r reqmeta.Result) string {
+func (q *question) nothing(r choose.Result) string {
 	switch {
 	case r.Stats.Total == 0:
 		return q.Text("next.nothing_there", "dir", q.p.RequestsDir())
@@ -19,7 +19,7 @@ func (q *question) nothing(r reqmeta.Result) string {
 }
 
 // totals says how many there are of each reason, the most urgent first.
-func (q *question) totals(r reqmeta.Result) []string {
+func (q *question) totals(r choose.Result) []string {
 	n := map[string]int{"over": r.Stats.Total - len(r.Excluded) - r.Stats.Runnable}
 	for i := range r.Excluded {
 		n[total(&r.Excluded[i])]++
@@ -33,7 +33,7 @@ func (q *question) totals(r reqmeta.Result) []string {
 	return list
 }
 
-func total(e *reqmeta.Exclusion) string {
+func total(e *choose.Exclusion) string {
 	switch {
 	case e.Kind == "locked":
 		return "running"

@@ -10,6 +10,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 )
 
 // shown is how many reasons, and how many warnings, are told without --all.
@@ -29,7 +30,7 @@ func headline(id, priority, title string) string {
 	return term.Escape(id + " " + cmp.Or(priority, "-") + " " + title)
 }
 
-func (q *question) printNext(r reqmeta.Result) {
+func (q *question) printNext(r choose.Result) {
 	if r.Next == nil {
 		q.Printf("%s\n", q.nothing(r))
 	} else { // whole, however long: what is next is what was asked
@@ -56,7 +57,7 @@ func (q *question) printBase(base string) {
 
 // printReasons tells why the sound ones cannot run now, what a person can act
 // on first.
-func (q *question) printReasons(r reqmeta.Result) {
+func (q *question) printReasons(r choose.Result) {
 	list, rings, n := byUrgency(r.Excluded)
 	if n == 0 {
 		return
@@ -85,8 +86,8 @@ func (q *question) printReasons(r reqmeta.Result) {
 // byUrgency gives the reasons of the sound ones: what waits for a person, what
 // goes on, what merely waits, what was never meant to run. Of the members of a
 // ring only the first is in the list, rings has them all; n counts them all.
-func byUrgency(excluded []reqmeta.Exclusion) (list []*reqmeta.Exclusion, rings map[string][]string, n int) {
-	groups := make([][]*reqmeta.Exclusion, len(urgency)+1)
+func byUrgency(excluded []choose.Exclusion) (list []*choose.Exclusion, rings map[string][]string, n int) {
+	groups := make([][]*choose.Exclusion, len(urgency)+1)
 	rings = map[string][]string{}
 	for i := range excluded {
 		e := &excluded[i]
@@ -121,7 +122,7 @@ func (q *question) hidden(key string, n int) {
 	}
 }
 
-func broken(e *reqmeta.Exclusion) bool {
+func broken(e *choose.Exclusion) bool {
 	return e.ReasonCode == fault.RequestInvalidFormat || e.ReasonCode == fault.DuplicateID
 }
 
@@ -133,7 +134,7 @@ var urgency = [...]string{
 
 // printProblems tells what is wrong with files: what keeps one from running,
 // then the first warnings.
-func (q *question) printProblems(r reqmeta.Result) {
+func (q *question) printProblems(r choose.Result) {
 	errors, left := q.errors(), app.MostCauses
 	if len(errors) > 0 {
 		q.Printf("\n")

@@ -10,6 +10,7 @@ import (
 	"aiflow/project"
 	"aiflow/queue"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 )
 
 // push puts requests in: those that are named, or all that can run now.
@@ -28,7 +29,7 @@ func push(s *cli.Shell, w where, runnable bool, ids []string) error {
 	}
 	survey.Elsewhere = true
 	app.Notes(s, survey)
-	chosen, err := choose(s, p, survey, ids)
+	chosen, err := toPush(s, p, survey, ids)
 	if err != nil {
 		return err
 	}
@@ -39,9 +40,9 @@ func push(s *cli.Shell, w where, runnable bool, ids []string) error {
 	return pushAll(ctx, s, p, q, chosen)
 }
 
-// choose gives the requests to push; one that cannot run is refused before
+// toPush are the requests to push; one that cannot run is refused before
 // anything is pushed.
-func choose(s *cli.Shell, p *project.Project, survey *project.Survey, ids []string) ([]*reqmeta.Request, error) {
+func toPush(s *cli.Shell, p *project.Project, survey *project.Survey, ids []string) ([]*reqmeta.Request, error) {
 	var chosen []*reqmeta.Request
 	if len(ids) == 0 {
 		for _, c := range survey.Select().Runnable {
@@ -54,7 +55,7 @@ func choose(s *cli.Shell, p *project.Project, survey *project.Survey, ids []stri
 		if err != nil {
 			return nil, err
 		}
-		if why, ok := reqmeta.JudgeNamed(survey.Folder, survey.Facts, r.ID); !ok {
+		if why, ok := choose.JudgeNamed(survey.Folder, survey.Facts, r.ID); !ok {
 			return nil, why.Fault(s.Catalog().Text)
 		}
 		chosen = append(chosen, r)

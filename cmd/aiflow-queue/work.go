@@ -19,6 +19,7 @@ import (
 	"aiflow/project"
 	"aiflow/queue"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
 	"aiflow/runner"
 )
 
@@ -152,7 +153,7 @@ func (d *doer) requestOf(t queue.Task, guard func() error) (*reqmeta.Request, er
 	if err := guard(); err != nil {
 		return nil, err
 	}
-	return reqmeta.Create(d.p.Env.Disk, d.p.Dir, d.p.RequestsDir(), reqmeta.NewRequest{
+	return edit.Create(d.p.Env.Disk, d.p.Dir, d.p.RequestsDir(), edit.NewRequest{
 		Title: term.Truncate(firstLine(t.Prompt), 80), Status: "ready", Lang: d.s.Lang(), Body: t.Prompt + "\n",
 		Used: d.p.UsedIDs(context.Background()),
 	}, d.p.Now())

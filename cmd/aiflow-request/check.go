@@ -16,6 +16,8 @@ import (
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
+	"aiflow/reqmeta/folder"
 )
 
 // report is what check found.
@@ -25,21 +27,21 @@ type report struct {
 	Errors   int               `json:"errors"`
 	Warnings int               `json:"warnings"`
 	Problems []reqmeta.Problem `json:"problems"`
-	NotRead  []reqmeta.Stray   `json:"not_read"` // what lies among the requests and is none
+	NotRead  []folder.Stray    `json:"not_read"` // what lies among the requests and is none
 }
 
 func check(s *cli.Shell, files []string, all bool) error {
-	p, folder, err := loadFor(s, files)
+	p, requests, err := loadFor(s, files)
 	if err != nil {
 		return err
 	}
 	var survey *project.Survey
-	if p != nil && folder != nil {
-		if survey, err = p.LookWith(s.Context(), folder); err != nil {
+	if p != nil && requests != nil {
+		if survey, err = p.LookWith(s.Context(), requests); err != nil {
 			return err
 		}
 	}
-	c := checker{Shell: s, p: p, folder: folder, survey: survey, named: len(files) > 0, all: all, guess: reqmeta.Guesser{Folder: folder}}
+	c := checker{Shell: s, p: p, folder: requests, survey: survey, named: len(files) > 0, all: all, guess: folder.Guesser{Folder: requests}}
 	if len(files) == 0 {
 		c.whole()
 	}
@@ -51,7 +53,7 @@ func check(s *cli.Shell, files []string, all bool) error {
 
 // loadFor reads the requests folder. Files outside any project can be checked
 // too.
-func loadFor(s *cli.Shell, files []string) (*project.Project, *reqmeta.Folder, error) {
+func loadFor(s *cli.Shell, files []string) (*project.Project, *folder.Folder, error) {
 	p, err := app.Open(s, nil)
 	if err != nil {
 		if len(files) > 0 && (fault.Has(err, fault.GitNotRepo) || fault.Has(err, fault.GitBareRepo) || fault.Has(err, fault.InsideGitDir)) {
@@ -69,13 +71,13 @@ func loadFor(s *cli.Shell, files []string) (*project.Project, *reqmeta.Folder, e
 type checker struct {
 	*cli.Shell
 	p       *project.Project
-	folder  *reqmeta.Folder
+	folder  *folder.Folder
 	survey  *project.Survey // nil outside of a project
 	named   bool            // files were named
 	all     bool            // tell every problem by itself
-	network *reqmeta.Network
+	network *choose.Network
 	rings   map[string]string // by path of the smallest member
-	guess   reqmeta.Guesser
+	guess   folder.Guesser
 	report  report
 }
 
@@ -170,7 +172,7 @@ func (c *checker) request(r *reqmeta.Request, shown string) {
 	}
 	c.relations()
 	for _, e := range c.network.Edges {
-		if e.From == r.ID && e.State == reqmeta.EdgeMissing {
+		if e.From == r.ID && e.State == choose.EdgeMissing {
 			c.relation(r, shown, fault.DependsNotFound, "depends_not_found", e.To, fault.Facts{"id": r.ID, "ids": e.To, "meant": c.guess.Meant(e.To, e.From)})
 		}
 	}
@@ -198,7 +200,7 @@ func (c *checker) ringOf(r *reqmeta.Request) string {
 	if ring := c.rings[r.Path]; ring != "" || !c.named {
 		return ring
 	}
-	e, _ := reqmeta.JudgeNamed(c.folder, reqmeta.Facts{}, r.ID)
+	e, _ := choose.JudgeNamed(c.folder, choose.Facts{}, r.ID)
 	if e.ReasonCode != fault.DependsCycle || e.Path != r.Path {
 		return ""
 	}
@@ -210,9 +212,9 @@ func (c *checker) relations() {
 	if c.network != nil {
 		return
 	}
-	n := reqmeta.Graph(c.folder, reqmeta.Facts{})
+	n := choose.Graph(c.folder, choose.Facts{})
 	c.network, c.rings = &n, map[string]string{}
-	for _, p := range reqmeta.Select(c.folder, reqmeta.Facts{}).Warnings {
+	for _, p := range choose.Select(c.folder, choose.Facts{}).Warnings {
 		if p.Code == fault.DependsCycle {
 			c.rings[p.Path] = p.Facts["ring"]
 		}
@@ -254,7 +256,7 @@ func (c *checker) tell() error {
 			r.Problems = []reqmeta.Problem{}
 		}
 		if r.NotRead == nil {
-			r.NotRead = []reqmeta.Stray{}
+			r.NotRead = []folder.Stray{}
 		}
 		if err := c.PrintJSON(r); err != nil {
 			return err

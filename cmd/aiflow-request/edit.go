@@ -16,6 +16,7 @@ import (
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
 )
 
 // editing is one request in an editor. The editor has a copy; the request file
@@ -106,7 +107,7 @@ func (e *editing) change() error {
 	if err != nil {
 		return err
 	}
-	after = reqmeta.KeepLineEnds(e.before, after)
+	after = edit.KeepLineEnds(e.before, after)
 	if bytes.Equal(after, e.before) {
 		e.discard()
 		return e.tellEdited(false)

@@ -5,6 +5,7 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
 )
 
 // save replaces the request file. Whatever goes wrong, the copy stays and is
@@ -16,7 +17,7 @@ func (e *editing) save(after []byte) error {
 		return e.unsaved("request.running_by_hand", "path", kept)
 	}
 	if now.Meta.UpdatedAt.Text == was.Meta.UpdatedAt.Text {
-		after = reqmeta.Renewed(e.r.Path, after, e.p.Now())
+		after = edit.Renewed(e.r.Path, after, e.p.Now())
 	}
 	err := e.swap(after)
 	if err == nil {
@@ -39,7 +40,7 @@ func (e *editing) swap(after []byte) error {
 		return err
 	}
 	defer release()
-	return reqmeta.Swap(e.p.Env.Disk, e.p.Dir, e.r.Path, e.before, after, e.p.Suffix(), e.lease.Check)
+	return edit.Swap(e.p.Env.Disk, e.p.Dir, e.r.Path, e.before, after, e.p.Suffix(), e.lease.Check)
 }
 
 func unsavedKey(err error) string {

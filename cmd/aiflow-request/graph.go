@@ -2,7 +2,8 @@ package main
 
 import (
 	"aiflow/cmd/internal/cli"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
+	"aiflow/reqmeta/draw"
 )
 
 func graph(s *cli.Shell, format string) error {
@@ -13,14 +14,14 @@ func graph(s *cli.Shell, format string) error {
 	if err != nil {
 		return err
 	}
-	n := reqmeta.Graph(v.survey.Folder, v.survey.Facts)
+	n := choose.Graph(v.survey.Folder, v.survey.Facts)
 	switch {
 	case s.JSON:
 		return s.PrintJSON(n)
 	case format == "mermaid":
-		return reqmeta.Mermaid(s.Out(), n)
+		return draw.Mermaid(s.Out(), n)
 	case format == "svg":
-		return reqmeta.SVG(s.Out(), n)
+		return draw.SVG(s.Out(), n)
 	}
-	return reqmeta.DOT(s.Out(), n)
+	return draw.DOT(s.Out(), n)
 }

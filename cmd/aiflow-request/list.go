@@ -12,6 +12,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runs"
 )
 
@@ -60,7 +61,7 @@ func list(s *cli.Shell, f filter) error {
 	if err != nil {
 		return err
 	}
-	chosen := slices.DeleteFunc(reqmeta.Order(v.survey.Folder), func(r *reqmeta.Request) bool { return !f.passes(r, v.runnable[r.Path]) })
+	chosen := slices.DeleteFunc(choose.Order(v.survey.Folder), func(r *reqmeta.Request) bool { return !f.passes(r, v.runnable[r.Path]) })
 	if !v.JSON {
 		v.printTable(openFirst(chosen))
 		return nil

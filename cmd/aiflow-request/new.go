@@ -13,6 +13,8 @@ import (
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
+	"aiflow/reqmeta/folder"
 )
 
 // Values of --edit.
@@ -52,7 +54,7 @@ func create(s *cli.Shell, o newOptions) error {
 	if err != nil {
 		return err
 	}
-	r, err := reqmeta.Create(p.Env.Disk, p.Dir, p.RequestsDir(), reqmeta.NewRequest{
+	r, err := edit.Create(p.Env.Disk, p.Dir, p.RequestsDir(), edit.NewRequest{
 		Title: strings.TrimSpace(o.title), Priority: o.priority, Status: o.status, Estimate: o.estimate,
 		Labels: trimmed(o.labels), DependsOn: wholeIDs(p, trimmed(o.dependsOn)), Lang: s.Lang(), Used: p.UsedIDs(s.Context()),
 	}, p.Now())
@@ -63,7 +65,7 @@ func create(s *cli.Shell, o newOptions) error {
 	if err := printNew(s, p, r); err != nil {
 		return err
 	}
-	return edit(s, p.Path(r.Path), o.edit)
+	return openEditor(s, p.Path(r.Path), o.edit)
 }
 
 func trimmed(list urfave.StringSlice) []string {
@@ -132,7 +134,7 @@ func wholeIDs(p *project.Project, ids []string) []string {
 	return wholeIn(folder, ids)
 }
 
-func wholeIn(folder *reqmeta.Folder, ids []string) []string {
+func wholeIn(folder *folder.Folder, ids []string) []string {
 	whole := make([]string, len(ids))
 	for i, id := range ids {
 		whole[i] = id
@@ -164,7 +166,7 @@ func warnMissing(s *cli.Shell, p *project.Project, r *reqmeta.Request) {
 	}
 }
 
-func exists(folder *reqmeta.Folder, id string) bool {
+func exists(folder *folder.Folder, id string) bool {
 	for _, r := range folder.Requests {
 		if r.ID == id {
 			return true
@@ -173,8 +175,8 @@ func exists(folder *reqmeta.Folder, id string) bool {
 	return false
 }
 
-// edit opens the editor that the environment names.
-func edit(s *cli.Shell, path, how string) error {
+// openEditor opens the editor that the environment names.
+func openEditor(s *cli.Shell, path, how string) error {
 	editor := editorOf(s)
 	switch {
 	case how == editNo, how == editAuto && (s.JSON || editor == "" || !s.Terminal() || !term.IsTerminal(s.Stdin)):

@@ -10,6 +10,7 @@ import (
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 )
 
 // view is a project looked over, and what selection says about each file.
@@ -18,9 +19,9 @@ type view struct {
 	all      bool // tell every problem by itself
 	p        *project.Project
 	survey   *project.Survey
-	done     map[string]bool               // ids that count as done
-	runnable map[string]bool               // by path
-	excluded map[string]*reqmeta.Exclusion // by path
+	done     map[string]bool              // ids that count as done
+	runnable map[string]bool              // by path
+	excluded map[string]*choose.Exclusion // by path
 }
 
 func open(s *cli.Shell) (*view, error) {
@@ -46,7 +47,7 @@ func (v *view) look() error {
 
 func (v *view) judge() {
 	r := v.survey.Select()
-	v.done, v.runnable, v.excluded = map[string]bool{}, map[string]bool{}, map[string]*reqmeta.Exclusion{}
+	v.done, v.runnable, v.excluded = map[string]bool{}, map[string]bool{}, map[string]*choose.Exclusion{}
 	for _, c := range r.Runnable {
 		v.runnable[c.Path] = true
 	}

@@ -13,6 +13,9 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
+	"aiflow/reqmeta/edit"
+	"aiflow/reqmeta/folder"
 )
 
 // set changes the same values in each request that is named. No file is changed
@@ -85,7 +88,7 @@ func (v *view) setOne(r *reqmeta.Request, pairs []string) (item, error) {
 		}
 		defer release()
 	}
-	before, after, err := reqmeta.Update(v.p.Env.Disk, v.p.Dir, r.Path, values, v.p.Now(), v.p.Suffix())
+	before, after, err := edit.Update(v.p.Env.Disk, v.p.Dir, r.Path, values, v.p.Now(), v.p.Suffix())
 	if err != nil {
 		return item{}, readable(err)
 	}
@@ -96,8 +99,8 @@ func (v *view) setOne(r *reqmeta.Request, pairs []string) (item, error) {
 // warnStopped: a request that is ready again is passed over all the same while
 // its latest run needs a person.
 func (v *view) warnStopped(r *reqmeta.Request, after []byte) {
-	folder := reqmeta.NewFolder(v.p.RequestsDir(), []*reqmeta.Request{reqmeta.Parse(r.Path, after)})
-	if e, _ := reqmeta.Judge(folder, v.survey.Facts, r.ID); e.ReasonCode == fault.LatestRunNeedsInput {
+	folder := folder.NewFolder(v.p.RequestsDir(), []*reqmeta.Request{reqmeta.Parse(r.Path, after)})
+	if e, _ := choose.Judge(folder, v.survey.Facts, r.ID); e.ReasonCode == fault.LatestRunNeedsInput {
 		e.Describe(v.Catalog().Text)
 		v.Warn("request.set_stopped", fault.Facts{"id": r.ID, "value": e.Detail})
 	}
@@ -171,14 +174,14 @@ func (v *view) refuseRing(r *reqmeta.Request, values map[string]string) error {
 	if err != nil {
 		return err
 	}
-	if data, err = reqmeta.SetValues(r.Path, data, values, v.p.Now()); err != nil {
+	if data, err = edit.SetValues(r.Path, data, values, v.p.Now()); err != nil {
 		return err
 	}
 	changed := reqmeta.Parse(r.Path, data)
 	list := slices.Clone(v.survey.Folder.Requests)
 	list[slices.Index(list, r)] = changed
-	would := reqmeta.NewFolder(v.p.RequestsDir(), list)
-	if e, _ := reqmeta.JudgeNamed(would, reqmeta.Facts{}, changed.ID); e.ReasonCode == fault.DependsCycle && !v.inRing(r.ID) {
+	would := folder.NewFolder(v.p.RequestsDir(), list)
+	if e, _ := choose.JudgeNamed(would, choose.Facts{}, changed.ID); e.ReasonCode == fault.DependsCycle && !v.inRing(r.ID) {
 		return fault.New(fault.DependsCycle, "id", r.ID, "value", e.Facts["ring"])
 	}
 	warnMissing(v.Shell, v.p, changed)
@@ -188,7 +191,7 @@ func (v *view) refuseRing(r *reqmeta.Request, values map[string]string) error {
 // inRing reports whether the request is in a ring already: then it may be taken
 // out step by step.
 func (v *view) inRing(id string) bool {
-	e, _ := reqmeta.JudgeNamed(v.survey.Folder, reqmeta.Facts{}, id)
+	e, _ := choose.JudgeNamed(v.survey.Folder, choose.Facts{}, id)
 	return e.ReasonCode == fault.DependsCycle
 }
 

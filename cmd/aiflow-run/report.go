@@ -9,7 +9,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runner"
 	"aiflow/runs"
 )
@@ -52,10 +52,10 @@ type answerArtifacts struct {
 
 // nothing is the answer of --next when no request is runnable.
 type nothing struct {
-	OK        bool            `json:"ok"`
-	RequestID *string         `json:"request_id"`
-	RunID     *string         `json:"run_id"`
-	Selection *reqmeta.Result `json:"selection"`
+	OK        bool           `json:"ok"`
+	RequestID *string        `json:"request_id"`
+	RunID     *string        `json:"run_id"`
+	Selection *choose.Result `json:"selection"`
 }
 
 // report prints how a run ended, and gives its error for the exit status.
@@ -77,13 +77,13 @@ func report(s *cli.Shell, p *project.Project, out runner.Outcome) error {
 	return out.Err
 }
 
-func reportNothing(s *cli.Shell, sel *reqmeta.Result) error {
+func reportNothing(s *cli.Shell, sel *choose.Result) error {
 	sel.Describe(s.Catalog().Text)
 	if s.JSON {
 		return s.PrintJSON(nothing{OK: true, Selection: sel})
 	}
 	s.Printf("%s\n", s.Text("work.nothing", "count", sel.Stats.Total))
-	var kept []*reqmeta.Exclusion
+	var kept []*choose.Exclusion
 	for i := range sel.Excluded {
 		if e := &sel.Excluded[i]; e.NeedsMending() {
 			kept = append(kept, e)

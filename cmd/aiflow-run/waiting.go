@@ -8,7 +8,7 @@ import (
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
 	"aiflow/project"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/runner"
 	"aiflow/runs"
 )
@@ -37,7 +37,7 @@ func printWaiting(s *cli.Shell, p *project.Project) error {
 		}
 		s.Printf("%s\n", s.Text("work.session_broken", pairs...))
 	}
-	kept := make([]*reqmeta.Exclusion, len(w.Kept))
+	kept := make([]*choose.Exclusion, len(w.Kept))
 	for i := range w.Kept {
 		kept[i] = &w.Kept[i]
 	}

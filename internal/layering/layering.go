@@ -159,7 +159,7 @@ func down(from, to string) string {
 	case here < 0:
 		return "this folder has no layer: give it one in internal/layering"
 	case folder(from) == folder(to):
-		return ""
+		return upstairs(from, to)
 	case there < 0:
 		return "imports " + to + ", which has no layer"
 	case to == "messages" && here < 40:
@@ -168,6 +168,18 @@ func down(from, to string) string {
 		return ""
 	}
 	return fmt.Sprintf("a %s imports %s, which is not on a lower layer", name, to)
+}
+
+// steps are the heights of packages that belong together and are not on one level.
+var steps = map[string]int{
+	"reqmeta": 1, "reqmeta/folder": 2, "reqmeta/edit": 2, "reqmeta/choose": 3, "reqmeta/draw": 4,
+}
+
+func upstairs(from, to string) string {
+	if here := steps[from]; here > 0 && steps[to] >= here {
+		return fmt.Sprintf("%s imports %s, which is not below it", from, to)
+	}
+	return ""
 }
 
 func atHome(from, module string) string {

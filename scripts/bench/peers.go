@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/folder"
 )
 
 // peer is another tool that answers "what is next?". fill gives it the same
@@ -41,7 +42,7 @@ func (b *bench) peersNext(ns []int) error {
 		if err != nil {
 			return err
 		}
-		folder, err := reqmeta.Load(project, "requests")
+		folder, err := folder.Load(project, "requests")
 		if err != nil {
 			return err
 		}

@@ -9,11 +9,12 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/folder"
 )
 
 // tree is every request of the tree that would be committed.
 type tree struct {
-	folder  *reqmeta.Folder
+	folder  *folder.Folder
 	byID    map[string]*reqmeta.Request
 	changed map[string]*pair // by id: files whose id or dependencies change
 }
@@ -43,7 +44,7 @@ func (j *judgement) relations(ctx context.Context, files []pair) error {
 			mine, before = append(mine, f), append(before, len(f.new.Problems))
 		}
 	}
-	t.folder = reqmeta.NewFolder(j.o.RequestsDir, requests) // finds what only all files together show
+	t.folder = folder.NewFolder(j.o.RequestsDir, requests) // finds what only all files together show
 	for i, f := range mine {
 		for _, p := range f.new.Problems[before[i]:] {
 			j.problem(p)
@@ -57,7 +58,7 @@ func (j *judgement) relations(ctx context.Context, files []pair) error {
 
 // missing reports dependencies that lead nowhere.
 func (j *judgement) missing(t tree, files []*pair) {
-	guess := reqmeta.Guesser{Folder: t.folder}
+	guess := folder.Guesser{Folder: t.folder}
 	for _, f := range files {
 		for _, dep := range f.new.Meta.DependsOn {
 			if t.byID[dep] != nil || !reqmeta.CheckID(dep) {

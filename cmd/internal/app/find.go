@@ -8,12 +8,13 @@ import (
 
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/folder"
 )
 
 // Find finds the request that a person named: by id, by the unique beginning
 // of one, or by the path of its file as seen from where the command was
 // started.
-func Find(p *project.Project, f *reqmeta.Folder, name string) (*reqmeta.Request, error) {
+func Find(p *project.Project, f *folder.Folder, name string) (*reqmeta.Request, error) {
 	if reqmeta.IsMarkdown(name) {
 		if rel, ok := Inside(p, name); ok {
 			name = rel

@@ -9,22 +9,22 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
-	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 )
 
 // Reason is why a request cannot run, and others for the same reason.
 type Reason struct {
-	*reqmeta.Exclusion
-	also []*reqmeta.Exclusion
+	*choose.Exclusion
+	also []*choose.Exclusion
 }
 
 // Reasons puts requests together that the same thing keeps from being run, such as
 // nobody who would do them. Whatever else is in the list has a line of its own, as
 // all have when each is asked for. Nothing is put into words: of thousands only a
 // few are shown.
-func Reasons(list []*reqmeta.Exclusion, each bool) []Reason {
+func Reasons(list []*choose.Exclusion, each bool) []Reason {
 	causes := map[*fault.Error]string{} // thousands share one
-	groups := grouped(list, func(e *reqmeta.Exclusion) string {
+	groups := grouped(list, func(e *choose.Exclusion) string {
 		o := e.Obstacle()
 		if o == nil || each {
 			return ""
@@ -44,7 +44,7 @@ func Reasons(list []*reqmeta.Exclusion, each bool) []Reason {
 }
 
 // cause is what an obstacle is about, whichever request it keeps.
-func cause(e *reqmeta.Exclusion) string {
+func cause(e *choose.Exclusion) string {
 	f := e.Obstacle().Err
 	key := string(f.Code)
 	for _, name := range slices.Sorted(maps.Keys(f.Facts)) {

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package reqmeta
-
-// hasTrueTimes: nothing has been proved on other systems, so nothing is kept.
-func hasTrueTimes(int) bool { return false }

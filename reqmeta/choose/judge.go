@@ -1,0 +1,242 @@
+package choose
+
+import (
+	"strconv"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/reqmeta"
+	"aiflow/reqmeta/folder"
+)
+
+// judge judges the requests of one folder under one set of facts. It walks
+// only the dependencies that are asked for, each once, without recursion.
+type judge struct {
+	f     *folder.Folder
+	facts Facts
+	named bool // a person asked by name
+
+	links  links
+	state  []state // by request index; see cycles.go
+	ringOf []*ring // nil until there is one
+	found  []*ring
+	seen   int32 // visit numbers given so far
+	stack  []int
+	frames []frame
+
+	told     *told
+	obstacle func(r *reqmeta.Request) *Obstacle // nil: nobody was asked
+}
+
+func newJudge(f *folder.Folder, facts Facts) *judge {
+	var bases *Bases
+	if facts.Bases != nil {
+		bases = facts.Bases()
+	}
+	j := &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), links: newLinks(f, bases), told: newTold(f, facts)}
+	if facts.Obstacles != nil {
+		j.obstacle = facts.Obstacles()
+	}
+	return j
+}
+
+func (j *judge) isUnique(i int) bool {
+	return !j.f.IsDuplicate(j.f.Requests[i].ID)
+}
+
+func (j *judge) isReady(i int) bool { return j.links.kind[i] == soundReady }
+
+// isOver is Request.Over.
+func (j *judge) isOver(i int) bool { return j.links.kind[i] >= soundArchived }
+
+func (j *judge) isDone(i int) bool { return j.links.kind[i] == soundDone }
+
+// judge gives the first reason that applies, in the order of the design.
+func (j *judge) judge(i int) (Exclusion, bool) {
+	if e, ok := j.before(i); !ok {
+		return e, false
+	}
+	return j.dependencies(i)
+}
+
+// before judges everything but the dependencies.
+func (j *judge) before(i int) (Exclusion, bool) {
+	if j.isReady(i) && j.links.bases == nil && !j.told.of(i) {
+		return j.unhindered(i)
+	}
+	r := j.f.Requests[i]
+	base := j.links.bases.of(r)
+	switch {
+	case !r.Valid() && r.FirstError().Code != fault.DuplicateID:
+		return invalid(r), false
+	case !j.isUnique(i):
+		return exclude(r, fault.DuplicateID, "duplicate_id", "paths", reqmeta.Join(j.f.PathsOf(r.ID))), false
+	case r.Meta.Status != reqmeta.Ready && !j.named:
+		return j.notReady(i), false
+	case base != "" && !j.named && j.links.bases.Done[base][r.ID]:
+		return exclude(r, fault.NotReady, "not_ready_done_in", "branch", base), false
+	}
+	if h := j.locked(i); h != nil {
+		return heldBy(r, h, fault.RequestLocked), false
+	}
+	run := j.latest(i)
+	if run != nil && !j.named {
+		switch {
+		case run.State == "NEEDS_INPUT":
+			e := exclude(r, fault.LatestRunNeedsInput, "latest_needs_input")
+			e.late.stopped, e.late.run = true, run
+			return e, false
+		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
+			return exclude(r, fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
+		}
+	}
+	return j.unhindered(i)
+}
+
+// unhindered asks what keeps a request from being run that nothing else excludes.
+func (j *judge) unhindered(i int) (Exclusion, bool) {
+	if j.obstacle == nil {
+		return Exclusion{}, true
+	}
+	o := j.obstacle(j.f.Requests[i])
+	if o == nil {
+		return Exclusion{}, true
+	}
+	return KeptBy(j.f.Requests[i], o), false
+}
+
+// notReady tells a request that runs from one whose file only says so.
+func (j *judge) notReady(i int) Exclusion {
+	r := j.f.Requests[i]
+	if r.Meta.Status == reqmeta.Running {
+		if h := j.locked(i); h != nil {
+			return heldBy(r, h, fault.NotReady)
+		}
+	}
+	e := exclude(r, fault.NotReady, notReadyKind(r.Meta.Status))
+	e.late.stopped, e.late.run = true, j.blockedBy(i)
+	return e
+}
+
+func notReadyKind(status string) string {
+	switch status {
+	case reqmeta.Draft:
+		return "not_ready_draft"
+	case reqmeta.Blocked:
+		return "not_ready_blocked"
+	}
+	return "not_ready_" + status
+}
+
+func heldBy(r *reqmeta.Request, h *Holder, code fault.Code) Exclusion {
+	return exclude(r, code, "locked", "run_id", h.RunID, "pid", strconv.Itoa(h.PID),
+		"host", hostOf(h), "since", clock(h.Since), "until", clock(h.Until))
+}
+
+// blockedBy is the latest run of a blocked request; nil if nobody knows of one.
+func (j *judge) blockedBy(i int) *LatestRun {
+	if j.f.Requests[i].Meta.Status != reqmeta.Blocked {
+		return nil
+	}
+	return j.latest(i)
+}
+
+func (j *judge) dependencies(i int) (Exclusion, bool) {
+	if !j.links.wants(i) {
+		return Exclusion{}, true
+	}
+	r := j.f.Requests[i]
+	var missing []string
+	deps := j.links.ids(i)
+	waits := waiting{all: deps}
+	for k, d := range j.links.of(i) {
+		switch {
+		case d == doneLink:
+		case d == missingLink:
+			missing = append(missing, deps[k])
+		case d < 0 || !j.isDone(int(d)):
+			waits.add(k)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return j.lacks(r, missing), false
+	case waits.n == 0:
+		return Exclusion{}, true
+	}
+	j.walk(i)
+	if ring := j.ringAt(i); ring != nil {
+		return ring.exclude(r, i), false
+	}
+	return j.waitsFor(r, waits.ids(), j.state[i].root), false
+}
+
+// lacks excludes what depends on nothing. What was meant is looked for when the
+// exclusion is told, in the first of them.
+func (j *judge) lacks(r *reqmeta.Request, ids []string) Exclusion {
+	e := exclude(r, fault.DependsNotFound, "depends_not_found", "ids", reqmeta.Join(ids))
+	e.late.lost = &lost{ids, j.f}
+	return e
+}
+
+// waiting is a part of a list of ids; one that is in a row is not copied.
+type waiting struct {
+	all   []string
+	first int
+	n     int
+	split []string // the ids, when they are not in a row
+}
+
+func (w *waiting) add(k int) {
+	switch {
+	case w.n == 0:
+		w.first = k
+	case w.split == nil && k != w.first+w.n:
+		w.split = append(w.split, w.all[w.first:w.first+w.n]...)
+	}
+	if w.split != nil {
+		w.split = append(w.split, w.all[k])
+	}
+	w.n++
+}
+
+func (w *waiting) ids() []string {
+	if w.split != nil {
+		return w.split
+	}
+	return w.all[w.first : w.first+w.n : w.first+w.n]
+}
+
+func exclude(r *reqmeta.Request, code fault.Code, kind string, pairs ...string) Exclusion {
+	return Exclusion{RequestID: r.ID, ReasonCode: code, Kind: kind, Path: r.Path, late: late{r: r, pairs: pairs}}
+}
+
+func invalid(r *reqmeta.Request) Exclusion {
+	p := r.FirstError()
+	e := exclude(r, fault.RequestInvalidFormat, "invalid")
+	e.tell()
+	if p.Line > 0 {
+		e.Kind, e.Line = "invalid_line", p.Line
+		e.Facts["line"] = strconv.Itoa(p.Line)
+	}
+	e.sub = &sentence{"problem", "problem." + p.Kind, p.Facts}
+	return e
+}
+
+func notFound(id string) Exclusion {
+	return Exclusion{RequestID: id, ReasonCode: fault.RequestNotFound, Kind: "not_found", Facts: fault.Facts{"id": id}}
+}
+
+func hostOf(h *Holder) string {
+	if h.Hostname != "" {
+		return h.Hostname
+	}
+	return h.Host
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Format(time.RFC3339)
+}

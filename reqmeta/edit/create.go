@@ -1,0 +1,236 @@
+package edit
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+	"aiflow/reqmeta"
+)
+
+// NewRequest is what Create is asked for. Empty fields take what the template
+// says.
+type NewRequest struct {
+	Title     string
+	Priority  string
+	Status    string // draft unless given
+	Labels    []string
+	DependsOn []string
+	Estimate  string
+	Lang      string   // of the built-in template: ja (default) or en
+	Body      string   // replaces the template's body
+	Used      []string // ids that are in use elsewhere: their numbers are taken
+}
+
+// Create writes a new request file, made from _template.md when that is there,
+// and gives it as it was read back. Two at once get two numbers: a number is
+// reserved by creating the temporary file that bears it, and the finished file
+// appears whole.
+func Create(disk atomicfile.Disk, root, requestsDir string, n NewRequest, now time.Time) (*reqmeta.Request, error) {
+	dir := filepath.Join(root, requestsDir)
+	template, from, err := readTemplate(dir, requestsDir, n.Lang)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := n.render(template, from, "RQ-1", now); err != nil {
+		return nil, err
+	}
+	for range maxNumbers {
+		r, err := n.tryCreate(disk, dir, requestsDir, template, from, now)
+		if !errors.Is(err, fs.ErrExist) {
+			return r, err
+		}
+	}
+	return nil, fault.New(fault.RequestExists, "path", requestsDir)
+}
+
+// maxNumbers bounds the search for a free number.
+const maxNumbers = 1000
+
+func readTemplate(dir, rel, lang string) (data []byte, from string, err error) {
+	from = path.Join(filepath.ToSlash(rel), reqmeta.TemplateName)
+	data, err = reqmeta.ReadInside(dir, reqmeta.TemplateName)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, "", fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+		}
+		return reqmeta.Template(lang), from, nil
+	}
+	if err != nil {
+		return nil, "", fault.Wrap(err, fault.RequestInvalidFormat, "path", from, "id", "_template")
+	}
+	return data, from, nil
+}
+
+func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []byte, from string, now time.Time) (*reqmeta.Request, error) {
+	names, err := namesIn(dir)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+	}
+	prefix := dayPrefix(now)
+	number := numbered(prefix, highest(append(names, n.Used...), prefix)+1)
+	reserved := filepath.Join(dir, "."+number+atomicfile.TempMark+"new")
+	file, err := disk.Create(reserved, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fault.Wrap(err, fault.PathNotWritable, "path", path.Join(rel, number))
+	}
+	published := false
+	defer func() {
+		if !published {
+			_ = disk.Remove(reserved)
+		}
+	}()
+	// Somebody may have finished this very number between the look and the reservation.
+	if names, err = namesIn(dir); err == nil && taken(names, number) {
+		err = fs.ErrExist
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, creation(err, rel)
+	}
+	id := withSlug(number, n.Title)
+	data, err := n.render(template, from, id, now)
+	if err == nil {
+		err = fill(file, data)
+	} else {
+		_ = file.Close()
+	}
+	if err == nil {
+		err = publish(disk, reserved, filepath.Join(dir, id+".md"))
+	}
+	if err != nil {
+		return nil, creation(err, path.Join(filepath.ToSlash(rel), id+".md"))
+	}
+	published = true
+	return reqmeta.Parse(path.Join(filepath.ToSlash(rel), id+".md"), data), disk.SyncDir(dir)
+}
+
+func creation(err error, path string) error {
+	if _, ok := fault.As(err); ok || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return fault.Wrap(err, fault.PathNotWritable, "path", path)
+}
+
+// namesIn are the names of the files in a folder and below it.
+func namesIn(dir string) ([]string, error) {
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if path == dir {
+			return err
+		}
+		names = append(names, filepath.Base(path))
+		return nil
+	})
+	return names, err
+}
+
+func taken(names []string, number string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		rest, ok := strings.CutPrefix(name, number)
+		return ok && (rest[0] == '.' || rest[0] == '-')
+	})
+}
+
+func fill(file atomicfile.File, data []byte) error {
+	_, err := file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if cerr := file.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// publish gives the finished file its name, unless that name exists.
+func publish(disk atomicfile.Disk, from, to string) error {
+	err := renameNoReplace(from, to)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
+		if err = os.Link(from, to); err == nil {
+			return disk.Remove(from)
+		}
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// No way to refuse an existing name on this disk; the reserved number keeps ours away.
+	if _, serr := os.Lstat(to); serr == nil {
+		return fs.ErrExist
+	}
+	return disk.Rename(from, to)
+}
+
+// render fills the template.
+func (n NewRequest) render(template []byte, from, id string, now time.Time) ([]byte, error) {
+	data, err := SetValues(path.Join(path.Dir(from), id+".md"), template, n.values(template, id, now), now)
+	if err != nil {
+		if p, ok := reqmeta.ProblemOf(err); ok && fault.Has(err, fault.RequestInvalidFormat) {
+			p.Path, p.Facts["path"] = from, from
+			return nil, fault.Wrap(&reqmeta.ProblemError{Problem: p}, fault.RequestInvalidFormat, "path", from, "line", p.Line, "reason", p.Kind)
+		}
+		return nil, err
+	}
+	if n.Body == "" {
+		return n.headed(data, template), nil
+	}
+	head := data[:len(data)-len(reqmeta.Body(data))]
+	if len(head) == 0 || head[len(head)-1] != '\n' {
+		head = append(bytes.Clone(head), '\n')
+	}
+	return KeepLineEnds(template, append(bytes.Clone(head), "\n"+strings.TrimLeft(n.Body, "\r\n")...)), nil
+}
+
+// headed puts the title into the heading, where the template's own title stands.
+func (n NewRequest) headed(data, template []byte) []byte {
+	placeholder := reqmeta.Parse(reqmeta.TemplateName, template).Meta.Title
+	body := reqmeta.Body(data)
+	if placeholder == "" {
+		return data
+	}
+	at := len(data) - len(body)
+	for line := range bytes.Lines(body) {
+		if text := bytes.TrimRight(line, "\r\n"); string(text) == "# "+placeholder {
+			return slices.Concat(data[:at], []byte("# "+n.Title), data[at+len(text):])
+		}
+		at += len(line)
+	}
+	return data
+}
+
+func (n NewRequest) values(template []byte, id string, now time.Time) map[string]string {
+	v := map[string]string{"id": id, "title": n.Title, "status": n.Status}
+	if n.Status == "" {
+		v["status"] = reqmeta.Draft
+	}
+	have := reqmeta.Parse(reqmeta.TemplateName, template).Meta
+	for key, value := range map[string]string{
+		"priority": n.Priority, "estimate": n.Estimate, "labels": strings.Join(n.Labels, ","), "depends_on": strings.Join(n.DependsOn, ","),
+	} {
+		if value != "" {
+			v[key] = value
+		}
+	}
+	if n.Priority == "" && !slices.Contains(reqmeta.Priorities[:], have.Priority) {
+		v["priority"] = "P2"
+	}
+	for key, old := range map[string]reqmeta.Date{"created_at": have.CreatedAt, "updated_at": have.UpdatedAt} {
+		if v[key] = likeDate(old.Text, now); v[key] == "" {
+			v[key] = now.Format(reqmeta.DayForm)
+		}
+	}
+	return v
+}

@@ -1,0 +1,80 @@
+package edit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+const maxSlug = 40
+
+// slug makes the ASCII words of a title part of a file name; "" when there are
+// none. What is left of a title in another writing is used only when it still
+// says something: two words of two letters, not a lone "1-0".
+func slug(title string) string {
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	if !isASCII(title) && !telling(words) {
+		return ""
+	}
+	s := ""
+	for _, w := range words {
+		next := strings.TrimPrefix(s+"-"+w, "-")
+		if len(next) > maxSlug {
+			if s == "" {
+				return w[:maxSlug]
+			}
+			break
+		}
+		s = next
+	}
+	return s
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
+}
+
+func telling(words []string) bool {
+	n := 0
+	for _, w := range words {
+		if len(strings.Trim(w, "0123456789")) >= 2 {
+			n++
+		}
+	}
+	return n >= 2
+}
+
+func dayPrefix(day time.Time) string { return "RQ-" + day.Format("20060102") + "-" }
+
+func numbered(prefix string, n int) string { return fmt.Sprintf("%s%03d", prefix, n) }
+
+func withSlug(id, title string) string {
+	if s := slug(title); s != "" {
+		return id + "-" + s
+	}
+	return id
+}
+
+// highest gives the highest number that names use with that prefix, those
+// reserved by a writer at work included.
+func highest(names []string, prefix string) int {
+	top := 0
+	for _, name := range names {
+		rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "."), prefix)
+		if !ok {
+			continue
+		}
+		end := 0
+		for end < len(rest) && end < 9 && rest[end] >= '0' && rest[end] <= '9' {
+			end++
+		}
+		if n, err := strconv.Atoi(rest[:end]); err == nil {
+			top = max(top, n)
+		}
+	}
+	return top
+}

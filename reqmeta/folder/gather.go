@@ -1,0 +1,203 @@
+package folder
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aiflow/reqmeta"
+)
+
+// gather makes the folder's list.
+func (l *loader) gather() {
+	var read, known []*reqmeta.Request
+	if l.index == nil {
+		read = make([]*reqmeta.Request, 0, l.count)
+		for _, b := range l.all {
+			for i := range b.files {
+				read = append(read, b.files[i].r)
+			}
+		}
+	} else {
+		known = l.index.requests()
+		for _, e := range l.missed {
+			if e.isNew {
+				read = append(read, e.r)
+			}
+		}
+	}
+	for _, s := range l.shut {
+		r := reqmeta.New(s.path)
+		r.Fail("unreadable", 0, "cause", s.cause)
+		read = append(read, r)
+	}
+	l.f.Requests = l.oneEach(merge(known, sorted(read), byPath))
+	slices.SortFunc(l.f.NotRead, func(a, b Stray) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(l.f.Temps)
+}
+
+// oneEach drops all names of a file but one. Of the names that are as good the
+// one that fits the head stays, else the first.
+// A link that leads to no request of the folder is told as one that is broken.
+func (l *loader) oneEach(list []*reqmeta.Request) []*reqmeta.Request {
+	var links []*reqmeta.Request
+	same := map[uint64][]*reqmeta.Request{}
+	for _, b := range l.all {
+		for i := range b.files {
+			switch f := &b.files[i]; {
+			case f.r == nil:
+			case f.kind == fs.ModeSymlink:
+				links = append(links, f.r)
+			case f.ino != 0:
+				same[f.ino] = append(same[f.ino], f.r)
+			}
+		}
+	}
+	if len(links) == 0 && len(same) == 0 {
+		return list
+	}
+	others := map[*reqmeta.Request][]string{}
+	instead := map[*reqmeta.Request]*reqmeta.Request{} // of one that is dropped
+	for _, names := range same {
+		slices.SortFunc(names, func(a, b *reqmeta.Request) int {
+			return cmp.Or(cmp.Compare(len(a.Problems), len(b.Problems)), byPath(a, b))
+		})
+		for _, r := range names[1:] {
+			if l.isSame(names[0], r) {
+				instead[r] = names[0]
+				others[names[0]] = append(others[names[0]], r.Path)
+			}
+		}
+	}
+	slices.SortFunc(links, byPath)
+	for _, r := range links {
+		if to := l.follow(list, r); to != nil {
+			to = cmp.Or(instead[to], to)
+			instead[r] = to
+			others[to] = append(others[to], r.Path)
+		} else {
+			target, _ := os.Readlink(filepath.Join(l.f.Root, filepath.FromSlash(r.Path)))
+			r.Fail("bad_link", 0, "target", target)
+		}
+	}
+	l.f.names, l.others = map[string]string{}, others
+	for r, paths := range others {
+		slices.Sort(paths)
+		for _, p := range paths {
+			l.f.names[p], l.f.names[reqmeta.Stem(p)] = r.Path, r.Path
+		}
+	}
+	return slices.DeleteFunc(list, func(r *reqmeta.Request) bool { return instead[r] != nil })
+}
+
+// tellOthers says of each file that has more names which those are. The cache
+// is made before: other names come and go without a change of the file.
+func (l *loader) tellOthers() {
+	for r, paths := range l.others {
+		r.Warn("other_names", 0, "paths", reqmeta.Join(paths))
+	}
+}
+
+// isSame reports whether two names are of one file.
+func (l *loader) isSame(a, b *reqmeta.Request) bool {
+	if a.Path == b.Path {
+		return false // it was listed twice
+	}
+	x, err1 := os.Lstat(filepath.Join(l.f.Root, filepath.FromSlash(a.Path)))
+	y, err2 := os.Lstat(filepath.Join(l.f.Root, filepath.FromSlash(b.Path)))
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// follow gives the request that a link leads to; nil for none.
+func (l *loader) follow(list []*reqmeta.Request, link *reqmeta.Request) *reqmeta.Request {
+	dir, err := filepath.EvalSymlinks(l.dir)
+	if err != nil {
+		return nil
+	}
+	to, err := filepath.EvalSymlinks(filepath.Join(l.f.Root, filepath.FromSlash(link.Path)))
+	if err != nil {
+		return nil
+	}
+	path := l.f.prefix() + strings.TrimPrefix(filepath.ToSlash(to), filepath.ToSlash(dir)+"/")
+	i, ok := slices.BinarySearchFunc(list, path, func(r *reqmeta.Request, path string) int { return strings.Compare(r.Path, path) })
+	if !ok {
+		return nil
+	}
+	return list[i]
+}
+
+// keep makes the cache that is to be written, before anybody can change the
+// requests.
+func (l *loader) keep() {
+	if l.birth.IsZero() || l.fresh() <= few(l.count) && !l.shrunk() {
+		return
+	}
+	place := make(map[*reqmeta.Request]int, l.count)
+	for i, r := range l.f.Requests {
+		place[r] = i
+	}
+	e, prefix := encoder{birth: l.birth}, l.f.prefix()
+	for _, b := range l.all {
+		for i := range b.files {
+			f := &b.files[i]
+			if at, ok := place[f.r]; ok {
+				e.add(f, l.stampOf(f), f.path[len(prefix):], at)
+			}
+		}
+	}
+	c, root, dir := l.c, l.f.Root, l.dir
+	l.f.keep = func() { c.keep(root, dir, prefix, &e) }
+}
+
+// shrunk reports whether most of the files that the cache has are gone.
+func (l *loader) shrunk() bool { return l.index != nil && l.index.n > 2*l.count+few(l.count) }
+
+// fresh is how many files could be kept that the cache does not have.
+func (l *loader) fresh() int {
+	n := 0
+	for _, b := range l.all {
+		for i := range b.files {
+			if f := &b.files[i]; f.r != nil && f.storable(l.stampOf(f), l.birth) {
+				n++
+			}
+		}
+	}
+	if l.index != nil {
+		n -= l.count - len(l.missed)
+	}
+	return n
+}
+
+// stampOf is what a file was when it was read, now or for the cache; ino 0:
+// nobody knows.
+func (l *loader) stampOf(f *file) stamp {
+	switch {
+	case f.stamp != nil:
+		return *f.stamp
+	case f.record > 0:
+		r, _ := l.index.record(int(f.record - 1))
+		return r.stamp
+	}
+	return stamp{}
+}
+
+func (c Cache) keep(root, dir, prefix string, e *encoder) {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	p := c.open(root, fd, prefix, true)
+	if p == nil {
+		return
+	}
+	defer p.close()
+	if data := e.bytes(p); data != nil {
+		p.write(data, c.Suffix())
+	}
+}

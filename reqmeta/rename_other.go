@@ -1,8 +1,0 @@
-//go:build !linux
-
-package reqmeta
-
-import "golang.org/x/sys/unix"
-
-// renameNoReplace is not to be had here; publish links instead.
-func renameNoReplace(_, _ string) error { return unix.ENOSYS }
