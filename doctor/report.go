@@ -65,7 +65,8 @@ type Check struct {
 	Facts fault.Facts `json:"-"`
 	Err   error       `json:"-"`
 
-	Odd []config.Warning `json:"-"` // named in the message
+	Odd  []config.Warning `json:"-"` // named in the message
+	Kept []error          `json:"-"` // why requests cannot be run; the hints say it, and what to do
 }
 
 // Evidence is what the check saw: command, stdout and stderr where a command
@@ -116,6 +117,14 @@ func (c *Check) describe(w Words) {
 	if c.Status != Pass && w.Has(key+"_hint") {
 		c.advise(w.Text(key+"_hint", c.Facts))
 	}
+	var hints []string
+	for _, err := range c.Kept {
+		message, actions := w.Fault(err)
+		if hint := strings.Join(append([]string{message}, first(actions, 2)...), " → "); !slices.Contains(hints, hint) {
+			hints = append(hints, hint)
+		}
+	}
+	c.advise(append(hints, c.Hints...)...)
 }
 
 func (c *Check) odd(w Words) string {

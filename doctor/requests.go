@@ -18,14 +18,14 @@ import (
 )
 
 // checkFiles looks at requests, locks and runs, which know of each other.
-func (x *examiner) checkFiles(context.Context) {
+func (x *examiner) checkFiles(ctx context.Context) {
 	x.checkLocks()
-	x.checkRunsDir()
+	x.checkRunsDir(ctx)
 }
 
-func (x *examiner) checkRequests(s *project.Survey) {
+func (x *examiner) checkRequests(ctx context.Context, s *project.Survey) {
 	x.checkRequestsDir(s.Folder)
-	x.checkValid(s)
+	x.checkValid(ctx, s)
 	x.checkDuplicates(s.Folder)
 	x.checkDependencies(s.Folder)
 }
@@ -61,7 +61,7 @@ const maxEvidence = 100
 
 // checkValid names the files that cannot be used, and what keeps the others from
 // being run. Of the router, prompts, programs and of nobody to do it other checks tell.
-func (x *examiner) checkValid(s *project.Survey) {
+func (x *examiner) checkValid(ctx context.Context, s *project.Survey) {
 	f := s.Folder
 	var lines []problemLine
 	broken, odd := 0, 0
@@ -86,15 +86,18 @@ func (x *examiner) checkValid(s *project.Survey) {
 		}
 	}
 	seen := Evidence{"problems": first(lines, maxEvidence), "count": len(lines)}
-	back, told := x.keptBack()
+	back, told, why := x.keptBack(ctx, s)
 	if len(back) > 0 {
 		seen["kept"] = first(back, maxEvidence)
 	}
+	kept := Check{ID: "requests_valid", Status: Warn, Severity: weight("requests_valid"), Evidence: seen, Kept: why}
 	switch {
 	case len(back) > 0 && broken > 0:
-		x.warn("requests_valid", "broken_kept", seen, "count", broken, "names", some(names), "kept", some(told))
+		kept.Kind, kept.Facts = "broken_kept", facts([]any{"count", broken, "names", some(names), "kept", some(told)})
+		x.add(kept)
 	case len(back) > 0:
-		x.warn("requests_valid", "kept", seen, "count", len(back), "names", some(told))
+		kept.Kind, kept.Facts = "kept", facts([]any{"count", len(back), "names", some(told)})
+		x.add(kept)
 	case broken > 0:
 		x.warn("requests_valid", "broken", seen, "count", broken, "names", some(names))
 	case odd > 0:
@@ -114,7 +117,7 @@ type keptLine struct {
 	Facts      fault.Facts `json:"facts,omitempty"`
 }
 
-func (x *examiner) keptBack() (lines []keptLine, told []string) {
+func (x *examiner) keptBack(ctx context.Context, s *project.Survey) (lines []keptLine, told []string, why []error) {
 	for _, k := range x.kept() {
 		r, e := k.r, k.why
 		switch name := e.Obstacle().Name; name {
@@ -123,9 +126,18 @@ func (x *examiner) keptBack() (lines []keptLine, told []string) {
 			e.Fact("") // which finds the line
 			lines = append(lines, keptLine{r.ID, r.Path, e.Line, name, e.ReasonCode, e.Facts})
 			told = append(told, placeOf(r.Path, e.Line)+" ("+string(e.ReasonCode)+")")
+			if len(why) == maxHints {
+				continue
+			}
+			f := e.Obstacle().Refusal(r.ID, r.Path)
+			var err error = f
+			if st := s.Latest(r.ID); st != nil && f.Facts["run_id"] == st.RunID {
+				err = x.advised(ctx, f)
+			}
+			why = append(why, err)
 		}
 	}
-	return lines, told
+	return lines, told, why
 }
 
 func place(p reqmeta.Problem) string { return placeOf(p.Path, p.Line) }
@@ -221,7 +233,7 @@ func arrows(edges []choose.Edge, meant map[string]string) []string {
 }
 
 // checkRunsDir looks whether runs can be recorded, and at those that are.
-func (x *examiner) checkRunsDir() {
+func (x *examiner) checkRunsDir(ctx context.Context) {
 	s, err := x.look()
 	switch {
 	case fault.Has(err, fault.RequestsDirNotFound):
@@ -229,14 +241,14 @@ func (x *examiner) checkRunsDir() {
 	case err != nil:
 		x.fails("requests_dir", fault.Wrap(err, fault.RequestsDirNotFound, "path", x.p.Path(x.p.RequestsDir())))
 	default:
-		x.checkRequests(s)
+		x.checkRequests(ctx, s)
 	}
 	if !canMake(x.p.Path(x.p.RunsDir())) {
 		x.fails("runs", fault.New(fault.RunsDirCreateFailed, "path", x.p.RunsDir()))
 		return
 	}
 	if s != nil {
-		x.checkRuns(s)
+		x.checkRuns(ctx, s)
 	}
 }
 
@@ -261,7 +273,7 @@ type runLine struct {
 
 // checkRuns looks at the latest run of each request that is still to be done;
 // of every request when there is time.
-func (x *examiner) checkRuns(s *project.Survey) {
+func (x *examiner) checkRuns(ctx context.Context, s *project.Survey) {
 	ids, err := runs.ListRequestsWithRuns(x.p.Dir, x.p.RunsDir())
 	if err != nil {
 		x.warns("runs", fault.Wrap(err, fault.StageUnreadable, "path", x.p.RunsDir()))
@@ -277,7 +289,7 @@ func (x *examiner) checkRuns(s *project.Survey) {
 			lines = append(lines, line)
 		}
 	}
-	x.tellRuns(lines, len(ids))
+	x.tellRuns(ctx, lines, len(ids))
 }
 
 func (x *examiner) judgeRun(s *project.Survey, r *reqmeta.Request) (runLine, bool) {
@@ -302,19 +314,23 @@ func (x *examiner) judgeRun(s *project.Survey, r *reqmeta.Request) (runLine, boo
 	return runLine{}, false
 }
 
-func (x *examiner) tellRuns(lines []runLine, count int) {
+func (x *examiner) tellRuns(ctx context.Context, lines []runLine, count int) {
 	if len(lines) == 0 {
 		x.pass("runs", "ok", nil, "count", count)
 		return
 	}
-	kinds := map[string][]string{}
+	kinds, runIDs := map[string][]string{}, map[string]string{}
 	for _, l := range lines {
 		kinds[l.What] = append(kinds[l.What], l.RequestID)
+		runIDs[l.RequestID] = l.RunID
 	}
 	seen := Evidence{"runs": first(lines, maxEvidence), "count": len(lines)}
 	for _, kind := range []string{"unreadable", "unfinished", "unclaimed", "interrupted"} {
 		if names := kinds[kind]; len(names) > 0 {
-			x.warn("runs", kind, seen, "count", len(names), "names", some(names), "id", names[0])
+			run := runIDs[names[0]]
+			err := x.advised(ctx, fault.New(fault.Interrupted, "request_id", names[0], "run_id", run))
+			best, _ := runs.Best(runs.AdviceOf(err))
+			x.warn("runs", kind, seen, "count", len(names), "names", some(names), "id", names[0], "run_id", run, "command", best.Command)
 			return
 		}
 	}

@@ -26,6 +26,9 @@ type Options struct {
 	Mode    Mode
 	Fix     bool   // repair what can be repaired without loss; implies Full
 	HookBin string // what our hooks should start; "" does not compare
+	// Advised adds to an error what can be done now about the run that it names;
+	// nil adds nothing.
+	Advised func(ctx context.Context, p *project.Project, err error) error
 	// Space tells how much room the file system of a path has; nil asks it.
 	Space func(path string) (Space, error)
 }
@@ -70,6 +73,13 @@ func Run(ctx context.Context, o Options) *Report {
 	}
 	r.sum()
 	return r
+}
+
+func (x *examiner) advised(ctx context.Context, err error) error {
+	if x.Advised == nil {
+		return err
+	}
+	return x.Advised(ctx, x.p, err)
 }
 
 func (x *examiner) full() bool { return x.Mode == Full }

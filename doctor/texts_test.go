@@ -66,7 +66,7 @@ func computed() []spoken {
 	var all []spoken
 	for id, kinds := range map[string]string{
 		"locks": "unreadable future overdue orphaned stale", "runs": "unreadable unfinished unclaimed interrupted", "worktrees": "moved broken unknown finished",
-		"base_branch": "unborn missing unclear", "config": "odd", "router": "odd",
+		"base_branch": "unborn missing unclear", "config": "odd", "router": "odd", "requests_valid": "kept broken_kept",
 	} {
 		for _, kind := range strings.Fields(kinds) {
 			all = append(all, spoken{"warn", id, kind})

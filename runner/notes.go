@@ -61,6 +61,9 @@ func (j *job) hashed(name string) *runs.Hashed {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
+		if fi, statErr := os.Stat(path); statErr == nil && !fi.Mode().IsRegular() {
+			return nil // a pipe would be waited for
+		}
 		if data, err = os.ReadFile(path); err == nil {
 			break
 		}

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
 	"aiflow/doctor"
 	"aiflow/internal/fault"
+	"aiflow/project"
 )
 
 func (s *Server) doctorQuick(w http.ResponseWriter, r *http.Request) error {
@@ -35,7 +37,12 @@ func (s *Server) doctor(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) examine(w http.ResponseWriter, r *http.Request, mode doctor.Mode, fix bool) error {
 	env := s.Project.Env
 	env.Dir = s.Project.Dir
-	report := doctor.Run(r.Context(), doctor.Options{Env: env, Mode: mode, Fix: fix, HookBin: s.HookBin})
+	report := doctor.Run(r.Context(), doctor.Options{
+		Env: env, Mode: mode, Fix: fix, HookBin: s.HookBin,
+		Advised: func(ctx context.Context, _ *project.Project, err error) error {
+			return s.runnerIn(s.language(r)).Advised(ctx, err)
+		},
+	})
 	if err := r.Context().Err(); err != nil {
 		return err
 	}

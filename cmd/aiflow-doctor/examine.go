@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
+	"aiflow/cmd/internal/work"
 	"aiflow/doctor"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
+	"aiflow/project"
 )
 
 type options struct{ fix, strict bool }
@@ -26,7 +29,12 @@ func examine(s *cli.Shell, o options, mode doctor.Mode) error {
 		return err
 	}
 	app.AdoptLanguage(s, env)
-	r := doctor.Run(s.Context(), doctor.Options{Env: env, Mode: mode, Fix: o.fix, HookBin: hookBin()})
+	r := doctor.Run(s.Context(), doctor.Options{
+		Env: env, Mode: mode, Fix: o.fix, HookBin: hookBin(),
+		Advised: func(ctx context.Context, p *project.Project, err error) error {
+			return work.Runner(s, p).Advised(ctx, err)
+		},
+	})
 	if err := s.Context().Err(); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 )
 
 // steps are the commands that bring req forward: those for what it waits for
@@ -53,7 +54,7 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 		if why.Line > 0 {
 			return []string{"git branch -a", "aiflow request set " + id + " base="}
 		}
-		return []string{"git branch -a", "aiflow doctor"}
+		return x.refused(why)
 	case "base_unclear":
 		return []string{"git switch -"}
 	case "kept":
@@ -63,13 +64,19 @@ func (x *explainer) own(req *reqmeta.Request) []string {
 		case why.Line > 0:
 			return []string{"aiflow request check " + proc.Word(req.Path)}
 		}
-		return []string{"aiflow doctor"}
+		return x.refused(why)
 	case "locked":
 		return []string{"aiflow run logs -f " + run, "aiflow run stop " + id}
 	case "depends_not_found", "cycle", "cycle_with":
 		return []string{"aiflow request set " + id + " depends_on=" + strings.Join(x.tenable(req), ",")}
 	}
 	return []string{"aiflow next --explain " + id}
+}
+
+// refused is what a run would be refused with says can be done.
+func (x *explainer) refused(why *choose.Exclusion) []string {
+	f := why.Obstacle().Refusal(why.RequestID, why.Path)
+	return x.Catalog().Code(f.Code, f.Facts).Actions
 }
 
 // tenable are the dependencies of req that exist, or what was meant by those
