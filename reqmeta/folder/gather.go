@@ -36,10 +36,21 @@ func (l *loader) gather() {
 		r.Fail("unreadable", 0, "cause", s.cause)
 		read = append(read, r)
 	}
-	l.f.Requests = l.oneEach(merge(known, sorted(read), byPath))
+	l.f.Requests = l.oneEach(inOrder(known, read))
 	slices.SortFunc(l.f.NotRead, func(a, b Stray) int { return strings.Compare(a.Path, b.Path) })
 	slices.Sort(l.f.Temps)
 }
+
+// inOrder puts requests into the order of their paths, each of them once.
+func inOrder(known, read []*reqmeta.Request) []*reqmeta.Request {
+	list := append(known, read...)
+	if len(read) > 0 {
+		slices.SortFunc(list, byPath)
+	}
+	return slices.CompactFunc(list, func(a, b *reqmeta.Request) bool { return a.Path == b.Path })
+}
+
+func byPath(a, b *reqmeta.Request) int { return strings.Compare(a.Path, b.Path) }
 
 // oneEach drops all names of a file but one. Of the names that are as good the
 // one that fits the head stays, else the first.

@@ -2,7 +2,7 @@ package folder
 
 import (
 	"io/fs"
-	"path/filepath"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -47,14 +47,14 @@ type lister struct {
 
 // all lists the folder that is open as fd, and then those below it, in the
 // order in which they were found.
-func (l *lister) all(fd int, dir string) error {
-	if err := l.run(fd, dir); err != nil {
+func (l *lister) all(fd int) error {
+	if err := l.one(fd, "."); err != nil {
 		return err
 	}
 	for len(l.folders) > 0 {
 		at := l.folders[0]
 		l.folders, l.prefix = l.folders[1:], at+"/"
-		if err := l.below(fd, dir, at[l.top:]); err != nil {
+		if err := l.one(fd, at[l.top:]); err != nil {
 			l.shut = append(l.shut, shut{at, err})
 		}
 	}
@@ -62,13 +62,19 @@ func (l *lister) all(fd int, dir string) error {
 	return nil
 }
 
-func (l *lister) below(fd int, dir, name string) error {
+// one lists one folder, in no order.
+func (l *lister) one(fd int, name string) error {
 	at, err := unix.Openat(fd, name, dirFlags, 0)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(at)
-	return l.run(at, filepath.Join(dir, name))
+	d := os.NewFile(uintptr(at), name)
+	defer d.Close()
+	entries, err := d.ReadDir(-1)
+	for _, e := range entries {
+		l.add(l.prefix+e.Name(), e.Type())
+	}
+	return err
 }
 
 // add takes one name; p is its path, prefix and all.

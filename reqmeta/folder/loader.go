@@ -52,7 +52,7 @@ type batch struct {
 func (l *loader) load() error {
 	l.open()
 	li := lister{top: len(l.f.prefix()), prefix: l.f.prefix(), emit: l.emit, ignore: l.ignore}
-	err := li.all(l.fd, l.dir)
+	err := li.all(l.fd)
 	l.f.Temps, l.f.NotRead, l.shut = li.temps, li.strays, li.shut
 	l.finish()
 	return err

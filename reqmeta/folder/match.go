@@ -15,7 +15,6 @@ type matcher struct {
 	at     int // where the next one should be
 	missed []*file
 	dec    decoder
-	status statuser
 }
 
 // take fills in e from the cache; false when it must be read.
@@ -36,11 +35,12 @@ func (m *matcher) take(e *file) bool {
 	if e.kind != 0 || !have.stored || !have.stamp.settled(m.x.birth) {
 		return false
 	}
-	if m.status.ask(m.fd, name) != nil || m.status.st.Mode&unix.S_IFMT != unix.S_IFREG || !m.same(have.stamp, stampOf(&m.status.st)) {
+	var st unix.Stat_t
+	if unix.Fstatat(m.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || !m.same(have.stamp, stampOf(&st)) {
 		return false
 	}
-	if m.status.st.Nlink > 1 {
-		e.ino = uint64(m.status.st.Ino)
+	if st.Nlink > 1 {
+		e.ino = uint64(st.Ino)
 	}
 	id := r.ID
 	if !m.dec.decode(r, have.head) {
