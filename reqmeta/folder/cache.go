@@ -22,14 +22,13 @@ type Cache struct {
 	clock func(dirfd int, suffix string) (time.Time, error) // nil: clockOf
 	same  func(a, b stamp) bool                             // nil: isSame
 	least int                                               // 0: cacheLeast
-	large int                                               // 0: largeCache
 }
 
 const (
 	// cacheFile is the name of the cache in its folder.
 	cacheFile = "requests.idx"
 	// cacheLeast is how many files a folder has at least to be worth a cache.
-	cacheLeast = batchSize
+	cacheLeast = 64
 	// settling is how long a file must have been left alone when it was read.
 	// No local file system keeps coarser times than a second.
 	settling = 1200 * time.Millisecond

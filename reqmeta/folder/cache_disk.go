@@ -1,7 +1,6 @@
 package folder
 
 import (
-	"cmp"
 	"io/fs"
 	"os"
 	"strings"
@@ -110,9 +109,6 @@ func (p *place) cache() *cached {
 	}
 	return &cached{fd, int(st.Size)}
 }
-
-// isLarge reports whether reading it takes longer than starting a thread.
-func (c Cache) isLarge(f *cached) bool { return f != nil && f.size >= cmp.Or(c.large, largeCache) }
 
 // read reads all of it, once; nil when that fails.
 func (f *cached) read() []byte {

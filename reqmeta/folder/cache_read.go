@@ -2,8 +2,7 @@ package folder
 
 import (
 	"encoding/binary"
-	"sync"
-	"sync/atomic"
+	"sort"
 	"time"
 	"unsafe"
 
@@ -12,13 +11,13 @@ import (
 )
 
 // The file: a header of headSize bytes, tag, prefix, one record of recordSize
-// bytes per file in the order of the folder's listing, and the names and heads
+// bytes per file in the order of their paths, and the names and heads
 // that the records point to. Everything behind the sum is summed.
 const (
 	cacheMagic  = "aiflowRQ"
-	cacheFormat = 5
+	cacheFormat = 6
 	headSize    = 64
-	recordSize  = 60
+	recordSize  = 56
 	sumFrom     = 16
 )
 
@@ -30,30 +29,8 @@ type index struct {
 	records []byte
 	blob    string // strings of requests point into it
 	n       int
-	room    []reqmeta.Request // for the requests, in the order of their paths
-	taken   []atomic.Bool     // which records were listed
-
-	names  map[string]int // made when the folder has changed
-	byName sync.Once
-}
-
-// take gives the request of a record to the first who asks; nil to others.
-func (x *index) take(i int) *reqmeta.Request {
-	if x.taken[i].Swap(true) {
-		return nil
-	}
-	return &x.room[x.rank(i)]
-}
-
-// requests are those that were taken, in the order of their paths.
-func (x *index) requests() []*reqmeta.Request {
-	list := make([]*reqmeta.Request, 0, x.n)
-	for i := range x.room {
-		if r := &x.room[i]; r.Path != "" {
-			list = append(list, r)
-		}
-	}
-	return list
+	at      int // where the next name should be: names come in order
+	dec     decoder
 }
 
 // index reads the cache; nil unless it is whole, of this build and about this
@@ -66,7 +43,6 @@ func (c Cache) index(f *cached, p *place) *index {
 	if x == nil || c.Now != nil && c.Now().Before(x.birth) {
 		return nil
 	}
-	x.room, x.taken = make([]reqmeta.Request, x.n), make([]atomic.Bool, x.n)
 	return x
 }
 
@@ -87,23 +63,7 @@ func parseIndex(data []byte, p *place) *index {
 		birth: time.Unix(int64(le.Uint64(data[40:])), int64(le.Uint32(data[48:]))), n: int(n),
 		records: data[first:last], blob: unsafe.String(unsafe.SliceData(blob), len(blob)),
 	}
-	if !x.isRanked() {
-		return nil
-	}
 	return x
-}
-
-// isRanked reports whether each place in the order of the paths is given once.
-func (x *index) isRanked() bool {
-	seen := make([]bool, x.n)
-	for i := range x.n {
-		at := x.rank(i)
-		if uint(at) >= uint(x.n) || seen[at] {
-			return false
-		}
-		seen[at] = true
-	}
-	return true
 }
 
 // record is one file in the cache.
@@ -113,9 +73,6 @@ type record struct {
 	head   string // encoded
 	stored bool   // false: there is only the name
 }
-
-// rank is where a record stands in the order of the paths.
-func (x *index) rank(i int) int { return int(le.Uint32(x.records[i*recordSize+56:])) }
 
 func (x *index) record(i int) (r record, ok bool) {
 	b := x.records[i*recordSize : (i+1)*recordSize]
@@ -131,26 +88,24 @@ func (x *index) record(i int) (r record, ok bool) {
 	return r, true
 }
 
-// find looks a name up, first where it stood when the cache was written, and
-// gives its record and the number of it.
-func (x *index) find(name string, guess int) (r record, i int, ok bool) {
-	if guess < x.n {
-		if r, ok = x.record(guess); ok && r.name == name {
-			return r, guess, true
+// find looks a name up, first behind the one that was found before, and gives its
+// record and the number of it.
+func (x *index) find(name string) (r record, i int, ok bool) {
+	if x.at < x.n {
+		if r, ok = x.record(x.at); ok && r.name == name {
+			x.at++
+			return r, x.at - 1, true
 		}
 	}
-	x.byName.Do(func() {
-		x.names = make(map[string]int, x.n)
-		for i := range x.n {
-			if r, ok := x.record(i); ok {
-				x.names[r.name] = i
-			}
-		}
-	})
-	if i, ok = x.names[name]; ok {
+	i = sort.Search(x.n, func(i int) bool { r, _ := x.record(i); return r.name >= name })
+	if i < x.n {
 		r, ok = x.record(i)
 	}
-	return r, i, ok
+	if !ok || r.name != name {
+		return record{}, 0, false
+	}
+	x.at = i + 1
+	return r, i, true
 }
 
 // decoder fills requests from encoded heads. Its lists come out of larger

@@ -50,7 +50,7 @@ func newCacheDesk(t *testing.T) *cacheDesk {
 	}
 	n := 0
 	var mu sync.Mutex
-	d.c = Cache{least: 2 * batchSize, Dir: ".aiflow/cache", Build: "1 abc", Suffix: func() string { mu.Lock(); defer mu.Unlock(); n++; return fmt.Sprint("t", n) }}
+	d.c = Cache{least: 2 * cacheLeast, Dir: ".aiflow/cache", Build: "1 abc", Suffix: func() string { mu.Lock(); defer mu.Unlock(); n++; return fmt.Sprint("t", n) }}
 	d.c.clock = func(int, string) (time.Time, error) { return time.Now().Add(time.Hour), nil }
 	return d
 }
@@ -155,9 +155,6 @@ func (d *cacheDesk) restored(i int, edit func(path, data string)) {
 	d.must(os.Chtimes(path, fi.ModTime(), fi.ModTime()))
 }
 
-// whenRead is what a cache must have to be read while the folder is listed.
-var whenRead = map[string]int{"read before": 0, "read meanwhile": 1}
-
 var fooling = []struct {
 	name  string
 	try   func(d *cacheDesk)
@@ -229,23 +226,20 @@ var fooling = []struct {
 
 func TestCacheIsNotFooled(t *testing.T) {
 	for _, tc := range fooling {
-		for name, large := range whenRead {
-			t.Run(tc.name+", "+name, func(t *testing.T) {
-				d := newCacheDesk(t)
-				d.c.large = large
-				d.fill()
-				tc.try(d)
-				f := d.load()
-				if diff := d.differs(f); diff != "" || f.read != tc.read {
-					t.Errorf("%d read, want %d; %s", f.read, tc.read, diff)
-				}
-				f.Keep()
-				d.tick()
-				if diff := d.differs(d.load()); diff != "" {
-					t.Errorf("afterwards: %s", diff)
-				}
-			})
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			d := newCacheDesk(t)
+			d.fill()
+			tc.try(d)
+			f := d.load()
+			if diff := d.differs(f); diff != "" || f.read != tc.read {
+				t.Errorf("%d read, want %d; %s", f.read, tc.read, diff)
+			}
+			f.Keep()
+			d.tick()
+			if diff := d.differs(d.load()); diff != "" {
+				t.Errorf("afterwards: %s", diff)
+			}
+		})
 		t.Run(tc.name+", carelessly", func(t *testing.T) {
 			d := newCacheDesk(t)
 			d.fill()
@@ -259,14 +253,7 @@ func TestCacheIsNotFooled(t *testing.T) {
 }
 
 func TestDamagedCacheIsNone(t *testing.T) {
-	for name, large := range whenRead {
-		t.Run(name, func(t *testing.T) { testDamaged(t, large) })
-	}
-}
-
-func testDamaged(t *testing.T, large int) {
 	d := newCacheDesk(t)
-	d.c.large = large
 	d.fill()
 	whole, err := os.ReadFile(d.file())
 	d.must(err)
@@ -301,14 +288,7 @@ func testDamaged(t *testing.T, large int) {
 
 // Even a cache that was made to deceive must not make the program fall over.
 func TestForgedCacheDoesNotPanic(t *testing.T) {
-	for name, large := range whenRead {
-		t.Run(name, func(t *testing.T) { testForged(t, large) })
-	}
-}
-
-func testForged(t *testing.T, large int) {
 	d := newCacheDesk(t)
-	d.c.large = large
 	d.fill()
 	whole, err := os.ReadFile(d.file())
 	d.must(err)
@@ -411,7 +391,7 @@ func TestCacheIsNotWritten(t *testing.T) {
 		"no clock": func(d *cacheDesk) {
 			d.c.clock = func(int, string) (time.Time, error) { return time.Time{}, errors.New("full") }
 		},
-		"a small folder": func(d *cacheDesk) { d.shrink(2*batchSize - 1) },
+		"a small folder": func(d *cacheDesk) { d.shrink(2*cacheLeast - 1) },
 		".aiflow is a file": func(d *cacheDesk) {
 			d.must(os.Remove(filepath.Join(d.root, ".aiflow")))
 			d.put(filepath.Join(d.root, ".aiflow"), "")
@@ -445,11 +425,9 @@ func (d *cacheDesk) shrink(n int) {
 	}
 }
 
-// The loader gives its work out in batches, to one goroutine or two: folders on
-// both sides of each limit are read, kept and read from the cache, among them
-// one with more batches than wait at a time.
+// Folders on both sides of each limit are read, kept and read from the cache.
 func TestCacheOfEverySize(t *testing.T) {
-	for _, n := range []int{cacheLeast, cacheLeast + 1, 2 * batchSize, manyStats - 1, manyStats, manyStats + 1, maxListed * batchSize, (maxListed+3)*batchSize + 1} {
+	for _, n := range []int{cacheLeast, cacheLeast + 1, 2*manyFiles - 1, 2 * manyFiles, 2*manyFiles + 1, 1000} {
 		d := newCacheDesk(t)
 		d.c.least = 0
 		d.shrink(n)
@@ -457,11 +435,8 @@ func TestCacheOfEverySize(t *testing.T) {
 			d.write(fileName(i), text(i, 0))
 		}
 		d.fill()
-		for name, large := range whenRead {
-			d.c.large = large
-			if diff := d.differs(d.load()); diff != "" {
-				t.Errorf("%d files, %s: %s", n, name, diff)
-			}
+		if diff := d.differs(d.load()); diff != "" {
+			t.Errorf("%d files: %s", n, diff)
 		}
 	}
 }
@@ -469,73 +444,26 @@ func TestCacheOfEverySize(t *testing.T) {
 // A cache that is mostly of files that are gone is written anew: it would be
 // read as a whole each time.
 func TestCacheShrinks(t *testing.T) {
-	for name, large := range whenRead {
-		t.Run(name, func(t *testing.T) {
-			d := newCacheDesk(t)
-			d.c.least, d.c.large = 16, large
-			d.fill()
-			before, err := os.Stat(d.file())
-			d.must(err)
-			d.shrink(kept/2 + 1)
-			if f := d.load(); f.read != 0 || f.keep != nil {
-				t.Errorf("half is gone: %d read, kept anew: %v", f.read, f.keep != nil)
-			}
-			d.shrink(40)
-			f := d.load()
-			f.Keep()
-			after, err := os.Stat(d.file())
-			d.must(err)
-			if f.read != 0 || after.Size() > before.Size()/3 {
-				t.Errorf("%d read, %d bytes of %d", f.read, after.Size(), before.Size())
-			}
-			if f = d.load(); f.read != 0 || f.keep != nil || d.differs(f) != "" {
-				t.Errorf("afterwards %d read; %s", f.read, d.differs(f))
-			}
-		})
-	}
-}
-
-// A folder in which a file is replaced while it is listed may tell of it twice.
-func TestListedTwice(t *testing.T) {
-	for name, large := range map[string]int{"without cache": -1, "cache read before": 0, "cache read meanwhile": 1} {
-		t.Run(name, func(t *testing.T) {
-			d := newCacheDesk(t)
-			if large >= 0 {
-				d.c.large = large
-				d.fill()
-			}
-			f := d.loadAs(func(list func(name string)) {
-				for i := range kept {
-					list(fileName(i))
-					list(fileName(i / 2))
-				}
-			})
-			if diff := d.differs(f); diff != "" {
-				t.Error(diff)
-			}
-			f.Keep()
-			if diff := d.differs(d.load()); diff != "" {
-				t.Errorf("afterwards: %s", diff)
-			}
-		})
-	}
-}
-
-// loadAs loads the folder with a listing of its own.
-func (d *cacheDesk) loadAs(listing func(list func(name string))) *Folder {
-	d.t.Helper()
-	fd, err := unix.Open(d.path(""), unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	d := newCacheDesk(t)
+	d.c.least = 16
+	d.fill()
+	before, err := os.Stat(d.file())
 	d.must(err)
-	defer unix.Close(fd)
-	f := &Folder{Root: d.root, Dir: "requests"}
-	l := loader{c: d.c, f: f, fd: fd, dir: d.path("")}
-	l.open()
-	li := lister{prefix: f.prefix(), emit: l.emit}
-	listing(func(name string) { li.add(f.prefix()+name, 0) })
-	li.flush()
-	l.finish()
-	f.index()
-	return f
+	d.shrink(kept/2 + 1)
+	if f := d.load(); f.read != 0 || f.keep != nil {
+		t.Errorf("half is gone: %d read, kept anew: %v", f.read, f.keep != nil)
+	}
+	d.shrink(40)
+	f := d.load()
+	f.Keep()
+	after, err := os.Stat(d.file())
+	d.must(err)
+	if f.read != 0 || after.Size() > before.Size()/3 {
+		t.Errorf("%d read, %d bytes of %d", f.read, after.Size(), before.Size())
+	}
+	if f = d.load(); f.read != 0 || f.keep != nil || d.differs(f) != "" {
+		t.Errorf("afterwards %d read; %s", f.read, d.differs(f))
+	}
 }
 
 // What is written as a number is read as the same text.

@@ -24,9 +24,8 @@ type encoder struct {
 	birth         time.Time
 }
 
-// add takes one file, what it was when it was read, its name and its rank in the
-// order of the paths.
-func (e *encoder) add(f *file, s stamp, name string, rank int) {
+// add takes one file, what it was when it was read, and its name.
+func (e *encoder) add(f *file, s stamp, name string) {
 	at := len(e.blob)
 	e.blob = append(e.blob, name...)
 	head := 0
@@ -35,7 +34,7 @@ func (e *encoder) add(f *file, s stamp, name string, rank int) {
 		e.head(f.r, name)
 		head = len(e.blob) - body
 	}
-	e.record(s, at, len(name), head, rank)
+	e.record(s, at, len(name), head)
 }
 
 // storable reports whether f may be kept: a plain file that could be read and
@@ -44,7 +43,7 @@ func (f *file) storable(s stamp, birth time.Time) bool {
 	return s.ino != 0 && s.settled(birth) && !slices.ContainsFunc(f.r.Problems, func(p reqmeta.Problem) bool { return p.Kind == "unreadable" })
 }
 
-func (e *encoder) record(s stamp, at, name, head, rank int) {
+func (e *encoder) record(s stamp, at, name, head int) {
 	b := e.records
 	b = le.AppendUint64(b, s.ino)
 	b = le.AppendUint64(b, s.size)
@@ -60,7 +59,7 @@ func (e *encoder) record(s stamp, at, name, head, rank int) {
 	if head > 0 {
 		stored = 1
 	}
-	e.records = le.AppendUint32(le.AppendUint16(b, stored), uint32(rank))
+	e.records = le.AppendUint16(b, stored)
 	e.n++
 }
 

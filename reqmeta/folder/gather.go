@@ -15,39 +15,21 @@ import (
 
 // gather makes the folder's list.
 func (l *loader) gather() {
-	var read, known []*reqmeta.Request
-	if l.index == nil {
-		read = make([]*reqmeta.Request, 0, l.count)
-		for _, b := range l.all {
-			for i := range b.files {
-				read = append(read, b.files[i].r)
-			}
-		}
-	} else {
-		known = l.index.requests()
-		for _, e := range l.missed {
-			if e.isNew {
-				read = append(read, e.r)
-			}
-		}
+	list := make([]*reqmeta.Request, len(l.files))
+	for i := range l.files {
+		list[i] = l.files[i].r
 	}
 	for _, s := range l.shut {
 		r := reqmeta.New(s.path)
 		r.Fail("unreadable", 0, "cause", s.cause)
-		read = append(read, r)
+		list = append(list, r)
 	}
-	l.f.Requests = l.oneEach(inOrder(known, read))
-	slices.SortFunc(l.f.NotRead, func(a, b Stray) int { return strings.Compare(a.Path, b.Path) })
-	slices.Sort(l.f.Temps)
-}
-
-// inOrder puts requests into the order of their paths, each of them once.
-func inOrder(known, read []*reqmeta.Request) []*reqmeta.Request {
-	list := append(known, read...)
-	if len(read) > 0 {
+	if len(l.shut) > 0 {
 		slices.SortFunc(list, byPath)
 	}
-	return slices.CompactFunc(list, func(a, b *reqmeta.Request) bool { return a.Path == b.Path })
+	l.f.Requests = l.oneEach(list)
+	slices.SortFunc(l.f.NotRead, func(a, b Stray) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(l.f.Temps)
 }
 
 func byPath(a, b *reqmeta.Request) int { return strings.Compare(a.Path, b.Path) }
@@ -58,15 +40,12 @@ func byPath(a, b *reqmeta.Request) int { return strings.Compare(a.Path, b.Path) 
 func (l *loader) oneEach(list []*reqmeta.Request) []*reqmeta.Request {
 	var links []*reqmeta.Request
 	same := map[uint64][]*reqmeta.Request{}
-	for _, b := range l.all {
-		for i := range b.files {
-			switch f := &b.files[i]; {
-			case f.r == nil:
-			case f.kind == fs.ModeSymlink:
-				links = append(links, f.r)
-			case f.ino != 0:
-				same[f.ino] = append(same[f.ino], f.r)
-			}
+	for i := range l.files {
+		switch f := &l.files[i]; {
+		case f.kind == fs.ModeSymlink:
+			links = append(links, f.r)
+		case f.ino != 0:
+			same[f.ino] = append(same[f.ino], f.r)
 		}
 	}
 	if len(links) == 0 && len(same) == 0 {
@@ -145,20 +124,18 @@ func (l *loader) follow(list []*reqmeta.Request, link *reqmeta.Request) *reqmeta
 // keep makes the cache that is to be written, before anybody can change the
 // requests.
 func (l *loader) keep() {
-	if l.birth.IsZero() || l.fresh() <= few(l.count) && !l.shrunk() {
+	if l.birth.IsZero() || l.fresh() <= few(len(l.files)) && !l.shrunk() {
 		return
 	}
-	place := make(map[*reqmeta.Request]int, l.count)
-	for i, r := range l.f.Requests {
-		place[r] = i
+	kept := make(map[*reqmeta.Request]bool, len(l.files))
+	for _, r := range l.f.Requests {
+		kept[r] = true
 	}
 	e, prefix := encoder{birth: l.birth}, l.f.prefix()
-	for _, b := range l.all {
-		for i := range b.files {
-			f := &b.files[i]
-			if at, ok := place[f.r]; ok {
-				e.add(f, l.stampOf(f), f.path[len(prefix):], at)
-			}
+	for i := range l.files {
+		f := &l.files[i]
+		if kept[f.r] {
+			e.add(f, l.stampOf(f), f.path[len(prefix):])
 		}
 	}
 	c, root, dir := l.c, l.f.Root, l.dir
@@ -166,20 +143,18 @@ func (l *loader) keep() {
 }
 
 // shrunk reports whether most of the files that the cache has are gone.
-func (l *loader) shrunk() bool { return l.index != nil && l.index.n > 2*l.count+few(l.count) }
+func (l *loader) shrunk() bool { return l.index != nil && l.index.n > 2*len(l.files)+few(len(l.files)) }
 
 // fresh is how many files could be kept that the cache does not have.
 func (l *loader) fresh() int {
 	n := 0
-	for _, b := range l.all {
-		for i := range b.files {
-			if f := &b.files[i]; f.r != nil && f.storable(l.stampOf(f), l.birth) {
-				n++
-			}
+	for i := range l.files {
+		if f := &l.files[i]; f.storable(l.stampOf(f), l.birth) {
+			n++
 		}
 	}
 	if l.index != nil {
-		n -= l.count - len(l.missed)
+		n -= len(l.files) - len(l.missed)
 	}
 	return n
 }

@@ -31,14 +31,13 @@ type shut struct {
 	cause error
 }
 
-// lister collects the files of a folder and of those below it into batches.
+// lister collects the files of a folder and of those below it.
 type lister struct {
 	top    int    // length of what each path begins with
 	prefix string // of the folder that is being listed
-	emit   func([]file)
 	ignore []string
 
-	batch   []file
+	files   []file
 	folders []string // found, to be listed later
 	shut    []shut
 	strays  []Stray
@@ -58,7 +57,6 @@ func (l *lister) all(fd int) error {
 			l.shut = append(l.shut, shut{at, err})
 		}
 	}
-	l.flush()
 	return nil
 }
 
@@ -96,13 +94,7 @@ func (l *lister) add(p string, kind fs.FileMode) {
 	if !wanted {
 		return
 	}
-	if l.batch == nil {
-		l.batch = make([]file, 0, batchSize)
-	}
-	l.batch = append(l.batch, file{path: p, kind: kind})
-	if len(l.batch) == batchSize {
-		l.flush()
-	}
+	l.files = append(l.files, file{path: p, kind: kind})
 }
 
 func (l *lister) folder(p, name string) {
@@ -131,10 +123,3 @@ func (l *lister) addStray(p, name string, kind fs.FileMode) {
 }
 
 func (l *lister) stray(p, why string) { l.strays = append(l.strays, Stray{strings.Clone(p), why}) }
-
-func (l *lister) flush() {
-	if len(l.batch) > 0 {
-		l.emit(l.batch)
-		l.batch = nil
-	}
-}

@@ -12,8 +12,8 @@ import (
 	"aiflow/reqmeta"
 )
 
-// batchSize is how many files a goroutine takes at a time.
-const batchSize = 64
+// manyFiles is how many take longer to read than a goroutine takes to start.
+const manyFiles = 64
 
 // firstRead is how much of a file is read at first: most files fit.
 const firstRead = 4 << 10
@@ -21,12 +21,11 @@ const firstRead = 4 << 10
 // file is one that was listed, and the request that is made of it.
 type file struct {
 	path   string
-	r      *reqmeta.Request // nil for one that was listed twice
-	stamp  *stamp           // as it was when it was read; nil: nobody asked
-	ino    uint64           // of a file that has more names than this one; else 0
-	kind   fs.FileMode      // type bits
-	record int32            // number of the record that it was taken from, from 1; 0: it was read
-	isNew  bool             // the cache does not know the name
+	r      *reqmeta.Request
+	stamp  *stamp      // as it was when it was read; nil: nobody asked
+	ino    uint64      // of a file that has more names than this one; else 0
+	kind   fs.FileMode // type bits
+	record int32       // number of the record that it was taken from, from 1; 0: it was read
 }
 
 // Load reads every request file in root/requestsDir and its sub-folders; which
@@ -52,41 +51,15 @@ func (c Cache) Load(root, requestsDir string, ignore ...string) (*Folder, error)
 	return f, nil
 }
 
-// maker makes requests, some at a time.
-type maker struct {
-	prefix int // length of the folder's part of a path
-	slab   []reqmeta.Request
-}
-
-func (m *maker) request(path string) *reqmeta.Request {
-	if len(m.slab) == 0 {
-		m.slab = make([]reqmeta.Request, batchSize)
-	}
-	r := &m.slab[0]
-	m.slab = m.slab[1:]
-	m.begin(r, path)
-	return r
-}
-
-// begin fills in what the name of the file says.
-func (m *maker) begin(r *reqmeta.Request, path string) {
-	r.Path = path
-	r.ID = reqmeta.Stem(path[m.prefix:])
-}
-
 // reader reads files of one folder into one buffer.
 type reader struct {
-	maker
-	fd  int
-	dir string
-	ask bool // for the stamp of each file, before its first byte is read
-	buf []byte
+	fd     int
+	prefix int  // length of the folder's part of a path
+	ask    bool // for the stamp of each file, before its first byte is read
+	buf    []byte
 }
 
 func (rd *reader) read(e *file) {
-	if e.r == nil {
-		e.r = rd.request(e.path)
-	}
 	r := e.r
 	if !reqmeta.CheckID(r.ID) {
 		r.Fail("bad_file_name", 0, "id", r.ID)
