@@ -195,7 +195,7 @@ func (j *judge) waitsFor(r *reqmeta.Request, waits []string, why *root) Exclusio
 		kind = "waits_chain"
 	}
 	e := exclude(r, fault.DependsNotDone, kind)
-	e.late.waits, e.late.why = waits, why
+	e.lazy.waits, e.lazy.why = waits, why
 	return e
 }
 

@@ -24,7 +24,7 @@ type judge struct {
 	stack  []int
 	frames []frame
 
-	told     *told
+	known    *known
 	obstacle func(r *reqmeta.Request) *Obstacle // nil: nobody was asked
 }
 
@@ -33,7 +33,7 @@ func newJudge(f *folder.Folder, facts Facts) *judge {
 	if facts.Bases != nil {
 		bases = facts.Bases()
 	}
-	j := &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), links: newLinks(f, bases), told: newTold(f, facts)}
+	j := &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), links: newLinks(f, bases), known: newKnown(f, facts)}
 	if facts.Obstacles != nil {
 		j.obstacle = facts.Obstacles()
 	}
@@ -61,7 +61,7 @@ func (j *judge) judge(i int) (Exclusion, bool) {
 
 // before judges everything but the dependencies.
 func (j *judge) before(i int) (Exclusion, bool) {
-	if j.isReady(i) && j.links.bases == nil && !j.told.of(i) {
+	if j.isReady(i) && j.links.bases == nil && !j.known.of(i) {
 		return j.unhindered(i)
 	}
 	r := j.f.Requests[i]
@@ -84,7 +84,7 @@ func (j *judge) before(i int) (Exclusion, bool) {
 		switch {
 		case run.State == "NEEDS_INPUT":
 			e := exclude(r, fault.LatestRunNeedsInput, "latest_needs_input")
-			e.late.stopped, e.late.run = true, run
+			e.lazy.stopped, e.lazy.run = true, run
 			return e, false
 		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
 			return exclude(r, fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
@@ -114,7 +114,7 @@ func (j *judge) notReady(i int) Exclusion {
 		}
 	}
 	e := exclude(r, fault.NotReady, notReadyKind(r.Meta.Status))
-	e.late.stopped, e.late.run = true, j.blockedBy(i)
+	e.lazy.stopped, e.lazy.run = true, j.blockedBy(i)
 	return e
 }
 
@@ -175,7 +175,7 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 // exclusion is told, in the first of them.
 func (j *judge) lacks(r *reqmeta.Request, ids []string) Exclusion {
 	e := exclude(r, fault.DependsNotFound, "depends_not_found", "ids", reqmeta.Join(ids))
-	e.late.lost = &lost{ids, j.f}
+	e.lazy.lost = &lost{ids, j.f}
 	return e
 }
 
@@ -208,7 +208,7 @@ func (w *waiting) ids() []string {
 }
 
 func exclude(r *reqmeta.Request, code fault.Code, kind string, pairs ...string) Exclusion {
-	return Exclusion{RequestID: r.ID, ReasonCode: code, Kind: kind, Path: r.Path, late: late{r: r, pairs: pairs}}
+	return Exclusion{RequestID: r.ID, ReasonCode: code, Kind: kind, Path: r.Path, lazy: lazy{r: r, pairs: pairs}}
 }
 
 func invalid(r *reqmeta.Request) Exclusion {

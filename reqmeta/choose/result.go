@@ -77,7 +77,7 @@ type Exclusion struct {
 	Line         int         `json:"-"`
 
 	sub  *sentence // one that goes into this one
-	late late
+	lazy lazy
 	kept *Obstacle
 }
 
@@ -88,8 +88,8 @@ type sentence struct {
 	with fault.Facts
 }
 
-// late is what Facts are made of when somebody asks.
-type late struct {
+// lazy is what Facts are made of when somebody asks.
+type lazy struct {
 	r     *reqmeta.Request // nil: Facts are there
 	pairs []string         // names and values in turn
 	waits []string         // ids, of one that waits
@@ -108,11 +108,11 @@ func (e *Exclusion) Fact(name string) string {
 
 // tell makes the facts.
 func (e *Exclusion) tell() {
-	l := e.late
+	l := e.lazy
 	if l.r == nil {
 		return
 	}
-	e.late = late{}
+	e.lazy = lazy{}
 	e.Facts = make(fault.Facts, 5)
 	e.Facts["id"], e.Facts["path"] = l.r.ID, l.r.Path
 	for i := 0; i+1 < len(l.pairs); i += 2 {
@@ -134,7 +134,7 @@ func (e *Exclusion) tell() {
 
 // tellStopped says why one is blocked, and which run of it stopped; what can be
 // done about that one says itself.
-func (e *Exclusion) tellStopped(l late) {
+func (e *Exclusion) tellStopped(l lazy) {
 	if l.run == nil {
 		return
 	}
@@ -145,7 +145,7 @@ func (e *Exclusion) tellStopped(l late) {
 	e.Facts["run_id"] = cmp.Or(l.run.RunID, l.r.ID)
 }
 
-func (e *Exclusion) tellWait(l late) {
+func (e *Exclusion) tellWait(l lazy) {
 	e.Facts["ids"], e.Facts["root"], e.Facts["reason"] = reqmeta.Join(l.waits), l.why.id, l.why.with["reason"]
 	e.sub = &sentence{"state", "excluded.state_" + l.why.kind, fault.Facts{"root": l.why.id}}
 	for k, v := range l.why.with {

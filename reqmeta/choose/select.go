@@ -58,7 +58,7 @@ func (j *judge) judgeAll(order []key) Result {
 func guessFirst(excluded []Exclusion) {
 	n := 0
 	for i := range excluded {
-		if l := &excluded[i].late; l.lost != nil {
+		if l := &excluded[i].lazy; l.lost != nil {
 			if n++; n > folder.MaxMeant {
 				l.lost = nil
 			}

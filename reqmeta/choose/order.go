@@ -27,7 +27,7 @@ func Stuck(f *folder.Folder) []Exclusion {
 		if kind == unsound || kind >= soundArchived {
 			continue
 		}
-		if e, ok := j.dependencies(i); !ok && e.Kind == "waits" && e.late.why.rank >= rankBroken {
+		if e, ok := j.dependencies(i); !ok && e.Kind == "waits" && e.lazy.why.rank >= rankBroken {
 			list = append(list, e)
 		}
 	}

@@ -2,8 +2,8 @@ package choose
 
 import "aiflow/reqmeta/folder"
 
-// told is what Facts say of requests, each asked for once.
-type told struct {
+// known is what Facts say of requests, each asked for once.
+type known struct {
 	facts Facts
 	some  []bool // by request index: something may be known of it; nil: of nobody, or of everybody
 	every bool
@@ -12,8 +12,8 @@ type told struct {
 	runs    map[int]*LatestRun
 }
 
-func newTold(f *folder.Folder, facts Facts) *told {
-	t := &told{facts: facts, holders: map[int]*Holder{}, runs: map[int]*LatestRun{}}
+func newKnown(f *folder.Folder, facts Facts) *known {
+	t := &known{facts: facts, holders: map[int]*Holder{}, runs: map[int]*LatestRun{}}
 	switch {
 	case facts.Locked == nil && facts.LatestRun == nil:
 	case facts.Concerned == nil:
@@ -30,10 +30,10 @@ func newTold(f *folder.Folder, facts Facts) *told {
 }
 
 // of reports whether anything may be known of a request besides its file.
-func (t *told) of(i int) bool { return t.every || t.some != nil && t.some[i] }
+func (t *known) of(i int) bool { return t.every || t.some != nil && t.some[i] }
 
 func (j *judge) locked(i int) *Holder {
-	t := j.told
+	t := j.known
 	if t.facts.Locked == nil || !t.of(i) {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (j *judge) locked(i int) *Holder {
 }
 
 func (j *judge) latest(i int) *LatestRun {
-	t := j.told
+	t := j.known
 	if t.facts.LatestRun == nil || !t.of(i) {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (j *judge) latest(i int) *LatestRun {
 }
 
 // asked gives an answer that is there, or asks.
-func asked[T any](t *told, answers map[int]*T, i int, ask func(id string) *T, id string) *T {
+func asked[T any](t *known, answers map[int]*T, i int, ask func(id string) *T, id string) *T {
 	a, ok := answers[i]
 	if !ok {
 		a = ask(id)
