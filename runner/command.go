@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -28,7 +29,8 @@ type shellCommand struct {
 	kind    EventKind
 	env     map[string]string
 	// listen reads an AI command; nil is nobody, and all output goes into the log.
-	listen func(log io.Writer) *agent.Reader
+	listen func(log io.Writer, heard func()) *agent.Reader
+	silent time.Duration // how long it may say nothing; 0 is for ever
 }
 
 // result is how a command ended, with the end of what it said.
@@ -40,7 +42,11 @@ type result struct {
 	took time.Duration
 	said *agent.Reader // of an AI command
 	cut  bool          // its events ended early
+	mute bool          // it was ended because it said nothing
 }
+
+// errMute ends a command that says nothing.
+var errMute = errors.New("nothing was said for too long")
 
 // Bounds on what is kept of a command's output.
 const (
@@ -80,14 +86,23 @@ func (j *job) command(ctx context.Context, c shellCommand, argv []string, stdin 
 	end := &tail{max: tailKept}
 	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
 	stdout, stderr := io.Writer(out), io.Writer(out)
+	at, hang := context.WithCancelCause(ctx)
+	defer hang(nil)
+	heard := func() {}
+	if c.silent > 0 {
+		watch := time.AfterFunc(c.silent, func() { hang(errMute) })
+		defer watch.Stop()
+		heard = func() { watch.Reset(c.silent) }
+	}
 	if c.listen != nil {
-		res.said = c.listen(out)
+		res.said = c.listen(out, heard)
 		stdout, stderr = res.said, res.said.Stderr()
 	}
-	res.Exit, err = proc.Run(ctx, proc.Command{
+	res.Exit, err = proc.Run(at, proc.Command{
 		Argv: argv, Dir: j.workDir(), Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr,
 		Timeout: seconds(c.limit.Sec), Grace: j.grace(), Hurry: j.Hurry, Started: j.noteAgent,
 	})
+	res.mute = ctx.Err() == nil && context.Cause(at) == errMute
 	if res.said != nil {
 		res.cut = res.said.Close()
 	}

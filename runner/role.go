@@ -95,7 +95,7 @@ func (j *job) ask(ctx context.Context, q question) error {
 // again at once would come to the same.
 func goesElsewhere(err error) bool {
 	code := fault.CodeOf(err)
-	return code.OfProvider() || code == fault.AgentTimeout
+	return code.OfProvider() || code == fault.AgentTimeout || code == fault.AgentSilent
 }
 
 // lost: nobody can be asked by this provider until a person did something.
@@ -237,6 +237,9 @@ func (j *job) callRole(ctx context.Context, q question, r *reply) error {
 		text: r.call.Role + ": " + r.call.Provider, log: q.role, role: q.role, stepID: q.stepID(), attempt: r.try,
 		limit: j.callTimeout(), kind: RoleBegun, env: r.call.Command.Env, listen: j.listen(r.call, prompt),
 	}
+	if r.call.Command.Output != config.OutputText {
+		sc.silent = seconds(j.Project.Config.Limits.SilentSec)
+	}
 	file, err := j.cleanResult(sc)
 	if err != nil {
 		return err
@@ -271,9 +274,9 @@ func (j *job) callTimeout() config.Timeout {
 }
 
 // listen makes the reader of one call.
-func (j *job) listen(call config.Call, prompt string) func(io.Writer) *agent.Reader {
-	return func(log io.Writer) *agent.Reader {
-		return agent.New(agent.Options{Kind: call.Command.Output, Log: log, Prompt: prompt, Now: j.localNow, Refusal: refusal})
+func (j *job) listen(call config.Call, prompt string) func(io.Writer, func()) *agent.Reader {
+	return func(log io.Writer, heard func()) *agent.Reader {
+		return agent.New(agent.Options{Kind: call.Command.Output, Log: log, Prompt: prompt, Now: j.localNow, Refusal: refusal, Heard: heard})
 	}
 }
 
@@ -286,6 +289,10 @@ func roleEnded(call config.Call, c shellCommand, res result) error {
 	facts := []any{"command", call.Command.Bin, "name", call.Provider, "path", res.log}
 	if res.TimedOut {
 		return fault.New(fault.AgentTimeout, append(facts, c.limit.Facts()...)...)
+	}
+	if res.mute {
+		limit := config.Timeout{Sec: int(c.silent / time.Second), Key: "limits.silent_sec", File: c.limit.File}
+		return fault.New(fault.AgentSilent, append(facts, limit.Facts()...)...)
 	}
 	p := res.said.Problem(res.Status)
 	if p.Code == "" {

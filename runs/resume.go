@@ -71,7 +71,7 @@ func Recommended(code fault.Code) Mode {
 	case fault.RunInProgress, fault.QueueInProgress:
 		return ""
 	case fault.JSONParseError, fault.JSONSchemaInvalid, fault.UnitTestFailed, fault.E2ETestFailed,
-		fault.PatchApplyFailed, fault.AgentTimeout, fault.NothingChanged:
+		fault.PatchApplyFailed, fault.AgentTimeout, fault.AgentSilent, fault.NothingChanged:
 		return ModeRetryStep
 	case fault.StepTooLarge, fault.ForbiddenPathTouched, fault.GHDependencyDetected, fault.RetryLimitExceeded, fault.ReplanRequired:
 		return ModeReplan
@@ -342,7 +342,7 @@ func resumesAtTests(s *Stage) bool {
 		return true
 	case fault.DiskFull, fault.PathNotWritable, fault.GitTimeout,
 		fault.RetryLimitExceeded, fault.JSONParseError, fault.JSONSchemaInvalid, fault.CLINotAvailable, fault.CLIAuthRequired, fault.CLINotTrusted,
-		fault.ModelNotFound, fault.ContextTooLong, fault.BudgetExhausted, fault.ToolDenied, fault.AgentTimeout, fault.ProcessCrashed, fault.NeedsClarification:
+		fault.ModelNotFound, fault.ContextTooLong, fault.BudgetExhausted, fault.ToolDenied, fault.AgentTimeout, fault.AgentSilent, fault.ProcessCrashed, fault.NeedsClarification:
 		return s.Current() != nil && s.Current().Implemented // what stopped came after the work: qa
 	}
 	return false

@@ -95,20 +95,22 @@ func (s *Server) theRun(r *http.Request) (*runs.Stage, *runs.Dir, error) {
 
 // runDetail is everything about one run (D45).
 type runDetail struct {
-	RequestID   string         `json:"request_id"`
-	RunID       string         `json:"run_id"`
-	Interrupted bool           `json:"interrupted"`
-	AwaitsMerge bool           `json:"awaits_merge"`
-	Locked      any            `json:"locked"`
-	CompareURL  *string        `json:"compare_url"`
-	Warnings    []runs.Warning `json:"warnings"`
-	Advice      []runs.Advice  `json:"advice"` // what can be done now
-	Stage       any            `json:"stage"`
-	Planning    any            `json:"planning"`
-	Errors      any            `json:"errors"`
-	Report      report         `json:"report"`
-	Logs        []logItem      `json:"logs"`
-	Artifacts   []namedFile    `json:"artifacts"`
+	RequestID   string             `json:"request_id"`
+	RunID       string             `json:"run_id"`
+	Interrupted bool               `json:"interrupted"`
+	AwaitsMerge bool               `json:"awaits_merge"`
+	Locked      any                `json:"locked"`
+	CompareURL  *string            `json:"compare_url"`
+	Warnings    []runs.Warning     `json:"warnings"`
+	Advice      []runs.Advice      `json:"advice"` // what can be done now
+	Usage       *runs.Usage        `json:"usage,omitempty"`
+	Waits       *runs.ProviderWait `json:"waits,omitempty"`
+	Stage       any                `json:"stage"`
+	Planning    any                `json:"planning"`
+	Errors      any                `json:"errors"`
+	Report      report             `json:"report"`
+	Logs        []logItem          `json:"logs"`
+	Artifacts   []namedFile        `json:"artifacts"`
 }
 
 type report struct {
@@ -137,11 +139,14 @@ func (s *Server) showRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := runDetail{RequestID: st.RequestID, RunID: st.RunID, Logs: s.logs(d), Artifacts: artifacts(st, d), AwaitsMerge: sn.unmerged(st), Warnings: st.Warnings()}
+	v := runDetail{RequestID: st.RequestID, RunID: st.RunID, Logs: s.logs(d), Artifacts: artifacts(st, d), AwaitsMerge: sn.unmerged(st), Warnings: st.Warnings(), Usage: st.Usage()}
 	if h := sn.locked(st.RequestID); h != nil && (h.RunID == st.RunID || h.RunID == "") {
 		v.Locked = h
 	}
 	v.Interrupted = !st.State.Ended() && v.Locked == nil
+	if v.Interrupted {
+		v.Waits = st.Waits()
+	}
 	if v.Advice, err = s.advice(r, st); err != nil {
 		return err
 	}

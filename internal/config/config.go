@@ -100,6 +100,7 @@ type Limits struct {
 	LockTTLSec       int
 	MaxRoleTries     int
 	MaxStepRetries   int
+	SilentSec        int // without any event of an AI command; 0 = for ever
 	ForbiddenPaths   []string
 }
 

@@ -26,7 +26,7 @@ func Default() Config {
 		Workspace: Workspace{Root: ".aiflow/worktrees", KeepIgnoredMB: 50},
 		Limits: Limits{
 			MaxDiffLines: 400, MaxFiles: 10, TimeoutSec: 1800, GitTimeoutSec: 60, MaxAutofixCycles: 1,
-			Jobs: 1, LockTTLSec: 1800, MaxRoleTries: 2, MaxStepRetries: 3,
+			Jobs: 1, LockTTLSec: 1800, MaxRoleTries: 2, MaxStepRetries: 3, SilentSec: 900,
 			ForbiddenPaths: forbiddenPaths("runs", "requests"),
 		},
 		UI: UI{PollIntervalMS: 1000, DefaultView: "requests"},
@@ -148,6 +148,7 @@ func limitKeys() []row[Config] {
 		numberKey("limits.max_diff_lines", "changed lines of one step; more is STEP_TOO_LARGE", 1, 0, func(c *Config) *int { return &c.Limits.MaxDiffLines }).warnBelow(50),
 		numberKey("limits.max_files", "changed files of one step; more is STEP_TOO_LARGE", 1, 0, func(c *Config) *int { return &c.Limits.MaxFiles }),
 		numberKey("limits.timeout_sec", "seconds that one step, one call of a role, or one git command that writes (with its hooks, filters and signers) may take", 1, 7*day, func(c *Config) *int { return &c.Limits.TimeoutSec }).warnBelow(30),
+		numberKey("limits.silent_sec", "seconds after which an AI command that tells of its work (any output but text) and says nothing is ended; 0 is never", 0, 7*day, func(c *Config) *int { return &c.Limits.SilentSec }),
 		numberKey("limits.git_timeout_sec", "seconds that one question to git may take; never more than limits.timeout_sec", 1, 7*day, func(c *Config) *int { return &c.Limits.GitTimeoutSec }).warnBelow(10),
 		numberKey("limits.max_steps_per_run", "steps that are done at one go, then the run waits for resume; 0 is all", 0, 0, func(c *Config) *int { return &c.Limits.MaxStepsPerRun }),
 		numberKey("limits.max_autofix_cycles", "how often a role may mend a failing test", 0, 100, func(c *Config) *int { return &c.Limits.MaxAutofixCycles }),

@@ -105,7 +105,7 @@ func emptyRouter(cfg Config) Router {
 		Defaults: RouterDefaults{
 			TimeoutSec: cfg.Limits.TimeoutSec, MaxRetriesPerCall: 1,
 			FallbackOn: []string{
-				string(fault.JSONParseError), string(fault.JSONSchemaInvalid), string(fault.ProcessCrashed), string(fault.AgentTimeout),
+				string(fault.JSONParseError), string(fault.JSONSchemaInvalid), string(fault.ProcessCrashed), string(fault.AgentTimeout), string(fault.AgentSilent),
 				string(fault.CLINotAvailable), string(fault.CLIAuthRequired), string(fault.CLINotTrusted),
 				string(fault.ProviderLimit), string(fault.ProviderOverloaded), string(fault.ProviderUnreachable),
 				string(fault.ModelNotFound), string(fault.ContextTooLong),

@@ -126,6 +126,7 @@ const (
 	EditNotSaved         Code = "EDIT_NOT_SAVED"
 	ProcessCrashed       Code = "PROCESS_CRASHED"
 	AgentTimeout         Code = "AGENT_TIMEOUT"
+	AgentSilent          Code = "AGENT_SILENT"
 	RunnerDied           Code = "RUNNER_DIED"
 	StepCommandFailed    Code = "STEP_COMMAND_FAILED"
 	NothingChanged       Code = "NOTHING_CHANGED"
@@ -256,7 +257,7 @@ func (c Code) Info() Info {
 		return execution(8, Major, false)
 	case StepLimitReached:
 		return execution(8, Minor, true)
-	case AgentTimeout, ProcessCrashed:
+	case AgentTimeout, AgentSilent, ProcessCrashed:
 		return execution(8, Major, true)
 	case Interrupted:
 		return execution(130, Minor, true)
@@ -318,7 +319,7 @@ func Codes() []Code {
 		NotFound, AccessDenied, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,
 		RunInProgress, QueueInProgress, SlotsTaken, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
-		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, RunnerDied, StepCommandFailed, NothingChanged, BudgetExhausted, StepTooLarge, StepLimitReached,
+		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, AgentSilent, RunnerDied, StepCommandFailed, NothingChanged, BudgetExhausted, StepTooLarge, StepLimitReached,
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
 		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,

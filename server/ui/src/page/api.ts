@@ -171,7 +171,25 @@ export interface Advice {
   readonly recommended: boolean;
 }
 
+/** What AI commands took, as they report it. */
+export interface Usage {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+  readonly cost_usd?: number;
+}
+
+/** A provider that cannot be asked now. */
+export interface ProviderWait {
+  readonly provider: string;
+  readonly reason_code: string;
+  readonly said?: string;
+  readonly until?: string;
+}
+
 export interface RunDetail {
+  readonly usage?: Usage;
+  readonly waits?: ProviderWait;
   readonly request_id: string;
   readonly run_id: string;
   readonly interrupted: boolean;
@@ -222,6 +240,8 @@ export interface SessionResult {
 }
 
 export interface Session {
+  readonly usage?: Usage;
+  readonly provider_wait?: ProviderWait;
   readonly state: string;
   readonly current_request_id: string | null;
   readonly current_run_id: string | null;

@@ -1,6 +1,6 @@
-import { ApiError, type ErrorObject } from './api.js';
+import { ApiError, type ErrorObject, type ProviderWait, type Usage } from './api.js';
 import { fill, h, type Child } from './dom.js';
-import { duration } from './format.js';
+import { duration, moment } from './format.js';
 import { t, word } from './i18n.js';
 import type { LiveEvent } from './live.js';
 import { requestAt } from './router.js';
@@ -231,4 +231,18 @@ export function copyButton(text: string): HTMLElement {
     },
     { class: 'btn small' },
   );
+}
+
+/** What AI commands took; nothing where none reported it. */
+export function usageText(u: Usage | undefined): Child {
+  if (!u) return null;
+  const n = (count: number): string => String(count);
+  return h('span', { class: 'usage' }, t('run.usage', { input: n(u.input), cached: n(u.cached), output: n(u.output) }), u.cost_usd === undefined ? '' : ` · $${u.cost_usd.toFixed(u.cost_usd < 0.01 ? 4 : 2)}`);
+}
+
+/** Whom it waits for, first in the words of the program. */
+export function waitsText(w: ProviderWait | undefined): Child {
+  if (!w) return null;
+  const text = w.until ? t('run.waits', { name: w.provider, reason: w.reason_code, at: moment(w.until) }) : t('run.waits_open', { name: w.provider, reason: w.reason_code });
+  return h('p', { class: 'waits' }, w.said ? h('strong', null, w.said, ' ') : null, text);
 }

@@ -4,7 +4,7 @@ import { fill, fillIf, h, type Child } from './dom.js';
 import { moment } from './format.js';
 import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { actionsList, button, chip, elapsed, endedAs, field, link, requestLink, showError, stateTone, tell, withCode, type View } from './parts.js';
+import { actionsList, button, chip, elapsed, endedAs, field, link, requestLink, showError, stateTone, tell, usageText, waitsText, withCode, type View } from './parts.js';
 import { runAt } from './router.js';
 import { nightLanes } from './timeline.js';
 import { timelinePicture } from './timeline_view.js';
@@ -64,9 +64,11 @@ export class AutorunView implements View {
       ),
       this.isActive() ? this.running(s) : this.starter(),
     ]);
-    fillIf(this.body, JSON.stringify([s.counters, s.stop_reason, s.skipped, this.kept, s.started_at === null, s.state]), () => [
+    fillIf(this.body, JSON.stringify([s.counters, s.stop_reason, s.skipped, s.usage, s.provider_wait, this.kept, s.started_at === null, s.state]), () => [
       this.isActive() || !s.stop_reason ? null : this.reason(s),
       s.started_at ? this.counters(s) : h('p', { class: 'muted' }, t('auto.none')),
+      waitsText(s.provider_wait),
+      s.usage ? h('p', null, usageText(s.usage)) : null,
       this.listed(t('auto.kept'), this.kept.slice(0, 50)),
       this.listed(t('auto.skipped'), s.skipped ?? []),
     ]);

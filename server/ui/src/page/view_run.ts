@@ -7,7 +7,7 @@ import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { Following, LogView } from './log_view.js';
 import { renderMarkdown } from './markdown_view.js';
-import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLink, stateTone, tell, toast, withCode, type View } from './parts.js';
+import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLink, stateTone, tell, toast, usageText, waitsText, withCode, type View } from './parts.js';
 import { requestAt, runAt, type RunTab } from './router.js';
 import { placeOf } from './run_logs.js';
 import { runLanes } from './timeline.js';
@@ -195,7 +195,7 @@ export class RunView implements View {
   private paintHead(r: RunDetail): void {
     const s = r.stage;
     const live = r.locked !== null;
-    const key = JSON.stringify([s.title, s.state, s.progress, s.ended_at, s.replaced_by, s.replaces, s.signals, s.git.work_branch, r.locked, r.interrupted, r.compare_url, r.warnings, s.locks]);
+    const key = JSON.stringify([s.title, s.state, s.progress, s.ended_at, s.replaced_by, s.replaces, s.signals, s.git.work_branch, r.locked, r.interrupted, r.compare_url, r.warnings, s.locks, r.usage]);
     fillIf(this.head, key, () => [
       h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', requestLink(this.id), ' › ', h('span', { class: 'id' }, this.runID)),
       h('h1', null, s.title || this.id),
@@ -206,6 +206,7 @@ export class RunView implements View {
         r.warnings.map((w) => chip(word('warning', w), 'ask', w)),
         h('span', null, t('run.started', { at: moment(s.started_at) })),
         h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, live ? null : (s.ended_at ?? s.updated_at))),
+        usageText(r.usage),
         s.git.work_branch ? h('span', { class: 'branch' }, h('code', null, s.git.work_branch), ' ', copyButton(s.git.work_branch)) : null,
         r.compare_url ? link(r.compare_url, t('run.compare'), { target: '_blank', rel: 'noopener noreferrer' }) : null,
       ),
@@ -236,12 +237,12 @@ export class RunView implements View {
   private paintReason(r: RunDetail): void {
     const s = r.stage;
     const waits = (s.state === 'NEEDS_INPUT' || s.state === 'FAILED' || r.interrupted) && r.locked === null;
-    const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, waits, r.advice, s.replaced_by, s.git, s.current_step_id]);
+    const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, r.waits, waits, r.advice, s.replaced_by, s.git, s.current_step_id]);
     fillIf(this.reason, key, () => {
       if (waits && s.error && s.state !== 'DONE') {
         return errorCard(s.error, s.state === 'FAILED' ? 'bad' : 'ask', this.evidence(r), this.resumeButtons(r));
       }
-      if (waits) return h('section', { class: 'card reason ask' }, h('h2', null, t('run.interrupted')), h('p', null, t('run.interrupted_hint')), this.resumeButtons(r));
+      if (waits) return h('section', { class: 'card reason ask' }, h('h2', null, t('run.interrupted')), waitsText(r.waits), h('p', null, t('run.interrupted_hint')), this.resumeButtons(r));
       const merge = r.advice.find((a) => a.verb === 'merge')?.command;
       if (merge) {
         return h('section', { class: 'card reason good' }, h('h2', null, t('run.merge_hint')), h('p', { class: 'row wrap' }, h('code', null, merge), copyButton(merge)));
