@@ -15,6 +15,7 @@ type ResumeOptions struct {
 	RunID     string // "" is the newest run of the request
 	Mode      runs.Mode
 	Step      string // target_step_id; "" is where the run stopped
+	Answer    string // to what a role asked; it is told so the next time
 	Force     bool   // go on beyond the retry limits, and with a workspace that somebody changed
 }
 
@@ -103,6 +104,9 @@ func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Out
 	if err := j.keepsPlan(at, o.Force); err != nil {
 		return Outcome{}, err
 	}
+	if err := j.answered(o.Answer); err != nil {
+		return Outcome{}, err
+	}
 	j.tell(Event{Kind: Chosen, Title: j.req.Title()})
 	if at.NewRun {
 		return j.replan(ctx, last)
@@ -111,6 +115,29 @@ func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Out
 		return Outcome{}, err
 	}
 	return j.proceed(ctx, ask)
+}
+
+// answered writes a person's answer into the report, where roles are told from, with
+// the questions that it is to.
+func (j *job) answered(text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := j.held(); err != nil {
+		return err
+	}
+	report, err := j.dir.LoadReport()
+	if err != nil {
+		return err
+	}
+	if e := j.stage.Error; e != nil && e.Meta[runs.QuestionsFact] != "" {
+		text = e.Meta[runs.QuestionsFact] + "\n" + text
+	}
+	if err := j.dir.SaveReport(runs.WithFinding(report, text)); err != nil {
+		return err
+	}
+	j.hear(j.dir)
+	return nil
 }
 
 // resolved refuses, before anything is touched, what a person has to decide

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"slices"
+	"strings"
 
 	"aiflow/internal/fault"
 )
@@ -76,6 +77,7 @@ type Errors struct {
 	Evidence      Evidence          `json:"evidence"`
 	RelatedPaths  []string          `json:"related_paths"`
 	SuggestedNext SuggestedNext     `json:"suggested_next"`
+	Questions     []string          `json:"questions,omitempty"` // that a role could not go on without
 	Meta          map[string]string `json:"meta,omitempty"`
 }
 
@@ -122,6 +124,9 @@ func NewErrors(s *Stage, at State, ev Evidence, list []Advice) *Errors {
 		Severity: e.Severity, Category: e.Category, ReasonCode: e.ReasonCode,
 		Title: e.Title, Message: e.Message, Retryable: e.Retryable, Actions: orEmpty(e.Actions),
 		Evidence: ev, RelatedPaths: orEmpty(e.RelatedPaths), Meta: e.Meta,
+	}
+	for q := range strings.Lines(e.Meta[QuestionsFact]) {
+		errs.Questions = append(errs.Questions, strings.TrimSpace(q))
 	}
 	errs.SuggestedNext = suggest(errs, list)
 	return errs

@@ -83,6 +83,30 @@ func Findings(report, form string) string {
 	return strings.TrimSpace(kept.String())
 }
 
+// WithFinding adds to what a person wrote into a report's review findings.
+func WithFinding(report, text string) string {
+	parts := parseReport(report)
+	theirs := &parts[partFindings].theirs
+	if *theirs != "" && !strings.HasSuffix(*theirs, "\n") {
+		*theirs += "\n"
+	}
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		if _, _, mark := mark1(line); mark { // it would end the part
+			line = " " + line
+		}
+		*theirs += line
+	}
+	*theirs += "\n"
+	parts[partFindings].found = true
+	var b strings.Builder
+	for n := range parts {
+		if parts[n].found || parts[n].theirs != "" {
+			writePart(&b, n, parts[n].ours, parts[n].theirs)
+		}
+	}
+	return b.String()
+}
+
 func mark1(line string) (n int, closing, ok bool) {
 	m := markRE().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 	if m == nil {

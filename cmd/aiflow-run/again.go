@@ -1,6 +1,9 @@
 package main
 
 import (
+	"io"
+	"strings"
+
 	urfave "github.com/urfave/cli/v2"
 
 	"aiflow/cmd/internal/app"
@@ -13,6 +16,7 @@ import (
 type resumeOptions struct {
 	mode, step string
 	force      bool
+	answer     string
 }
 
 func resumeCommand(s *cli.Shell) *urfave.Command {
@@ -43,7 +47,7 @@ func resume(s *cli.Shell, o resumeOptions, arg string) error {
 	show := newShow(s, p)
 	r := newRunner(s, p, show, hurry)
 	out, err := r.Resume(ctx, runner.ResumeOptions{
-		RequestID: st.RequestID, RunID: st.RunID, Mode: runs.Mode(o.mode), Step: o.step, Force: o.force,
+		RequestID: st.RequestID, RunID: st.RunID, Mode: runs.Mode(o.mode), Step: o.step, Force: o.force, Answer: o.answer,
 	})
 	show.end()
 	if err != nil {
@@ -51,6 +55,33 @@ func resume(s *cli.Shell, o resumeOptions, arg string) error {
 	}
 	return report(s, p, out)
 }
+
+func answerCommand(s *cli.Shell) *urfave.Command {
+	return &urfave.Command{
+		Name: "answer", Usage: "work.answer_usage", Description: "work.answer_description", ArgsUsage: "[RUN] TEXT|-",
+		UsageText: "aiflow-run answer \"Blue.\"\naiflow-run answer RQ-20251214-001 \"Blue, and by Friday.\"\naiflow-run answer RQ-20251214-001 - <answer.txt",
+		Action: func(c *urfave.Context) error {
+			run, text := "", c.Args().First()
+			if c.NArg() > 1 {
+				run, text = text, c.Args().Get(1)
+			}
+			if text == "-" {
+				data, err := io.ReadAll(io.LimitReader(s.Stdin, mostAnswered))
+				if err != nil {
+					return fault.Wrap(err, fault.UsageError)
+				}
+				text = string(data)
+			}
+			if strings.TrimSpace(text) == "" {
+				return cli.Usage("bad_value", "name", "TEXT", "value", text, "allowed", "…")
+			}
+			return resume(s, resumeOptions{answer: strings.TrimSpace(text)}, run)
+		},
+	}
+}
+
+// mostAnswered is more than a role should have to read.
+const mostAnswered = 64 << 10
 
 // inFlags says which flag was wrong, and what it may be.
 func inFlags(err error) error {

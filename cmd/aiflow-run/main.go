@@ -34,7 +34,7 @@ func program(s *cli.Shell) *urfave.App {
 		Action: func(c *urfave.Context) error { return run(s, o, c.Args().First()) },
 		Commands: []*urfave.Command{
 			listCommand(s), showCommand(s), logsCommand(s), diffCommand(s), cleanCommand(s),
-			resumeCommand(s), dropCommand(s), stopCommand(s), autoCommand(s), statusCommand(s),
+			resumeCommand(s), answerCommand(s), dropCommand(s), stopCommand(s), autoCommand(s), statusCommand(s),
 		},
 	}
 	return offering(s, a)
