@@ -18,9 +18,6 @@ type Disk interface {
 // OS is the real disk.
 type OS struct{ atomicfile.OS }
 
-// Link gives a file a second name.
-func (OS) Link(from, to string) error { return os.Link(from, to) }
-
 // Symlink makes a symbolic link.
 func (OS) Symlink(target, to string) error { return os.Symlink(target, to) }
 

@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -98,3 +99,7 @@ func (k Key) refusal() fault.Code {
 	}
 	return fault.LockHeld
 }
+
+// KeyOf tells which lock a file is, by its name alone; ok is false for what is
+// no lock of ours.
+func KeyOf(path string) (k Key, ok bool) { return keyOf(filepath.Base(path)) }

@@ -7,19 +7,26 @@ package ui
 import (
 	"embed"
 	"io/fs"
+	"path"
 )
 
 //go:generate go run ./build
 
-//go:embed dist
-var dist embed.FS
+//go:embed dist package/locks.js
+var built embed.FS
 
 // Assets are the built files as the server names them: lib/locks.js is served
 // as /lib/locks.js.
-func Assets() fs.FS {
-	sub, err := fs.Sub(dist, "dist")
-	if err != nil {
-		panic(err) // the directive above names it
+func Assets() fs.FS { return assets{} }
+
+type assets struct{}
+
+func (assets) Open(name string) (fs.File, error) {
+	if name == "lib/locks.js" {
+		return built.Open("package/locks.js") // the library is in the npm package alone
 	}
-	return sub
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	return built.Open(path.Join("dist", name))
 }

@@ -36,7 +36,6 @@ const (
 
 // entries are everything that is built and committed.
 var entries = [...]entry{
-	{"src/lib/locks.ts", "dist/lib/locks.js", readable},
 	{"src/lib/locks.ts", "package/locks.js", readable},
 	{"src/page/main.ts", "dist/page.js", small},
 	{"src/page/page.css", "dist/page.css", small},
