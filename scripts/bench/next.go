@@ -44,7 +44,7 @@ func (b *bench) first(next, dir string, n int) error {
 	cache := filepath.Join(dir, ".aiflow", "cache")
 	return b.show(fmt.Sprintf("First call ever, %d requests", n), []job{
 		{name: "floor: list and stat the folder", argv: []string{filepath.Join(b.work, "floor"), filepath.Join(dir, "requests")}, against: -1},
-		{name: "aiflow-next without a cache", argv: []string{next}, dir: dir, promise: "200 ms at 10,000", before: func(int) error { return os.RemoveAll(cache) }},
+		{name: "aiflow-next without a cache", argv: []string{next}, dir: dir, promise: "600 ms at 10,000", before: func(int) error { return os.RemoveAll(cache) }},
 	})
 }
 
