@@ -35,6 +35,10 @@ var hindrances = map[string]hindered{
 		head:  "steps: [{title: Write, run: 'kill -9 $PPID'}]\n",
 		spoil: `aiflow-run RQ-1; sed -i 's/kill/true kill/' requests/RQ-1.md`, code: "REPLAN_REQUIRED", place: "requests/RQ-1.md:4",
 	},
+	"mended": {
+		head:  "steps: [{title: Write, run: exit 1}]\n",
+		spoil: `aiflow-run RQ-1; sed -i 's/"NEEDS_INPUT"/"FAILED"/' runs/RQ-1/*/stage.json; aiflow-request set RQ-1 status=ready; echo mine > .aiflow/worktrees/RQ-1/mine`, code: "WORKTREE_DIRTY",
+	},
 	"commit":     {head: steps, begin: `git() { case $1 in commit) ;; *) command git "$@"; esac; }`, code: "GIT_NO_COMMIT", place: "there is no commit yet", all: true},
 	"base":       {head: steps + "base: mian\n", code: "BASE_BRANCH_NOT_FOUND", place: "requests/RQ-1.md:5"},
 	"branch":     {head: steps, spoil: `git branch aiflow/RQ-1`, code: "BRANCH_CREATE_FAILED"},

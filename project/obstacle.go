@@ -15,6 +15,7 @@ import (
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
+	"aiflow/internal/proc"
 	"aiflow/internal/prompts"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
@@ -31,6 +32,7 @@ var preconditions = []struct {
 }{
 	{"workspace", (*obstacles).workspace, true},
 	{"replan", (*obstacles).replan, true},
+	{"mended", (*obstacles).mended, false},
 	{"commit", (*obstacles).commit, false},
 	{"base", (*obstacles).base, false},
 	{"branch", (*obstacles).branch, false},
@@ -60,6 +62,7 @@ type obstacles struct {
 	at        map[string]*choose.Obstacle
 	allAt     *choose.Obstacle            // no workspace can be made at all
 	goesOn    map[string]bool             // ids with a run that was interrupted
+	mends     map[string]*choose.Obstacle // by id: a person changed what the run that failed left
 	replans   map[string]*choose.Obstacle // of those, where that cannot go on
 	taken     map[string]string           // branches in the way of the request's own
 	allTaken  string
@@ -129,7 +132,7 @@ func (o *obstacles) of(r *reqmeta.Request) *choose.Obstacle {
 // String names what the answers depend on beside the requests themselves.
 func (o *obstacles) String() string {
 	var b strings.Builder
-	for _, at := range []map[string]*choose.Obstacle{o.at, o.replans, o.lacking, {"": o.allAt, "u": o.unborn, "r": o.badRouter, "p": o.badPrompt}} {
+	for _, at := range []map[string]*choose.Obstacle{o.at, o.replans, o.mends, o.lacking, {"": o.allAt, "u": o.unborn, "r": o.badRouter, "p": o.badPrompt}} {
 		for id, found := range at {
 			if found != nil {
 				fmt.Fprintln(&b, id, found.Err)
@@ -146,14 +149,14 @@ func (s *Survey) State() string { return s.obstacles().String() }
 
 func (s *Survey) lookForObstacles(ctx context.Context) *obstacles {
 	s.Facts.Bases() // which looks for the bases
-	o := &obstacles{s: s, st: s.starts(), missing: s.missing, goesOn: map[string]bool{}, replans: map[string]*choose.Obstacle{}}
+	o := &obstacles{s: s, st: s.starts(), missing: s.missing, goesOn: map[string]bool{}, replans: map[string]*choose.Obstacle{}, mends: map[string]*choose.Obstacle{}}
 	o.readRouter()
 	if p := s.p; p.Root.Git && p.isUnborn(ctx, o.st.here) {
 		o.unborn = &choose.Obstacle{Err: fault.New(fault.GitNoCommit, "branch", o.st.here)}
 	}
 	o.taken, o.allTaken = takenBranches(s.branches, s.p.Config.Git.WorkBranchPrefix)
 	if !s.Fresh {
-		o.readRuns()
+		o.readRuns(ctx)
 	}
 	if s.p.Root.Git && s.p.Config.Git.Workspace != config.WorkspaceInPlace {
 		o.readWorkspaces(ctx)
@@ -242,8 +245,9 @@ func (p *Project) MistakenPrompt() *fault.Error {
 	return nil
 }
 
-// readRuns looks at the runs that were interrupted and would go on.
-func (o *obstacles) readRuns() {
+// readRuns looks at the runs that were interrupted and would go on, and at those
+// that failed and would be begun anew.
+func (o *obstacles) readRuns(ctx context.Context) {
 	s := o.s
 	for id := range s.withRuns {
 		r := s.Folder.Unique(id)
@@ -251,6 +255,11 @@ func (o *obstacles) readRuns() {
 			continue
 		}
 		st := s.Latest(id)
+		if st != nil && st.State == runs.Failed && st.DroppedAt == nil && r.Meta.Status == reqmeta.Ready {
+			if err := s.p.mendedIn(ctx, st); err != nil {
+				o.mends[id] = &choose.Obstacle{Err: err}
+			}
+		}
 		if st == nil || st.State.Ended() {
 			continue
 		}
@@ -259,6 +268,41 @@ func (o *obstacles) readRuns() {
 			o.replans[id] = &choose.Obstacle{Err: err, Line: s.p.lineOf(r, "steps")}
 		}
 	}
+}
+
+// mendedIn is why a run that failed is not begun anew: its workspace holds what a
+// person changed since.
+func (p *Project) mendedIn(ctx context.Context, st *runs.Stage) *fault.Error {
+	dir := p.Path(p.Workspace(st))
+	if st.Git.Workspace == "." || st.Git.Workspace == "" || !isDir(dir) {
+		return nil
+	}
+	g := p.Git()
+	g.Dir = dir
+	ask := func(args ...string) string {
+		out, _ := g.Ask(ctx, args...) // what cannot be asked is told by the run that needs it
+		return strings.TrimSpace(string(out))
+	}
+	if ask("symbolic-ref", "-q", "HEAD") != "refs/heads/"+st.Git.WorkBranch {
+		return nil
+	}
+	changed := func(what ...any) *fault.Error {
+		return fault.New(fault.WorktreeDirty, append([]any{
+			"path", st.Git.Workspace, "request_id", st.RequestID, "run_id", st.RunID, "workspace", proc.Word(dir),
+			"fresh", "aiflow run " + st.RequestID + " --fresh",
+		}, what...)...)
+	}
+	if tip := ask("rev-parse", "HEAD"); tip != st.Tip() && !strings.Contains(ask("log", "--format=%B", st.Tip()+"..HEAD"), RunTrailer+": "+st.RunID) {
+		return changed("commit", tip[:min(10, len(tip))])
+	}
+	files := ask("status", "--porcelain", "--untracked-files=all")
+	if files == "" {
+		return nil
+	}
+	if step := st.Current(); step != nil && step.AttemptTree != "" && p.differsFrom(ctx, dir, step.AttemptTree, "", nil) == "" {
+		return nil
+	}
+	return changed("count", strings.Count(files, "\n")+1)
 }
 
 // goesOnAs is why an interrupted run cannot go on as its request now is.
@@ -384,6 +428,12 @@ func (p *Project) workIn(ctx context.Context, dir string) string {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
 		return ""
 	}
+	return p.differsFrom(ctx, dir, "HEAD", "--diff-filter=d", []string{"GIT_DIR=" + p.CommonDir(), "GIT_WORK_TREE=" + dir})
+}
+
+// differsFrom is the first file in a folder that is not as in a tree, and that is not
+// ignored; "" is none, and "?" that nobody can say.
+func (p *Project) differsFrom(ctx context.Context, dir, tree, filter string, env []string) string {
 	index, err := os.MkdirTemp("", "aiflow-index-")
 	if err != nil {
 		return "?"
@@ -391,10 +441,14 @@ func (p *Project) workIn(ctx context.Context, dir string) string {
 	defer os.RemoveAll(index)
 	g := p.Git()
 	g.Dir = dir
-	env := []string{"GIT_DIR=" + p.CommonDir(), "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + filepath.Join(index, "index")}
+	env = append(env, "GIT_INDEX_FILE="+filepath.Join(index, "index"))
+	diff := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "-z"}
+	if filter != "" {
+		diff = append(diff, filter)
+	}
 	for _, args := range [][]string{
-		{"read-tree", "HEAD"},
-		{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--diff-filter=d", "--name-only", "-z"},
+		{"read-tree", tree},
+		diff,
 		{"ls-files", "-o", "--exclude-standard", "-z"},
 	} {
 		out, err := g.Run(ctx, gitcmd.Call{Args: args, Mode: gitcmd.Write, Env: env})
@@ -439,6 +493,8 @@ func (o *obstacles) workspace(r *reqmeta.Request) *choose.Obstacle {
 }
 
 func (o *obstacles) replan(r *reqmeta.Request) *choose.Obstacle { return o.replans[r.ID] }
+
+func (o *obstacles) mended(r *reqmeta.Request) *choose.Obstacle { return o.mends[r.ID] }
 
 func (o *obstacles) commit(r *reqmeta.Request) *choose.Obstacle {
 	if o.st.of(r) == "" {

@@ -24,6 +24,10 @@ func (j *job) mendsThere(ctx context.Context, last *runs.Stage) error {
 	if err := j.refuseUnmerged(ctx, ws, last); err != nil {
 		return err
 	}
+	fresh := []any{"fresh", "aiflow run " + j.req.ID + " --fresh"}
+	if tip := foreignTip(ctx, j.repo, ws, last); tip != "" {
+		return j.changedThere(last, append(fresh, "commit", tip[:min(10, len(tip))])...)
+	}
 	changes, err := ws.Changes(ctx)
 	if err != nil || changes.Empty() {
 		return nil // a workspace that cannot be read is reported when it is cleared
@@ -31,7 +35,7 @@ func (j *job) mendsThere(ctx context.Context, last *runs.Stage) error {
 	if step := last.Current(); step != nil && step.AttemptTree == changes.Tree {
 		return nil
 	}
-	return j.changedThere(last, "count", len(changes.Files), "fresh", "aiflow run "+j.req.ID+" --fresh")
+	return j.changedThere(last, append(fresh, "count", len(changes.Files))...)
 }
 
 // changedThere is the refusal to touch what a person left in the workspace of a

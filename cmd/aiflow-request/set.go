@@ -38,7 +38,9 @@ func set(s *cli.Shell, args []string) error {
 		if err != nil {
 			return err
 		}
-		chosen = append(chosen, r)
+		if !slices.ContainsFunc(chosen, func(c *reqmeta.Request) bool { return c.Path == r.Path }) {
+			chosen = append(chosen, r)
+		}
 	}
 	var items []item
 	for i, r := range chosen {

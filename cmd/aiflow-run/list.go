@@ -154,7 +154,11 @@ func stateText(s *cli.Shell, r runs.Summary) string {
 	case r.DroppedAt != nil:
 		return s.Text("work.state_dropped", "state", r.State)
 	case r.ReplacedBy != "":
-		return s.Text("work.state_replaced", "state", r.State, "run_id", r.ReplacedBy)
+		state := r.State
+		if !state.Ended() { // nor will it: nobody is at it any more
+			state = ""
+		}
+		return s.Text("work.state_replaced", "state", state, "run_id", r.ReplacedBy)
 	case r.Interrupted:
 		return string(fault.Interrupted)
 	case r.Merged:

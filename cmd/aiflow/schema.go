@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/docs/schema"
 	"aiflow/internal/config"
@@ -26,7 +27,12 @@ func madeSchemas() map[string]func() []byte {
 func schemaNames(s *cli.Shell) []schema.Name {
 	all := schema.Names()
 	for name := range madeSchemas() {
-		all = append(all, schema.Name{Name: name, Description: s.Text("cli.schema_" + name)})
+		all = append(all, schema.Name{Name: name})
+	}
+	for i, n := range all {
+		if key := "cli.schema_" + n.Name; s.Catalog().Has(key) {
+			all[i].Description = s.Text(key)
+		}
 	}
 	slices.SortFunc(all, func(a, b schema.Name) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -35,6 +41,9 @@ func schemaNames(s *cli.Shell) []schema.Name {
 // printSchema prints the schema that is named, words being as good as dashes, or
 // the list of them.
 func printSchema(s *cli.Shell, words []string) error {
+	if env, err := app.Env(s, nil); err == nil {
+		app.AdoptLanguage(s, env)
+	}
 	all := schemaNames(s)
 	if len(words) == 0 {
 		return listSchemas(s, all)
