@@ -52,7 +52,7 @@ endif
 AIFLOW = cd '$(subst ','\'',$(TARGET))' && AIFLOW_CALLED_FROM='$(subst ','\'',$(CURDIR))' '$(subst ','\'',$(CURDIR))/bin/aiflow'
 
 .DEFAULT_GOAL := build
-.PHONY: build check test figures tidy vet format staticcheck race bench next run-next list show diff logs resume auto doctor ui demo clean
+.PHONY: build check test figures tidy vet format staticcheck race bench next run-next list show diff logs resume auto doctor ui demo demo-agents clean
 
 build: $(BUILT)
 
@@ -131,6 +131,12 @@ demo: $(BUILT) $(DEMO)/.git/HEAD
 
 $(DEMO)/.git/HEAD:
 	@scripts/demo '$(DEMO)'
+
+# A night with a limit, with a played AI command: no account, no network.
+demo-agents: $(BUILT)
+	@rm -rf .demo/agents
+	@scripts/demo-agents .demo/agents
+	@cd .demo/agents && PATH='$(CURDIR)/bin':"$$PATH" aiflow run auto
 
 clean:
 	rm -rf bin .demo .bench
