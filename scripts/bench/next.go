@@ -66,7 +66,7 @@ func (b *bench) next(ns []int) error {
 		jobs := []job{
 			{name: "hello", argv: []string{filepath.Join(b.work, "hello")}, against: -1},
 			{name: "floor: list and stat the folder", argv: []string{filepath.Join(b.work, "floor"), filepath.Join(dir, "requests")}, against: -1},
-			{name: "aiflow-next", argv: []string{next}, dir: dir, against: 1, promise: "2x of the floor; 400 ms at 100,000"},
+			{name: "aiflow-next", argv: []string{next}, dir: dir, against: 1, promise: "2x of the floor; 1 s at 100,000"},
 			{name: "aiflow-next --json --all", argv: []string{next, "--json", "--all"}, dir: dir, against: 1},
 		}
 		if n <= 100 {
