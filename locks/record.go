@@ -67,17 +67,6 @@ func (r *Record) setKey(k Key) {
 	}
 }
 
-// key is the lock that the record names.
-func (r Record) key() Key {
-	switch r.LockType {
-	case TypeRequest:
-		return Request(r.RequestID)
-	case TypeName, TypeSlot:
-		return Key{r.LockType, r.Name}
-	}
-	return Key{Type: r.LockType}
-}
-
 func stamp(t time.Time) time.Time { return t.Round(0).Truncate(time.Millisecond) }
 
 // isOf reports whether the holder is on the machine of self: equal names are
