@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 )
 
@@ -48,7 +49,7 @@ func FindRoot(dir string) (Root, error) {
 				return Root{Dir: at}, nil
 			}
 			if at == filepath.Dir(at) {
-				return Root{}, fault.New(fault.GitNotRepo, "path", dir)
+				return Root{}, naming(fault.New(fault.GitNotRepo, "path", dir), dir)
 			}
 		}
 	}
@@ -133,6 +134,23 @@ func HoldsProject(dir string) bool {
 	return isDir(filepath.Join(dir, ".aiflow")) || holdsRequests(filepath.Join(dir, "requests"))
 }
 
+// mostLooked is how many folders are looked into for a project.
+const mostLooked = 256
+
+// naming adds to a fault a project that lies in a folder of one of these.
+func naming(f *fault.Error, dirs ...string) *fault.Error {
+	for _, dir := range dirs {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries[:min(len(entries), mostLooked)] {
+			if at := filepath.Join(dir, e.Name()); e.IsDir() && e.Name()[0] != '.' && HoldsProject(at) {
+				f.Facts["below"] = proc.Word(at)
+				return f
+			}
+		}
+	}
+	return f
+}
+
 // holdsRequests tells a folder of requests from one that only has that name: it
 // holds a request, or nothing.
 func holdsRequests(dir string) bool {
@@ -181,7 +199,24 @@ func notCheckout(dir string) error {
 			return fault.New(fault.InsideGitDir, "path", dir, "top", filepath.Dir(at))
 		}
 	}
-	return fault.New(fault.GitBareRepo, "path", dir)
+	f := fault.New(fault.GitBareRepo, "path", dir)
+	if of := worktreesOf(dir); len(of) > 0 {
+		f.Facts["worktree"] = proc.Word(of[0])
+	}
+	return f
+}
+
+// worktreesOf are the linked worktrees that a repository knows and that are there.
+func worktreesOf(common string) []string {
+	var found []string
+	records, _ := filepath.Glob(filepath.Join(common, "worktrees", "*", "gitdir"))
+	for _, record := range records {
+		link, err := os.ReadFile(record)
+		if at := filepath.Dir(absFrom(filepath.Dir(record), strings.TrimRight(string(link), "\r\n"))); err == nil && isCheckout(at) {
+			found = append(found, at)
+		}
+	}
+	return found
 }
 
 func isBare(dir string) bool {

@@ -60,7 +60,7 @@ func (p *Project) Survey(ctx context.Context) (*Survey, error) {
 // what takes a lock asks first, so that nothing is made in a stranger's folder.
 func (p *Project) HasRequests() error {
 	if dir := p.Path(p.RequestsDir()); !isDir(dir) {
-		return fault.New(fault.RequestsDirNotFound, "path", dir)
+		return naming(fault.New(fault.RequestsDirNotFound, "path", dir), p.Env.Dir, p.Dir)
 	}
 	return nil
 }
@@ -77,7 +77,11 @@ func (p *Project) Look(ctx context.Context) (*Survey, error) {
 
 // Requests reads the request files. Fault: REQUESTS_DIR_NOT_FOUND.
 func (p *Project) Requests() (*folder.Folder, error) {
-	return p.cache().Load(p.Dir, p.RequestsDir(), p.Config.Paths.Ignore...)
+	f, err := p.cache().Load(p.Dir, p.RequestsDir(), p.Config.Paths.Ignore...)
+	if missing, ok := fault.As(err); ok && missing.Code == fault.RequestsDirNotFound {
+		naming(missing, p.Env.Dir, p.Dir)
+	}
+	return f, err
 }
 
 // LookWith is Look for those who have read the request files already.
