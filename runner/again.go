@@ -86,6 +86,7 @@ func (j *job) again(ctx context.Context, last *runs.Stage, o ResumeOptions) (Out
 	if err := j.take(ctx, last); err != nil {
 		return Outcome{}, err
 	}
+	j.unbounded = o.Force
 	ask := runs.Ask{Mode: o.Mode, Step: o.Step, Force: o.Force}
 	at, err := runs.Resume(j.stage, j.plan, ask, j.Project.ResumeBounds())
 	if err != nil {

@@ -18,6 +18,7 @@ type AutoOptions struct {
 	MaxRuns    int
 	MaxMinutes int
 	Until      time.Time
+	MaxCostUSD float64 // 0: any
 	Base       string
 }
 
@@ -59,7 +60,8 @@ type auto struct {
 	s     Session
 	skip  map[string]bool
 	lost  map[string]*fault.Error
-	used  map[string]*runs.Usage                  // by run, in this session
+	used  map[string]*runs.Usage // by run, in this session
+	purse purse
 	row   struct{ needsInput, failed, skips int } // in a row
 }
 
@@ -72,9 +74,9 @@ func (r *Runner) newAuto(o AutoOptions, queue, slot *locks.Lease) *auto {
 		o.MaxMinutes = cfg.MaxDurationMin
 	}
 	now := r.Project.Now()
-	a := &auto{r: r, o: o, queue: queue, slot: slot, s: idle(), skip: map[string]bool{}, lost: map[string]*fault.Error{}, used: map[string]*runs.Usage{}}
+	a := &auto{r: r, o: o, queue: queue, slot: slot, s: idle(), skip: map[string]bool{}, lost: map[string]*fault.Error{}, used: map[string]*runs.Usage{}, purse: purse{Budget: runs.Budget{CostUSD: o.MaxCostUSD}}}
 	a.s.StartedAt = &now
-	a.s.Limits = SessionLimits{MaxRuns: o.MaxRuns, MaxMinutes: o.MaxMinutes}
+	a.s.Limits = SessionLimits{MaxRuns: o.MaxRuns, MaxMinutes: o.MaxMinutes, MaxCostUSD: o.MaxCostUSD}
 	if !o.Until.IsZero() {
 		a.s.Limits.Until = &o.Until
 	}
@@ -94,10 +96,14 @@ func (a *auto) bounds(given AutoOptions) string {
 	if end := a.s.StartedAt.Add(time.Duration(a.o.MaxMinutes) * time.Minute); a.o.MaxMinutes > 0 && (at.IsZero() || end.Before(at)) {
 		at, why = end, by("--max-minutes", "auto_run.max_duration_min", given.MaxMinutes > 0)
 	}
-	return a.r.Words.Text("work.session_bounds", fault.Facts{
+	facts := fault.Facts{
 		"at": at.Local().Format("2006-01-02 15:04"), "why": why,
 		"runs": strconv.Itoa(a.o.MaxRuns), "why_runs": by("--max-runs", "auto_run.max_runs_per_session", given.MaxRuns > 0),
-	})
+	}
+	if cost := a.o.MaxCostUSD; cost > 0 {
+		facts["cost"] = (&runs.Usage{CostUSD: &cost}).Facts()["cost"]
+	}
+	return a.r.Words.Text("work.session_bounds", facts)
 }
 
 func (a *auto) set(state SessionState) {
@@ -128,7 +134,7 @@ func (a *auto) loop(ctx context.Context) {
 			return
 		}
 		a.set(Selecting)
-		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Slot: a.slot, Skip: a.skip, Begun: a.begun, Lost: a.lost}, a.queue)
+		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Slot: a.slot, Skip: a.skip, Begun: a.begun, Lost: a.lost, purse: &a.purse}, a.queue)
 		switch {
 		case ctx.Err() != nil:
 			a.note(out)
@@ -224,6 +230,7 @@ func (a *auto) use(st *runs.Stage) {
 	for _, u := range a.used {
 		a.s.Usage = a.s.Usage.Add(u)
 	}
+	a.purse.used = a.s.Usage
 }
 
 // saidIn is what the AI command said when it failed; "" is nothing.
@@ -270,6 +277,10 @@ func (a *auto) stop(ctx context.Context) *fault.Error {
 		return interruption(ctx)
 	case stopAsked(a.r.Project):
 		return fault.New(fault.StopRequested)
+	case a.purse.gone != nil:
+		return a.purse.gone
+	case a.purse.spent(a.s.Usage) != nil:
+		return a.purse.spent(a.s.Usage)
 	case cfg.StopOnFailed && a.row.failed >= cfg.MaxConsecutiveFailed:
 		return fault.New(fault.FailedInARow, "count", a.row.failed, "run_id", a.s.LastResult.RunID)
 	case cfg.StopOnNeedsInput && a.row.needsInput >= cfg.MaxConsecutiveNeedsInput:

@@ -19,6 +19,7 @@ func (j *job) drive(ctx context.Context, part func(context.Context) error) (Outc
 	if j.opts.Begun != nil {
 		j.opts.Begun(j.req.ID, j.stage.RunID)
 	}
+	j.callsBefore = len(j.stage.Attempts.Calls)
 	j.noteStart()
 	j.noteUnread()
 	defer j.noteEnd()

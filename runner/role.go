@@ -208,9 +208,13 @@ func (j *job) tryRole(ctx context.Context, q question, call config.Call) error {
 	if q.role == config.RoleImplementer {
 		call.Test = j.testFor(q)
 	}
+	ofSession, err := j.afford(&call)
+	if err != nil {
+		return err
+	}
 	r := reply{call: call, try: j.countTry(q)}
 	at, began := j.Project.Now().UTC(), j.Project.Env.Clock.Boot()
-	err := j.callRole(ctx, q, &r)
+	err = j.overdrawn(ofSession, call, j.callRole(ctx, q, &r))
 	took := j.Project.Env.Clock.Boot() - began
 	j.noteProvider(call.Provider, err)
 	if f, ok := fault.As(err); ok && j.opts.Lost != nil && lost(f.Code) {
@@ -364,6 +368,9 @@ func (j *job) noteCall(q question, r reply, at time.Time, took time.Duration, er
 		u.Model = cmp.Or(u.Model, r.call.Model)
 		u.DurationMS = cmp.Or(u.DurationMS, took.Milliseconds())
 		c.Usage = &u
+	}
+	if err == nil {
+		j.warnUncounted(c.Provider, c.Usage)
 	}
 	j.stage.Attempts.Calls = append(j.stage.Attempts.Calls, c)
 }

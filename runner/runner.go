@@ -63,7 +63,8 @@ type Options struct {
 	Begun       func(requestID, runID string) // told when the run has a name; nil is nobody
 	// Lost is of a session: the providers that could not be asked, until a person
 	// does something. A session passes over what must wait.
-	Lost map[string]*fault.Error
+	Lost  map[string]*fault.Error
+	purse *purse // of a session; nil is no limit
 }
 
 // Event is one thing that happened during a run.
@@ -153,17 +154,20 @@ type job struct {
 	recorded bool // the end of the run is on disk
 	// replaces is the run that was not finished and no longer can be, now that this one
 	// has its workspace.
-	replaces *runs.Stage
-	replans  bool                // its plan is to be made better
-	cast     *cast               // who plays which role; see routes
-	guard    string              // the folder of forbidden commands; see guardDir
-	stepped  int                 // steps done by this process
-	mended   int                 // autofix cycles of the step in hand
-	earlier  string              // what a person wrote into the report of the run before
-	diary    *os.File            // logs/runner.log while the run is driven
-	outside  []gitops.Change     // of the checkout as the run began; nil: not looked at
-	changed  []gitops.FileChange // of the step that was judged last
-	left     []gitops.FileChange // of the workspace when it was last kept
+	replaces    *runs.Stage
+	replans     bool                // its plan is to be made better
+	cast        *cast               // who plays which role; see routes
+	guard       string              // the folder of forbidden commands; see guardDir
+	stepped     int                 // steps done by this process
+	callsBefore int                 // calls of roles when this process took the run over
+	unbounded   bool                // a person said to go on beyond the budget
+	uncounted   map[string]bool     // providers that do not say what a limit needs
+	mended      int                 // autofix cycles of the step in hand
+	earlier     string              // what a person wrote into the report of the run before
+	diary       *os.File            // logs/runner.log while the run is driven
+	outside     []gitops.Change     // of the checkout as the run began; nil: not looked at
+	changed     []gitops.FileChange // of the step that was judged last
+	left        []gitops.FileChange // of the workspace when it was last kept
 }
 
 func (r *Runner) tell(e Event) {

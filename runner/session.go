@@ -106,6 +106,7 @@ type SessionLimits struct {
 	MaxRuns    int        `json:"max_runs"`
 	MaxMinutes int        `json:"max_minutes"` // 0: Until alone bounds its time
 	Until      *time.Time `json:"until,omitempty"`
+	MaxCostUSD float64    `json:"max_cost_usd,omitempty"` // 0: any
 }
 
 const (

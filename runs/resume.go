@@ -274,7 +274,7 @@ func stopFacts(s *Stage) map[string]string {
 func atTheGate(code fault.Code) bool {
 	switch code {
 	case fault.DoctorFailed, fault.WorktreeDirty, fault.RunInProgress, fault.QueueInProgress, fault.LockHeld,
-		fault.LockUnreadable, fault.ReplanRequired, fault.StepLimitReached:
+		fault.LockUnreadable, fault.ReplanRequired, fault.StepLimitReached, fault.BudgetExhausted:
 		return true
 	}
 	return false

@@ -81,6 +81,43 @@ func (u *Usage) Facts() fault.Facts {
 	return f
 }
 
+// Budget is what AI commands may use, as they report it; 0 is any amount.
+type Budget struct {
+	CostUSD float64
+	Tokens  int64 // read, without those of the cache, and written
+}
+
+// Spent says that nothing of it is left; nil is that something is.
+func (b Budget) Spent(u *Usage) *fault.Error {
+	switch {
+	case u == nil:
+	case b.CostUSD > 0 && u.CostUSD != nil && *u.CostUSD >= b.CostUSD:
+		return fault.New(fault.BudgetExhausted, "used", "$"+dollars(*u.CostUSD), "allowed", "$"+dollars(b.CostUSD), "key", "limits.max_cost_usd")
+	case b.Tokens > 0 && u.Input+u.Output >= b.Tokens:
+		return fault.New(fault.BudgetExhausted, "used", u.Input+u.Output, "allowed", b.Tokens, "key", "limits.max_tokens")
+	}
+	return nil
+}
+
+// LeftUSD are the dollars that are left; 0 is any amount.
+func (b Budget) LeftUSD(u *Usage) float64 {
+	if b.CostUSD > 0 && u != nil && u.CostUSD != nil {
+		return b.CostUSD - *u.CostUSD
+	}
+	return b.CostUSD
+}
+
+// Uncounted is the limit that cannot hold for a call which reported u; "" is none.
+func (b Budget) Uncounted(u *Usage) string {
+	switch {
+	case b.CostUSD > 0 && (u == nil || u.CostUSD == nil):
+		return "limits.max_cost_usd"
+	case b.Tokens > 0 && u == nil:
+		return "limits.max_tokens"
+	}
+	return ""
+}
+
 // dollars is a sum as people read it: cents, and more where it is less than one.
 func dollars(sum float64) string {
 	if sum < 0.01 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 type autoOptions struct {
 	maxRuns, maxMinutes int
+	maxCost             float64
 	until, base         string
 }
 
@@ -24,16 +26,20 @@ func autoCommand(s *cli.Shell) *urfave.Command {
 	var o autoOptions
 	return &urfave.Command{
 		Name: "auto", Usage: "work.auto_usage", Description: "work.auto_description",
-		UsageText: "aiflow-run auto\naiflow-run auto --max-runs 5\naiflow-run auto --until 07:30",
+		UsageText: "aiflow-run auto\naiflow-run auto --max-runs 5\naiflow-run auto --until 07:30 --max-cost 20",
 		Flags: []urfave.Flag{
 			&urfave.IntFlag{Name: "max-runs", Usage: "work.auto_max_runs", Destination: &o.maxRuns},
 			&urfave.IntFlag{Name: "max-minutes", Usage: "work.auto_max_minutes", Destination: &o.maxMinutes},
+			&urfave.Float64Flag{Name: "max-cost", Usage: "work.auto_max_cost", Destination: &o.maxCost},
 			&urfave.StringFlag{Name: "until", Usage: "work.auto_until", Destination: &o.until},
 			&urfave.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
 		},
 		Action: func(c *urfave.Context) error {
 			if err := positive(c, "max-runs", "max-minutes"); err != nil {
 				return err
+			}
+			if c.IsSet("max-cost") && (!(o.maxCost > 0) || math.IsInf(o.maxCost, 0)) {
+				return cli.Usage("bad_value", "name", "--max-cost", "value", o.maxCost, "allowed", "0.01..")
 			}
 			return auto(s, o)
 		},
@@ -63,7 +69,7 @@ func auto(s *cli.Shell, o autoOptions) error {
 	ctx, hurry := s.Patience()
 	show := newShow(s, p)
 	r := newRunner(s, p, show, hurry)
-	session, err := r.Auto(ctx, runner.AutoOptions{MaxRuns: o.maxRuns, MaxMinutes: o.maxMinutes, Until: until, Base: o.base})
+	session, err := r.Auto(ctx, runner.AutoOptions{MaxRuns: o.maxRuns, MaxMinutes: o.maxMinutes, MaxCostUSD: o.maxCost, Until: until, Base: o.base})
 	show.end()
 	if err != nil {
 		return err

@@ -185,6 +185,8 @@ func (r row[T]) convert(n node) (any, string) {
 		return b, ""
 	case kindInt:
 		return r.integer(n)
+	case kindNum:
+		return amount(n)
 	}
 	return r.texts(n)
 }
@@ -217,6 +219,21 @@ func (r row[T]) integer(n node) (any, string) {
 		return nil, "config.out_of_range"
 	}
 	return i, ""
+}
+
+func amount(n node) (any, string) {
+	num, ok := n.value.(json.Number)
+	if !ok {
+		return nil, "config.wrong_type"
+	}
+	f, err := num.Float64()
+	if err != nil {
+		return nil, "config.wrong_type"
+	}
+	if f < 0 {
+		return nil, "config.out_of_range"
+	}
+	return f, ""
 }
 
 func (r row[T]) texts(n node) (any, string) {

@@ -100,7 +100,9 @@ type Limits struct {
 	LockTTLSec       int
 	MaxRoleTries     int
 	MaxStepRetries   int
-	SilentSec        int // without any event of an AI command; 0 = for ever
+	SilentSec        int     // without any event of an AI command; 0 = for ever
+	MaxCostUSD       float64 // of the AI commands of one run, as they report it; 0 = any
+	MaxTokens        int     // the same, read (without the cache) and written
 	ForbiddenPaths   []string
 }
 

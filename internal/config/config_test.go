@@ -106,7 +106,7 @@ func TestNamedFile(t *testing.T) {
 
 func TestEveryKeyCanBeSet(t *testing.T) {
 	for _, r := range keys() {
-		value := map[kind]string{kindText: `"x"`, kindInt: "51", kindBool: "true", kindList: `["x"]`}[r.kind]
+		value := map[kind]string{kindText: `"x"`, kindInt: "51", kindNum: "0.5", kindBool: "true", kindList: `["x"]`}[r.kind]
 		switch {
 		case len(r.allowed) > 0:
 			value = `"` + r.allowed[len(r.allowed)-1] + `"`

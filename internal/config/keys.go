@@ -156,6 +156,8 @@ func limitKeys() []row[Config] {
 		numberKey("limits.lock_ttl_sec", "seconds that a lock is believed without a sign of life", 5, 7*day, func(c *Config) *int { return &c.Limits.LockTTLSec }),
 		numberKey("limits.max_role_tries", "tries of one role for one execution of a step", 1, 100, func(c *Config) *int { return &c.Limits.MaxRoleTries }),
 		numberKey("limits.max_step_retries", "how often one step may be done again", 0, 100, func(c *Config) *int { return &c.Limits.MaxStepRetries }),
+		amountKey("limits.max_cost_usd", "dollars that the AI commands of one run may cost, as they report it; more is BUDGET_EXHAUSTED; 0 is any", func(c *Config) *float64 { return &c.Limits.MaxCostUSD }),
+		numberKey("limits.max_tokens", "tokens that the AI commands of one run may read (without those of the provider's cache) and write, as they report it; more is BUDGET_EXHAUSTED; 0 is any", 0, 0, func(c *Config) *int { return &c.Limits.MaxTokens }),
 		listKey("limits.forbidden_paths", "globs of paths that no step may touch", func(c *Config) *[]string { return &c.Limits.ForbiddenPaths }),
 	}
 }

@@ -206,7 +206,7 @@ func (a *applier[T]) word(w word) error {
 // node is the JSON value that a word stands for.
 func (r row[T]) node(word string) node {
 	switch {
-	case r.kind == kindInt:
+	case r.kind == kindInt, r.kind == kindNum:
 		return node{value: json.Number(word)}
 	case r.kind == kindBool:
 		if b, err := strconv.ParseBool(word); err == nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -62,16 +63,17 @@ type Route struct {
 // Command is how a provider is started. The prompt is on its standard input
 // too.
 type Command struct {
-	Bin       string
-	Args      []string // places: {{prompt}} {{model}} {{workdir}} {{model_args}} {{access_args}} {{test_args}}
-	ModelArgs []string `json:"model_args"` // what {{model_args}} becomes when there is a model
-	EditArgs  []string `json:"edit_args"`  // what {{access_args}} becomes for an implementer that edits files
-	ReadArgs  []string `json:"read_args"`  // what it becomes for everybody else
-	TestArgs  []string `json:"test_args"`  // what {{test_args}} becomes for an implementer whose step is tested; place {{test_command}}
-	Mode      string   // ModeEdit or ModePatch
-	Output    string   // how it says what it does; "" is text
-	Env       map[string]string
-	Preset    bool `json:"-"` // shipped with the program, not from the file
+	Bin        string
+	Args       []string // places: {{prompt}} {{model}} {{workdir}} {{model_args}} {{access_args}} {{test_args}} {{budget_args}}
+	ModelArgs  []string `json:"model_args"`  // what {{model_args}} becomes when there is a model
+	EditArgs   []string `json:"edit_args"`   // what {{access_args}} becomes for an implementer that edits files
+	ReadArgs   []string `json:"read_args"`   // what it becomes for everybody else
+	TestArgs   []string `json:"test_args"`   // what {{test_args}} becomes for an implementer whose step is tested; place {{test_command}}
+	BudgetArgs []string `json:"budget_args"` // what {{budget_args}} becomes where the cost of the call is limited; place {{budget_usd}}
+	Mode       string   // ModeEdit or ModePatch
+	Output     string   // how it says what it does; "" is text
+	Env        map[string]string
+	Preset     bool `json:"-"` // shipped with the program, not from the file
 }
 
 // Guards are what a run must not do.
@@ -86,7 +88,8 @@ type Call struct {
 	Provider string
 	Model    string
 	Command  Command
-	Test     string // the command that will test what an implementer does; "" is none
+	Test     string  // the command that will test what an implementer does; "" is none
+	Budget   float64 // dollars that it may cost; 0 is any
 }
 
 // LoadRouter reads the router of the project at root; cfg is its
@@ -219,7 +222,8 @@ func (r Router) call(role, provider string) Call {
 
 // Argv is the command line with its places filled in.
 func (c Call) Argv(prompt, workdir string) []string {
-	fill := strings.NewReplacer("{{prompt}}", prompt, "{{model}}", c.Model, "{{workdir}}", workdir, "{{test_command}}", c.Test)
+	fill := strings.NewReplacer("{{prompt}}", prompt, "{{model}}", c.Model, "{{workdir}}", workdir, "{{test_command}}", c.Test,
+		"{{budget_usd}}", strconv.FormatFloat(max(c.Budget, 0.0001), 'f', 4, 64))
 	argv := []string{c.Command.Bin}
 	for _, arg := range c.spread() {
 		argv = append(argv, fill.Replace(arg))
@@ -239,6 +243,10 @@ func (c Call) spread() []string {
 			args = append(args, c.Command.EditArgs...)
 		case arg == "{{access_args}}":
 			args = append(args, c.Command.ReadArgs...)
+		case arg == "{{budget_args}}":
+			if c.Budget > 0 {
+				args = append(args, c.Command.BudgetArgs...)
+			}
 		case arg == "{{test_args}}":
 			if c.Edits() && c.Test != "" && !strings.ContainsAny(c.Test, "\n()") {
 				args = append(args, c.Command.TestArgs...)

@@ -59,11 +59,12 @@ func commandKeys() []row[Router] {
 	}
 	return []row[Router]{
 		command("bin", kindText, "program, on PATH or a path", func(c *Command, v any) { c.Bin = v.(string) }),
-		command("args", kindList, "arguments; places {{prompt}} {{model}} {{workdir}} {{model_args}} {{access_args}} {{test_args}}; the prompt is on standard input too", func(c *Command, v any) { c.Args = v.([]string) }),
+		command("args", kindList, "arguments; places {{prompt}} {{model}} {{workdir}} {{model_args}} {{access_args}} {{test_args}} {{budget_args}}; the prompt is on standard input too", func(c *Command, v any) { c.Args = v.([]string) }),
 		command("model_args", kindList, "what an argument {{model_args}} becomes when there is a model", func(c *Command, v any) { c.ModelArgs = v.([]string) }),
 		command("edit_args", kindList, "what an argument {{access_args}} becomes for an implementer that edits files", func(c *Command, v any) { c.EditArgs = v.([]string) }),
 		command("read_args", kindList, "what an argument {{access_args}} becomes for a planner, for qa and for an implementer of mode patch", func(c *Command, v any) { c.ReadArgs = v.([]string) }),
 		command("test_args", kindList, "what an argument {{test_args}} becomes for an implementer that edits files, where the step is tested; place {{test_command}}", func(c *Command, v any) { c.TestArgs = v.([]string) }),
+		command("budget_args", kindList, "what an argument {{budget_args}} becomes where what the call may cost is limited; place {{budget_usd}}", func(c *Command, v any) { c.BudgetArgs = v.([]string) }),
 		command("output", kindText, "how the command says what it does: text for people, or the events of claude (stream-json), codex (--json) or gemini (stream-json)", func(c *Command, v any) { c.Output = v.(string) }).oneOf(OutputText, OutputClaude, OutputCodex, OutputGemini),
 		starred("commands.*.env.*", kindText, "variable that the command finds in its environment", func(r *Router, names []string, v any) {
 			c := r.Commands[names[0]]

@@ -68,6 +68,8 @@ func (r row[T]) schema(defaults *T) map[string]any {
 		s["items"] = map[string]any{"type": "string", "minLength": 1}
 	case len(r.allowed) > 0:
 		s["enum"] = r.allowed
+	case r.kind == kindNum:
+		s["minimum"] = 0
 	case r.kind == kindInt:
 		s["minimum"] = r.min
 		if r.max > 0 {

@@ -13,6 +13,7 @@ type kind string
 const (
 	kindText kind = "string"
 	kindInt  kind = "integer"
+	kindNum  kind = "number"
 	kindBool kind = "boolean"
 	kindList kind = "array" // of strings
 )
@@ -48,6 +49,15 @@ func numberKey[T any](key, about string, least, most int, f func(*T) *int) row[T
 	return row[T]{
 		key: key, kind: kindInt, about: about, min: least, max: most,
 		set: func(t *T, _ []string, v any) { *f(t) = v.(int) },
+		get: func(t *T) any { return *f(t) },
+	}
+}
+
+// amountKey is a number with a fraction; nothing below 0.
+func amountKey[T any](key, about string, f func(*T) *float64) row[T] {
+	return row[T]{
+		key: key, kind: kindNum, about: about,
+		set: func(t *T, _ []string, v any) { *f(t) = v.(float64) },
 		get: func(t *T) any { return *f(t) },
 	}
 }
@@ -88,7 +98,7 @@ func (r row[T]) rangeText() string {
 		return "true, false"
 	case r.kind == kindInt && r.max > 0:
 		return strconv.Itoa(r.min) + ".." + strconv.Itoa(r.max)
-	case r.kind == kindInt:
+	case r.kind == kindInt, r.kind == kindNum:
 		return strconv.Itoa(r.min) + ".."
 	case r.kind == kindList:
 		return `["…"]`
