@@ -51,12 +51,12 @@ func TestHintsCanBeTyped(t *testing.T) {
 
 // known is what may be known about the run and what stands in its way.
 func known() fault.Facts {
-	return runs.WithAdvice(fault.New("", "run_id", "RUN-20260101-000000-abcdef", "request_id", "RQ-1", "id", "RQ-1", "command", "x", "path", "p",
+	return fault.WithAdvice(fault.New("", "run_id", "RUN-20260101-000000-abcdef", "request_id", "RQ-1", "id", "RQ-1", "command", "x", "path", "p",
 		"flag", "--name n", "fresh", "aiflow run RQ-1 --fresh", "branch", "b", "all", "3", "name", "husky", "count", "1", "dir", "requests").Facts, everyWay())
 }
 
 // everyWay is the advice about a run in each state that has another.
-func everyWay() (list []runs.Advice) {
+func everyWay() (list []fault.Advice) {
 	for _, s := range []runs.Stage{{State: runs.NeedsInput}, {State: runs.Done}, {State: runs.NeedsInput, ReplacedBy: "RUN-20260101-000000-abcdef"}} {
 		s.RequestID, s.RunID = "RQ-1", "RUN-20260101-000000-abcdef"
 		list = append(list, runs.Advise(&s, nil, runs.Now{Branch: true, Live: s.State == runs.Done})...)

@@ -24,15 +24,20 @@ func (x *examiner) checkLocks() {
 		x.fails("locks", err)
 		return
 	}
-	kinds := map[string][]string{}
+	kinds, advice := map[string][]string{}, map[string][]fault.Advice{}
 	for _, e := range entries {
 		kind := lockKind(e)
 		kinds[kind] = append(kinds[kind], filepath.Base(e.Path))
+		advice[kind] = append(advice[kind], e.Advise()...)
 	}
-	seen := Evidence{"locks": first(locks.Items(x.p.Dir, entries), maxEvidence), "count": len(entries)}
+	items := locks.Items(x.p.Dir, entries)
+	for i := range items {
+		items[i].Advice = nil // the hint says it
+	}
+	seen := Evidence{"locks": first(items, maxEvidence), "count": len(entries)}
 	for _, kind := range []string{"unreadable", "future", "overdue", "orphaned", "stale"} {
 		if names := kinds[kind]; len(names) > 0 {
-			x.warn("locks", kind, seen, "count", len(names), "names", some(names))
+			x.warn("locks", kind, seen, "count", len(names), "names", some(names), "release", fault.WithAdvice(nil, advice[kind][:1])[fault.VerbRelease])
 			return
 		}
 	}

@@ -196,11 +196,11 @@ func (x *examiner) checkDependencies(f *folder.Folder) {
 	case missing > 0 && rings > 0, len(bad) > 0 && len(never) > 0:
 		x.warn("dependencies", "both", seen, "count", len(names), "names", some(names))
 	case len(never) > 0:
-		x.warn("dependencies", "never", seen, "count", len(never), "names", some(names))
+		x.warn("dependencies", "never", seen, "count", len(never), "names", some(names), "id", never[0].RequestID)
 	case missing > 0:
-		x.warn("dependencies", "missing", seen, "count", missing, "names", some(names))
+		x.warn("dependencies", "missing", seen, "count", missing, "names", some(names), "id", bad[0].From)
 	case rings > 0:
-		x.warn("dependencies", "cycle", seen, "count", rings, "names", some(names))
+		x.warn("dependencies", "cycle", seen, "count", rings, "names", some(names), "id", bad[0].From)
 	default:
 		x.pass("dependencies", "ok", nil)
 	}
@@ -329,7 +329,7 @@ func (x *examiner) tellRuns(ctx context.Context, lines []runLine, count int) {
 		if names := kinds[kind]; len(names) > 0 {
 			run := runIDs[names[0]]
 			err := x.advised(ctx, fault.New(fault.Interrupted, "request_id", names[0], "run_id", run))
-			best, _ := runs.Best(runs.AdviceOf(err))
+			best, _ := fault.Best(fault.AdviceOf(err))
 			x.warn("runs", kind, seen, "count", len(names), "names", some(names), "id", names[0], "run_id", run, "command", best.Command)
 			return
 		}

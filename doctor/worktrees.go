@@ -66,6 +66,10 @@ func (x *examiner) checkWorktrees(ctx context.Context) {
 	seen := Evidence{"worktrees": lines}
 	for _, kind := range []string{"moved", "broken", "unknown", "finished"} {
 		if names := kinds[kind]; len(names) > 0 {
+			if x.Fix && (kind == "unknown" || kind == "finished") { // or it would have gone
+				x.warn("worktrees", "changed", seen, "count", len(names), "names", some(names), "path", names[0])
+				return
+			}
 			x.warn("worktrees", kind, seen, "count", len(names), "names", some(names))
 			return
 		}

@@ -3,6 +3,8 @@ package locks
 import (
 	"path/filepath"
 	"time"
+
+	"aiflow/internal/fault"
 )
 
 // Item is a lock as lists show it: `aiflow-lock list --json` and GET /api/locks.
@@ -18,6 +20,8 @@ type Item struct {
 	Verdict   Verdict    `json:"verdict"`
 	Path      string     `json:"path"` // relative to root, with slashes, if it is below
 	Name      string     `json:"name,omitempty"`
+
+	Advice []fault.Advice `json:"advice,omitempty"` // what can be done now
 }
 
 // Item is e as lists show it, for a project at root.
@@ -25,7 +29,7 @@ func (e Entry) Item(root string) Item {
 	return Item{
 		LockType: e.LockType, RequestID: e.RequestID, RunID: e.RunID, PID: e.PID, Host: e.Host, Hostname: e.Hostname,
 		CreatedAt: orNil(e.CreatedAt), ExpiresAt: orNil(e.ExpiresAt), Verdict: e.Verdict,
-		Path: below(root, e.Path), Name: e.Name,
+		Path: below(root, e.Path), Name: e.Name, Advice: e.Advise(),
 	}
 }
 

@@ -61,7 +61,7 @@ func TestFaultInWords(t *testing.T) {
 			"別タブ/別ウィンドウで起動していないか確認",
 			"しばらく待つ（TTLで回収されます）",
 			"必要なら doctor(full) でロック回収を実施",
-			"終わるのを待って1件実行するには `aiflow run --next --wait 10m`（`aiflow run auto` は待ちません）、様子は `aiflow run status`、今の実行のあとで止めるには `aiflow run stop --queue`、今すぐ止めるには `aiflow run stop --queue --now`。終わったプロセスのロックは自動で回収され、手動なら `aiflow doctor full --fix`",
+			"終わるのを待って1件実行するには `aiflow run --next --wait 10m`（`aiflow run auto` は待ちません）、様子は `aiflow run status`。終わったプロセスのロックは自動で回収され、動いていないはずなら `aiflow lock list` で確認",
 		},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -119,7 +119,7 @@ func (s *Store) do(ctx context.Context, op string, f func(context.Context) error
 		case conditional:
 			return err
 		case missing:
-			return fault.Wrap(err, fault.QueueNotReady, "command", op, "value", s.place, "cause", brief(err))
+			return fault.Wrap(err, fault.QueueNotReady, "command", op, "value", s.place, "namespace", s.ns, "cause", brief(err))
 		case final:
 			return s.notAvailable(err, op)
 		}
@@ -137,7 +137,7 @@ func (s *Store) do(ctx context.Context, op string, f func(context.Context) error
 }
 
 func (s *Store) notAvailable(err error, op string) error {
-	return fault.Wrap(err, fault.QueueNotAvailable, "command", op, "value", s.place, "cause", brief(err))
+	return fault.Wrap(err, fault.QueueNotAvailable, "command", op, "value", s.place, "namespace", s.ns, "cause", brief(err))
 }
 
 // brief is the innermost cause: the SDK wraps it in four lines.

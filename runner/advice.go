@@ -41,12 +41,12 @@ func (r *Runner) Adviser(ctx context.Context, of *project.Standing) *Adviser {
 }
 
 // Advice is what can be done now about a run.
-func (a *Adviser) Advice(ctx context.Context, st *runs.Stage) []runs.Advice {
+func (a *Adviser) Advice(ctx context.Context, st *runs.Stage) []fault.Advice {
 	return a.from(ctx, st, "")
 }
 
 // from is Advice for a person who wants to go on with an earlier step.
-func (a *Adviser) from(ctx context.Context, st *runs.Stage, step string) []runs.Advice {
+func (a *Adviser) from(ctx context.Context, st *runs.Stage, step string) []fault.Advice {
 	p := a.r.Project
 	now := runs.Now{Step: step, Bounds: p.ResumeBounds(), Live: a.of.Working(st), Branch: a.of.BranchExists(st)}
 	if ids, err := runs.ListRuns(p.Dir, p.RunsDir(), st.RequestID); err == nil && len(ids) > 0 && ids[0] > st.RunID && st.State != runs.Done {
@@ -68,7 +68,7 @@ func (a *Adviser) from(ctx context.Context, st *runs.Stage, step string) []runs.
 
 // about is the advice for the run that facts name; nil where they name none that
 // is on record.
-func (r *Runner) about(ctx context.Context, facts fault.Facts) []runs.Advice {
+func (r *Runner) about(ctx context.Context, facts fault.Facts) []fault.Advice {
 	if facts["run_id"] == "" {
 		return nil
 	}
@@ -95,13 +95,13 @@ func (r *Runner) Advised(ctx context.Context, err error) error {
 		return err
 	}
 	if list := r.about(ctx, f.Facts); list != nil {
-		return &runs.Advised{Err: err, Advice: list}
+		return &fault.Advised{Err: err, Advice: list}
 	}
 	return err
 }
 
 // advice is that of an Adviser for the run in hand, as it stands when it stops.
-func (j *job) advice(ctx context.Context) []runs.Advice {
+func (j *job) advice(ctx context.Context) []fault.Advice {
 	now := runs.Now{Bounds: j.Project.ResumeBounds(), Branch: j.stage.Git.WorkBranch != "", Found: j.found(ctx, j.stage)}
 	fillIn(&now, j.survey, j.stage, j.plan)
 	return runs.Advise(j.stage, j.plan, now)

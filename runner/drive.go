@@ -102,7 +102,7 @@ func (j *job) interrupted(cause error) error {
 	if err != nil {
 		j.tell(Event{Kind: Warned, What: j.inWords(err)})
 	}
-	return &runs.Advised{Err: cause, Advice: j.advice(context.Background())}
+	return &fault.Advised{Err: cause, Advice: j.advice(context.Background())}
 }
 
 // interruptionOf is an INTERRUPTED of the run's own: the one that it came with
@@ -153,11 +153,11 @@ func (j *job) stop(ctx context.Context, cause error) error {
 		}
 	}
 	j.at("stopped")
-	return &runs.Advised{Err: cause, Advice: list}
+	return &fault.Advised{Err: cause, Advice: list}
 }
 
 // fail records why the run stops, in words that name what can be done.
-func (j *job) fail(ctx context.Context, cause error) ([]runs.Advice, error) {
+func (j *job) fail(ctx context.Context, cause error) ([]fault.Advice, error) {
 	if err := j.stage.Fail(j.Project.Now(), runs.NewError(cause, nil)); err != nil {
 		return nil, err
 	}

@@ -223,7 +223,7 @@ func (r *Runner) closeSession(ctx context.Context, s *Session) {
 }
 
 func (r *Runner) stopReason(ctx context.Context, why *fault.Error) *StopReason {
-	title, message, actions := r.Words.Fault(why.Code, runs.WithAdvice(why.Facts, r.about(ctx, why.Facts)))
+	title, message, actions := r.Words.Fault(why.Code, fault.WithAdvice(why.Facts, r.about(ctx, why.Facts)))
 	said := r.Words.Text("work.session_reason", fault.Facts{"title": title, "message": message})
 	return &StopReason{ReasonCode: why.Code, Message: said, Actions: actions, Facts: kept(why.Facts)}
 }

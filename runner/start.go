@@ -194,7 +194,7 @@ func (j *job) closeReplaced() error {
 
 // reworded writes what can be done about a run that is closed into its errors and
 // its report.
-func (j *job) reworded(list []runs.Advice) error {
+func (j *job) reworded(list []fault.Advice) error {
 	if err := j.held(); err != nil {
 		return err
 	}

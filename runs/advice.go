@@ -2,34 +2,9 @@ package runs
 
 import (
 	"cmp"
-	"errors"
-	"maps"
 	"slices"
 
 	"aiflow/internal/fault"
-)
-
-// Advice is one thing that a person can do now about a run: a remedy changes
-// something, a look only shows.
-type Advice struct {
-	Kind        string     `json:"kind"` // remedy, look
-	Verb        string     `json:"verb"` // resume, retry_step, replan, stop, merge; show, logs, diff, successor
-	Command     string     `json:"command"`
-	Mode        Mode       `json:"mode,omitempty"` // of resume
-	Force       bool       `json:"force"`          // it would be refused without
-	StepID      string     `json:"step_id,omitempty"`
-	Allowed     bool       `json:"allowed"`
-	WhyNot      fault.Code `json:"why_not,omitempty"`
-	Recommended bool       `json:"recommended"`
-}
-
-// The kinds of advice, and the verbs that are no modes of resume.
-const (
-	Remedy        = "remedy"
-	Look          = "look"
-	VerbStop      = "stop"
-	VerbMerge     = "merge"
-	VerbSuccessor = "successor" // the run that took the place of this one
 )
 
 // Now is what a record does not say itself: how things are at this moment.
@@ -57,11 +32,14 @@ type Found struct {
 
 // Advise is all that can be done now about a run; every face shows its answer.
 // A run whose place another one took is only looked at.
-func Advise(s *Stage, p *Plan, now Now) []Advice {
+func Advise(s *Stage, p *Plan, now Now) []fault.Advice {
 	if newer := cmp.Or(s.ReplacedBy, now.Newest); newer != "" && s.DroppedAt == nil {
-		return []Advice{look(VerbSuccessor, newer)}
+		return []fault.Advice{look(fault.VerbSuccessor, newer)}
 	}
-	list := []Advice{look("show", s.RunID), look("logs", s.RunID)}
+	list := []fault.Advice{look("show", s.RunID), look("logs", s.RunID)}
+	if now.Live {
+		list[1].Command += " -f"
+	}
 	if now.Branch {
 		list = append(list, look("diff", s.RunID))
 	}
@@ -69,30 +47,30 @@ func Advise(s *Stage, p *Plan, now Now) []Advice {
 	case s.DroppedAt != nil:
 		return list
 	case now.Live:
-		return append(list, Advice{Kind: Remedy, Verb: VerbStop, Command: "aiflow run stop " + s.RunID, Allowed: true})
+		return append(list, fault.ToDo(fault.VerbStop, "aiflow run stop "+s.RunID))
 	case now.Merge != "":
-		return append(list, Advice{Kind: Remedy, Verb: VerbMerge, Command: now.Merge, Allowed: true, Recommended: true})
+		return append(list, fault.Advice{Kind: fault.Remedy, Verb: fault.VerbMerge, Command: now.Merge, Allowed: true, Recommended: true})
 	case s.State == Done:
 		return list
 	}
-	ways := []Advice{now.way(s, p, ModeResume), now.way(s, p, ModeRetryStep), now.way(s, p, ModeReplan)}
+	ways := []fault.Advice{now.way(s, p, ModeResume), now.way(s, p, ModeRetryStep), now.way(s, p, ModeReplan)}
 	if i := now.best(s, p, ways); i >= 0 {
 		ways[i].Recommended = true
 	}
 	return append(list, ways...)
 }
 
-func look(verb, runID string) Advice {
+func look(verb, runID string) fault.Advice {
 	command := "aiflow run " + verb + " " + runID
-	if verb == VerbSuccessor {
+	if verb == fault.VerbSuccessor {
 		command = "aiflow run show " + runID
 	}
-	return Advice{Kind: Look, Verb: verb, Command: command, Allowed: true, Recommended: verb == VerbSuccessor}
+	return fault.Advice{Kind: fault.Look, Verb: verb, Command: command, Allowed: true, Recommended: verb == fault.VerbSuccessor}
 }
 
 // way is one mode of resume, with force where it would be refused without.
-func (n Now) way(s *Stage, p *Plan, mode Mode) Advice {
-	a := Advice{Kind: Remedy, Verb: string(mode), Command: "aiflow run resume " + s.RunID, Mode: mode}
+func (n Now) way(s *Stage, p *Plan, mode Mode) fault.Advice {
+	a := fault.Advice{Kind: fault.Remedy, Verb: string(mode), Command: "aiflow run resume " + s.RunID, Mode: mode}
 	if mode != ModeResume {
 		a.Command += " --mode " + string(mode)
 	}
@@ -155,9 +133,9 @@ func (p Point) Takes(f Found) bool {
 
 // best is the way that helps most, -1 where there is none. What a person did in
 // the workspace is gone on with.
-func (n Now) best(s *Stage, p *Plan, ways []Advice) int {
+func (n Now) best(s *Stage, p *Plan, ways []fault.Advice) int {
 	if n.Found != (Found{}) {
-		return slices.IndexFunc(ways, func(a Advice) bool { return a.Mode == ModeResume && a.Allowed })
+		return slices.IndexFunc(ways, func(a fault.Advice) bool { return a.Mode == ModeResume && a.Allowed })
 	}
 	found, least := -1, 3
 	for i, a := range ways {
@@ -205,58 +183,4 @@ func (s *Stage) AsksSomebody(p *Plan) bool {
 		}
 	}
 	return false
-}
-
-// Best is the remedy that is recommended; false where there is none.
-func Best(list []Advice) (Advice, bool) {
-	i := slices.IndexFunc(list, func(a Advice) bool { return a.Recommended && a.Kind == Remedy })
-	if i < 0 {
-		return Advice{}, false
-	}
-	return list[i], true
-}
-
-// WithAdvice are facts with the commands that the sentences about a run may name,
-// by verb. What only has to be put right first is named too; "take" and "aside"
-// are for what a person changes in the workspace.
-func WithAdvice(facts fault.Facts, list []Advice) fault.Facts {
-	all := fault.Facts{}
-	maps.Copy(all, facts)
-	for _, a := range list {
-		switch a.WhyNot {
-		case fault.ReplanRequired, fault.RetryLimitExceeded, fault.WorktreeDirty, fault.NothingToDo, fault.RequestNotFound:
-			continue // the run itself refuses
-		}
-		all[a.Verb] = a.Command
-		forced := a.Command
-		if !a.Force {
-			forced += " --force"
-		}
-		switch a.Mode {
-		case ModeResume:
-			all["take"] = forced
-		case ModeRetryStep:
-			all["aside"] = forced
-		}
-	}
-	return all
-}
-
-// Advised is an error with what can be done now about the run that it is of.
-type Advised struct {
-	Err    error
-	Advice []Advice
-}
-
-func (a *Advised) Error() string { return a.Err.Error() }
-
-// Unwrap gives the error itself.
-func (a *Advised) Unwrap() error { return a.Err }
-
-// AdviceOf is what comes with an error; nil is nothing.
-func AdviceOf(err error) []Advice {
-	if a := (*Advised)(nil); errors.As(err, &a) {
-		return a.Advice
-	}
-	return nil
 }

@@ -19,10 +19,10 @@ func withCommands() *Plan {
 
 // short is advice in a line: what is recommended with *, what is not allowed with
 // its reason.
-func short(list []Advice) string {
+func short(list []fault.Advice) string {
 	var words []string
 	for _, a := range list {
-		if a.Kind == Look && a.Verb != VerbSuccessor {
+		if a.Kind == fault.Look && a.Verb != fault.VerbSuccessor {
 			continue
 		}
 		word := strings.TrimPrefix(a.Command, "aiflow run ")
@@ -87,12 +87,12 @@ func TestAdvise(t *testing.T) {
 		if got := short(list); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
-		if n := len(slices.DeleteFunc(list, func(a Advice) bool { return !a.Recommended })); n > 1 {
+		if n := len(slices.DeleteFunc(list, func(a fault.Advice) bool { return !a.Recommended })); n > 1 {
 			t.Errorf("%s: %d are recommended", c.name, n)
 		}
 	}
 	asked := planOf(3)
-	if best, ok := Best(Advise(stopped(t, fault.ForbiddenPathTouched), asked, Now{Bounds: bounds})); !ok || best.Mode != ModeRetryStep {
+	if best, ok := fault.Best(Advise(stopped(t, fault.ForbiddenPathTouched), asked, Now{Bounds: bounds})); !ok || best.Mode != ModeRetryStep {
 		t.Errorf("an AI command that can be told: %+v", best)
 	}
 }
@@ -101,11 +101,11 @@ func TestAdvise(t *testing.T) {
 // the run refuses is not named.
 func TestWithAdvice(t *testing.T) {
 	s := stopped(t, fault.CLINotAvailable)
-	facts := WithAdvice(fault.Facts{"path": "p"}, Advise(s, withCommands(), Now{Bounds: DefaultBounds(), Doctor: fault.DoctorFailed}))
+	facts := fault.WithAdvice(fault.Facts{"path": "p"}, Advise(s, withCommands(), Now{Bounds: DefaultBounds(), Doctor: fault.DoctorFailed}))
 	if facts["path"] != "p" || facts["resume"] == "" || facts["take"] != facts["resume"]+" --force" {
 		t.Errorf("%v", facts)
 	}
-	facts = WithAdvice(nil, Advise(s, withCommands(), Now{Bounds: DefaultBounds(), Found: Found{Conflicts: true}}))
+	facts = fault.WithAdvice(nil, Advise(s, withCommands(), Now{Bounds: DefaultBounds(), Found: Found{Conflicts: true}}))
 	if facts["resume"] != "" || facts["retry_step"] == "" {
 		t.Errorf("%v", facts)
 	}

@@ -104,7 +104,7 @@ const snippetLimit = 500
 
 // NewErrors makes errors.json of a stage that has an error. at is the state in
 // which it happened, list what can be done; the hint is the first action.
-func NewErrors(s *Stage, at State, ev Evidence, list []Advice) *Errors {
+func NewErrors(s *Stage, at State, ev Evidence, list []fault.Advice) *Errors {
 	e := s.Error
 	if e == nil {
 		return nil
@@ -144,12 +144,12 @@ func cutSnippet(s *string) *string {
 	return &cut
 }
 
-func suggest(e *Errors, list []Advice) SuggestedNext {
+func suggest(e *Errors, list []fault.Advice) SuggestedNext {
 	n := SuggestedNext{UIAction: uiAction(e.Category, e.ReasonCode), RequiresUserChange: !e.Retryable}
 	if e.Status == "failed" {
 		n.UIAction = "rerun"
 	}
-	if best, ok := Best(list); ok {
+	if best, ok := fault.Best(list); ok {
 		n.Mode, n.Force = best.Mode, best.Force
 	}
 	if len(e.Actions) > 0 {

@@ -315,7 +315,7 @@ func testNote(r TestResult) string {
 
 func (w *reporter) safety() {
 	w.item("report.safety.scope", fault.Facts{"branch": w.s.Git.WorkBranch})
-	if w.s.Git.WorkBranch != "" {
+	if w.s.Git.WorkBranch != "" && w.s.ReplacedBy == "" && w.s.DroppedAt == nil {
 		w.item("report.safety.drop", fault.Facts{"run_id": w.s.RunID})
 		w.item("report.safety.revert", nil)
 		if n := len(w.s.Git.Commits); n > 0 {

@@ -9,13 +9,13 @@ import (
 )
 
 // Mode is how a person asks a stopped run to go on (D34).
-type Mode string
+type Mode = fault.Mode
 
 // The three modes of D34.
 const (
-	ModeResume    Mode = "resume"
-	ModeRetryStep Mode = "retry_step"
-	ModeReplan    Mode = "replan"
+	ModeResume    = fault.ModeResume
+	ModeRetryStep = fault.ModeRetryStep
+	ModeReplan    = fault.ModeReplan
 )
 
 // Ask is the question: go on with this run, how?
@@ -170,6 +170,18 @@ func target(s *Stage, a Ask) (int, error) {
 		allowed = append(allowed, step.StepID)
 	}
 	return 0, fault.New(fault.StepNotAvailable, "request_id", s.RequestID, "run_id", s.RunID, "id", a.Step, "reason", reason, "allowed", strings.Join(allowed, ", "))
+}
+
+// Earlier are the steps that a person can go back to.
+func (s *Stage) Earlier() []string {
+	ids := []string{}
+	if refuse(s, Ask{Mode: ModeResume}) != nil || s.HasEvent(EventPushed) {
+		return ids
+	}
+	for _, step := range s.Steps[:s.next()] {
+		ids = append(ids, step.StepID)
+	}
+	return ids
 }
 
 // limits refuses what has been tried often enough: STEP_TOO_LARGE, the same

@@ -10,7 +10,7 @@ import (
 // Reworded is the stage as its reader should have it: what it stopped with in
 // the reader's words, whoever's language it was recorded in, and what can be
 // done about it now.
-func (s *Stage) Reworded(words Words, list []Advice) *Stage {
+func (s *Stage) Reworded(words Words, list []fault.Advice) *Stage {
 	r := *s
 	r.Error = s.Error.reworded(s, words, list)
 	r.Steps = slices.Clone(s.Steps)
@@ -22,7 +22,7 @@ func (s *Stage) Reworded(words Words, list []Advice) *Stage {
 
 // reworded keeps the recorded words where nothing better is to be had: a code
 // that this version does not know, a record without facts.
-func (e *ErrorObject) reworded(s *Stage, words Words, list []Advice) *ErrorObject {
+func (e *ErrorObject) reworded(s *Stage, words Words, list []fault.Advice) *ErrorObject {
 	if e == nil || !sayable(e.ReasonCode, e.Meta) {
 		return e
 	}
@@ -33,7 +33,7 @@ func (e *ErrorObject) reworded(s *Stage, words Words, list []Advice) *ErrorObjec
 }
 
 // Reworded is errors.json in the reader's words, with what can be done now.
-func (e *Errors) Reworded(words Words, list []Advice) *Errors {
+func (e *Errors) Reworded(words Words, list []fault.Advice) *Errors {
 	if e == nil || !sayable(e.ReasonCode, e.Meta) {
 		return e
 	}
@@ -49,11 +49,11 @@ func sayable(code fault.Code, facts map[string]string) bool {
 
 // now are the texts about a stop, with the commands that are of use now. Of a run
 // whose place another one took, that one is all there is to tell.
-func (w Words) now(code fault.Code, meta map[string]string, requestID, runID string, list []Advice) (title, message string, actions []string) {
-	facts := WithAdvice(namedFacts(meta, requestID, runID), list)
+func (w Words) now(code fault.Code, meta map[string]string, requestID, runID string, list []fault.Advice) (title, message string, actions []string) {
+	facts := fault.WithAdvice(namedFacts(meta, requestID, runID), list)
 	title, message, actions = w(code, facts)
-	if facts[VerbSuccessor] != "" {
-		_, _, actions = w(fault.NothingToDo, fault.Facts{"reason": "replaced", VerbSuccessor: facts[VerbSuccessor]})
+	if facts[fault.VerbSuccessor] != "" {
+		_, _, actions = w(fault.NothingToDo, fault.Facts{"reason": "replaced", fault.VerbSuccessor: facts[fault.VerbSuccessor]})
 	}
 	return title, message, actions
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"aiflow/internal/fault"
+	"aiflow/locks"
 	"aiflow/messages"
 	"aiflow/project"
 	"aiflow/reqmeta"
@@ -30,7 +31,7 @@ type errorDetail struct {
 	Message    string         `json:"message"`
 	Context    fault.Facts    `json:"context"`
 	Actions    []string       `json:"actions"`
-	Advice     []runs.Advice  `json:"advice,omitempty"` // about the run that it is of
+	Advice     []fault.Advice `json:"advice,omitempty"` // about the run that it is of
 }
 
 func discard() *log.Logger { return log.New(io.Discard, "", 0) }
@@ -160,8 +161,8 @@ func (s *Server) detail(r *http.Request, err error) errorDetail {
 	if p, ok := reqmeta.ProblemOf(err); ok {
 		facts["cause"] = s.words(r).Text("problem."+p.Kind, p.Facts)
 	}
-	list := runs.AdviceOf(err)
-	words := s.words(r).Code(code, runs.WithAdvice(facts, list))
+	list := locks.AdviceOf(err)
+	words := s.words(r).Code(code, fault.WithAdvice(facts, list))
 	d := errorDetail{
 		Category: code.Info().Category, ReasonCode: code, Context: facts, Actions: words.Actions, Advice: list,
 		Message: strings.TrimSuffix(words.Title+": "+words.Message, ": "),

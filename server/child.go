@@ -105,9 +105,9 @@ type said struct {
 	RunID     *string        `json:"run_id"`
 	Selection *choose.Result `json:"selection"`
 	Error     *struct {
-		ReasonCode fault.Code    `json:"reason_code"`
-		Context    fault.Facts   `json:"context"`
-		Advice     []runs.Advice `json:"advice"`
+		ReasonCode fault.Code     `json:"reason_code"`
+		Context    fault.Facts    `json:"context"`
+		Advice     []fault.Advice `json:"advice"`
 	} `json:"error"`
 }
 
@@ -126,7 +126,7 @@ func (c *child) result() (started, error) {
 	case v.RunID != nil && *v.RunID != "" && v.RequestID != nil:
 		return started{requestID: *v.RequestID, runID: *v.RunID}, nil
 	case v.Error != nil:
-		return started{}, &runs.Advised{Err: &fault.Error{Code: v.Error.ReasonCode, Facts: v.Error.Context}, Advice: v.Error.Advice}
+		return started{}, &fault.Advised{Err: &fault.Error{Code: v.Error.ReasonCode, Facts: v.Error.Context}, Advice: v.Error.Advice}
 	}
 	return started{selection: v.Selection}, nil
 }

@@ -118,6 +118,43 @@ func TestPageRetryThisStep(t *testing.T) {
 	w.idle()
 }
 
+// The run goes back to a step that is done and does it again; so it may be done.
+func TestPageGoesBack(t *testing.T) {
+	browser := openBrowser(t)
+	w := newWorld(t, map[string]string{
+		".gitignore":       "runs/\n.aiflow/\nok\n",
+		"requests/RQ-1.md": steps("Goes back", "P0", `cat "$AIFLOW_ROOT/ok" > one.txt || echo bad > one.txt`, "grep good one.txt"),
+	}, realRun(t))
+	p := w.tab(browser, "/requests/RQ-1")
+	p.press("Run")
+	p.until(needsInput)
+	p.do("void document.querySelector('#S01 h2 button').click()")
+	w.write("ok", "good\n")
+	p.press("Do this step again, and those after it")
+	p.until("document.querySelector('dialog[open]')?.textContent.includes('goes back to S01')")
+	p.answerDialog("Do this step again, and those after it")
+	p.until(isDone)
+	p.shot("went-back")
+	if got := p.do("[...document.querySelectorAll('button')].some((b) => b.textContent.startsWith('Do this step again'))"); got != "false" {
+		t.Error("a run that is done offers to go back")
+	}
+	w.idle()
+
+	// A run that was dropped says so, here and in the list of runs.
+	drop := exec.Command(filepath.Join(runDir, "aiflow-run"), "drop", "RQ-1")
+	drop.Dir = w.path(".")
+	if out, err := drop.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	p.until("[...document.querySelectorAll('.facts .chip')].some((c) => c.textContent === 'dropped')")
+	p.sees("This run was dropped")
+	p.shot("dropped")
+	list := w.tab(browser, "/requests/RQ-1")
+	list.until("document.querySelector('.runs .chip')?.textContent === 'dropped'")
+	list.close()
+	p.clean()
+}
+
 // What somebody changed in the workspace after the run stopped becomes the step's
 // result when the blue button is pressed, which says so first.
 func TestPageTakesWhatWasChanged(t *testing.T) {
@@ -248,7 +285,7 @@ func TestPageAutorun(t *testing.T) {
 	other.close()
 
 	// Stop after this run: it says so, and lets the run end.
-	p.press("Stop after this run")
+	p.press("Start no more after this run")
 	p.session("STOPPING")
 	if got := p.do("document.querySelector('[data-key=stop]')"); got != "null" {
 		t.Error("a stop that was asked for is offered again")
@@ -278,7 +315,7 @@ func TestPageAutorun(t *testing.T) {
 	p.press("Start")
 	p.until("document.querySelector('.card.now a')?.textContent === 'RQ-4'")
 	w.waitFile("gate4.at")
-	p.press("Stop now")
+	p.press("Stop this run now, and start no more")
 	p.stopReason("INTERRUPTED")
 	p.sees("RQ-4 · INTERRUPTED")
 	p.shot("autorun-now")

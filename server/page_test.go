@@ -520,7 +520,7 @@ func TestPageWhileRunning(t *testing.T) {
 
 	lost.open("/")
 	lost.press("Open the run")
-	lost.press("Stop")
+	lost.press("Stop this run now")
 	lost.until("document.querySelector('.chip.ask')?.textContent === 'INTERRUPTED'")
 	lost.sees("Nothing is lost: Resume goes on")
 	lost.until("document.querySelector('.step .chip')?.textContent === 'INTERRUPTED'")

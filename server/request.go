@@ -9,6 +9,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/reqmeta/edit"
 )
 
@@ -54,6 +55,10 @@ func (s *Server) giveRequest(w http.ResponseWriter, r *http.Request, id string, 
 		return err
 	}
 	d := detail{item: sn.item(req, s.words(r)), UpdatedAt: f.updated()}
+	if i, ok := sn.excluded[req.Path]; ok {
+		e := sn.sel.Excluded[i]
+		d.Derived.Why.Advice = e.Advise(choose.Around{})
+	}
 	if err = f.isText(req); err == nil {
 		body, all := string(reqmeta.Body(f.data)), string(f.data)
 		d.Body, d.Markdown = &body, &all

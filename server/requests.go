@@ -38,6 +38,8 @@ type derived struct {
 type why struct {
 	ReasonCode fault.Code `json:"reason_code"`
 	Detail     string     `json:"detail"`
+
+	Advice []fault.Advice `json:"advice,omitempty"` // what can be done now; not in lists
 }
 
 // runItem is a run in a list.
@@ -55,6 +57,7 @@ type runItem struct {
 	FinishedAt    *time.Time     `json:"finished_at"`
 	ReplacedBy    *string        `json:"replaced_by"`
 	Replaces      *string        `json:"replaces"`
+	DroppedAt     *time.Time     `json:"dropped_at"`
 	CurrentStepID string         `json:"current_step_id"`
 	Percent       int            `json:"percent"`
 	Warnings      []runs.Warning `json:"warnings"`
@@ -77,7 +80,7 @@ func (sn *snapshot) item(r *reqmeta.Request, words *messages.Catalog) item {
 	if i, ok := sn.excluded[r.Path]; ok {
 		e := sn.sel.Excluded[i]
 		e.Describe(words.Text)
-		d.Why = &why{e.ReasonCode, e.Detail}
+		d.Why = &why{ReasonCode: e.ReasonCode, Detail: e.Detail}
 	}
 	if st := sn.latest[r.ID]; st != nil {
 		run := sn.run(st)
@@ -92,7 +95,7 @@ func (sn *snapshot) run(st *runs.Stage) runItem {
 		RequestID: st.RequestID, RunID: st.RunID, State: st.State, ReasonCode: orNil(st.ReasonCode()),
 		Interrupted: !st.State.Ended() && holder == nil, AwaitsMerge: sn.unmerged(st),
 		Title: st.Title, WorkBranch: st.Git.WorkBranch, BaseBranch: st.Git.BaseBranch,
-		StartedAt: st.StartedAt, FinishedAt: st.EndedAt, ReplacedBy: orNil(st.ReplacedBy), Replaces: orNil(st.Replaces),
+		StartedAt: st.StartedAt, FinishedAt: st.EndedAt, ReplacedBy: orNil(st.ReplacedBy), Replaces: orNil(st.Replaces), DroppedAt: st.DroppedAt,
 		CurrentStepID: st.CurrentStepID, Percent: st.Progress.Percent, Warnings: st.Warnings(),
 	}
 }

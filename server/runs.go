@@ -102,7 +102,8 @@ type runDetail struct {
 	Locked      any                `json:"locked"`
 	CompareURL  *string            `json:"compare_url"`
 	Warnings    []runs.Warning     `json:"warnings"`
-	Advice      []runs.Advice      `json:"advice"` // what can be done now
+	Advice      []fault.Advice     `json:"advice"`        // what can be done now
+	Earlier     []string           `json:"earlier_steps"` // to which one can go back
 	Usage       *runs.Usage        `json:"usage,omitempty"`
 	Waits       *runs.ProviderWait `json:"waits,omitempty"`
 	Stage       any                `json:"stage"`
@@ -139,7 +140,7 @@ func (s *Server) showRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := runDetail{RequestID: st.RequestID, RunID: st.RunID, Logs: s.logs(d), Artifacts: artifacts(st, d), AwaitsMerge: sn.unmerged(st), Warnings: st.Warnings(), Usage: st.Usage()}
+	v := runDetail{RequestID: st.RequestID, RunID: st.RunID, Logs: s.logs(d), Artifacts: artifacts(st, d), AwaitsMerge: sn.unmerged(st), Warnings: st.Warnings(), Usage: st.Usage(), Earlier: st.Earlier()}
 	if h := sn.locked(st.RequestID); h != nil && (h.RunID == st.RunID || h.RunID == "") {
 		v.Locked = h
 	}
@@ -167,7 +168,7 @@ func (s *Server) showRun(w http.ResponseWriter, r *http.Request) error {
 }
 
 // advice is what can be done now about a run.
-func (s *Server) advice(r *http.Request, st *runs.Stage) ([]runs.Advice, error) {
+func (s *Server) advice(r *http.Request, st *runs.Stage) ([]fault.Advice, error) {
 	of, err := s.Project.Standing(r.Context(), []*runs.Stage{st})
 	if err != nil {
 		return nil, err

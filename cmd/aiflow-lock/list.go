@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"aiflow/cmd/internal/app"
@@ -51,8 +52,8 @@ func printEntry(s *cli.Shell, p *project.Project, e locks.Entry) {
 	s.Printf("%s  %s\n", term.Pad(title(e), 24), s.Paint(colour(e), string(e.Verdict)))
 	s.Printf("  %s\n", s.Catalog().Text(holderKey(e), facts))
 	s.Printf("  %s\n", s.Catalog().Text(meansKey(e), facts))
-	if hint := hintKey(e); hint != "" {
-		s.Printf("  -> %s\n", s.Catalog().Text(hint, facts))
+	if hint := s.Catalog().Text(hintKey(e), fault.WithAdvice(facts, e.Advise())); hint != "" {
+		s.Printf("  -> %s\n", strings.TrimSuffix(strings.TrimSuffix(hint, "; "), "、"))
 	}
 }
 
@@ -81,17 +82,14 @@ func colour(e locks.Entry) term.Style {
 	return term.Yellow
 }
 
-// hintKey is what to type next.
+// hintKey is the sentence for what can be done.
 func hintKey(e locks.Entry) string {
 	if e.Orphaned {
 		return "lock.hint_orphaned"
 	}
 	switch e.Verdict {
 	case locks.Held, locks.Mine:
-		if e.LockType == locks.TypeRequest && e.RunID == "" {
-			return "lock.hint_wait_name" // a command holds it, no run
-		}
-		return "lock.hint_wait_" + e.LockType
+		return "lock.hint_wait"
 	case locks.Dead, locks.Expired:
 		return "lock.hint_release"
 	case locks.Newer:
@@ -103,7 +101,7 @@ func hintKey(e locks.Entry) string {
 }
 
 func factsOf(s *cli.Shell, p *project.Project, e locks.Entry) fault.Facts {
-	f := fault.Facts{"path": e.Item(p.Dir).Path, "flag": flagOf(e)}
+	f := fault.Facts{"path": e.Item(p.Dir).Path}
 	set := func(name, value string) {
 		if value != "" {
 			f[name] = value
@@ -137,18 +135,4 @@ func moment(t time.Time) string {
 		return ""
 	}
 	return t.Local().Format("2006-01-02 15:04:05")
-}
-
-// flagOf is how the lock is named on our command line.
-func flagOf(e locks.Entry) string {
-	k, _ := locks.KeyOf(e.Path)
-	switch k.Type {
-	case locks.TypeQueue:
-		return "--queue"
-	case locks.TypeSlot:
-		return "--slot " + k.ID
-	case locks.TypeName:
-		return "--name " + k.ID
-	}
-	return "--request " + k.ID
 }

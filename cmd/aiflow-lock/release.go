@@ -2,7 +2,6 @@ package main
 
 import (
 	"aiflow/cmd/internal/cli"
-	"aiflow/internal/fault"
 	"aiflow/locks"
 )
 
@@ -21,7 +20,7 @@ func releaseLock(s *cli.Shell, w which, force bool) error {
 		if !s.JSON && e.Path != "" {
 			printEntry(s, p, e)
 		}
-		return named(err, e)
+		return err
 	}
 	if s.JSON {
 		return s.PrintJSON(released(p.Dir, e, gone))
@@ -34,15 +33,6 @@ func releaseLock(s *cli.Shell, w which, force bool) error {
 	return nil
 }
 
-// named puts into the fault how the lock in question is named on our command
-// line, for what it tells people to type.
-func named(err error, e locks.Entry) error {
-	if f, ok := fault.As(err); ok && e.Path != "" {
-		f.Facts["flag"] = flagOf(e)
-	}
-	return err
-}
-
 type releasedBody struct {
 	OK       bool        `json:"ok"`
 	Released bool        `json:"released"`
@@ -53,6 +43,7 @@ func released(root string, e locks.Entry, gone bool) releasedBody {
 	body := releasedBody{OK: true, Released: gone}
 	if gone {
 		item := e.Item(root)
+		item.Advice = nil // it is gone
 		body.Lock = &item
 	}
 	return body

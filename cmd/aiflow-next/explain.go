@@ -30,6 +30,7 @@ type explanation struct {
 	LatestRun    *latestRun        `json:"latest_run"`
 	Problems     []reqmeta.Problem `json:"problems"`
 	NextSteps    []string          `json:"next_steps"`
+	Advice       []fault.Advice    `json:"advice"` // the commands, and what each is
 }
 
 type latestRun struct {
@@ -114,7 +115,7 @@ func (x *explainer) explain(req *reqmeta.Request) explanation {
 	} else {
 		x.reason(req, &e)
 	}
-	e.NextSteps = x.steps(req, e)
+	e.Advice, e.NextSteps = x.steps(req, e)
 	return e
 }
 

@@ -6,71 +6,41 @@ import (
 
 	"aiflow/cmd/internal/app"
 	"aiflow/internal/fault"
-	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 )
 
-// steps are the commands that bring req forward: those for what it waits for
-// in the end, or for itself.
-func (x *explainer) steps(req *reqmeta.Request, e explanation) []string {
-	if e.RootID != nil && *e.RootID != req.ID {
-		if root := x.byID[*e.RootID]; root != nil {
-			return x.own(root)
-		}
+// steps are what brings req forward, as advice and in words: what helps the one
+// that it waits for in the end, or itself.
+func (x *explainer) steps(req *reqmeta.Request, e explanation) ([]fault.Advice, []string) {
+	if e.RootID != nil && x.byID[*e.RootID] != nil {
+		req = x.byID[*e.RootID]
 	}
-	return x.own(req)
+	list, words := x.own(req), []string{}
+	why := x.excluded[req.Path]
+	if why != nil && why.Obstacle() != nil && why.Line == 0 && why.ReasonCode != fault.ReplanRequired && why.Kind != "base_unclear" {
+		return list, x.refused(why)
+	}
+	for _, a := range list {
+		words = append(words, a.Command)
+	}
+	return list, words
 }
 
-func (x *explainer) own(req *reqmeta.Request) []string {
-	id := req.ID
-	if x.runnable[req.Path] > 0 {
-		return []string{"aiflow run " + id}
-	}
+func (x *explainer) own(req *reqmeta.Request) []fault.Advice {
 	why := x.excluded[req.Path]
-	if why == nil { // done or archived
-		return []string{"aiflow request set " + id + " status=ready"}
+	switch {
+	case x.runnable[req.Path] > 0 && !x.p.Root.Git:
+		return []fault.Advice{fault.ToDo(fault.VerbInit, "git init")}
+	case x.runnable[req.Path] > 0:
+		return choose.AdviseRunnable(req.ID)
+	case why == nil:
+		return choose.AdviseOver(req.ID)
 	}
-	run := why.Fact("run_id")
-	switch why.Kind {
-	case "invalid", "invalid_line", "duplicate_id":
-		return []string{"aiflow request check " + proc.Word(req.Path)}
-	case "not_ready_draft":
-		return []string{"aiflow request set " + id + " status=ready"}
-	case "not_ready_blocked":
-		if run == "" {
-			return []string{"aiflow request set " + id + " status=ready"}
-		}
-		return []string{"aiflow run show " + id, "aiflow run " + id + " --fresh"}
-	case "not_ready_running":
-		return []string{"aiflow run resume " + id, "aiflow request set " + id + " status=ready"}
-	case "latest_needs_input":
-		return []string{"aiflow run show " + id, "aiflow run " + id + " --fresh"}
-	case "latest_done":
-		return []string{"aiflow run diff " + run, app.Merge(x.Shell, x.p, why.Fact("branch"))}
-	case "not_ready_done_in":
-		return []string{"aiflow run " + id}
-	case "base_missing":
-		if why.Line > 0 {
-			return []string{"git branch -a", "aiflow request set " + id + " base="}
-		}
-		return x.refused(why)
-	case "base_unclear":
-		return []string{"git switch -"}
-	case "kept":
-		switch {
-		case why.ReasonCode == fault.ReplanRequired:
-			return []string{"aiflow run resume " + id + " --mode replan", "aiflow run " + id + " --fresh"}
-		case why.Line > 0:
-			return []string{"aiflow request check " + proc.Word(req.Path)}
-		}
-		return x.refused(why)
-	case "locked":
-		return []string{"aiflow run logs -f " + run, "aiflow run stop " + id}
-	case "depends_not_found", "cycle", "cycle_with":
-		return []string{"aiflow request set " + id + " depends_on=" + strings.Join(x.tenable(req), ",")}
-	}
-	return []string{"aiflow next --explain " + id}
+	return why.Advise(choose.Around{
+		Merge:   func(branch string) string { return app.Merge(x.Shell, x.p, branch) },
+		Depends: strings.Join(x.tenable(req), ","),
+	})
 }
 
 // refused is what a run would be refused with says can be done.

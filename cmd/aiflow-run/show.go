@@ -39,7 +39,7 @@ type shown struct {
 	BranchExists bool `json:"branch_exists"`
 
 	Warnings []runs.Warning `json:"warnings"`
-	Advice   []runs.Advice  `json:"advice"` // what can be done now
+	Advice   []fault.Advice `json:"advice"` // what can be done now
 }
 
 type shownReport struct {
@@ -80,10 +80,10 @@ func showRun(s *cli.Shell, arg string) error {
 }
 
 // advice is what can be done now about a run, as the shell takes it.
-func advice(s *cli.Shell, p *project.Project, st *runs.Stage, by *runner.Adviser) []runs.Advice {
+func advice(s *cli.Shell, p *project.Project, st *runs.Stage, by *runner.Adviser) []fault.Advice {
 	list := by.Advice(s.Context(), st)
 	for i := range list {
-		if list[i].Verb == runs.VerbMerge {
+		if list[i].Verb == fault.VerbMerge {
 			list[i].Command = app.Merge(s, p, st.Git.WorkBranch)
 		}
 	}
@@ -102,7 +102,7 @@ func detail(root string, st *runs.Stage, dir *runs.Dir) shown {
 	return v
 }
 
-func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary, dir *runs.Dir, list []runs.Advice) {
+func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary, dir *runs.Dir, list []fault.Advice) {
 	s.Printf("%s  %s  %s\n", st.RunID, s.Paint(stateStyle(st.State), stateText(s, sum)), term.Escape(st.Title))
 	if sum.Interrupted && sum.Waits != nil {
 		s.Printf("%s\n", term.Escape(s.Catalog().Text("work.show_waits", sum.Waits.Facts())))
@@ -139,7 +139,7 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 	}
 	s.Printf("  %s\n", s.Text("work.report", "path", app.Here(s, p, dir.RelPath("report.md"))))
 	for _, a := range list {
-		if a.Verb == runs.VerbMerge {
+		if a.Verb == fault.VerbMerge {
 			s.Printf("  %s\n", s.Text("work.merge", "command", a.Command))
 		}
 	}
@@ -156,13 +156,13 @@ func hasWorkspace(p *project.Project, st *runs.Stage) bool {
 
 // printNow says what can be done now where the reason of a stop does not: about a
 // run that did not stop for one, and where something around it is in the way.
-func printNow(s *cli.Shell, st *runs.Stage, list []runs.Advice) {
+func printNow(s *cli.Shell, st *runs.Stage, list []fault.Advice) {
 	hint := func(key string, pairs ...any) {
 		s.Printf("  %s: %s\n", s.Text("cli.hint"), s.Text(key, pairs...))
 	}
 	for _, a := range list {
 		switch {
-		case st.Error == nil && a.Verb == runs.VerbSuccessor:
+		case st.Error == nil && a.Verb == fault.VerbSuccessor:
 			hint("work.show_successor", "command", a.Command)
 		case st.Error == nil && a.Recommended && a.Mode != "":
 			hint("work.show_do", "command", a.Command)

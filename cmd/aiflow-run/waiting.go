@@ -91,7 +91,7 @@ func commandsFor(s *cli.Shell, p *project.Project, list []runs.Summary) ([]strin
 	}
 	by := work.Runner(s, p).Adviser(s.Context(), of)
 	for _, st := range stages {
-		if best, ok := runs.Best(advice(s, p, st, by)); ok {
+		if best, ok := fault.Best(advice(s, p, st, by)); ok {
 			commands[slices.IndexFunc(list, func(r runs.Summary) bool { return r.RunID == st.RunID })] = best.Command
 		}
 	}

@@ -181,13 +181,10 @@ func (r *Result) Describe(text func(key string, f fault.Facts) string) {
 
 // Describe fills Detail.
 func (e *Exclusion) Describe(text func(key string, f fault.Facts) string) {
-	e.tell()
-	f := e.Facts
+	list := e.Advise(Around{}) // tells the facts
+	f := fault.WithAdvice(e.Facts, list)
 	if e.sub != nil {
-		f = fault.Facts{e.sub.name: text(e.sub.key, e.sub.with)}
-		for k, v := range e.Facts {
-			f[k] = v
-		}
+		f[e.sub.name] = text(e.sub.key, e.sub.with)
 	}
 	e.Detail = text("excluded."+e.Kind, f)
 }

@@ -109,14 +109,14 @@ func TestExclusions(t *testing.T) {
 	}
 	ring := "ring-a → ring-c → ring-b → ring-a"
 	want := map[string]string{
-		"asks":    "LATEST_RUN_NEEDS_INPUT the latest run of asks needs a person[: UNIT_TEST_FAILED][ (RUN-2)]; deal with the cause, then see with `aiflow run show[ RUN-2]` how it can go on, or start afresh with `aiflow run asks --fresh`",
+		"asks":    "LATEST_RUN_NEEDS_INPUT the latest run of asks needs a person[: UNIT_TEST_FAILED][ (RUN-2)]; deal with the cause, then [see with `aiflow run show RUN-2` how it can go on, or ]start afresh with `aiflow run asks --fresh`",
 		"locked":  "REQUEST_LOCKED locked is being run right now[ (RUN-1)][ by process 7][ on box][ since 2026-01-02T03:04:05Z]; wait for it or stop it",
 		"merge":   "LATEST_RUN_DONE merge is finished[ (RUN-3)], but its branch aiflow/merge/1 is not merged; merge it, mark the request as done, or reject the result: `aiflow run drop merge`",
 		"merged":  "runnable",
 		"draft":   "NOT_READY draft is still a draft; when it may run: `aiflow request set draft status=ready`",
-		"runs":    "NOT_READY runs has the status running; if nothing runs any more, resume it or set it to ready",
-		"RQ-2":    "NOT_READY RQ-2 is blocked[: UNIT_TEST_FAILED]; deal with the cause, then [see with `aiflow run show RUN-5` how it can go on, or start afresh with `aiflow run RQ-2 --fresh`][{!run_id}set it to ready: `aiflow request set RQ-2 status=ready`]",
-		"blocked": "NOT_READY blocked is blocked[: {reason}]; deal with the cause, then [see with `aiflow run show {run_id}` how it can go on, or start afresh with `aiflow run blocked --fresh`][{!run_id}set it to ready: `aiflow request set blocked status=ready`]",
+		"runs":    "NOT_READY runs has the status running; if nothing runs any more: `aiflow run runs`, or set it to ready",
+		"RQ-2":    "NOT_READY RQ-2 is blocked[: UNIT_TEST_FAILED]; deal with the cause, then [see with `aiflow run show RUN-5` how it can go on, or ][start afresh with `aiflow run RQ-2 --fresh`][set it to ready: `{set}`]",
+		"blocked": "NOT_READY blocked is blocked[: {reason}]; deal with the cause, then [see with `{show}` how it can go on, or ][start afresh with `{fresh}`][set it to ready: `aiflow request set blocked status=ready`]",
 		"RQ-3":    "DEPENDS_NOT_DONE RQ-3 waits for RQ-2, which is blocked: UNIT_TEST_FAILED",
 		"RQ-4":    "DEPENDS_NOT_DONE RQ-4 waits for RQ-3; the root cause is RQ-2, which is blocked: UNIT_TEST_FAILED",
 		"w1":      "runnable",

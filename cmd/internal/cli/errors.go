@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"aiflow/internal/fault"
-	"aiflow/runs"
 )
 
 // Usage is a mistake on the command line: USAGE_ERROR with the message
@@ -42,5 +41,5 @@ type ErrorBody struct {
 	Message    string         `json:"message"`
 	Actions    []string       `json:"actions"`
 	Context    fault.Facts    `json:"context"`
-	Advice     []runs.Advice  `json:"advice,omitempty"` // about the run that it is of
+	Advice     []fault.Advice `json:"advice,omitempty"` // about the run that it is of
 }

@@ -8,7 +8,7 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
-	"aiflow/runs"
+	"aiflow/locks"
 )
 
 // report tells err on stderr, and with --json on stdout, and gives the exit
@@ -43,8 +43,8 @@ func (s *Shell) status(err error, code fault.Code) int {
 // Body is err as the JSON form shows it, in the language of the shell.
 func (s *Shell) Body(err error) ErrorBody {
 	code, facts := s.fault(err)
-	list := runs.AdviceOf(err)
-	r := s.catalog.Code(code, runs.WithAdvice(facts, list))
+	list := locks.AdviceOf(err)
+	r := s.catalog.Code(code, fault.WithAdvice(facts, list))
 	facts = s.catalog.WithCause(code, facts)
 	message := strings.TrimSuffix(r.Title+": "+r.Message, ": ")
 	if cause := facts["cause"]; code == fault.UsageError && cause != "" {

@@ -38,10 +38,12 @@ export const runRequest = (go: Go, id: string, fresh = false): Promise<void> =>
 
 export const runNext = (go: Go): Promise<void> => begin(go, '/queue/run-next', {});
 
-export async function resumeRun(go: Go, id: string, run: string, way: Advice): Promise<void> {
-  const { mode = '', force, step_id: step = '' } = way;
-  const asks = mode === 'replan' ? t('run.replan_warn') : mode === 'retry_step' ? t('run.retry_warn', { step }) : force ? t('run.force_warn') : '';
-  if (asks !== '' && !(await confirmed(asks, t(`run.${mode as 'resume'}`)))) return;
+/** back names an earlier step: the run goes back to it. */
+export async function resumeRun(go: Go, id: string, run: string, way: Advice, back?: string): Promise<void> {
+  const { mode = '', force, step_id: here = '' } = way;
+  const step = back ?? here;
+  const asks = back ? t('run.go_back_warn', { step }) : mode === 'replan' ? t('run.replan_warn') : mode === 'retry_step' ? t('run.retry_warn', { step }) : force ? t('run.force_warn') : '';
+  if (asks !== '' && !(await confirmed(asks, t(back ? 'run.go_back' : `run.${mode as 'resume'}`)))) return;
   await begin(go, `${runPath(id, run)}/resume`, { mode, force, ...(step !== '' ? { target_step_id: step } : {}) });
 }
 

@@ -48,6 +48,7 @@ export interface RunItem {
   readonly finished_at: string | null;
   readonly replaced_by: string | null;
   readonly replaces: string | null;
+  readonly dropped_at: string | null;
   readonly current_step_id: string;
   readonly percent: number;
   readonly warnings: readonly string[];
@@ -61,7 +62,7 @@ export interface Item {
   readonly derived: {
     readonly queue_eligible: boolean;
     readonly rank: number | null;
-    readonly why: { readonly reason_code: string; readonly detail: string } | null;
+    readonly why: { readonly reason_code: string; readonly detail: string; readonly advice?: readonly Advice[] } | null;
     readonly blocked_by: readonly string[];
     readonly locked: Holder | null;
     readonly latest_run: RunItem | null;
@@ -147,6 +148,7 @@ export interface Stage {
   };
   readonly signals: { readonly stop_requested: boolean };
   readonly replaces?: string;
+  readonly dropped_at?: string | null;
   readonly replaced_by?: string;
   readonly seq: number;
 }
@@ -158,7 +160,7 @@ export interface RunLog {
   readonly size: number;
 }
 
-/** What can be done now about a run, as the server works it out. */
+/** What can be done now about a run, a lock or a request, as the server works it out. */
 export interface Advice {
   readonly kind: 'remedy' | 'look';
   readonly verb: string;
@@ -198,6 +200,7 @@ export interface RunDetail {
   readonly compare_url: string | null;
   readonly warnings: readonly string[];
   readonly advice: readonly Advice[];
+  readonly earlier_steps: readonly string[];
   readonly stage: Stage;
   readonly errors: {
     readonly evidence?: { readonly command?: string | null; readonly exit_code?: number | null; readonly stderr_snippet?: string | null; readonly log_paths?: readonly string[] | null };
@@ -281,6 +284,7 @@ export interface LockItem {
   readonly created_at: string | null;
   readonly verdict: string;
   readonly path: string;
+  readonly advice?: readonly Advice[];
 }
 
 export interface Begun {

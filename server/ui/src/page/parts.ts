@@ -1,4 +1,4 @@
-import { ApiError, type ErrorObject, type ProviderWait, type Usage } from './api.js';
+import { ApiError, type Advice, type ErrorObject, type ProviderWait, type Usage } from './api.js';
 import { fill, h, type Child } from './dom.js';
 import { duration, moment } from './format.js';
 import { t, word } from './i18n.js';
@@ -13,6 +13,12 @@ export interface View {
   /** Another address of the same view: true when it took it. */
   readonly keys?: Readonly<Record<string, () => void>>;
   close?(): void | Promise<void>;
+}
+
+/** What can be typed now. */
+export function commands(list: readonly Advice[]): Child {
+  const can = list.filter((a) => a.allowed);
+  return can.length > 0 ? h('ul', { class: 'hints plain-list' }, can.map((a) => h('li', { class: 'hint' }, '→ ', h('code', null, a.command)))) : null;
 }
 
 export type Tone = 'good' | 'bad' | 'ask' | 'now' | 'quiet' | 'warn';

@@ -3,7 +3,7 @@ import { fill, h, type Child } from './dom.js';
 import { moment } from './format.js';
 import { t } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { button, chip, link, requestLink, showError, withCode, type Tone, type View } from './parts.js';
+import { button, chip, commands, link, requestLink, showError, withCode, type Tone, type View } from './parts.js';
 import { runAt } from './router.js';
 
 export class DoctorView implements View {
@@ -94,6 +94,7 @@ export class DoctorView implements View {
                 l.request_id && l.run_id ? link(runAt(l.request_id, l.run_id), l.run_id) : l.run_id,
                 h('span', { class: 'muted' }, `pid ${l.pid} @ ${l.hostname || l.host}`, l.created_at ? ` · ${moment(l.created_at)}` : ''),
                 h('code', null, l.path),
+                commands(l.advice ?? []),
               ),
             ),
           ),

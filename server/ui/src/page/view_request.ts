@@ -1,5 +1,5 @@
 import { runRequest, toWhatIsInTheWay, type Go } from './actions.js';
-import { ApiError, call, get, hasText, requestPath, type Answer, type Known, type RunItem } from './api.js';
+import { ApiError, call, get, hasText, requestPath, type Advice, type Answer, type Known, type RunItem } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
 import type { Drafts } from './drafts.js';
 import { Editor } from './editor.js';
@@ -8,7 +8,7 @@ import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { renderMarkdown } from './markdown_view.js';
 import {
-  button, chip, choice, commaList, confirmed, elapsed, errorCard, errorOf, field, link, priorityChip, priorityOptions, requestLink,
+  button, chip, choice, commaList, commands, confirmed, elapsed, errorCard, errorOf, field, link, priorityChip, priorityOptions, requestLink,
   showError, stateTone, statusChip, statusOptions, toast, withCode, withLinks, type View,
 } from './parts.js';
 import { address, runAt } from './router.js';
@@ -139,7 +139,7 @@ export class RequestView implements View {
         : null,
       this.buttons(d, can, locked !== null),
     ]);
-    fillIf(this.reason, key, () => this.reasons(d, rank, why?.detail, why?.reason_code));
+    fillIf(this.reason, key, () => this.reasons(d, rank, why?.detail, why?.reason_code, why?.advice));
     this.paintMain(d);
     this.paintRuns();
   }
@@ -167,7 +167,7 @@ export class RequestView implements View {
     );
   }
 
-  private reasons(d: Known, rank: number | null, why: string | undefined, code: string | undefined): Child {
+  private reasons(d: Known, rank: number | null, why: string | undefined, code: string | undefined, advice: readonly Advice[] = []): Child {
     const locked = d.derived.locked;
     if (d.problems.length > 0) {
       return h(
@@ -181,7 +181,7 @@ export class RequestView implements View {
     }
     if (why && d.meta.status !== 'done' && d.meta.status !== 'archived') {
       const known = new Set([...d.derived.blocked_by, ...(d.meta.depends_on ?? [])]);
-      return h('section', { class: 'card ask' }, h('strong', null, t('req.why'), ': '), withLinks(why, (id) => known.has(id), d.id), ' ', h('span', { class: 'code-name' }, code));
+      return h('section', { class: 'card ask' }, h('strong', null, t('req.why'), ': '), withLinks(why, (id) => known.has(id), d.id), ' ', h('span', { class: 'code-name' }, code), commands(advice));
     }
     return rank === null ? null : h('section', { class: 'card good' }, t('req.rank', { n: rank }));
   }
@@ -229,7 +229,7 @@ export class RequestView implements View {
               h(
                 'li',
                 { class: 'row wrap' },
-                r.interrupted ? chip(t('run.interrupted'), 'ask') : chip(word('state', r.state), stateTone(r.state)),
+                r.dropped_at ? chip(t('run.dropped'), 'quiet') : r.interrupted ? chip(t('run.interrupted'), 'ask') : chip(word('state', r.state), stateTone(r.state)),
                 link(runAt(r.request_id, r.run_id), r.run_id, { 'data-key': r.run_id, class: 'id' }),
                 h('span', null, moment(r.started_at)),
                 elapsed(r.started_at, r.finished_at ?? (r.interrupted ? r.started_at : null)),

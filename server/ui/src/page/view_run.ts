@@ -195,7 +195,7 @@ export class RunView implements View {
   private paintHead(r: RunDetail): void {
     const s = r.stage;
     const live = r.locked !== null;
-    const key = JSON.stringify([s.title, s.state, s.progress, s.ended_at, s.replaced_by, s.replaces, s.signals, s.git.work_branch, r.locked, r.interrupted, r.compare_url, r.warnings, s.locks, r.usage]);
+    const key = JSON.stringify([s.title, s.state, s.progress, s.ended_at, s.replaced_by, s.replaces, s.dropped_at, s.signals, s.git.work_branch, r.locked, r.interrupted, r.compare_url, r.warnings, s.locks, r.usage]);
     fillIf(this.head, key, () => [
       h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', requestLink(this.id), ' › ', h('span', { class: 'id' }, this.runID)),
       h('h1', null, s.title || this.id),
@@ -203,6 +203,7 @@ export class RunView implements View {
         'div',
         { class: 'row wrap facts' },
         r.interrupted ? chip(t('run.interrupted'), 'ask') : chip(word('state', s.state), stateTone(s.state), s.state),
+        s.dropped_at ? chip(t('run.dropped'), 'quiet') : null,
         r.warnings.map((w) => chip(word('warning', w), 'ask', w)),
         h('span', null, t('run.started', { at: moment(s.started_at) })),
         h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, live ? null : (s.ended_at ?? s.updated_at))),
@@ -237,8 +238,9 @@ export class RunView implements View {
   private paintReason(r: RunDetail): void {
     const s = r.stage;
     const waits = (s.state === 'NEEDS_INPUT' || s.state === 'FAILED' || r.interrupted) && r.locked === null;
-    const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, r.waits, waits, r.advice, s.replaced_by, s.git, s.current_step_id]);
+    const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, r.waits, waits, r.advice, s.replaced_by, s.dropped_at, s.git, s.current_step_id]);
     fillIf(this.reason, key, () => {
+      if (s.dropped_at) return h('section', { class: 'card reason' }, h('p', null, t('run.dropped_hint', { at: moment(s.dropped_at) })));
       if (waits && s.error && s.state !== 'DONE') {
         return errorCard(s.error, s.state === 'FAILED' ? 'bad' : 'ask', this.evidence(r), this.resumeButtons(r));
       }
@@ -286,10 +288,10 @@ export class RunView implements View {
   }
 
   /** What was shown may be of before: the workspace tells nobody that it was changed. */
-  private async resume(verb: string): Promise<void> {
+  private async resume(verb: string, back?: string): Promise<void> {
     await this.reload.now();
     const way = this.run?.advice.find((a) => a.verb === verb);
-    if (way?.allowed) await resumeRun(this.go, this.id, this.runID, way);
+    if (way?.allowed) await resumeRun(this.go, this.id, this.runID, way, back);
   }
 
   private showLog(name: string): void {
@@ -407,7 +409,11 @@ export class RunView implements View {
       fillIf(box.facts, '', () => null);
       return;
     }
-    fillIf(box.facts, JSON.stringify([step.summary, step.diff_stat, step.test, step.error]), () => this.stepFacts(step));
+    const back = r.earlier_steps.includes(step.step_id) ? r.advice.find((a) => a.mode === 'retry_step' && a.allowed) : undefined;
+    fillIf(box.facts, JSON.stringify([step.summary, step.diff_stat, step.test, step.error, back]), () => [
+      this.stepFacts(step),
+      back ? h('p', null, button(t('run.go_back'), () => this.resume(back.verb, step.step_id), { class: 'btn small', 'data-key': 'back:' + step.step_id })) : null,
+    ]);
     const logs = r.logs
       .map((log) => ({ log, place: placeOf(log.name, r.stage.steps ?? []) }))
       .filter((l) => l.place?.step === step.step_id)

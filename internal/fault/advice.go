@@ -1,0 +1,125 @@
+package fault
+
+import (
+	"errors"
+	"maps"
+	"slices"
+)
+
+// Advice is one thing that a person can do now about a run, a lock or a request: a
+// remedy changes something, a look only shows.
+type Advice struct {
+	Kind        string `json:"kind"` // remedy, look
+	Verb        string `json:"verb"`
+	Command     string `json:"command"`
+	Mode        Mode   `json:"mode,omitempty"` // of resume
+	Force       bool   `json:"force"`          // it would be refused without
+	StepID      string `json:"step_id,omitempty"`
+	Allowed     bool   `json:"allowed"`
+	WhyNot      Code   `json:"why_not,omitempty"`
+	Recommended bool   `json:"recommended"`
+}
+
+// The kinds of advice.
+const (
+	Remedy = "remedy"
+	Look   = "look"
+)
+
+// The verbs of advice that are no modes of resume.
+const (
+	VerbShow      = "show"
+	VerbLogs      = "logs"
+	VerbDiff      = "diff"
+	VerbSuccessor = "successor" // the run that took the place of this one
+	VerbCheck     = "check"
+	VerbDoctor    = "doctor"
+	VerbExplain   = "explain"
+	VerbBranches  = "branches"
+
+	VerbStop      = "stop"
+	VerbStopAfter = "stop_after" // the session, after the run in hand
+	VerbMerge     = "merge"
+	VerbSwitch    = "switch"
+	VerbDrop      = "drop"
+	VerbRun       = "run"
+	VerbFresh     = "fresh" // a run from the first step on
+	VerbSet       = "set"   // a value in the request's file
+	VerbInit      = "init"
+	VerbRelease   = "release"
+	VerbWait      = "wait"
+)
+
+// Mode is how a person asks a stopped run to go on (D34).
+type Mode string
+
+// The three modes of D34.
+const (
+	ModeResume    Mode = "resume"
+	ModeRetryStep Mode = "retry_step"
+	ModeReplan    Mode = "replan"
+)
+
+// ToDo is a remedy that is allowed, ToSee a look.
+func ToDo(verb, command string) Advice {
+	return Advice{Kind: Remedy, Verb: verb, Command: command, Allowed: true}
+}
+
+// ToSee is a look.
+func ToSee(verb, command string) Advice {
+	return Advice{Kind: Look, Verb: verb, Command: command, Allowed: true}
+}
+
+// Best is the remedy that is recommended; false where there is none.
+func Best(list []Advice) (Advice, bool) {
+	i := slices.IndexFunc(list, func(a Advice) bool { return a.Recommended && a.Kind == Remedy })
+	if i < 0 {
+		return Advice{}, false
+	}
+	return list[i], true
+}
+
+// WithAdvice are facts with the commands that sentences may name,
+// by verb. What only has to be put right first is named too; "take" and "aside"
+// are for what a person changes in the workspace.
+func WithAdvice(facts Facts, list []Advice) Facts {
+	all := Facts{}
+	maps.Copy(all, facts)
+	for _, a := range list {
+		switch a.WhyNot {
+		case ReplanRequired, RetryLimitExceeded, WorktreeDirty, NothingToDo, RequestNotFound, LockUnreadable:
+			continue // what it is about refuses itself
+		}
+		all[a.Verb] = a.Command
+		forced := a.Command
+		if !a.Force {
+			forced += " --force"
+		}
+		switch a.Mode {
+		case ModeResume:
+			all["take"] = forced
+		case ModeRetryStep:
+			all["aside"] = forced
+		}
+	}
+	return all
+}
+
+// Advised is an error with what can be done now about the run that it is of.
+type Advised struct {
+	Err    error
+	Advice []Advice
+}
+
+func (a *Advised) Error() string { return a.Err.Error() }
+
+// Unwrap gives the error itself.
+func (a *Advised) Unwrap() error { return a.Err }
+
+// AdviceOf is what comes with an error; nil is nothing.
+func AdviceOf(err error) []Advice {
+	if a := (*Advised)(nil); errors.As(err, &a) {
+		return a.Advice
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package choose
+
+import (
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+)
+
+// Around is what advice about a request needs beyond the reason.
+type Around struct {
+	Merge   func(branch string) string // the command that merges it; nil is git's own
+	Depends string                     // the dependencies that can be kept
+}
+
+// AdviseRunnable is what can be done with a request that nothing excludes.
+func AdviseRunnable(id string) []fault.Advice {
+	return []fault.Advice{fault.ToDo(fault.VerbRun, "aiflow run "+id)}
+}
+
+// AdviseOver is what can be done with one that is done or archived.
+func AdviseOver(id string) []fault.Advice {
+	return []fault.Advice{fault.ToDo(fault.VerbSet, "aiflow request set "+id+" status=ready")}
+}
+
+// Advise is what can be done now about a request that cannot run, first what helps
+// most. Every face shows its answer; what waits for others is helped by what they
+// need.
+func (e *Exclusion) Advise(a Around) []fault.Advice {
+	id, run := e.RequestID, e.Fact("run_id")
+	ready := fault.ToDo(fault.VerbSet, "aiflow request set "+id+" status=ready")
+	byName, fresh := fault.ToDo(fault.VerbRun, "aiflow run "+id), fault.ToDo(fault.VerbFresh, "aiflow run "+id+" --fresh")
+	show, check := fault.ToSee(fault.VerbShow, "aiflow run show "+run), fault.ToSee(fault.VerbCheck, "aiflow request check "+proc.Word(e.Path))
+	switch e.Kind {
+	case "invalid", "invalid_line", "duplicate_id":
+		return []fault.Advice{check}
+	case "not_ready_draft":
+		return []fault.Advice{ready}
+	case "not_ready_blocked", "latest_needs_input":
+		switch {
+		case run == "":
+			return []fault.Advice{ready}
+		case e.Fact("reason") == string(fault.StageUnreadable):
+			return []fault.Advice{fault.ToSee(fault.VerbDoctor, "aiflow doctor full"), fresh}
+		}
+		return []fault.Advice{show, fresh}
+	case "not_ready_running": // nobody is at it: a run goes on where it stopped
+		return []fault.Advice{byName, ready}
+	case "not_ready_done_in":
+		return []fault.Advice{byName}
+	case "not_ready_done", "not_ready_archived":
+		return AdviseOver(id)
+	case "latest_done":
+		merge := "git merge " + proc.Word(e.Fact("branch"))
+		if a.Merge != nil {
+			merge = a.Merge(e.Fact("branch"))
+		}
+		return []fault.Advice{fault.ToSee(fault.VerbDiff, "aiflow run diff "+run), fault.ToDo(fault.VerbMerge, merge), fault.ToDo(fault.VerbDrop, "aiflow run drop "+id)}
+	case "base_unclear":
+		return []fault.Advice{fault.ToDo(fault.VerbSwitch, "git switch -")}
+	case "base_missing", "kept":
+		switch {
+		case e.ReasonCode == fault.ReplanRequired:
+			replan := fault.ToDo(string(fault.ModeReplan), "aiflow run resume "+id+" --mode replan")
+			replan.Mode = fault.ModeReplan
+			return []fault.Advice{replan, fresh}
+		case e.Line == 0:
+			return []fault.Advice{fault.ToSee(fault.VerbDoctor, "aiflow doctor")}
+		case e.Kind == "base_missing":
+			return []fault.Advice{fault.ToSee(fault.VerbBranches, "git branch -a"), fault.ToDo(fault.VerbSet, "aiflow request set "+id+" base=")}
+		}
+		return []fault.Advice{check}
+	case "locked":
+		return []fault.Advice{fault.ToSee(fault.VerbLogs, "aiflow run logs -f "+run), fault.ToDo(fault.VerbStop, "aiflow run stop "+id)}
+	case "depends_not_found", "cycle", "cycle_with":
+		return []fault.Advice{fault.ToDo(fault.VerbSet, "aiflow request set "+id+" depends_on="+a.Depends)}
+	}
+	return []fault.Advice{fault.ToSee(fault.VerbExplain, "aiflow next --explain "+id)}
+}
