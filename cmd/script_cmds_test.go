@@ -48,6 +48,7 @@ func commands() map[string]command {
 		"status":   cmdStatus,
 		"setenv":   cmdSetenv,
 		"http":     cmdHTTP,
+		"told":     cmdTold,
 	}
 }
 
@@ -235,7 +236,10 @@ func cmdSetenv(ts *testscript.TestScript, _ bool, args []string) {
 
 func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 2 && !neg, "status N CMD…")
+	w := sceneOf(ts)
+	w.hear(ts, "wait")
 	err := ts.Exec(args[1], args[2:]...)
+	w.hear(ts, args[1:]...)
 	status := 0
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -64,6 +64,7 @@ func build(dir, tags string) error {
 // TestScripts runs every folder of scripts that it finds. Those under
 // failpoint/ get binaries that can be told to die at a given point.
 func TestScripts(t *testing.T) {
+	t.Cleanup(func() { t.Logf("kinds of hints: %d; following them took %s in all", len(followed.kinds), followed.took) })
 	for _, dir := range folders(t) {
 		name, err := filepath.Rel(scripts, dir)
 		if err != nil {
@@ -75,8 +76,12 @@ func TestScripts(t *testing.T) {
 				path = crashBin(t)
 			}
 			testscript.RunT(recorder{t}, testscript.Params{
-				Dir: dir, Cmds: commands(), RequireUniqueNames: true,
-				Setup:     func(e *testscript.Env) error { return setup(e, path) },
+				Dir: withHints(t, dir), Cmds: commands(), RequireUniqueNames: true,
+				Setup: func(e *testscript.Env) error {
+					err := setup(e, path)
+					newScene(e, dir)
+					return err
+				},
 				Condition: condition,
 			})
 		})
