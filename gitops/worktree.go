@@ -110,14 +110,23 @@ func removeAll(path string) error {
 	return os.RemoveAll(path)
 }
 
-// own reports whether path is in our worktrees folder, also after links.
+// own reports whether path is in our worktrees folder, also after links, or is a
+// worktree of a request that was made in another one: its name is that of the
+// request, and its branch is one of it.
 func (r *Repo) own(path string) bool {
 	home := filepath.FromSlash(r.WorktreesDir)
 	if !filepath.IsAbs(home) {
 		home = filepath.Join(r.root, home)
 	}
 	parent := filepath.Dir(filepath.Clean(path))
-	return filepath.IsAbs(path) && (parent == home || resolved(parent) == resolved(home) && exists(home))
+	if !filepath.IsAbs(path) {
+		return false
+	}
+	if parent == home || resolved(parent) == resolved(home) && exists(home) {
+		return true
+	}
+	a := r.adminOf(path)
+	return a != nil && strings.Contains("/"+a.branch, "/"+filepath.Base(path)+"/")
 }
 
 func resolved(path string) string {

@@ -455,11 +455,12 @@ func (j *job) putBack(ctx context.Context, i int) error {
 // is not gone on with. What it holds is kept first. It never stops a new run:
 // a workspace that cannot be cleared is reported when it is needed.
 func (j *job) leaveBehind(ctx context.Context, last *runs.Stage) {
-	if _, err := os.Lstat(j.workspacePath()); err != nil || j.inPlace() || j.held() != nil {
+	at := j.workspacePathOf(last) // not where a new one is made, where workspace.root was changed since
+	if _, err := os.Lstat(at); err != nil || last.Git.Workspace == "." || j.inPlace() || j.held() != nil {
 		return // a lost lock shows at the next write
 	}
 	old := j.of(last)
-	ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePath())
+	ws, ok, err := j.repo.OpenWorktree(ctx, at)
 	if err != nil || !ok {
 		return
 	}
