@@ -173,8 +173,8 @@ func calls(r config.Router) []callLine {
 func (x *examiner) checkCommands(ctx context.Context, lines []callLine) {
 	if len(lines) == 0 {
 		x.pass("role_commands", "none", nil)
-		return
 	}
+	told := false
 	asked := map[string]callLine{}
 	for i := range lines {
 		l := &lines[i]
@@ -187,10 +187,19 @@ func (x *examiner) checkCommands(ctx context.Context, lines []callLine) {
 		}
 		if _, ok := asked[l.Path]; !ok {
 			asked[l.Path] = x.askVersion(ctx, l.Path)
+			if asked[l.Path].Problem == "" {
+				told = true
+				x.checkLogin(ctx, *l, asked[l.Path].Version)
+			}
 		}
 		l.Version, l.Stderr, l.Problem = asked[l.Path].Version, asked[l.Path].Stderr, asked[l.Path].Problem
 	}
-	x.tellCommands(lines)
+	if x.full() && !told {
+		x.pass("ai_commands", "none", nil)
+	}
+	if len(lines) > 0 {
+		x.tellCommands(lines)
+	}
 }
 
 func (x *examiner) tellCommands(lines []callLine) {
@@ -229,24 +238,65 @@ const (
 // stands in PATH under that name. It gets no mark: git, started beside it
 // without one, would be taken for a stray of the command's.
 func (x *examiner) askVersion(ctx context.Context, path string) callLine {
+	status, out, errs := x.startElsewhere(ctx, path, "--version")
+	l := callLine{Version: firstLine(out), Stderr: firstLine(errs)}
+	if status != 0 {
+		l.Problem = "version"
+	}
+	return l
+}
+
+// startElsewhere gives a command's exit status, -1 where it did not come to one.
+func (x *examiner) startElsewhere(ctx context.Context, argv ...string) (status int, stdout, stderr string) {
 	dir, err := os.MkdirTemp("", "aiflow-doctor-")
 	if err != nil {
-		return callLine{} // not the command's fault
+		return 0, "", "" // not the command's fault
 	}
 	defer os.RemoveAll(dir)
 	out, errs := &bounded{}, &bounded{}
 	exit, err := proc.Run(ctx, proc.Command{
-		Argv: []string{path, "--version"}, Dir: dir, Env: elsewhere(x.Env.Environ, dir),
+		Argv: argv, Dir: dir, Env: elsewhere(x.Env.Environ, dir),
 		Stdout: out, Stderr: errs, Timeout: x.p.Config.AtMost(versionTime), Grace: time.Second,
 	})
-	l := callLine{Version: firstLine(out.String()), Stderr: firstLine(errs.String())}
-	if err != nil {
-		l.Stderr = err.Error()
+	switch {
+	case err != nil:
+		return -1, out.String(), err.Error()
+	case exit.TimedOut:
+		return -1, out.String(), errs.String()
 	}
-	if err != nil || exit.Status != 0 || exit.TimedOut {
-		l.Problem = "version"
+	return exit.Status, out.String(), errs.String()
+}
+
+// logins are how presets are asked whether they are logged in (exit status 0 is
+// yes, 1 is no), and what a person types to log in.
+var logins = map[string]struct {
+	status      []string
+	typed, then string
+}{
+	"claude": {[]string{"auth", "status"}, "claude", "/login"},
+	"codex":  {[]string{"login", "status"}, "codex login", ""},
+}
+
+// checkLogin tells of one AI command its version and whether it is logged in. What
+// it says besides is about the person's account, and is kept nowhere.
+func (x *examiner) checkLogin(ctx context.Context, l callLine, version string) {
+	facts := []any{"name", l.Provider, "version", version}
+	login, ok := logins[l.Provider]
+	if !ok {
+		x.pass("ai_commands", "untold", Evidence{"path": l.Path}, facts...)
+		return
 	}
-	return l
+	status, _, _ := x.startElsewhere(ctx, append([]string{l.Path}, login.status...)...)
+	command := strings.Join(append([]string{l.Command}, login.status...), " ")
+	seen := Evidence{"path": l.Path, "command": command, "exit_status": status}
+	switch status {
+	case 0:
+		x.pass("ai_commands", "ok", seen, facts...)
+	case 1:
+		x.warn("ai_commands", "login", seen, append(facts, "command", login.typed, "then", login.then)...)
+	default:
+		x.warn("ai_commands", "mute", seen, append(facts, "command", command)...)
+	}
 }
 
 // elsewhere is the environment without what leads back to the checkout.

@@ -101,6 +101,10 @@ func TestPresetIsProbedElsewhere(t *testing.T) {
 	}
 	data, err := os.ReadFile(trace) // the negative control: it was really started
 	dir, args, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	args, asked, _ := strings.Cut(args, "\n")
+	if !strings.HasSuffix(asked, "\nlogin status,,") {
+		t.Errorf("asked for the login with %q", asked)
+	}
 	if err != nil || args != "--version,," || strings.HasPrefix(dir, r.dir) {
 		t.Errorf("started with %q: %v", data, err)
 	}

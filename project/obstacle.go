@@ -202,7 +202,7 @@ func (p *Project) missingProgram(r config.Router, role string) (config.Call, boo
 		return config.Call{}, false
 	}
 	asked := calls[:1]
-	if p.Config.Limits.MaxRoleTries > 1 && slices.Contains(r.Defaults.FallbackOn, string(fault.CLINotAvailable)) {
+	if slices.Contains(r.Defaults.FallbackOn, string(fault.CLINotAvailable)) {
 		asked = calls
 	}
 	return calls[0], !slices.ContainsFunc(asked, func(c config.Call) bool { return p.Program(c.Command.Bin) != "" })

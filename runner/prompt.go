@@ -74,6 +74,10 @@ func (j *job) facts(q question, call config.Call) map[string]string {
 		"quality_gates_json": asJSON(j.Project.Config.Tests), "review_findings": orNothing(j.earlier),
 		"failure": orNothing(q.failure),
 	}
+	v["answer_place"] = j.Words.Text("work.prompt_answer_file", nil)
+	if call.Command.Output != config.OutputText { // claude, codex and gemini: their sandboxes keep them from that file
+		v["answer_place"] = j.Words.Text("work.prompt_answer_said", nil)
+	}
 	v["planning_limits_json"] = asJSON(map[string]int{"max_diff_lines": lim.MaxDiffLines, "max_files": lim.MaxFiles})
 	v["thresholds_json"] = v["planning_limits_json"]
 	if q.plan != nil {

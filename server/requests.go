@@ -61,6 +61,7 @@ type runItem struct {
 	CurrentStepID string         `json:"current_step_id"`
 	Percent       int            `json:"percent"`
 	Warnings      []runs.Warning `json:"warnings"`
+	Usage         *runs.Usage    `json:"usage,omitempty"`
 }
 
 type list struct {
@@ -96,7 +97,7 @@ func (sn *snapshot) run(st *runs.Stage) runItem {
 		Interrupted: !st.State.Ended() && holder == nil, AwaitsMerge: sn.unmerged(st),
 		Title: st.Title, WorkBranch: st.Git.WorkBranch, BaseBranch: st.Git.BaseBranch,
 		StartedAt: st.StartedAt, FinishedAt: st.EndedAt, ReplacedBy: orNil(st.ReplacedBy), Replaces: orNil(st.Replaces), DroppedAt: st.DroppedAt,
-		CurrentStepID: st.CurrentStepID, Percent: st.Progress.Percent, Warnings: st.Warnings(),
+		CurrentStepID: st.CurrentStepID, Percent: st.Progress.Percent, Warnings: st.Warnings(), Usage: st.Usage(),
 	}
 }
 
