@@ -112,6 +112,10 @@ func Checkout(dir string) string {
 	}
 }
 
+// IsNearest reports whether a folder of the checkout at top is a project by itself,
+// and no part of one around it.
+func IsNearest(dir, top string) bool { return nearest(dir, top) == dir }
+
 // nearest is the project that dir, a folder of a checkout, lies in.
 func nearest(dir, top string) string {
 	found := ""

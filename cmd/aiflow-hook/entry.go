@@ -265,11 +265,16 @@ func (w here) in(s *cli.Shell, prefix string) (here, bool) {
 	}
 	sub := w
 	sub.top = filepath.Join(w.top, filepath.FromSlash(prefix))
+	sub.main = filepath.Join(w.checkout, filepath.FromSlash(prefix))
 	root, err := project.FindRoot(sub.top)
-	if err != nil || !sameAs(root.Dir, filepath.Join(w.checkout, filepath.FromSlash(prefix))) {
+	switch {
+	case err != nil:
+		return here{}, false
+	case !exists(sub.main) && project.IsNearest(sub.top, w.top): // a new one, in this worktree only
+		sub.main = sub.top
+	case !sameAs(root.Dir, sub.main):
 		return here{}, false
 	}
-	sub.main = root.Dir
 	sub.config = config.Default()
 	if c, _, err := config.Load(sub.main, s.Sources()); err == nil {
 		sub.config = c
