@@ -28,7 +28,7 @@ import (
 // Each hint that a program of ours gives in a script is followed there and then,
 // in a copy of the script's world: a remedy is not refused and changes
 // something, a look ends well. Each kind of hint (what it was given for, and the
-// form of its command) is followed twice, in the scripts that meet it first.
+// form of its command) is followed once, in the script that meets it first.
 
 // withHints writes the scripts of dir to a folder where "exec" is "told", which
 // looks for hints in what the command says.
@@ -243,7 +243,7 @@ func (w *scene) news(h hint, args []string) bool {
 	followed.Lock()
 	defer followed.Unlock()
 	followed.kinds[kind]++
-	return followed.kinds[kind] <= 2
+	return followed.kinds[kind] == 1
 }
 
 // follow types a hint in a copy of the world.
@@ -349,7 +349,7 @@ func (c *twin) typed(line string, done func() bool) (out string, status int, err
 		_ = cmd.Wait()
 		close(ended)
 	}()
-	tick, limit := time.NewTicker(3*time.Second), time.After(2*time.Minute)
+	tick, limit := time.NewTicker(time.Second), time.After(2*time.Minute)
 	defer tick.Stop()
 	for {
 		select {
