@@ -64,7 +64,9 @@ func build(dir, tags string) error {
 // TestScripts runs every folder of scripts that it finds. Those under
 // failpoint/ get binaries that can be told to die at a given point.
 func TestScripts(t *testing.T) {
-	t.Cleanup(func() { t.Logf("kinds of hints: %d; following them took %s in all", len(followed.kinds), followed.took) })
+	t.Cleanup(func() {
+		t.Logf("kinds of hints: %d; following them took %s in all", len(followed.kinds), followed.took)
+	})
 	for _, dir := range folders(t) {
 		name, err := filepath.Rel(scripts, dir)
 		if err != nil {
