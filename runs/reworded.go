@@ -48,8 +48,13 @@ func sayable(code fault.Code, facts map[string]string) bool {
 }
 
 // now are the texts about a stop, with the commands that are of use now. Of a run
-// whose place another one took, that one is all there is to tell.
+// whose place another one took, that one is all there is to tell. What is refused
+// for another reason than the one that the texts are about is not named: they do
+// not say how to mend that. Of the machine the face says so.
 func (w Words) now(code fault.Code, meta map[string]string, requestID, runID string, list []fault.Advice) (title, message string, actions []string) {
+	list = slices.DeleteFunc(slices.Clone(list), func(a fault.Advice) bool {
+		return a.Lacks() && a.WhyNot != code && a.WhyNot.Info().Category != fault.Environment
+	})
 	facts := fault.WithAdvice(namedFacts(meta, requestID, runID), list)
 	title, message, actions = w(code, facts)
 	if facts[fault.VerbSuccessor] != "" {

@@ -166,7 +166,7 @@ func printNow(s *cli.Shell, st *runs.Stage, list []fault.Advice) {
 			hint("work.show_successor", "command", a.Command)
 		case st.Error == nil && a.Recommended && a.Mode != "":
 			hint("work.show_do", "command", a.Command)
-		case a.Mode == runs.ModeResume && a.WhyNot.Info().Category == fault.Environment:
+		case a.Mode == runs.ModeResume && a.Lacks() && (a.WhyNot.Info().Category == fault.Environment || string(a.WhyNot) != st.ReasonCode()):
 			hint("work.show_refused", "reason", a.WhyNot, "command", "aiflow doctor")
 		case a.Mode == runs.ModeResume && a.WhyNot == fault.RequestNotFound:
 			hint("work.show_refused", "reason", a.WhyNot, "command", "git status")

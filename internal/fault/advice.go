@@ -79,6 +79,16 @@ func Best(list []Advice) (Advice, bool) {
 	return list[i], true
 }
 
+// Lacks reports whether it is refused for something around what it is about, which
+// has to be put right first.
+func (a Advice) Lacks() bool {
+	switch a.WhyNot {
+	case "", ReplanRequired, RetryLimitExceeded, WorktreeDirty, NothingToDo, RequestNotFound, LockUnreadable:
+		return false
+	}
+	return true
+}
+
 // WithAdvice are facts with the commands that sentences may name,
 // by verb. What only has to be put right first is named too; "take" and "aside"
 // are for what a person changes in the workspace.
@@ -86,8 +96,7 @@ func WithAdvice(facts Facts, list []Advice) Facts {
 	all := Facts{}
 	maps.Copy(all, facts)
 	for _, a := range list {
-		switch a.WhyNot {
-		case ReplanRequired, RetryLimitExceeded, WorktreeDirty, NothingToDo, RequestNotFound, LockUnreadable:
+		if a.WhyNot != "" && !a.Lacks() {
 			continue // what it is about refuses itself
 		}
 		all[a.Verb] = a.Command
