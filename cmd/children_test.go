@@ -24,11 +24,11 @@ func children() map[string][]string {
 		// git, with its hooks, filters, signers
 		"internal/gitcmd once": {"internal/gitcmd TestLimitReachesWhatGitStarted", "internal/gitcmd TestStopReachesWhatGitStarted", "internal/gitcmd TestQuestionLimit", "run_hook_hangs.txtar"},
 		// steps, tests, roles, workspace.setup
-		"runner command":    {"run_timeouts.txtar", "run_second_signal.txtar", "run_children.txtar"},
-		"runner hook":       {"auto_hook_hangs.txtar"},
-		"runner desktop":    {"auto_hook_hangs.txtar"},
-		"doctor askVersion": {"doctor_preset_hangs.txtar"},
-		"server callQueue":  {"server TestQueueProgramThatHangs"},
+		"runner command":        {"run_timeouts.txtar", "run_second_signal.txtar", "run_children.txtar"},
+		"runner hook":           {"auto_hook_hangs.txtar"},
+		"runner desktop":        {"auto_hook_hangs.txtar"},
+		"doctor startElsewhere": {"doctor_preset_hangs.txtar"},
+		"server callQueue":      {"server TestQueueProgramThatHangs"},
 
 		"server spawn":                     {"our own aiflow-run: it is to live on, and has limits of its own"},
 		"cmd/aiflow-serve open":            {"the person's browser"},

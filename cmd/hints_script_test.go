@@ -28,7 +28,10 @@ import (
 // Each hint that a program of ours gives in a script is followed there and then,
 // in a copy of the script's world: a remedy is not refused and changes
 // something, a look ends well. Each kind of hint (what it was given for, and the
-// form of its command) is followed once, in the script that meets it first.
+// form of its command) is followed once: in the script that testdata/hints.txt
+// names, a new one in the first that meets it. The table is made by
+//
+//	go test ./cmd -run 'TestScripts$' -update
 
 // withHints writes the scripts of dir to a folder where "exec" is "told", which
 // looks for hints in what the command says.
@@ -124,8 +127,10 @@ func (w *scene) hear(ts *testscript.TestScript, args ...string) {
 	}
 	for _, h := range hintsIn(out, said) {
 		h.said = out + said
-		if w.news(h, args) {
-			w.follow(ts, h, args)
+		if kind := kindOf(h, args); w.news(kind) && !w.follow(ts, h, args) {
+			followed.Lock()
+			followed.wrong[kind] = true
+			followed.Unlock()
 		}
 	}
 }
@@ -225,29 +230,71 @@ func hintsInJSON(v any, code fault.Code, list *[]hint) {
 	}
 }
 
-// followed counts how often each kind of hint was followed.
+// followed says in which script each kind of hint was followed, and whether it
+// held there.
 var followed = struct {
 	sync.Mutex
-	kinds map[string]int
+	kinds map[string]string
+	wrong map[string]bool
 	took  time.Duration
-}{kinds: map[string]int{}}
+}{kinds: map[string]string{}, wrong: map[string]bool{}}
+
+const hintTable = "../testdata/hints.txt"
+
+// hintScripts reads which script follows which kind.
+var hintScripts = sync.OnceValue(func() map[string]string {
+	table := map[string]string{}
+	data, _ := os.ReadFile(hintTable)
+	for line := range strings.Lines(string(data)) {
+		if script, kind, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
+			table[kind] = script
+		}
+	}
+	return table
+})
+
+// writeHintScripts writes the table of what held.
+func writeHintScripts(t *testing.T) {
+	var lines []string
+	for kind, script := range followed.kinds {
+		if !followed.wrong[kind] {
+			lines = append(lines, script+"\t"+kind+"\n")
+		}
+	}
+	slices.Sort(lines)
+	if err := os.WriteFile(hintTable, []byte(strings.Join(lines, "")), 0o666); err != nil {
+		t.Error(err)
+	}
+}
 
 var nameRE = regexp.MustCompile(`"[^"]*"|'[^']*'|\S*[0-9/]\S*`)
 
-// news reports whether a hint is to be followed, and counts it.
-func (w *scene) news(h hint, args []string) bool {
+// kindOf is what a hint was given for, and the form of its command.
+func kindOf(h hint, args []string) string {
 	kind := string(h.code+" "+h.refused+" ") + nameRE.ReplaceAllString(h.line, "_")
 	if h.code == "" {
 		kind = strings.Join(args[:min(2, len(args))], " ") + ": " + kind
 	}
-	followed.Lock()
-	defer followed.Unlock()
-	followed.kinds[kind]++
-	return followed.kinds[kind] == 1
+	return kind
 }
 
-// follow types a hint in a copy of the world.
-func (w *scene) follow(ts *testscript.TestScript, h hint, args []string) {
+// news reports whether a kind of hint is to be followed here.
+func (w *scene) news(kind string) bool {
+	script := strings.TrimPrefix(filepath.Base(w.dir), "script-")
+	if named, ok := hintScripts()[kind]; ok && named != script {
+		return false
+	}
+	followed.Lock()
+	defer followed.Unlock()
+	if followed.kinds[kind] != "" {
+		return false
+	}
+	followed.kinds[kind] = script
+	return true
+}
+
+// follow types a hint in a copy of the world, and reports whether it held.
+func (w *scene) follow(ts *testscript.TestScript, h hint, args []string) bool {
 	began := time.Now()
 	defer func() {
 		followed.Lock()
@@ -257,11 +304,13 @@ func (w *scene) follow(ts *testscript.TestScript, h hint, args []string) {
 	c := w.copy(ts)
 	defer c.gone()
 	if live := c.live(); live && !lookRE.MatchString(h.line) && !judgeRE.MatchString(h.line) {
-		return // whoever works here would be reached out of the copy
+		return true // whoever works here would be reached out of the copy
 	}
-	if err := c.try(h); err != nil {
+	err := c.try(h)
+	if err != nil {
 		w.errs(fmt.Sprintf("%s, after %q said so (%s): %v", h.line, args, h.code, err))
 	}
+	return err == nil
 }
 
 // twin is a copy of a world.

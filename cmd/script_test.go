@@ -66,6 +66,9 @@ func build(dir, tags string) error {
 func TestScripts(t *testing.T) {
 	t.Cleanup(func() {
 		t.Logf("kinds of hints: %d; following them took %s in all", len(followed.kinds), followed.took)
+		if *update {
+			writeHintScripts(t)
+		}
 	})
 	for _, dir := range folders(t) {
 		name, err := filepath.Rel(scripts, dir)
