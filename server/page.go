@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aiflow/project"
+	"aiflow/server/ui"
 )
 
 // page serves the built files. Addresses of views, which are no files, get the
@@ -27,15 +28,18 @@ const index = "index.html"
 
 func newPage(assets fs.FS) *page {
 	p := &page{files: map[string]asset{}}
-	_ = fs.WalkDir(assets, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return nil
-		}
+	add := func(name string) {
 		if data, err := fs.ReadFile(assets, name); err == nil {
 			p.files[name] = asset{data, kindOf(name), `"` + project.Fingerprint(data)[:16] + `"`}
 		}
+	}
+	_ = fs.WalkDir(assets, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			add(name)
+		}
 		return nil
 	})
+	add(ui.Library)
 	if _, ok := p.files[index]; !ok {
 		data := []byte(plainPage("en", "aiflow", []string{"The page is not built into this program; the API under /api is."}))
 		p.files[index] = asset{data, kindOf(index), `"` + project.Fingerprint(data)[:16] + `"`}

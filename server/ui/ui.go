@@ -15,15 +15,18 @@ import (
 //go:embed dist package/locks.js
 var built embed.FS
 
-// Assets are the built files as the server names them: lib/locks.js is served
-// as /lib/locks.js.
+// Library is the name of the project lock's library among the Assets. It is in
+// the npm package and in no folder of theirs.
+const Library = "lib/locks.js"
+
+// Assets are the built files as the server names them.
 func Assets() fs.FS { return assets{} }
 
 type assets struct{}
 
 func (assets) Open(name string) (fs.File, error) {
-	if name == "lib/locks.js" {
-		return built.Open("package/locks.js") // the library is in the npm package alone
+	if name == Library {
+		return built.Open("package/locks.js")
 	}
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
