@@ -146,9 +146,11 @@ func TestPageGoesBack(t *testing.T) {
 	if out, err := drop.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	p.until("[...document.querySelectorAll('.facts .chip')].some((c) => c.textContent === 'dropped')")
-	p.sees("This run was dropped")
-	p.shot("dropped")
+	dropped := w.tab(browser, strings.Trim(p.do("location.pathname"), `"`))
+	dropped.until("[...document.querySelectorAll('.facts .chip')].some((c) => c.textContent === 'dropped')")
+	dropped.sees("This run was dropped")
+	dropped.shot("dropped")
+	dropped.close()
 	list := w.tab(browser, "/requests/RQ-1")
 	list.until("document.querySelector('.runs .chip')?.textContent === 'dropped'")
 	list.close()
