@@ -10,6 +10,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
 // Retry says how patient the store is. The SDK's own retries are switched off,
@@ -34,20 +35,9 @@ func (r Retry) withDefaults() Retry {
 	def(&r.Total, 30*time.Second)
 	def(&r.Attempt, 5*time.Second)
 	if r.Sleep == nil {
-		r.Sleep = sleep
+		r.Sleep = proc.Sleep
 	}
 	return r
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }
 
 // verdict says what a failed call means.
