@@ -304,15 +304,19 @@ func TestAbuse(t *testing.T) {
 }
 
 func TestPanicTellsNothing(t *testing.T) {
-	w := newWorld(t, nil)
+	var mu sync.Mutex
 	var said []string
-	w.s.Log = func(line string) { said = append(said, line) }
+	w := newWorld(t, nil, func(o *Options, _ *http.Server) {
+		o.Log = func(line string) { mu.Lock(); defer mu.Unlock(); said = append(said, line) }
+	})
 	h := w.s.guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("at /home/me password=hunter2222") }))
 	r := w.request("GET", "/api/health", "")
 	r.URL.Scheme, r.URL.Host = "", ""
 	r.Host = "127.0.0.1:" + strconv.Itoa(w.s.Port)
 	rec := recorder{header: http.Header{}}
 	h.ServeHTTP(&rec, r.WithContext(context.Background()))
+	mu.Lock()
+	defer mu.Unlock()
 	if rec.status != 500 || strings.Contains(rec.body.String(), "home") || len(said) == 0 || strings.Contains(strings.Join(said, ""), "hunter2222") {
 		t.Errorf("%d %s %q", rec.status, rec.body.String(), said)
 	}

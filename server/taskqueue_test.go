@@ -26,14 +26,15 @@ if [ -f "$here/answer.$1.sh" ]; then . "$here/answer.$1.sh"; fi
 cat "$here/answer.$1"
 `
 
-func queueWorld(t *testing.T, endpoint string) (w *world, dir string) {
+func queueWorld(t *testing.T, endpoint string, change ...func(*Options, *http.Server)) (w *world, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	bin := filepath.Join(dir, "aiflow-queue")
 	if err := proc.WriteProgram(bin, []byte(standIn)); err != nil {
 		t.Fatal(err)
 	}
-	w = newWorld(t, someRequests(), func(o *Options, _ *http.Server) { o.QueueBin, o.QueueEndpoint = bin, endpoint })
+	change = append(change, func(o *Options, _ *http.Server) { o.QueueBin, o.QueueEndpoint = bin, endpoint })
+	w = newWorld(t, someRequests(), change...)
 	for name, text := range map[string]string{
 		"list": `{"namespace":"proj-1","items":[
 			{"namespace":"proj-1","task_id":"A","task_group_id":"g1","session_id":"s","status":"COMPLETE","prompt":"done","created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:01:00.000Z","output":"key AKIAIOSFODNN7EXAMPLE"},
@@ -333,8 +334,7 @@ func dynalite(t *testing.T) string {
 // TestQueueProgramThatHangs: the call is refused at its limit, and nothing of the
 // program stays.
 func TestQueueProgramThatHangs(t *testing.T) {
-	w, dir := queueWorld(t, "http://localhost:9")
-	w.s.Project.Config.Limits.TimeoutSec = 1
+	w, dir := queueWorld(t, "http://localhost:9", func(o *Options, _ *http.Server) { o.Project.Config.Limits.TimeoutSec = 1 })
 	put(t, filepath.Join(dir, "answer.list.sh"), "trap '' TERM\necho $$ >>'"+dir+"/pids'\n"+
 		"(setsid sh -c 'echo $$ >>"+dir+"/pids; while :; do sleep 600; done' &)\nwhile :; do sleep 600; done\n")
 	w.call(409, "GET", "/api/taskqueue", "").wants("error.reason_code", "QUEUE_NOT_AVAILABLE", "error.context.cause", "no answer within 1s")
