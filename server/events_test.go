@@ -110,6 +110,36 @@ func TestStageIsToldSoon(t *testing.T) {
 	st.until("lock", has(`"held":false`))
 }
 
+// TestLockBetweenTwoLooks: a page that read the project while a command held its
+// lock for a moment is told to read again, though no look saw that lock.
+func TestLockBetweenTwoLooks(t *testing.T) {
+	w := newWorld(t, someRequests())
+	m, err := w.p.Locks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(w.s.Options)
+	defer s.folder.close()
+	look := newWatcher(s)
+	look.begin(t.Context())
+	for range 3 {
+		look.lockFolder(t.Context())
+	}
+	before := s.hub.now()
+	lease, err := m.AcquireRequest(t.Context(), "RQ-1", locks.Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Release(); err != nil {
+		t.Fatal(err)
+	}
+	look.lockFolder(t.Context())
+	if events, _, _, _ := s.hub.since(before); len(events) != 1 || events[0].kind != "request" || string(events[0].data) != `{"ids":[]}` {
+		t.Errorf("told %v", events)
+	}
+	s.tidy.Lock()
+}
+
 // TestDeadRunnerIsNoticed leaves a lock and a running request as kill -9 does.
 func TestDeadRunnerIsNoticed(t *testing.T) {
 	w := newWorld(t, waits())

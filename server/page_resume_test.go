@@ -146,11 +146,9 @@ func TestPageGoesBack(t *testing.T) {
 	if out, err := drop.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	dropped := w.tab(browser, strings.Trim(p.do("location.pathname"), `"`))
-	dropped.until("[...document.querySelectorAll('.facts .chip')].some((c) => c.textContent === 'dropped')")
-	dropped.sees("This run was dropped")
-	dropped.shot("dropped")
-	dropped.close()
+	p.until("[...document.querySelectorAll('.facts .chip')].some((c) => c.textContent === 'dropped')")
+	p.sees("This run was dropped")
+	p.shot("dropped")
 	list := w.tab(browser, "/requests/RQ-1")
 	list.until("document.querySelector('.runs .chip')?.textContent === 'dropped'")
 	list.close()

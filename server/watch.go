@@ -46,9 +46,13 @@ type liveRun struct {
 	over             bool
 }
 
+func newWatcher(s *Server) *watcher {
+	return &watcher{s: s, locks: map[string]locks.Entry{}, live: map[string]*liveRun{}}
+}
+
 // Watch publishes what happens in the project until ctx ends.
 func (s *Server) Watch(ctx context.Context) {
-	w := &watcher{s: s, locks: map[string]locks.Entry{}, live: map[string]*liveRun{}}
+	w := newWatcher(s)
 	defer s.folder.close()
 	w.begin(ctx)
 	tick := time.NewTicker(watchEvery)
@@ -74,6 +78,7 @@ func (w *watcher) begin(ctx context.Context) {
 	w.head, w.session = w.headStamp(), w.sessionStamps()
 	w.runs = stampFile(w.s.Project.Path(w.s.Project.RunsDir()))
 	w.s.folder.take()
+	w.folder, w.hot = w.lockStamp(), 2
 	w.readLocks(ctx, false)
 	close(w.s.ready)
 	w.putRight(ctx)
@@ -110,9 +115,11 @@ func (w *watcher) requests() {
 	if !all && len(names) <= manyFiles {
 		ids = w.ids(names)
 	}
-	w.s.hub.publish("request", struct {
-		IDs []string `json:"ids"` // none: too many to name
-	}{ids})
+	w.s.hub.publish("request", requestEvent{ids})
+}
+
+type requestEvent struct {
+	IDs []string `json:"ids"` // none: any of them
 }
 
 // ids are the ids of files; a file that is gone had its name's.
@@ -137,14 +144,19 @@ func (w *watcher) ids(names []string) []string {
 // that, because two changes can bear one time, and now and then, because a
 // holder can die without a change.
 func (w *watcher) lockFolder(ctx context.Context) {
-	now := stampFile(w.s.Project.Path(w.s.Project.Config.Paths.LocksDir))
+	now := w.lockStamp()
 	if now != w.folder {
 		w.folder, w.hot = now, 2
+		w.anything() // a lock that came and went between two looks is told by nothing else
 	}
 	if w.hot > 0 || w.round%slowly == 0 && len(w.locks) > 0 {
 		w.hot = max(0, w.hot-1)
 		w.readLocks(ctx, true)
 	}
+}
+
+func (w *watcher) lockStamp() stamp {
+	return stampFile(w.s.Project.Path(w.s.Project.Config.Paths.LocksDir))
 }
 
 func (w *watcher) readLocks(ctx context.Context, tell bool) {
@@ -300,10 +312,13 @@ func (w *watcher) slow(ctx context.Context) {
 	if now := stampFile(w.s.Project.Path(w.s.Project.RunsDir())); now != w.runs {
 		w.runs = now
 		w.putRight(ctx) // records may have been lost
-		w.s.hub.publish("request", struct {
-			IDs []string `json:"ids"`
-		}{[]string{}})
+		w.anything()
 	}
+}
+
+// anything tells that any request or run may have changed.
+func (w *watcher) anything() {
+	w.s.hub.publish("request", requestEvent{IDs: []string{}})
 }
 
 // putRight does what every command does at its start: it tells request files
