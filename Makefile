@@ -6,6 +6,7 @@
 #   make resume               go on with the run that stopped
 #   make check                quick: vet, format, the tests of what changed
 #   make test                 vet, format, staticcheck, tests with -race
+#   make test-agents          the real AI commands, also what takes them minutes
 #   make figures              how large the code is
 #
 # ARGS passes more: make next ARGS="--json".
@@ -52,7 +53,7 @@ endif
 AIFLOW = cd '$(subst ','\'',$(TARGET))' && AIFLOW_CALLED_FROM='$(subst ','\'',$(CURDIR))' '$(subst ','\'',$(CURDIR))/bin/aiflow'
 
 .DEFAULT_GOAL := build
-.PHONY: build check test figures tidy vet format staticcheck race bench next run-next list show diff logs resume auto doctor ui demo demo-agents clean
+.PHONY: build check test figures tidy vet format staticcheck race test-agents bench next run-next list show diff logs resume auto doctor ui demo demo-agents clean
 
 build: $(BUILT)
 
@@ -77,8 +78,9 @@ tidy:
 	$(GO) mod tidy -diff
 
 # The checks share what the build has compiled: same tags, same -trimpath.
+VETTED := ./... ./testdata/agents/models
 vet:
-	$(GO) vet -trimpath -tags '$(TAGS)' ./...
+	$(GO) vet -trimpath -tags '$(TAGS)' $(VETTED)
 
 format:
 	@out=$$(find . -name .git -prune -o -name node_modules -prune -o -name .demo -prune -o -name '*.go' -print0 | xargs -0 $(GO) tool gofumpt -l); \
@@ -86,13 +88,18 @@ format:
 
 staticcheck: CHECKED = GOFLAGS="$$($(GO) env GOFLAGS) -trimpath" $(GO)
 staticcheck:
-	$(CHECKED) tool staticcheck -tags '$(TAGS)' ./...
+	$(CHECKED) tool staticcheck -tags '$(TAGS)' $(VETTED)
 
 # A program with the race detector otherwise sleeps a second when it ends, and
 # the tests end many.
 race: export GORACE = atexit_sleep_ms=0
 race:
 	$(GO) test -race -vet=off -timeout 40m ./...
+
+# No account, no key and no network: models are played (testdata/agents).
+test-agents:
+	@[ -d testdata/agents/node_modules ] || (cd testdata/agents && npm ci --ignore-scripts --no-audit --no-fund)
+	$(GO) test -vet=off -timeout 60m -v ./cmd -run 'TestRealAgents$$' -agents.slow
 
 bench: $(BUILT)
 	$(GO) run ./scripts/bench $(ARGS)

@@ -54,7 +54,9 @@ const refusal = " is forbidden here (guards.forbid_commands"
 
 func refusingCommand(name, mark string) []byte {
 	return []byte("#!/bin/sh\n" +
-		"printf '%s\\n' " + proc.Quoted(name) + `" $*" >>` + proc.Quoted(mark) + "\n" +
+		// In a sandbox that lets it leave no mark its words must not speak of that:
+		// codex tells nothing of a command that met its sandbox.
+		"{ printf '%s\\n' " + proc.Quoted(name) + `" $*" >>` + proc.Quoted(mark) + "; } 2>/dev/null\n" +
 		"echo " + proc.Quoted("aiflow: "+name+refusal+" in .aiflow/router.v1.json)") + " >&2\n" +
 		"exit 77\n")
 }

@@ -122,7 +122,7 @@ func (e errorStream) Write(p []byte) (int, error) {
 	e.r.heard()
 	e.r.closeLine()
 	_, _ = e.r.o.Log.Write(p)
-	e.r.stderr.feed(p, func(line []byte, _ int) { e.r.spoken.add(line) })
+	e.r.stderr.feed(p, e.r.aside)
 	return len(p), nil
 }
 
@@ -139,7 +139,7 @@ func (r *Reader) Close() (cut bool) {
 	defer r.mu.Unlock()
 	torn := r.lines.open()
 	r.lines.end(r.line)
-	r.stderr.end(func(line []byte, _ int) { r.spoken.add(line) })
+	r.stderr.end(r.aside)
 	r.closeLine()
 	cut = r.began && !r.ended
 	if cut && torn {
@@ -148,6 +148,14 @@ func (r *Reader) Close() (cut bool) {
 		r.say("[... the stream ends without its last event ...]")
 	}
 	return cut
+}
+
+// aside takes one line of standard error.
+func (r *Reader) aside(line []byte, _ int) {
+	r.spoken.add(line)
+	if c, ok := r.events.(*codex); ok {
+		c.aside(r, string(line))
+	}
 }
 
 // line takes one line of standard output; lost is how much of it was cut.

@@ -107,6 +107,13 @@ func TestUsageIsWhatTheProgramReports(t *testing.T) {
 	if r, _, _ := read(t, Text, []byte("hello\n"), 3); r.Usage() != nil {
 		t.Error("lines for people report no usage")
 	}
+	// what codex was refused may stand beside its events
+	c := New(Options{Kind: CodexJSONL, Log: discard{}})
+	_, _ = c.Write([]byte(`{"type":"turn.completed"}` + "\n"))
+	_, _ = c.Stderr().Write([]byte("2026-11-29T13:21:01Z ERROR codex_core::tools::router: error=patch rejected: writing outside of the project\n"))
+	if c.Close(); !slices.Equal(c.Usage().Denied, []string{"apply_patch: writing outside of the project"}) {
+		t.Errorf("refused: %q", c.Usage().Denied)
+	}
 	// what was used until a stream ends is counted too
 	kind, stream := recorded(t, "claude-edit")
 	lines := bytes.SplitAfter(stream, []byte("\n"))
