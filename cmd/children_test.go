@@ -24,7 +24,7 @@ func children() map[string][]string {
 		// git, with its hooks, filters, signers
 		"internal/gitcmd once": {"internal/gitcmd TestLimitReachesWhatGitStarted", "internal/gitcmd TestStopReachesWhatGitStarted", "internal/gitcmd TestQuestionLimit", "run_hook_hangs.txtar"},
 		// steps, tests, roles, workspace.setup
-		"runner command":        {"run_timeouts.txtar", "run_second_signal.txtar", "run_children.txtar"},
+		"runner/stage command":  {"run_timeouts.txtar", "run_second_signal.txtar", "run_children.txtar"},
 		"runner hook":           {"auto_hook_hangs.txtar"},
 		"runner desktop":        {"auto_hook_hangs.txtar"},
 		"doctor startElsewhere": {"doctor_preset_hangs.txtar"},

@@ -10,6 +10,7 @@ import (
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta/choose"
+	"aiflow/runner/stage"
 	"aiflow/runs"
 )
 
@@ -30,15 +31,15 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	defer release(queue)
+	defer queue.Release()
 	slot, err := r.Project.TakeSlot(queue.Context(), 0)
 	if err != nil {
 		return Session{}, err
 	}
-	defer release(slot)
+	defer slot.Release()
 	a := r.newAuto(o, queue, slot)
-	r.tell(Event{Kind: SessionBegun, What: a.bounds(o)})
-	_ = os.Remove(sessionPath(r.Project, stopFile))
+	r.Tell(stage.Event{Kind: stage.SessionBegun, What: a.bounds(o)})
+	_ = os.Remove(stage.CacheFile(r.Project, stopFile))
 	a.s.Before = r.putBy(ctx)
 	a.set(Starting)
 	if r.Doctor != nil {
@@ -47,7 +48,7 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 			return a.s, err
 		}
 	}
-	r.finishLeft(slot.Context())
+	r.putAwayLeft(slot.Context())
 	a.loop(slot.Context())
 	return a.s, nil
 }
@@ -61,7 +62,7 @@ type auto struct {
 	skip  map[string]bool
 	lost  map[string]*fault.Error
 	used  map[string]*runs.Usage // by run, in this session
-	purse purse
+	purse stage.Purse
 	row   struct{ needsInput, failed, skips int } // in a row
 }
 
@@ -74,7 +75,7 @@ func (r *Runner) newAuto(o AutoOptions, queue, slot *locks.Lease) *auto {
 		o.MaxMinutes = cfg.MaxDurationMin
 	}
 	now := r.Project.Now()
-	a := &auto{r: r, o: o, queue: queue, slot: slot, s: idle(), skip: map[string]bool{}, lost: map[string]*fault.Error{}, used: map[string]*runs.Usage{}, purse: purse{Budget: runs.Budget{CostUSD: o.MaxCostUSD}}}
+	a := &auto{r: r, o: o, queue: queue, slot: slot, s: idle(), skip: map[string]bool{}, lost: map[string]*fault.Error{}, used: map[string]*runs.Usage{}, purse: stage.Purse{Budget: runs.Budget{CostUSD: o.MaxCostUSD}}}
 	a.s.StartedAt = &now
 	a.s.Limits = SessionLimits{MaxRuns: o.MaxRuns, MaxMinutes: o.MaxMinutes, MaxCostUSD: o.MaxCostUSD}
 	if !o.Until.IsZero() {
@@ -230,7 +231,7 @@ func (a *auto) use(st *runs.Stage) {
 	for _, u := range a.used {
 		a.s.Usage = a.s.Usage.Add(u)
 	}
-	a.purse.used = a.s.Usage
+	a.purse.Used = a.s.Usage
 }
 
 // saidIn is what the AI command said when it failed; "" is nothing.
@@ -265,7 +266,7 @@ func (a *auto) skipped(id string, err error) {
 	a.row.skips++
 	f := asFault(err)
 	a.s.Skipped = append(a.s.Skipped, a.r.skipReason(id, f))
-	a.r.tell(Event{Kind: Skipped, RequestID: id, What: string(f.Code)})
+	a.r.Tell(stage.Event{Kind: stage.Skipped, RequestID: id, What: string(f.Code)})
 	a.r.saveSession(&a.s)
 }
 
@@ -277,10 +278,10 @@ func (a *auto) stop(ctx context.Context) *fault.Error {
 		return interruption(ctx)
 	case stopAsked(a.r.Project):
 		return fault.New(fault.StopRequested)
-	case a.purse.gone != nil:
-		return a.purse.gone
-	case a.purse.spent(a.s.Usage) != nil:
-		return a.purse.spent(a.s.Usage)
+	case a.purse.Gone != nil:
+		return a.purse.Gone
+	case a.purse.Exhausted(a.s.Usage) != nil:
+		return a.purse.Exhausted(a.s.Usage)
 	case cfg.StopOnFailed && a.row.failed >= cfg.MaxConsecutiveFailed:
 		return fault.New(fault.FailedInARow, "count", a.row.failed, "run_id", a.s.LastResult.RunID)
 	case cfg.StopOnNeedsInput && a.row.needsInput >= cfg.MaxConsecutiveNeedsInput:
@@ -300,7 +301,7 @@ func (a *auto) stop(ctx context.Context) *fault.Error {
 // stopAsked reports whether somebody asked the session to stop after the run in
 // hand.
 func stopAsked(p *project.Project) bool {
-	_, err := os.Lstat(sessionPath(p, stopFile))
+	_, err := os.Lstat(stage.CacheFile(p, stopFile))
 	return err == nil
 }
 

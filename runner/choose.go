@@ -3,13 +3,27 @@ package runner
 import (
 	"context"
 
+	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
+	"aiflow/runner/stage"
 	"aiflow/runs"
 )
+
+// opening opens the repository and finds out who commits. Neither depends on
+// the requests, which are read meanwhile.
+func (r *Runner) opening(ctx context.Context) func() (*gitops.Repo, error) {
+	return stage.Background(func() (*gitops.Repo, error) {
+		repo, err := r.OpenRepo(ctx)
+		if err == nil {
+			_, _, err = repo.Identity(ctx)
+		}
+		return repo, err
+	})
+}
 
 // Run runs what o asks for. Its error is a refusal: nothing was started. A run
 // that was started and did not end well is an Outcome with Err.
@@ -38,7 +52,7 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer release(lease)
+	defer lease.Release()
 	survey, err := r.afterLock(ctx, o)
 	if err != nil {
 		return Outcome{}, err
@@ -52,7 +66,7 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 		if slot, err = r.Project.TakeSlot(at, o.Wait); err != nil {
 			return Outcome{}, err
 		}
-		defer release(slot)
+		defer slot.Release()
 		at = slot.Context()
 	}
 	return r.start(at, o, survey, claimed{id: req.ID, lease: lease, slot: slot, repo: repo})
@@ -82,9 +96,9 @@ func (r *Runner) warnAgain(ctx context.Context, s *project.Survey, req *reqmeta.
 	switch {
 	case last != nil && !last.State.Ended():
 	case r.waitsForMerge(ctx, last):
-		r.warn("work.again_unmerged", last, fault.Facts{"branch": last.Git.WorkBranch, "run_id": last.RunID})
+		r.Warn("work.again_unmerged", last, fault.Facts{"branch": last.Git.WorkBranch, "run_id": last.RunID})
 	case req.Meta.Status == reqmeta.Done:
-		r.warn("work.again_done", last, fault.Facts{"id": req.ID})
+		r.Warn("work.again_done", last, fault.Facts{"id": req.ID})
 	}
 }
 
@@ -96,14 +110,6 @@ func (r *Runner) waitsForMerge(ctx context.Context, last *runs.Stage) bool {
 	return err == nil && of.BranchExists(last) && !of.Merged(last)
 }
 
-func (r *Runner) warn(key string, about *runs.Stage, facts fault.Facts) {
-	e := Event{Kind: Warned, What: r.Words.Text(key, facts)}
-	if about != nil {
-		e.RequestID = about.RequestID
-	}
-	r.tell(e)
-}
-
 func (r *Runner) lockRequest(ctx context.Context, id string, o Options) (*locks.Lease, error) {
 	m, err := r.Project.Locks()
 	if err != nil {
@@ -111,8 +117,6 @@ func (r *Runner) lockRequest(ctx context.Context, id string, o Options) (*locks.
 	}
 	return m.AcquireRequest(ctx, id, locks.Ask{Wait: o.Wait, TakeOverdue: o.TakeOverdue})
 }
-
-func release(l *locks.Lease) { _ = l.Release() }
 
 func (r *Runner) survey(ctx context.Context, o Options) (*project.Survey, error) {
 	s, err := r.Project.Survey(ctx)
@@ -124,10 +128,10 @@ func (r *Runner) survey(ctx context.Context, o Options) (*project.Survey, error)
 		return nil, err
 	}
 	for _, n := range s.Notes {
-		r.tell(Event{Kind: Repaired, RequestID: n.RequestID, RunID: n.RunID, Note: n})
+		r.Tell(stage.Event{Kind: stage.Repaired, RequestID: n.RequestID, RunID: n.RunID, Note: n})
 	}
 	if s.Unsure != nil {
-		r.warn("next.unsure", nil, fault.Facts{"cause": r.inWords(s.Unsure)})
+		r.Warn("next.unsure", nil, fault.Facts{"cause": r.InWords(s.Unsure)})
 	}
 	return s, nil
 }
@@ -138,12 +142,12 @@ func (r *Runner) runNext(ctx context.Context, o Options) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer release(queue)
+	defer queue.Release()
 	if o.Slot, err = r.Project.TakeSlot(queue.Context(), o.Wait); err != nil {
 		return Outcome{}, err
 	}
-	defer release(o.Slot)
-	r.finishLeft(o.Slot.Context())
+	defer o.Slot.Release()
+	r.putAwayLeft(o.Slot.Context())
 	return r.Next(o.Slot.Context(), o, queue)
 }
 
@@ -169,14 +173,14 @@ func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outco
 	}
 	result := survey.Select()
 	held := r.heldUp(o, survey)
-	var soonest *ProviderWait
+	var soonest *stage.ProviderWait
 	for _, choice := range result.Runnable {
 		if o.Skip[choice.RequestID] {
 			continue
 		}
 		if w := held(choice.Request); w != nil {
 			if o.Lost == nil {
-				return Outcome{}, w.fault(choice.RequestID)
+				return Outcome{}, w.Refusal(choice.RequestID)
 			}
 			if soonest == nil || w.Until.Before(*soonest.Until) {
 				soonest = w
@@ -187,7 +191,7 @@ func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outco
 		if err != nil || ran {
 			return out, err
 		}
-		r.tell(Event{Kind: Skipped, RequestID: choice.RequestID, Title: choice.Title})
+		r.Tell(stage.Event{Kind: stage.Skipped, RequestID: choice.RequestID, Title: choice.Title})
 	}
 	return Outcome{Selection: &result, Waits: soonest}, nil
 }
@@ -201,7 +205,7 @@ func (r *Runner) claim(ctx context.Context, o Options, choice choose.Choice, que
 	if err != nil {
 		return Outcome{}, false, err
 	}
-	defer release(lease)
+	defer lease.Release()
 	survey, err := r.survey(ctx, o)
 	if err != nil {
 		return Outcome{}, false, err

@@ -2,9 +2,11 @@ package runner
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/project"
+	"aiflow/runner/stage"
 	"aiflow/runs"
 )
 
@@ -50,7 +53,7 @@ func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, erro
 	if err != nil {
 		return nil, err
 	}
-	repo, err := r.openRepo(ctx)
+	repo, err := r.OpenRepo(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +82,9 @@ func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, erro
 // orphans drops what was kept of workspaces whose run is not on record.
 func (c *cleaner) orphans(ctx context.Context, items []CleanedItem) ([]CleanedItem, error) {
 	g := c.r.Project.Git()
-	out, err := g.Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", orphans)
+	out, err := g.Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", stage.Orphans)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.GitCommandFailed, "name", orphans)
+		return nil, fault.Wrap(err, fault.GitCommandFailed, "name", stage.Orphans)
 	}
 	for l := range strings.Lines(string(out)) {
 		ref, commit, _ := strings.Cut(strings.TrimSpace(l), " ")
@@ -89,7 +92,7 @@ func (c *cleaner) orphans(ctx context.Context, items []CleanedItem) ([]CleanedIt
 		if !c.o.DryRun {
 			it.Did = "removed"
 			if _, err := g.Do(ctx, "update-ref", "-d", ref, commit); err != nil {
-				it.Did, it.Why = "failed", c.r.inWords(err)
+				it.Did, it.Why = "failed", c.r.InWords(err)
 			}
 		}
 		items = append(items, it)
@@ -134,7 +137,7 @@ func (c *cleaner) request(ctx context.Context, id string) []CleanedItem {
 		if err != nil {
 			return nil
 		}
-		defer release(lease)
+		defer lease.Release()
 	}
 	var items []CleanedItem
 	stay := map[string]bool{} // runs that are not removed
@@ -179,7 +182,7 @@ func (c *cleaner) run(ctx context.Context, id, runID string, newest bool, stay m
 	}
 	it.Did = "removed"
 	if err := c.remove(ctx, st, dir, &it, newest); err != nil {
-		it.Did, it.Why = "failed", c.r.inWords(err)
+		it.Did, it.Why = "failed", c.r.InWords(err)
 	}
 	return it, true
 }
@@ -272,8 +275,8 @@ func (c *cleaner) removeWorktree(ctx context.Context, st *runs.Stage, it *Cleane
 	if err != nil || !ok || ws.Branch() != st.Git.WorkBranch {
 		return nil
 	}
-	return c.repo.RemoveWorktree(ctx, ws.Path(), gitops.Keep{Ref: attemptsOf(st.RunID) + "/left", Refuse: true, Before: func(k gitops.Kept) error {
-		all := summedItems(k.Gone)
+	return c.repo.RemoveWorktree(ctx, ws.Path(), gitops.Keep{Ref: stage.AttemptsOf(st.RunID) + "/left", Refuse: true, Before: func(k gitops.Kept) error {
+		all := stage.SummedItems(k.Gone)
 		it.IgnoredFiles, it.IgnoredBytes = all.Files, all.Bytes
 		return nil
 	}})
@@ -281,10 +284,12 @@ func (c *cleaner) removeWorktree(ctx context.Context, st *runs.Stage, it *Cleane
 
 func (c *cleaner) dropAttempts(ctx context.Context, runID string) error {
 	g := c.r.Project.Git()
-	refs, err := g.Ask(ctx, "for-each-ref", "--format=delete %(refname)", attemptsOf(runID))
+	refs, err := g.Ask(ctx, "for-each-ref", "--format=delete %(refname)", stage.AttemptsOf(runID))
 	if err != nil || len(strings.TrimSpace(string(refs))) == 0 {
 		return err
 	}
 	_, err = g.DoInput(ctx, refs, "update-ref", "--stdin")
 	return err
 }
+
+func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

@@ -9,6 +9,7 @@ import (
 	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/project"
+	"aiflow/runner/stage"
 	"aiflow/runs"
 )
 
@@ -47,7 +48,7 @@ func EndsOf(ctx context.Context, p *project.Project, st *runs.Stage) (Ends, erro
 	if step == nil || step.Status.Settled() || !st.State.Ended() {
 		return e, nil
 	}
-	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(objectname) %(refname)", path.Dir(attemptRef(st.RunID, step.StepID, 1)))
+	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(objectname) %(refname)", path.Dir(stage.AttemptRef(st.RunID, step.StepID, 1)))
 	if err != nil {
 		return e, nil // without it the commits are still shown
 	}

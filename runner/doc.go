@@ -1,9 +1,8 @@
-// Package runner does one run of one request: from the choice and the locks
-// over a workspace of its own and one commit per step to a finished branch, or
-// to a stop that a person can resume from.
+// Package runner is the face of runs: it chooses a request, takes its locks,
+// lets one run of it happen and tells what came of it; sessions of many runs;
+// what a person does with a run later: resume, answer, drop, clean, compare.
 //
-// It does not merge, it does not push unless the configuration says so, and it
-// does not change the user's checkout beyond the status of the request that
-// runs, unless it is told to work in place. It makes no sentences: its caller
-// lends the words for what is recorded.
+// How a run goes stands in runner/stage, how one that stopped or died goes on in
+// runner/revive, what AI command lines say in runner/agent. It does not merge,
+// and it makes no sentences: its caller lends the words for what is recorded.
 package runner

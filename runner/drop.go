@@ -12,6 +12,8 @@ import (
 	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/edit"
+	"aiflow/runner/revive"
+	"aiflow/runner/stage"
 	"aiflow/runs"
 )
 
@@ -41,7 +43,7 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string) (Dropped, er
 	if err != nil {
 		return Dropped{}, err
 	}
-	defer release(lease)
+	defer lease.Release()
 	st, err := r.Project.Run(requestID, runID).LoadStage()
 	if err != nil {
 		return Dropped{}, err
@@ -50,7 +52,7 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string) (Dropped, er
 	if err != nil {
 		return Dropped{}, err
 	}
-	repo, err := r.openRepo(ctx)
+	repo, err := r.OpenRepo(ctx)
 	if err != nil {
 		return Dropped{}, err
 	}
@@ -58,26 +60,27 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string) (Dropped, er
 	if req == nil {
 		req = &reqmeta.Request{ID: requestID, Path: st.Artifacts.RequestPath}
 	}
-	j := (&job{Runner: r, repo: repo, survey: s, req: req, lease: lease}).of(st)
+	run := &stage.Run{Setup: &r.Setup, Repo: repo, Survey: s, Request: req, Lease: lease}
+	run = revive.Other(run, st)
 	out := Dropped{OK: true, RequestID: requestID, RunID: runID, Branch: st.Git.WorkBranch}
 	if newest {
-		if err := j.giveBack(ctx); err != nil {
+		if err := giveBack(ctx, run); err != nil {
 			return Dropped{}, err
 		}
-		if err := j.leaveDropped(ctx); err != nil {
+		if err := leaveDropped(ctx, run); err != nil {
 			return Dropped{}, err
 		}
 	}
-	if err := j.dropBranch(ctx, &out); err != nil {
+	if err := dropBranch(ctx, run, &out); err != nil {
 		return Dropped{}, err
 	}
-	if err := j.closeDropped(); err != nil {
+	if err := closeDropped(run); err != nil {
 		return Dropped{}, err
 	}
 	if text, err := os.ReadFile(r.Project.Path(req.Path)); err == nil {
 		out.Status = reqmeta.Parse(req.Path, text).Meta.Status
 	}
-	out.Kept, err = j.keptRefs(ctx)
+	out.Kept, err = keptRefs(ctx, run)
 	return out, err
 }
 
@@ -107,105 +110,105 @@ func (r *Runner) droppable(ctx context.Context, st *runs.Stage) (newest bool, er
 
 // giveBack gives the request the status from before the run. What a person wrote
 // there since stays.
-func (j *job) giveBack(ctx context.Context) error {
-	text, err := os.ReadFile(j.Project.Path(j.req.Path))
-	if errors.Is(err, fs.ErrNotExist) || j.req.Path == "" {
+func giveBack(ctx context.Context, run *stage.Run) error {
+	text, err := os.ReadFile(run.Project.Path(run.Request.Path))
+	if errors.Is(err, fs.ErrNotExist) || run.Request.Path == "" {
 		return nil
 	}
 	if err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", j.req.Path)
+		return fault.Wrap(err, fault.PathNotWritable, "path", run.Request.Path)
 	}
-	j.req.Meta = reqmeta.Parse(j.req.Path, text).Meta
-	j.text = j.unblocked(ctx, j.stage, text)
-	if _, err := j.dir.LoadRequest(); err != nil && j.req.Meta.Status == reqmeta.Blocked {
-		j.text, err = edit.SetValues(j.req.Path, text, map[string]string{"status": reqmeta.Ready}, j.Project.Now())
+	run.Request.Meta = reqmeta.Parse(run.Request.Path, text).Meta
+	run.Text = revive.Unblocked(ctx, run, run.Stage, text)
+	if _, err := run.Dir.LoadRequest(); err != nil && run.Request.Meta.Status == reqmeta.Blocked {
+		run.Text, err = edit.SetValues(run.Request.Path, text, map[string]string{"status": reqmeta.Ready}, run.Project.Now())
 		if err != nil {
 			return err
 		}
 	}
-	if err := j.neverRunning(); err != nil || bytes.Equal(j.text, text) {
+	if err := stage.NeverRunning(run); err != nil || bytes.Equal(run.Text, text) {
 		return err
 	}
-	if err := j.held(); err != nil {
+	if err := run.MayWrite(); err != nil {
 		return err
 	}
-	p := j.Project
-	return edit.Replace(p.Env.Disk, p.Dir, j.req.Path, j.text, p.Suffix())
+	p := run.Project
+	return edit.Replace(p.Env.Disk, p.Dir, run.Request.Path, run.Text, p.Suffix())
 }
 
 // leaveDropped removes the workspace, after what git does not hold was kept.
-func (j *job) leaveDropped(ctx context.Context) error {
-	if j.stage.Git.Workspace != "." {
-		ws, ok, err := j.repo.OpenWorktree(ctx, j.workspacePath())
-		if err != nil || !ok || ws.Branch() != j.stage.Git.WorkBranch {
+func leaveDropped(ctx context.Context, run *stage.Run) error {
+	if run.Stage.Git.Workspace != "." {
+		ws, ok, err := run.Repo.OpenWorktree(ctx, run.WorkspacePath())
+		if err != nil || !ok || ws.Branch() != run.Stage.Git.WorkBranch {
 			return err // nothing of the run is there
 		}
-		return j.giveUp(ctx, ws)
+		return revive.GiveUp(ctx, run, ws)
 	}
-	ws, err := j.repo.InPlace(ctx)
-	if err != nil || ws.Branch() != j.stage.Git.WorkBranch {
+	ws, err := run.Repo.InPlace(ctx)
+	if err != nil || ws.Branch() != run.Stage.Git.WorkBranch {
 		return err
 	}
-	ws.LeaveOut(j.Project.RequestsDir(), j.Project.RunsDir())
-	j.ws = ws
-	if err := j.keepAttempt(ctx, j.stepAt()); err != nil {
+	ws.LeaveOut(run.Project.RequestsDir(), run.Project.RunsDir())
+	run.Workspace = ws
+	if err := stage.KeepAttempt(ctx, run, revive.StepAt(run)); err != nil {
 		return err
 	}
-	if err := j.save(); err != nil {
+	if err := run.Save(); err != nil {
 		return err
 	}
 	if err := ws.TakeBack(ctx, "HEAD"); err != nil {
 		return err
 	}
-	return j.leaveBranch(ctx)
+	return stage.LeaveBranch(ctx, run)
 }
 
 // dropBranch keeps the branch's tip with the run's attempts, where a commit is on
 // it, and deletes the branch if it still is there.
-func (j *job) dropBranch(ctx context.Context, out *Dropped) error {
-	tip, ok, err := j.repo.BranchTip(ctx, out.Branch)
+func dropBranch(ctx context.Context, run *stage.Run, out *Dropped) error {
+	tip, ok, err := run.Repo.BranchTip(ctx, out.Branch)
 	if err != nil || !ok {
 		return err
 	}
 	out.Commit = tip
-	if tip != j.stage.Git.BaseCommit {
-		ref := attemptsOf(j.stage.RunID) + "/branch"
-		if err := j.repo.KeepTip(ctx, ref, tip); err != nil {
+	if tip != run.Stage.Git.BaseCommit {
+		ref := stage.AttemptsOf(run.Stage.RunID) + "/branch"
+		if err := run.Repo.KeepTip(ctx, ref, tip); err != nil {
 			return err
 		}
 		out.Back = "git branch " + proc.Word(out.Branch) + " " + ref
 	}
-	j.at("branch_kept")
-	if err := j.held(); err != nil {
+	run.At("branch_kept")
+	if err := run.MayWrite(); err != nil {
 		return err
 	}
-	return j.repo.DeleteBranch(ctx, out.Branch, tip)
+	return run.Repo.DeleteBranch(ctx, out.Branch, tip)
 }
 
 // closeDropped records that the run was dropped, last of all: until then it is
 // dropped again from the beginning.
-func (j *job) closeDropped() error {
-	now := j.Project.Now()
-	if !j.stage.State.Ended() {
-		if err := j.stage.Move(runs.NeedsInput, now); err != nil {
+func closeDropped(run *stage.Run) error {
+	now := run.Project.Now()
+	if !run.Stage.State.Ended() {
+		if err := run.Stage.Move(runs.NeedsInput, now); err != nil {
 			return err
 		}
 	}
-	j.stage.AddEvent(now, runs.EventDropped, "", "")
-	j.stage.DroppedAt, j.stage.Agent = &now, nil
-	j.stage.LeaveLocks()
-	j.dropTemporary()
-	if err := j.save(); err != nil {
+	run.Stage.AddEvent(now, runs.EventDropped, "", "")
+	run.Stage.DroppedAt, run.Stage.Agent = &now, nil
+	run.Stage.LeaveLocks()
+	run.DropTemporary()
+	if err := run.Save(); err != nil {
 		return err
 	}
-	return j.reworded(runs.Advise(j.stage, nil, runs.Now{}))
+	return stage.Reworded(run, runs.Advise(run.Stage, nil, runs.Now{}))
 }
 
 // keptRefs are the refs under which the run's work is kept.
-func (j *job) keptRefs(ctx context.Context) ([]string, error) {
-	out, err := j.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", attemptsOf(j.stage.RunID))
+func keptRefs(ctx context.Context, run *stage.Run) ([]string, error) {
+	out, err := run.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", stage.AttemptsOf(run.Stage.RunID))
 	if err != nil {
-		return nil, fault.Wrap(err, fault.GitCommandFailed, "name", attemptsOf(j.stage.RunID))
+		return nil, fault.Wrap(err, fault.GitCommandFailed, "name", stage.AttemptsOf(run.Stage.RunID))
 	}
 	return append([]string{}, strings.Fields(string(out))...), nil
 }

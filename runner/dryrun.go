@@ -2,13 +2,12 @@ package runner
 
 import (
 	"context"
-	"os"
 
 	"aiflow/internal/config"
-	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
+	"aiflow/runner/stage"
 	"aiflow/runs"
 )
 
@@ -38,12 +37,16 @@ func (r *Runner) DryRun(ctx context.Context, o Options) (Intent, error) {
 	if err != nil || req == nil {
 		return Intent{OK: err == nil, DryRun: true, Selection: sel}, err
 	}
-	repo, err := r.openRepo(ctx)
+	repo, err := r.OpenRepo(ctx)
 	if err != nil {
 		return Intent{}, err
 	}
-	j := &job{Runner: r, opts: o, repo: repo, survey: s, req: req}
-	return j.intent(ctx, s.Latest(req.ID))
+	run := &stage.Run{Setup: &r.Setup, Repo: repo, Survey: s, Request: req}
+	last := s.Latest(req.ID)
+	if o.Fresh {
+		last = nil
+	}
+	return intent(ctx, run, last)
 }
 
 func (r *Runner) wouldRun(s *project.Survey, o Options) (*reqmeta.Request, *choose.Result, error) {
@@ -64,32 +67,32 @@ func (r *Runner) wouldRun(s *project.Survey, o Options) (*reqmeta.Request, *choo
 	return req, nil, nil
 }
 
-func (j *job) intent(ctx context.Context, last *runs.Stage) (Intent, error) {
-	in := Intent{OK: true, DryRun: true, RequestID: j.req.ID, Title: j.req.Title()}
-	if last != nil && !last.State.Ended() && !j.opts.Fresh {
+func intent(ctx context.Context, run *stage.Run, last *runs.Stage) (Intent, error) {
+	in := Intent{OK: true, DryRun: true, RequestID: run.Request.ID, Title: run.Request.Title()}
+	if last != nil && !last.State.Ended() {
 		in.Resumes = last.RunID
 		in.BaseBranch, in.BaseCommit, in.WorkBranch = last.Git.BaseBranch, last.Git.BaseCommit, last.Git.WorkBranch
 	} else {
 		var err error
-		if in.BaseBranch, in.BaseCommit, err = j.repo.ResolveBase(ctx, j.survey.BaseOf(j.req)); err != nil {
+		if in.BaseBranch, in.BaseCommit, err = run.Repo.ResolveBase(ctx, run.Survey.BaseOf(run.Request)); err != nil {
 			return Intent{}, err
 		}
-		in.WorkBranch = j.branchName(j.Project.Now().UTC())
+		in.WorkBranch = stage.BranchName(run, run.Project.Now().UTC())
 	}
-	in.Workspace = j.workspaceOf(j.req.ID)
-	text, err := os.ReadFile(j.Project.Path(j.req.Path))
-	if err != nil {
-		return Intent{}, fault.Wrap(err, fault.RequestNotFound, "id", j.req.ID, "path", j.req.Path)
-	}
-	stage := runs.NewStage(j.req.ID, in.Resumes, in.Title, j.Project.Now())
-	cast, err := j.routes()
+	in.Workspace = stage.NewWorkspace(run, run.Request.ID)
+	text, err := run.RequestText()
 	if err != nil {
 		return Intent{}, err
 	}
-	if calls := cast.Calls(config.RolePlanner); len(calls) > 0 && len(j.req.Meta.Steps) == 0 {
+	st := runs.NewStage(run.Request.ID, in.Resumes, in.Title, run.Project.Now())
+	cast, err := run.Router()
+	if err != nil {
+		return Intent{}, err
+	}
+	if calls := cast.Calls(config.RolePlanner); len(calls) > 0 && len(run.Request.Meta.Steps) == 0 {
 		in.Planner, in.Steps = calls[0].Provider, []runs.PlanStep{}
 		return in, nil
 	}
-	in.Steps = planOf(stage, j.req, text, j.Project.Config).Steps
+	in.Steps = stage.PlanOf(st, run.Request, text, run.Project.Config).Steps
 	return in, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/runner/agent"
 )
 
 // hookTimeout bounds a notification: the session waits for it.
@@ -21,7 +22,7 @@ const hookTail = 4096
 // checkout, and shows a desktop notification where one can be shown. What goes
 // wrong with it is a warning.
 func (a *auto) hook(key, reason string, res Result) {
-	ctx, end := a.r.afterwards(a.queue.Context())
+	ctx, end := a.r.Afterwards(a.queue.Context())
 	defer end()
 	event := "stop"
 	if res.RunID != "" {
@@ -33,10 +34,10 @@ func (a *auto) hook(key, reason string, res Result) {
 		needs = a.needsYou(ctx)
 	}
 	if command := a.hookCommand(key); command != "" {
-		said := &tail{max: hookTail}
+		said := &agent.Tail{Max: hookTail}
 		exit, err := proc.Run(ctx, proc.Command{
-			Argv: []string{a.r.shellPath(), "-c", command}, Dir: a.r.Project.Dir, Timeout: limit, Stderr: said,
-			Env: append(cleanEnvironment(a.r.Project.Env.Environ), "AIFLOW_EVENT="+event, "AIFLOW_REASON="+reason,
+			Argv: []string{a.r.ShellPath(), "-c", command}, Dir: a.r.Project.Dir, Timeout: limit, Stderr: said,
+			Env: append(agent.CleanEnvironment(a.r.Project.Env.Environ), "AIFLOW_EVENT="+event, "AIFLOW_REASON="+reason,
 				"AIFLOW_REQUEST="+res.RequestID, "AIFLOW_RUN_ID="+res.RunID, "AIFLOW_BRANCH="+res.WorkBranch, "AIFLOW_NEEDS_YOU="+needs),
 		})
 		a.hookFailed(key, command, limit, exit, said.String(), err)
@@ -83,10 +84,10 @@ func (a *auto) hookFailed(key, command string, limit time.Duration, exit proc.Ex
 	default:
 		facts["exit_status"] = strconv.Itoa(exit.Status)
 	}
-	if line := lastLine(said); line != "" {
+	if line := agent.LastLine(said); line != "" {
 		facts["output"] = line
 	}
-	a.r.warn("work.hook_failed", nil, facts)
+	a.r.Warn("work.hook_failed", nil, facts)
 }
 
 // desktop uses notify-send where it is installed and somebody may see it.
@@ -101,11 +102,4 @@ func (a *auto) desktop(ctx context.Context, event, reason string, res Result, li
 	}
 	text := res.RequestID + " " + reason
 	_, _ = proc.Run(ctx, proc.Command{Argv: []string{bin, "--", "aiflow: " + event, text}, Dir: a.r.Project.Dir, Env: env.Environ, Timeout: limit})
-}
-
-func (r *Runner) shellPath() string {
-	if r.Shell != "" {
-		return r.Shell
-	}
-	return "/bin/sh"
 }

@@ -6,12 +6,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
-	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
-	"aiflow/project"
+	"aiflow/runner/revive"
+	"aiflow/runner/stage"
 	"aiflow/runs"
 )
 
@@ -115,10 +114,6 @@ const (
 	stopFile    = "autorun.stop"
 )
 
-func sessionPath(p *project.Project, name string) string {
-	return filepath.Join(p.Path(p.Config.Paths.CacheDir), name)
-}
-
 // LoadSession gives the record of the last session, IDLE when there is none. A
 // record of a session whose lock is gone says STOPPED, INTERRUPTED.
 func (r *Runner) LoadSession(ctx context.Context) (Session, error) {
@@ -156,7 +151,7 @@ func sayable(code fault.Code, facts fault.Facts) bool {
 }
 
 func (r *Runner) readSession(name string) (Session, error) {
-	path := sessionPath(r.Project, name)
+	path := stage.CacheFile(r.Project, name)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return idle(), nil
@@ -183,7 +178,7 @@ func (r *Runner) putBy(ctx context.Context) *Session {
 	case !last.over():
 		r.closeSession(ctx, &last)
 	}
-	r.writeSession(&last, beforeFile)
+	r.SaveCache(beforeFile, &last)
 	return &last
 }
 
@@ -223,7 +218,7 @@ func (r *Runner) closeSession(ctx context.Context, s *Session) {
 }
 
 func (r *Runner) stopReason(ctx context.Context, why *fault.Error) *StopReason {
-	title, message, actions := r.Words.Fault(why.Code, fault.WithAdvice(why.Facts, r.about(ctx, why.Facts)))
+	title, message, actions := r.Words.Fault(why.Code, fault.WithAdvice(why.Facts, revive.Advice(ctx, &r.Setup, why.Facts)))
 	said := r.Words.Text("work.session_reason", fault.Facts{"title": title, "message": message})
 	return &StopReason{ReasonCode: why.Code, Message: said, Actions: actions, Facts: kept(why.Facts)}
 }
@@ -241,21 +236,5 @@ func kept(facts fault.Facts) fault.Facts {
 	return facts
 }
 
-// saveSession replaces the record. A session goes on without one: it is for
-// those who look.
-func (r *Runner) saveSession(s *Session) { r.writeSession(s, sessionFile) }
-
-func (r *Runner) writeSession(s *Session, name string) {
-	path := sessionPath(r.Project, name)
-	data, err := json.MarshalIndent(s, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o777)
-	}
-	if err == nil {
-		o := atomicfile.Options{TempSuffix: r.Project.Suffix(), Volatile: true}
-		err = atomicfile.Write(r.Project.Env.Disk, path, append(data, '\n'), o)
-	}
-	if err != nil {
-		r.tell(Event{Kind: Warned, What: err.Error()})
-	}
-}
+// saveSession replaces the record.
+func (r *Runner) saveSession(s *Session) { r.SaveCache(sessionFile, s) }

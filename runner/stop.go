@@ -10,7 +10,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/locks"
-	"aiflow/runs"
+	"aiflow/runner/stage"
 )
 
 // Halted is what Stop did.
@@ -63,7 +63,7 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 		return Halted{}, fault.New(fault.NothingToDo, "reason", "no_session")
 	}
 	h := Halted{OK: true, RunID: e.RunID, StopRequested: true}
-	path := sessionPath(r.Project, stopFile)
+	path := stage.CacheFile(r.Project, stopFile)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return Halted{}, fault.Wrap(err, fault.PathNotWritable, "path", path)
 	}
@@ -83,11 +83,9 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 // markStop tells the run that the signal to come is a person's wish.
 func (r *Runner) markStop(requestID, runID string) {
 	if runID != "" {
-		_ = os.WriteFile(stopMark(r.Project.Run(requestID, runID)), nil, 0o666)
+		_ = os.WriteFile(stage.StopMark(r.Project.Run(requestID, runID)), nil, 0o666)
 	}
 }
-
-func stopMark(d *runs.Dir) string { return filepath.Join(d.Path, "stop.requested") }
 
 func signalHolder(e locks.Entry) error {
 	if e.Verdict != locks.Held && e.Verdict != locks.Overdue || !proc.Signal(e.PID, e.PIDStart, syscall.SIGTERM) {

@@ -125,7 +125,7 @@ func NewErrors(s *Stage, at State, ev Evidence, list []fault.Advice) *Errors {
 		Title: e.Title, Message: e.Message, Retryable: e.Retryable, Actions: orEmpty(e.Actions),
 		Evidence: ev, RelatedPaths: orEmpty(e.RelatedPaths), Meta: e.Meta,
 	}
-	for q := range strings.Lines(e.Meta[QuestionsFact]) {
+	for q := range strings.Lines(e.Meta[fault.QuestionsFact]) {
 		errs.Questions = append(errs.Questions, strings.TrimSpace(q))
 	}
 	errs.SuggestedNext = suggest(errs, list)

@@ -9,10 +9,6 @@ import (
 	"aiflow/internal/term"
 )
 
-// QuestionsFact is the fact of a fault that holds a role's questions, one a
-// line.
-const QuestionsFact = "questions"
-
 // Text gives a sentence by its key; faces pass it in.
 type Text func(key string, facts fault.Facts) string
 

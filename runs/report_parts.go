@@ -71,7 +71,7 @@ func (w *reporter) summary() {
 
 // questions are what a role could not go on without.
 func (w *reporter) questions(e *ErrorObject) {
-	for q := range strings.Lines(e.Meta[QuestionsFact]) {
+	for q := range strings.Lines(e.Meta[fault.QuestionsFact]) {
 		w.item("report.summary.question", fault.Facts{"value": q})
 	}
 }

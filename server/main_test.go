@@ -18,6 +18,7 @@ import (
 	"aiflow/messages"
 	"aiflow/project"
 	"aiflow/runner"
+	"aiflow/runner/stage"
 	"aiflow/runs"
 )
 
@@ -58,10 +59,10 @@ func aiflowRun(args []string) int {
 		return say(nil, err)
 	}
 	c := messages.Open(flags["--lang"])
-	r := &runner.Runner{Project: p, Grace: 200 * time.Millisecond, Words: runner.Words{Text: c.Text, Fault: func(code fault.Code, f fault.Facts) (string, string, []string) {
+	r := &runner.Runner{Setup: stage.Setup{Project: p, Grace: 200 * time.Millisecond, Words: stage.Words{Text: c.Text, Fault: func(code fault.Code, f fault.Facts) (string, string, []string) {
 		w := c.Code(code, f)
 		return w.Title, w.Message, w.Actions
-	}}, Doctor: func(ctx context.Context) error { return doctor.Gate(ctx, p) }}
+	}}, Doctor: func(ctx context.Context) error { return doctor.Gate(ctx, p) }}}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	_, next := flags["--next"]

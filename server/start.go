@@ -10,6 +10,7 @@ import (
 	"aiflow/locks"
 	"aiflow/reqmeta/choose"
 	"aiflow/runner"
+	"aiflow/runner/stage"
 	"aiflow/runs"
 )
 
@@ -242,10 +243,10 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) runner(r *http.Request) *runner.Runner { return s.runnerIn(s.language(r)) }
 
 func (s *Server) runnerIn(lang string) *runner.Runner {
-	return &runner.Runner{
-		Project: s.Project, Words: runner.Words{Text: s.catalog(lang).Text, Fault: s.faultWords(lang)},
+	return &runner.Runner{Setup: stage.Setup{
+		Project: s.Project, Words: stage.Words{Text: s.catalog(lang).Text, Fault: s.faultWords(lang)},
 		Doctor: func(ctx context.Context) error { return doctor.Gate(ctx, s.Project) },
-	}
+	}}
 }
 
 func (s *Server) autorun(w http.ResponseWriter, r *http.Request) error {

@@ -21,6 +21,7 @@ import (
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/edit"
 	"aiflow/runner"
+	"aiflow/runner/stage"
 )
 
 type workOptions struct {
@@ -160,9 +161,9 @@ func (d *doer) requestOf(t queue.Task, guard func() error) (*reqmeta.Request, er
 }
 
 // step tells what stays of a run's events; what only begins is left out.
-func (d *doer) step(e runner.Event) {
+func (d *doer) step(e stage.Event) {
 	switch e.Kind {
-	case runner.StepDone, runner.Found, runner.LockTaken, runner.Warned, runner.StepAdopted:
+	case stage.StepDone, stage.Found, stage.LockTaken, stage.Warned, stage.StepAdopted:
 	default:
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/project"
-	"aiflow/runner"
+	"aiflow/runner/stage"
 )
 
 // show tells on standard error how a run goes: a line for what happened, and a
@@ -45,23 +45,23 @@ func (w *show) end() {
 
 // event shows one event. What starts something replaces the live line, what
 // happened stays.
-func (w *show) event(e runner.Event) {
+func (w *show) event(e stage.Event) {
 	text := w.text(e)
 	switch e.Kind {
-	case runner.Waiting:
+	case stage.Waiting:
 		w.line.Count(text, e.Until)
-	case runner.StepBegun, runner.RoleBegun, runner.CommandBegun, runner.TestBegun, runner.Finishing:
+	case stage.StepBegun, stage.RoleBegun, stage.CommandBegun, stage.TestBegun, stage.Finishing:
 		w.line.Set(text)
 	default:
 		w.line.Line(text)
 	}
 }
 
-func (w *show) text(e runner.Event) string {
-	if e.Kind == runner.Repaired {
+func (w *show) text(e stage.Event) string {
+	if e.Kind == stage.Repaired {
 		return term.Escape(app.Note(w.s, e.Note))
 	}
-	if e.Kind == runner.WorkspaceUp {
+	if e.Kind == stage.WorkspaceUp {
 		e.What = app.Here(w.s, w.p, e.What)
 	}
 	return w.s.Catalog().Text("work.event_"+string(e.Kind), e.Facts())

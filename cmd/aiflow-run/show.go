@@ -12,7 +12,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
-	"aiflow/runner"
+	"aiflow/runner/revive"
 	"aiflow/runs"
 )
 
@@ -80,7 +80,7 @@ func showRun(s *cli.Shell, arg string) error {
 }
 
 // advice is what can be done now about a run, as the shell takes it.
-func advice(s *cli.Shell, p *project.Project, st *runs.Stage, by *runner.Adviser) []fault.Advice {
+func advice(s *cli.Shell, p *project.Project, st *runs.Stage, by *revive.Adviser) []fault.Advice {
 	list := by.Advice(s.Context(), st)
 	for i := range list {
 		if list[i].Verb == fault.VerbMerge {

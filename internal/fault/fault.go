@@ -98,6 +98,13 @@ func CodeOf(err error) Code {
 	return InternalError
 }
 
+// Facts that are not only shown: a role's questions, one a line, and the whole
+// of a command of several lines.
+const (
+	QuestionsFact    = "questions"
+	WholeCommandFact = "whole_command"
+)
+
 // Has reports whether err is a fault with this code.
 func Has(err error, code Code) bool {
 	e, ok := As(err)

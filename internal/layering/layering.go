@@ -155,6 +155,11 @@ func imports(p Package, f File) []string {
 func down(from, to string) string {
 	here, name := layer(from)
 	there, _ := layer(to)
+	for _, name := range strangers[from] {
+		if to == name || strings.HasPrefix(to, name+"/") {
+			return fmt.Sprintf("%s imports %s, which it must not know", from, to)
+		}
+	}
 	switch {
 	case here < 0:
 		return "this folder has no layer: give it one in internal/layering"
@@ -173,6 +178,12 @@ func down(from, to string) string {
 // steps are the heights of packages that belong together and are not on one level.
 var steps = map[string]int{
 	"reqmeta": 1, "reqmeta/folder": 2, "reqmeta/edit": 2, "reqmeta/choose": 3, "reqmeta/draw": 4,
+	"runner/agent": 1, "runner/stage": 2, "runner/revive": 3, "runner": 4,
+}
+
+// strangers are packages that one on the same or a higher layer must not know.
+var strangers = map[string][]string{
+	"runner/agent": {"gitops", "locks", "project", "reqmeta", "runs"}, // it knows no run
 }
 
 func upstairs(from, to string) string {

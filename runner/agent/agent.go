@@ -1,10 +1,10 @@
 // Package agent reads what an AI command line says while it works: one readable
 // line in the log for each event, at once; the final text, which the contract of
 // a role is read from; what the call cost; and, when it went wrong, what went
-// wrong.
+// wrong, until when the provider cannot be asked, and who is asked next.
 //
-// It knows no run, starts nothing, and does not decide what follows from what it
-// read.
+// It knows no run, starts nothing, and does not take what an agent did into
+// anything.
 package agent
 
 import (

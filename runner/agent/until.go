@@ -177,3 +177,21 @@ func span(said string, now time.Time) time.Time {
 	}
 	return now.Add(all)
 }
+
+// longestPause is how long a session waits at most where nobody says until when.
+const longestPause = 15 * time.Minute
+
+// Pause doubles with each try in a row.
+func Pause(first time.Duration, tries int) time.Duration {
+	for ; tries > 1 && first < longestPause; tries-- {
+		first *= 2
+	}
+	return min(first, longestPause)
+}
+
+// Spread is a little more than was named: clocks differ, and not everybody should
+// come back in the same second.
+func Spread(wait time.Duration, random byte) time.Duration {
+	most := min(max(wait/10, 0), 30*time.Second)
+	return time.Second + most*time.Duration(random)/255
+}

@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"bufio"
+	"io"
+	"iter"
+	"strings"
+)
+
+// OneLine is a text without line breaks and repeated blanks.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// FirstLine is what a sentence shows of a command of several lines.
+func FirstLine(text string) string {
+	text = strings.TrimSpace(text)
+	if line, _, more := strings.Cut(text, "\n"); more {
+		return strings.TrimSpace(line) + " …"
+	}
+	return text
+}
+
+// LastLine is the last line that is not empty.
+func LastLine(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+const shownLine = 200
+
+// ShortLine is OneLine of a length that a sentence can show.
+func ShortLine(s string) string {
+	s = strings.ToValidUTF8(OneLine(s), "\uFFFD")
+	if r := []rune(s); len(r) > shownLine {
+		return string(r[:shownLine]) + "…"
+	}
+	return s
+}
+
+// Lines gives the lines of a stream, very long ones in pieces.
+func Lines(r io.Reader) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		b := bufio.NewReaderSize(r, 64<<10)
+		for {
+			line, err := b.ReadSlice('\n')
+			if len(line) > 0 && !yield(string(line)) {
+				return
+			}
+			if err != nil && err != bufio.ErrBufferFull {
+				return
+			}
+		}
+	}
+}
+
+// Tail keeps the last max bytes written to it.
+type Tail struct {
+	Max int
+	buf []byte
+}
+
+func (t *Tail) Write(p []byte) (int, error) {
+	t.buf = append(t.buf, p[max(0, len(p)-t.Max):]...)
+	if over := len(t.buf) - t.Max; over > 0 {
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *Tail) String() string { return strings.ToValidUTF8(string(t.buf), "\uFFFD") }

@@ -1,0 +1,139 @@
+package revive
+
+import (
+	"context"
+	"strings"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+	"aiflow/runner/stage"
+	"aiflow/runs"
+)
+
+// RefuseChanged refuses to begin anew while the workspace of the stopped run holds
+// what a person changed since: either that goes on, or it is kept aside with
+// --fresh.
+func RefuseChanged(ctx context.Context, run *stage.Run, last *runs.Stage) error {
+	if run.InPlace() || !last.State.Ended() || last.State == runs.Done {
+		return nil
+	}
+	ws, ok, err := run.Repo.OpenWorktree(ctx, run.WorkspaceOf(last))
+	if err != nil || !ok || ws.Branch() != last.Git.WorkBranch {
+		return nil // nothing of that run is there
+	}
+	if err := refuseUnmerged(ctx, run, ws, last); err != nil {
+		return err
+	}
+	fresh := []any{"fresh", "aiflow run " + run.Request.ID + " --fresh"}
+	if tip := stage.ForeignTip(ctx, run.Repo, ws, last); tip != "" {
+		return changedThere(run, last, append(fresh, "commit", tip[:min(10, len(tip))])...)
+	}
+	changes, err := ws.Changes(ctx)
+	if err != nil || changes.Empty() {
+		return nil // a workspace that cannot be read is reported when it is cleared
+	}
+	if step := last.Current(); step != nil && step.AttemptTree == changes.Tree {
+		return nil
+	}
+	return changedThere(run, last, append(fresh, "count", len(changes.Files))...)
+}
+
+// resolved refuses, before anything is touched, what a person has to decide
+// about in the workspace: conflicts that were left open, and commits where the
+// point does not take what was changed. What is put aside may have both.
+func resolved(ctx context.Context, run *stage.Run, last *runs.Stage, at runs.Point) error {
+	if !last.State.Ended() || at.Changed == runs.ChangedDiscard {
+		return nil
+	}
+	ws, ok := leftWorkspace(ctx, run, last)
+	if !ok {
+		return nil // it is made again
+	}
+	if err := refuseUnmerged(ctx, run, ws, last); err != nil {
+		return err
+	}
+	if len(last.Steps) == 0 || at.Takes(runs.Found{Commits: true}) {
+		return nil
+	}
+	return refuseCommitted(ctx, run, ws, last)
+}
+
+func leftWorkspace(ctx context.Context, run *stage.Run, last *runs.Stage) (ws *gitops.Workspace, ok bool) {
+	var err error
+	if run.InPlace() {
+		ws, err = run.Repo.InPlace(ctx)
+		return ws, err == nil
+	}
+	ws, ok, err = run.Repo.OpenWorktree(ctx, run.WorkspaceOf(last))
+	return ws, ok && err == nil
+}
+
+// workspaceAllows looks at what is in the workspace. Clean is what equals its
+// HEAD or the kept attempt; anything else is a person's, and is refused, taken
+// or kept aside as the point says.
+func workspaceAllows(ctx context.Context, run *stage.Run, at runs.Point, ask runs.Ask) (runs.Point, error) {
+	if run.Workspace == nil || at.State != runs.Implementing || len(run.Stage.Steps) == 0 {
+		return at, nil
+	}
+	changes, err := run.Workspace.Changes(ctx)
+	if err != nil {
+		return at, err
+	}
+	step := &run.Stage.Steps[at.Index]
+	if at.Back && run.Stage.Current() != nil {
+		step = run.Stage.Current()
+	}
+	if changes.Empty() || changes.Tree == step.AttemptTree {
+		return at, nil
+	}
+	switch at.Changed {
+	case runs.ChangedTake: // never with Back, which is a retry
+		at.State, at.Reset = runs.Testing, false
+	case runs.ChangedDiscard:
+		at.Reset = true
+	default:
+		if !run.Stage.State.Ended() {
+			at.Reset = true // left by a command that was killed
+			return at, nil
+		}
+		return at, changedThere(run, run.Stage, "count", len(changes.Files))
+	}
+	return at, nil
+}
+
+// refuseUnmerged refuses conflicts that nobody has resolved: staging them would
+// call them resolved, and they would be committed with their marks.
+func refuseUnmerged(ctx context.Context, run *stage.Run, ws *gitops.Workspace, last *runs.Stage) error {
+	names, err := ws.Unmerged(ctx)
+	if err != nil || len(names) == 0 {
+		return nil // what cannot be asked is reported when it is needed
+	}
+	return changedThere(run, last, "count", len(names), "unmerged", strings.Join(names, ", "))
+}
+
+// refuseCommitted refuses what a person committed in the workspace: resuming
+// takes it off the branch.
+func refuseCommitted(ctx context.Context, run *stage.Run, ws *gitops.Workspace, last *runs.Stage) error {
+	tip := stage.ForeignTip(ctx, run.Repo, ws, last)
+	if tip == "" {
+		return nil
+	}
+	return changedThere(run, last, "commit", tip[:min(10, len(tip))])
+}
+
+// changedThere is the refusal to touch what a person left in the workspace of a
+// run that stopped.
+func changedThere(run *stage.Run, last *runs.Stage, what ...any) error {
+	return fault.New(fault.WorktreeDirty, append([]any{
+		"path", last.Git.Workspace, "request_id", run.Request.ID, "run_id", last.RunID, "workspace", proc.Word(run.WorkspaceOf(last)),
+	}, what...)...)
+}
+
+// tellKept says how to bring back what a person changed in a workspace that a
+// new run takes over.
+func tellKept(run *stage.Run, last *runs.Stage, stepID string, before int) {
+	if n := run.Project.Run(last.RequestID, last.RunID).NextAttempt(stepID); n > before {
+		run.Warn("work.mends_kept", last, fault.Facts{"command": "git -C " + proc.Word(run.WorkspacePath()) + " cherry-pick -n -X theirs " + stage.AttemptRef(last.RunID, stepID, n-1)})
+	}
+}

@@ -1,0 +1,176 @@
+package revive
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/runner/stage"
+	"aiflow/runs"
+)
+
+// goOn continues at a point. interrupted says that nobody touched the
+// workspace on purpose since the runner died.
+func goOn(ctx context.Context, run *stage.Run, at runs.Point, interrupted bool) error {
+	switch at.State {
+	case runs.Planning:
+		return stage.Begin(ctx, run)
+	case runs.Reporting:
+		return stage.Finish(ctx, run)
+	case runs.Testing:
+		return goOnTesting(ctx, run, at, interrupted)
+	}
+	if at.Back || at.Reset && run.Stage.State.Ended() {
+		// The record says what the run does before its workspace is touched: after a
+		// crash nobody takes what is half put back for a person's work.
+		if at.Back {
+			run.Stage.BackTo = at.StepID
+		}
+		if run.Stage.State.Ended() {
+			if err := run.Stage.Move(runs.Implementing, run.Project.Now()); err != nil {
+				return err
+			}
+		}
+		if err := run.Save(); err != nil {
+			return err
+		}
+	}
+	if at.Back {
+		if err := goBack(ctx, run, at.Index); err != nil {
+			return err
+		}
+	}
+	// A power cut may take the record of a step's start and leave what it did.
+	if at.Reset || interrupted && !run.InPlace() {
+		if err := stage.PutBack(ctx, run, at.Index); err != nil {
+			return err
+		}
+	}
+	return stage.Steps(ctx, run)
+}
+
+// goBack sets aside what the run committed from a step on, under a name that is
+// told, and returns to where that step began. Who finds the record of a runner
+// that died meanwhile does the rest of it.
+func goBack(ctx context.Context, run *stage.Run, i int) error {
+	if c := run.Stage.Current(); c != nil && !c.Status.Settled() {
+		if err := stage.KeepAttempt(ctx, run, c); err != nil {
+			return err
+		}
+	}
+	if err := stage.ClearWorkspace(ctx, run); err != nil {
+		return err
+	}
+	if run.Stage.Steps[i].Status.Settled() {
+		if err := setAside(ctx, run, i); err != nil {
+			return err
+		}
+	}
+	run.At("set_aside")
+	if err := run.MayWrite(); err != nil {
+		return err
+	}
+	if err := run.Workspace.Rejoin(ctx, run.Stage.Tip()); err != nil {
+		return err
+	}
+	changes, err := run.Workspace.Changes(ctx)
+	if err != nil {
+		return err
+	}
+	run.Stage.Steps[i].AttemptTree, run.Stage.BackTo = changes.Tree, ""
+	return run.Save()
+}
+
+// setAside keeps the commits of step i and later ones, and takes them out of the
+// record.
+func setAside(ctx context.Context, run *stage.Run, i int) error {
+	step, tip := run.Stage.Steps[i], run.Stage.Tip()
+	start := run.Stage.GoBack(run.Project.Now(), i)
+	n := run.Dir.NextAttempt(step.StepID)
+	ref := stage.AttemptRef(run.Stage.RunID, step.StepID, n)
+	patch, err := run.Repo.Patch(ctx, start, tip)
+	if err != nil {
+		return err
+	}
+	if err := run.MayWrite(); err != nil {
+		return err
+	}
+	if _, err := run.SavePatch(step.StepID, n, patch); err != nil {
+		return err
+	}
+	if err := run.Workspace.KeepCommit(ctx, ref, tip); err != nil {
+		return err
+	}
+	run.Stage.NoteLeft(runs.Left{Kind: runs.LeftSetAside, Kept: ref})
+	run.Tell(stage.Event{Kind: stage.SetAside, StepID: step.StepID, What: ref})
+	return run.Save()
+}
+
+// goOnTesting judges what is in the workspace. After a crash that must be what
+// the step's command left; a test that died half way may have changed it.
+func goOnTesting(ctx context.Context, run *stage.Run, at runs.Point, interrupted bool) error {
+	step := &run.Stage.Steps[at.Index]
+	if interrupted {
+		changes, err := run.Workspace.Changes(ctx)
+		if err != nil {
+			return err
+		}
+		if changes.Tree != step.Tree {
+			if err := stage.PutBack(ctx, run, at.Index); err != nil {
+				return err
+			}
+			return stage.Steps(ctx, run)
+		}
+	}
+	now := run.Project.Now()
+	if run.Stage.State.Ended() {
+		if err := run.Stage.Move(runs.Implementing, now); err != nil {
+			return err
+		}
+	}
+	if _, err := run.Stage.Continue(now, step.StepID); err != nil {
+		return err
+	}
+	if !interrupted {
+		if err := noteTaken(ctx, run, step); err != nil {
+			return err
+		}
+	}
+	if err := stage.JudgeStep(ctx, run, at.Index); err != nil {
+		return err
+	}
+	return stage.Steps(ctx, run)
+}
+
+// noteTaken tells what a person changed since the step stopped, which counts as its
+// work, and of a step whose command never ended well.
+func noteTaken(ctx context.Context, run *stage.Run, s *runs.Step) error {
+	changes, err := run.Workspace.Changes(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	switch {
+	case changes.Tree == s.AttemptTree || changes.Empty():
+	case s.AttemptTree == "":
+		for _, f := range changes.Files {
+			names = append(names, f.Path)
+		}
+	default:
+		if names, err = run.Repo.Between(ctx, s.AttemptTree, changes.Tree); err != nil {
+			return err
+		}
+	}
+	if len(names) > 0 {
+		facts := fault.Facts{"names": strings.Join(names[:min(len(names), stage.NamedDirty)], ", ")}
+		if len(names) > stage.NamedDirty {
+			facts["count"] = strconv.Itoa(len(names))
+		}
+		run.NoteText(s, run.Words.Text("work.note_taken_files", facts))
+	}
+	if !s.Implemented {
+		run.Note(s, "work.note_taken")
+	}
+	return nil
+}

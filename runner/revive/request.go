@@ -1,0 +1,71 @@
+package revive
+
+import (
+	"context"
+
+	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
+	"aiflow/runner/stage"
+	"aiflow/runs"
+)
+
+// runBefore is the run of this request before this one, nil when there is none
+// that can be read.
+func runBefore(run *stage.Run) *runs.Stage {
+	ids, err := runs.ListRuns(run.Project.Dir, run.Project.RunsDir(), run.Request.ID)
+	if err != nil {
+		return nil
+	}
+	for own := false; len(ids) > 0; ids = ids[1:] {
+		if own {
+			if st, err := run.Project.Run(run.Request.ID, ids[0]).LoadStage(); err == nil && st.DroppedAt == nil {
+				return st
+			}
+		}
+		own = own || ids[0] == run.Stage.RunID
+	}
+	return nil
+}
+
+// Unblocked is the request as it was before an earlier run stopped and blocked
+// it. If the record of that run is lost, it is as it was committed.
+func Unblocked(ctx context.Context, run *stage.Run, last *runs.Stage, text []byte) []byte {
+	if last == nil && run.Request.Meta.Status == reqmeta.Blocked {
+		if before, ok := run.Project.Committed(ctx, run.Request.Path); ok && reqmeta.Parse(run.Request.Path, before).Meta.Status == reqmeta.Ready {
+			return before
+		}
+	}
+	if last == nil || last.State != runs.NeedsInput && last.State != runs.Failed || run.Request.Meta.Status != reqmeta.Blocked {
+		return text
+	}
+	return bytesBefore(run, run.Project.Run(last.RequestID, last.RunID), text)
+}
+
+// textBefore is what the request file goes back to. A run that died before it
+// could keep that finds it as a fresh one does.
+func textBefore(ctx context.Context, run *stage.Run, text []byte) []byte {
+	if _, err := run.Dir.LoadRequest(); err != nil && len(run.Stage.Steps) == 0 {
+		return Unblocked(ctx, run, runBefore(run), text)
+	}
+	return bytesBefore(run, run.Dir, text)
+}
+
+// bytesBefore is what the request file goes back to when the run is over: as
+// it stands now, but with the status and date from before the run began, which
+// the run alone changed.
+func bytesBefore(run *stage.Run, dir *runs.Dir, now []byte) []byte {
+	before, err := dir.LoadRequest()
+	if err != nil {
+		return now
+	}
+	was := reqmeta.Parse(run.Request.Path, before).Meta
+	values := map[string]string{"status": was.Status}
+	if !was.UpdatedAt.IsZero() {
+		values["updated_at"] = was.UpdatedAt.Text
+	}
+	back, err := edit.SetValues(run.Request.Path, now, values, run.Project.Now())
+	if err != nil {
+		return now
+	}
+	return back
+}

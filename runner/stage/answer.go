@@ -1,0 +1,61 @@
+package stage
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/contract"
+	"aiflow/internal/fault"
+	"aiflow/runner/agent"
+)
+
+// readAnswer holds an answer against the role's contract, and against the project's
+// own if it has one.
+func readAnswer(run *Run, r agent.Reply) (contract.Answer, error) {
+	a, err := contract.Read(r.Call.Role, r.Text(), ownContract(run, r.Call.Role))
+	if err != nil {
+		return a, agent.Located(err, r)
+	}
+	return a, agent.RefusalIn(a, r)
+}
+
+func ownContract(run *Run, role string) []byte {
+	data, err := agent.ReadSmall(filepath.Join(run.Project.Path(run.Project.Config.Paths.SchemasDir), contract.FileName(role)))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// readOptional is for those who edit files: their answer is the files. A file
+// in AIFLOW_RESULT is held against the contract; of what they print only an
+// object that says which role it is from counts.
+func readOptional(run *Run, r agent.Reply) error {
+	if r.File == "" && !agent.LooksLikeAnswer(r.Stdout) {
+		return nil
+	}
+	_, err := readAnswer(run, r)
+	return err
+}
+
+// cleanResult makes room for the answer's file and removes an old one.
+func cleanResult(run *Run, c shellCommand) (string, error) {
+	path := run.resultPath(c)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return "", fault.Wrap(err, fault.RunsDirCreateFailed, "path", run.Dir.RelPath("tmp"))
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fault.Wrap(err, fault.PathNotWritable, "path", path)
+	}
+	return path, nil
+}
+
+// logResult adds what a role wrote into AIFLOW_RESULT to its log, where people
+// look.
+func logResult(run *Run, c shellCommand, text string) {
+	if text != "" {
+		_ = run.Dir.AppendLog(c.log, c.stepID, c.attempt, []byte("\n[AIFLOW_RESULT]\n"+strings.TrimRight(text, "\n")+"\n"))
+	}
+}

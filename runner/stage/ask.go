@@ -1,0 +1,207 @@
+package stage
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/runner/agent"
+)
+
+// ask puts a question to the primary provider, then to the fallback, as often
+// as the limits allow. Only faults of defaults.fallback_on are tried again. One
+// that says nothing about the work is no try: that provider is not asked again.
+func ask(ctx context.Context, run *Run, q question) error {
+	c, err := run.Router()
+	if err != nil {
+		return err
+	}
+	calls := notWaiting(run, c.Calls(q.role))
+	tries := max(1, run.Project.Config.Limits.MaxRoleTries)
+	var before error
+	for try := 0; ; {
+		call := c.Turn(calls, try, tries)
+		err = tryRole(ctx, run, q, call)
+		if err == nil || ctx.Err() != nil || !c.FallsBackOn(err) {
+			return agent.InsteadOf(err, before)
+		}
+		if agent.GoesElsewhere(err) {
+			calls = agent.Without(calls, call.Provider)
+			if len(calls) == 0 || try > 0 { // it was to stand in for one that was asked and failed
+				return agent.InsteadOf(err, before)
+			}
+			before = agent.Soonest(before, err)
+		} else {
+			before = err
+			try++
+		}
+		run.Tell(Event{Kind: RoleFailed, StepID: q.stepID(), What: run.InWords(err)})
+		if try == tries {
+			return agent.TriesUsedUp(q.role, tries, err)
+		}
+		if err := clearFor(ctx, run, q); err != nil {
+			return err
+		}
+	}
+}
+
+// clearFor keeps and takes away what a try that cannot be used left, so that
+// the next one begins where this one did.
+func clearFor(ctx context.Context, run *Run, q question) error {
+	if q.role != config.RoleImplementer || q.mending {
+		return nil // others change nothing; mending goes on where it stands
+	}
+	return PutBack(ctx, run, run.Stage.CurrentStepIndex)
+}
+
+// tryRole starts one provider once, in the workspace, with the prompt on its
+// command line where the router wants it and on its standard input.
+func tryRole(ctx context.Context, run *Run, q question, call config.Call) error {
+	if q.role == config.RoleImplementer {
+		call.Test = testFor(run, q)
+	}
+	ofSession, err := afford(run, &call)
+	if err != nil {
+		return err
+	}
+	r := agent.Reply{Call: call, Try: countTry(run, q)}
+	at, began := run.Project.Now().UTC(), run.Project.Env.Clock.Boot()
+	err = overdrawn(run, ofSession, call, callRole(ctx, run, q, &r))
+	took := run.Project.Env.Clock.Boot() - began
+	run.noteProvider(call.Provider, err)
+	if f, ok := fault.As(err); ok && run.Lost != nil && agent.Lost(f.Code) {
+		run.Lost[call.Provider] = f
+	}
+	if err == nil {
+		err = q.accept(ctx, r)
+	}
+	noteCall(run, q, r, at, took, err)
+	logTry(run, q, r, took, err)
+	return err
+}
+
+func callRole(ctx context.Context, run *Run, q question, r *agent.Reply) error {
+	prompt, err := prompt(ctx, run, q, r.Call)
+	if err != nil {
+		return err
+	}
+	argv, err := argv(run, r.Call, prompt)
+	if err != nil {
+		return err
+	}
+	sc := shellCommand{
+		text: r.Call.Role + ": " + r.Call.Provider, log: q.role, role: q.role, stepID: q.stepID(), attempt: r.Try,
+		limit: callTimeout(run), kind: RoleBegun, env: r.Call.Command.Env, listen: listen(run, r.Call, prompt),
+	}
+	if r.Call.Command.Output != config.OutputText {
+		sc.silent = seconds(run.Project.Config.Limits.SilentSec)
+	}
+	file, err := cleanResult(run, sc)
+	if err != nil {
+		return err
+	}
+	res, err := command(ctx, run, sc, argv, strings.NewReader(prompt))
+	r.Log = res.log
+	if res.said != nil {
+		r.Usage = res.said.Usage()
+	}
+	if err != nil {
+		return err
+	}
+	if command := res.said.Refused(); command != "" {
+		return forbiddenCommand(command, res.log)
+	}
+	if err := roleEnded(r.Call, sc, res); err != nil {
+		return err
+	}
+	if s := q.step; res.cut && s != nil {
+		run.Note(s, "work.note_stream_cut")
+	}
+	r.Stdout, r.File = res.said.Text(), agent.ReadResult(file)
+	logResult(run, sc, r.File)
+	return forbiddenText(run, agent.Lines(strings.NewReader(r.Text())), res.log)
+}
+
+// roleEnded is what went wrong with a call, as far as the program itself tells.
+func roleEnded(call config.Call, c shellCommand, res result) error {
+	facts := []any{"command", call.Command.Bin, "name", call.Provider, "path", res.log}
+	if res.TimedOut {
+		return fault.New(fault.AgentTimeout, append(facts, c.limit.Facts()...)...)
+	}
+	if res.mute {
+		limit := config.Timeout{Sec: int(c.silent / time.Second), Key: "limits.silent_sec", File: c.limit.File}
+		return fault.New(fault.AgentSilent, append(facts, limit.Facts()...)...)
+	}
+	p := res.said.Problem(res.Status)
+	if p.Code == "" {
+		return nil
+	}
+	f := fault.New(p.Code, append(facts, "exit_status", res.Status, "output", res.tail)...)
+	if p.Said != "" {
+		f.Facts["said"] = p.Said
+	}
+	if res.cut {
+		f.Facts["cause_key"] = "why.stream_cut"
+	}
+	if !p.Until.IsZero() {
+		f.Facts["until"], f.Facts["at"] = p.Until.UTC().Format(time.RFC3339), p.Until.Local().Format(shownTime)
+	}
+	return f
+}
+
+func callTimeout(run *Run) config.Timeout {
+	if c, err := run.Router(); err == nil {
+		return c.CallTimeout(run.Project.Config)
+	}
+	return run.Project.Config.StepTimeout()
+}
+
+// listen makes the reader of one call.
+func listen(run *Run, call config.Call, prompt string) func(io.Writer, func()) *agent.Reader {
+	return func(log io.Writer, heard func()) *agent.Reader {
+		return agent.New(agent.Options{Kind: call.Command.Output, Log: log, Prompt: prompt, Now: run.localNow, Refusal: agent.Refusal, Heard: heard})
+	}
+}
+
+// localNow is where times of day are read that name no zone: programs and people
+// here mean the machine's.
+func (run *Run) localNow() time.Time { return run.Project.Now().Local() }
+
+// maxArgument is below what Linux takes as one argument (128 KiB). A longer
+// prompt is on standard input only.
+const maxArgument = 120 << 10
+
+func argv(run *Run, call config.Call, prompt string) ([]string, error) {
+	bin, err := program(run, call)
+	if err != nil {
+		return nil, err
+	}
+	if len(prompt) > maxArgument {
+		prompt = run.Words.Text("work.prompt_on_stdin", fault.Facts{"path": run.Dir.RequestPath()})
+	}
+	argv := call.Argv(prompt, run.workDir())
+	argv[0] = bin
+	return argv, nil
+}
+
+// program finds a provider's program.
+func program(run *Run, call config.Call) (string, error) {
+	name := call.Command.Bin
+	c, err := run.Router()
+	if err != nil {
+		return "", err
+	}
+	if base := filepath.Base(name); slices.Contains(c.Guards.ForbidCommands, base) {
+		return "", fault.New(fault.GHDependencyDetected, "value", name, "path", config.RouterFile, "reason", "command", "command", name)
+	}
+	path := run.Project.Program(name)
+	if path == "" {
+		return "", fault.New(fault.CLINotAvailable, "command", name, "name", call.Provider)
+	}
+	return path, nil
+}

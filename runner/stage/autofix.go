@@ -1,0 +1,58 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/runs"
+)
+
+// sendBack lets the implementer mend what a test or the review found, as often
+// as limits.max_autofix_cycles says for one execution of a step. false: cause
+// stops the run.
+func sendBack(ctx context.Context, run *Run, i int, cause error) (bool, error) {
+	if !mayMend(run, i, cause) {
+		return false, nil
+	}
+	s := &run.Stage.Steps[i]
+	failure := failure(run, s, cause)
+	if err := KeepAttempt(ctx, run, s); err != nil {
+		return false, err
+	}
+	run.mended++
+	run.Stage.Counters.AutofixCycles++
+	e := run.Stage.AddEvent(run.Project.Now(), runs.EventRetry, s.StepID, fault.CodeOf(cause))
+	e.Detail = map[string]string{"autofix": fmt.Sprint(run.mended)}
+	if run.Stage.State != runs.Implementing {
+		if err := run.Stage.Move(runs.Implementing, run.Project.Now()); err != nil {
+			return false, err
+		}
+	}
+	if err := run.Save(); err != nil {
+		return false, err
+	}
+	run.Tell(Event{Kind: SentBack, Step: i + 1, StepID: s.StepID, What: run.InWords(cause)})
+	return true, callImplementer(ctx, run, i, failure)
+}
+
+func mayMend(run *Run, i int, cause error) bool {
+	code := fault.CodeOf(cause)
+	return (code == fault.UnitTestFailed || code == fault.QARejected) &&
+		run.mended < run.Project.Config.Limits.MaxAutofixCycles &&
+		run.Plan.Steps[i].Run == "" && run.plays(config.RoleImplementer)
+}
+
+// failure tells the implementer what is wrong.
+func failure(run *Run, s *runs.Step, cause error) string {
+	f, _ := fault.As(cause)
+	if f.Code == fault.QARejected {
+		return issuesText(s.QA)
+	}
+	text := string(f.Code)
+	if c := f.Facts["command"]; c != "" {
+		text += ": " + c + " (exit " + f.Facts["exit_status"] + ")"
+	}
+	return text + "\n\n" + endOf(run, f.Facts["path"])
+}

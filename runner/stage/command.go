@@ -1,0 +1,195 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+	"aiflow/runner/agent"
+	"aiflow/runs"
+)
+
+// shellCommand is one command of the project, run in the workspace.
+type shellCommand struct {
+	text    string // for the shell
+	log     string // kind
+	role    string // "" is none
+	stepID  string
+	attempt int
+	limit   config.Timeout
+	kind    EventKind
+	env     map[string]string
+	// listen reads an AI command; nil is nobody, and all output goes into the log.
+	listen func(log io.Writer, heard func()) *agent.Reader
+	silent time.Duration // how long it may say nothing; 0 is for ever
+}
+
+// result is how a command ended, with the end of what it said.
+type result struct {
+	proc.Exit
+	tail string
+	log  string // relative to the project
+	from int64  // where in the log this command begins
+	took time.Duration
+	said *agent.Reader // of an AI command
+	cut  bool          // its events ended early
+	mute bool          // it was ended because it said nothing
+}
+
+// errMute ends a command that says nothing.
+var errMute = errors.New("nothing was said for too long")
+
+// shell runs a command in a process group of its own and records it while it
+// runs. Its error is about the toolkit; the command's own failure is a result.
+func shell(ctx context.Context, run *Run, c shellCommand) (result, error) {
+	res, err := command(ctx, run, c, []string{run.ShellPath(), "-c", c.text}, nil)
+	if err != nil {
+		return res, err
+	}
+	return res, forbiddenInLog(run, res)
+}
+
+func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin io.Reader) (result, error) {
+	env, err := environment(run, c)
+	if err != nil {
+		return result{}, err
+	}
+	if err := run.MayWrite(); err != nil {
+		return result{}, err
+	}
+	file, err := run.Dir.OpenLog(c.log, c.stepID, c.attempt)
+	if err != nil {
+		return result{}, fault.Wrap(err, fault.StageWriteFailed, "path", run.Dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt)))
+	}
+	defer file.Close()
+	run.Tell(Event{Kind: c.kind, StepID: c.stepID, Step: run.Stage.CurrentStepIndex + 1, What: agent.FirstLine(c.text)})
+	began := run.Project.Env.Clock.Boot()
+	res := result{log: run.Dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt)), from: sizeOf(file)}
+	noteLog(run, c.stepID, res.log)
+	settings := run.Repo.ConfigFile()
+	end := &agent.Tail{Max: tailKept}
+	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
+	stdout, stderr := io.Writer(out), io.Writer(out)
+	at, hang := context.WithCancelCause(ctx)
+	defer hang(nil)
+	heard := func() {}
+	if c.silent > 0 {
+		watch := time.AfterFunc(c.silent, func() { hang(errMute) })
+		defer watch.Stop()
+		heard = func() { watch.Reset(c.silent) }
+	}
+	if c.listen != nil {
+		res.said = c.listen(out, heard)
+		stdout, stderr = res.said, res.said.Stderr()
+	}
+	res.Exit, err = proc.Run(at, proc.Command{
+		Argv: argv, Dir: run.workDir(), Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr,
+		Timeout: seconds(c.limit.Sec), Grace: run.grace(), Hurry: run.Hurry, Started: run.noteAgent,
+	})
+	res.mute = ctx.Err() == nil && context.Cause(at) == errMute
+	if res.said != nil {
+		res.cut = res.said.Close()
+	}
+	_ = out.Close()
+	res.took = run.Project.Env.Clock.Boot() - began
+	res.tail = end.String()
+	run.Stage.Agent = nil
+	clearLocks(ctx, run)
+	if res.Leftover > 0 {
+		run.Tell(Event{Kind: StraysEnded, StepID: c.stepID, Count: res.Leftover})
+	}
+	noteSettings(ctx, run, c.stepID, settings)
+	if err := commandError(ctx, run, argv, err); err != nil {
+		return res, err
+	}
+	return res, caught(run, res.log)
+}
+
+// Bounds on what is kept of a command's output.
+const (
+	logHead  = 4 << 20
+	logTail  = 1 << 20
+	tailKept = 2 << 10
+)
+
+// clearLocks removes the lock files that a git left behind in the run's own
+// worktree and branch when it was killed. All processes of the command have
+// ended, and nobody else writes there.
+func clearLocks(ctx context.Context, run *Run) {
+	if run.Workspace != nil && run.MayWrite() == nil {
+		_, _ = run.Workspace.ClearStaleLocks(ctx) // should one stay, git says so
+		run.Repo.ClearBranchLock(run.Stage.Git.WorkBranch)
+	}
+}
+
+func sizeOf(f *os.File) int64 {
+	fi, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return fi.Size()
+}
+
+// noteLog names a log among those of its step.
+func noteLog(run *Run, stepID, log string) {
+	if s := run.Stage.Step(stepID); s != nil {
+		s.Logs = appendOnce(s.Logs, log)
+	}
+}
+
+func commandError(ctx context.Context, run *Run, argv []string, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return fault.Wrap(err, fault.CLINotAvailable, "command", argv[0])
+	}
+	return nil
+}
+
+// noteAgent records who runs now, so that a later command can end it should
+// this one die. A record that cannot be written does not stop the command.
+func (run *Run) noteAgent(pid int, start uint64) {
+	run.Stage.Agent = &runs.Agent{PID: pid, PIDStart: start, BootID: run.Lease.Record().BootID}
+	_ = run.Save()
+}
+
+// namedCommand are the facts of a command: what sentences show, and all of it for the
+// evidence.
+func namedCommand(text string) []any {
+	facts := []any{"command", agent.FirstLine(text)}
+	if whole := strings.TrimSpace(text); whole != facts[1] {
+		facts = append(facts, fault.WholeCommandFact, whole)
+	}
+	return facts
+}
+
+// noteSettings tells of git's configuration that a command changed: it is the
+// checkout's too, and no branch holds it.
+func noteSettings(ctx context.Context, run *Run, stepID string, before []byte) {
+	changed, put, err := run.Repo.ChangedSettings(ctx, before)
+	if err != nil {
+		run.Tell(Event{Kind: Warned, StepID: stepID, What: run.InWords(err)})
+	}
+	for _, told := range []struct {
+		key   string
+		names []string
+	}{{"work.note_settings", changed}, {"work.note_settings_back", put}} {
+		if len(told.names) == 0 {
+			continue
+		}
+		text := run.Words.Text(told.key, fault.Facts{"names": strings.Join(told.names, ", ")})
+		if i := slices.IndexFunc(run.Stage.Steps, func(s runs.Step) bool { return s.StepID == stepID }); i >= 0 {
+			run.NoteText(&run.Stage.Steps[i], text)
+		} else {
+			run.Tell(Event{Kind: Warned, What: text})
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package stage
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+var regressionWord = lazily(`(?i)\bregressions?\b|回帰|リグレッション`)
+
+// lazily compiles an expression when it is first asked for, not at every start.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// regression is the type of a criterion that says that what is there goes on
+// working. AC-03 is one by convention (D46).
+const regression = "regression"
+
+// Criteria are the acceptance criteria of a request, numbered (D46).
+func Criteria(body []byte) []runs.Criterion {
+	all := []runs.Criterion{}
+	for _, c := range reqmeta.Criteria(body) {
+		all = append(all, criterion(len(all)+1, c.ID, c.Text))
+	}
+	return all
+}
+
+func criterion(n int, id, text string) runs.Criterion {
+	if id == "" {
+		id = "AC-" + twoDigits(n)
+	}
+	c := runs.Criterion{ID: id, Text: strings.TrimSpace(text), Type: "functional"}
+	if id == "AC-03" || regressionWord().MatchString(text) {
+		c.Type = regression
+	}
+	return c
+}
+
+func twoDigits(n int) string {
+	return string([]byte{'0' + byte(n/10%10), '0' + byte(n%10)})
+}

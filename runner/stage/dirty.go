@@ -1,0 +1,96 @@
+package stage
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+)
+
+// NamedDirty is how many uncommitted files are named before they are counted.
+const NamedDirty = 3
+
+// lookForDirty begins to look for changes in the user's checkout that nobody
+// committed. Nothing of the run is in it yet.
+func lookForDirty(ctx context.Context, run *Run) func() ([]string, error) {
+	repo := run.Repo
+	changes := Background(func() ([]gitops.Change, error) { return repo.Dirty(ctx) })
+	return func() ([]string, error) {
+		found, err := changes()
+		if err != nil {
+			return nil, err
+		}
+		return dirty(ctx, run, found)
+	}
+}
+
+// refuseDirty is for work in place and for git.require_clean_worktree.
+func refuseDirty(run *Run, look func() ([]string, error)) error {
+	dirty, err := look()
+	if err != nil || len(dirty) == 0 {
+		return err
+	}
+	return fault.New(fault.WorktreeDirty, "path", dirty[0], "count", len(dirty), "request_id", run.Request.ID)
+}
+
+// warnDirty says what the run will not see. A git that cannot say stops nobody.
+func warnDirty(run *Run, look func() ([]string, error)) {
+	dirty, err := look()
+	if err != nil || len(dirty) == 0 {
+		return
+	}
+	facts := fault.Facts{"path": strings.Join(dirty[:min(len(dirty), NamedDirty)], ", ")}
+	if len(dirty) > NamedDirty {
+		facts["count"] = strconv.Itoa(len(dirty))
+	}
+	run.Tell(Event{Kind: Warned, Count: len(dirty), What: run.Words.Text("work.note_dirty", facts)})
+}
+
+// strict: a checkout with changes is refused. Elsewhere the tool's own files,
+// which a run reads from the checkout, are not worth a word.
+func (run *Run) strict() bool { return run.InPlace() || run.Project.Config.Git.RequireCleanWorktree }
+
+// dirty lists what git status lists, without what is the toolkit's own:
+// records and locks, new requests, and values in requests that tools own.
+func dirty(ctx context.Context, run *Run, changes []gitops.Change) ([]string, error) {
+	run.uncommitted = append([]gitops.Change{}, changes...)
+	var found, requests []string
+	for _, c := range changes {
+		switch {
+		case ownFile(run, c.Path), !run.strict() && (within(c.Path, ".aiflow") || c.Path == run.Request.Path):
+		case !within(c.Path, run.Project.RequestsDir()):
+			found = append(found, c.Path)
+		case c.Status != gitops.Untracked:
+			requests = append(requests, c.Path)
+		}
+	}
+	owned, err := run.Project.OwnedOnly(ctx, requests)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range requests {
+		if !owned[p] {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+func ownFile(run *Run, path string) bool {
+	p := run.Project.Config.Paths
+	for _, dir := range []string{p.RunsDir, p.LocksDir, p.CacheDir, run.Project.WorktreesDir(), ".aiflow/project"} {
+		if within(path, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether a path is a folder or in it. git names a new folder
+// with a slash at the end.
+func within(path, dir string) bool {
+	path = strings.TrimSuffix(path, "/")
+	return path == dir || strings.HasPrefix(path, dir+"/")
+}

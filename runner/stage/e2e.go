@@ -1,0 +1,110 @@
+package stage
+
+import (
+	"slices"
+	"strings"
+
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+var (
+	testsHeading = lazily(`(?i)^(#{1,6})\s+(?:.*テスト|.*\btests?\b)`)
+	e2eHeading   = lazily(`(?i)^#{1,6}\s+(?:e2e|end-to-end)`)
+	unitHeading  = lazily(`(?i)^#{1,6}\s+(?:unit|単体|ユニット)`)
+	comment      = lazily(`(?s)<!--.*?-->`)
+	nothingAsked = lazily(`(?i)^[-*+]?\s*(?:(?:none|n/a|not needed|waived|なし|無し|不要)(?:[\s.,:;(（、。：].*)?)?$`)
+	anyHeading   = lazily(`^#{1,6}\s`)
+	e2eWord      = lazily(`(?i)\be2e\b|\bend-to-end\b`)
+)
+
+// Instructions are the request's words below E2E and Unit in its section about
+// tests (D46). A dash, "none" and comments ask for nothing.
+func Instructions(body []byte) runs.TestInstructions {
+	var t runs.TestInstructions
+	var into *string
+	depth := 0
+	for line := range strings.Lines(comment().ReplaceAllString(string(body), "")) {
+		line = strings.TrimRight(line, "\r\n")
+		switch level := headingLevel(line); {
+		case level == 0:
+			add(into, line)
+		case depth > 0 && level > depth && e2eHeading().MatchString(line):
+			into = &t.E2E
+		case depth > 0 && level > depth && unitHeading().MatchString(line):
+			into = &t.Unit
+		case depth == 0 || level <= depth:
+			into, depth = nil, 0
+			if testsHeading().MatchString(line) {
+				depth = level
+			}
+		default:
+			into = nil
+		}
+	}
+	t.E2E, t.Unit = strings.TrimSpace(t.E2E), strings.TrimSpace(t.Unit)
+	return t
+}
+
+func headingLevel(line string) int {
+	if !anyHeading().MatchString(line) {
+		return 0
+	}
+	return len(line) - len(strings.TrimLeft(line, "#"))
+}
+
+func add(to *string, line string) {
+	if to != nil && !nothingAsked().MatchString(strings.TrimSpace(line)) {
+		*to += line + "\n"
+	}
+}
+
+// wantsE2E: there is a regression criterion, and it or the section about tests
+// asks for end-to-end tests.
+func wantsE2E(c runs.Context) bool {
+	return slices.ContainsFunc(c.AcceptanceCriteria, func(a runs.Criterion) bool {
+		return a.Type == regression && (c.TestInstructions.E2E != "" || e2eWord().MatchString(a.Text+" "+a.Then))
+	})
+}
+
+// planProves refuses a plan that cannot prove its regression criteria, before
+// any work is done.
+func planProves(p *runs.Plan, cfg config.Config) error {
+	switch {
+	case !p.Gates.RequireE2EForRegressionAC:
+		return nil
+	case !cfg.Tests.E2E.Enabled:
+		return unproved(p, "not_configured")
+	case !slices.ContainsFunc(p.Steps, func(s runs.PlanStep) bool { return s.Gates.E2E }):
+		return unproved(p, "no_step")
+	}
+	return nil
+}
+
+// proved holds the last step to the plan: by then an end-to-end test must have
+// passed, also when the configuration changed under the run. A person may have
+// waived it in the request meanwhile.
+func proved(run *Run, i int) error {
+	if !run.Plan.Gates.RequireE2EForRegressionAC || i < len(run.Stage.Steps)-1 {
+		return nil
+	}
+	now := run.Plan.Context
+	now.TestInstructions = Instructions(reqmeta.Readable(run.Text))
+	if !wantsE2E(now) || slices.ContainsFunc(run.Stage.Steps, func(s runs.Step) bool { return s.Test.E2E.Status == runs.TestPass }) {
+		return nil
+	}
+	return unproved(run.Plan, "not_run")
+}
+
+func unproved(p *runs.Plan, reason string) error {
+	id := ""
+	for _, c := range p.Context.AcceptanceCriteria {
+		if c.Type == regression {
+			id = c.ID
+			break
+		}
+	}
+	return fault.New(fault.E2ERequired, "reason", reason, "id", id, "key", "tests.e2e")
+}

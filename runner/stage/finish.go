@@ -1,0 +1,166 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/reqmeta"
+	"aiflow/reqmeta/edit"
+	"aiflow/runs"
+)
+
+// Finish ends a run whose steps are all done. Each part can be done again: a
+// run that died between two of them is finished by the next command.
+func Finish(ctx context.Context, run *Run) error {
+	run.Tell(Event{Kind: Finishing})
+	if err := run.Stage.Move(runs.Reporting, run.Project.Now()); err != nil {
+		return err
+	}
+	if err := run.Save(); err != nil {
+		return err
+	}
+	if err := commitRecord(ctx, run); err != nil {
+		return err
+	}
+	if err := publish(ctx, run); err != nil {
+		return err
+	}
+	leaving := LookForLeaving(ctx, run)
+	if err := complete(run); err != nil {
+		return err
+	}
+	return PutAway(ctx, run, leaving)
+}
+
+// PutAway is what is left to do once the end is recorded. Each part is done
+// even if another fails.
+func PutAway(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, error)) error {
+	run.recorded = true
+	if slices.Contains(run.Stage.Warnings(), runs.NoTestRan) {
+		run.Tell(Event{Kind: Warned, What: run.Words.Text("work.no_test_ran", nil)})
+	}
+	run.At("completed")
+	err := run.restore()
+	run.At("restored")
+	err = errors.Join(err, closeReplaced(run))
+	return errors.Join(err, tidy(ctx, run, leaving))
+}
+
+// doneText is the request's file on the work branch with the status done; nil
+// where the branch has it as done already, or does not have it, and where the
+// change would be in the way of whoever merges. Such a request becomes done
+// when the merge is seen.
+func doneText(ctx context.Context, run *Run) ([]byte, error) {
+	path := run.Request.Path
+	head, err := run.Workspace.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stored, ok, err := run.Repo.ReadFile(ctx, head, path)
+	if err != nil || !ok {
+		return nil, err
+	}
+	data, err := os.ReadFile(filepath.Join(run.Workspace.Dir(), filepath.FromSlash(path)))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && reqmeta.Parse(path, data).Meta.Status == reqmeta.Done {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if clear, err := mergesWell(ctx, run, head, stored); err != nil || !clear {
+		return nil, err
+	}
+	return edit.SetValues(path, data, map[string]string{"status": reqmeta.Done}, run.Project.Now())
+}
+
+// mergesWell reports whether git will merge a change of the request's status.
+// It refuses a merge into a checkout in which the file has changes that nobody
+// committed, and two changes of one line (a `blocked` that slipped into a
+// commit) are a conflict. stored is the file at head, the tip of the work branch.
+func mergesWell(ctx context.Context, run *Run, head string, stored []byte) (bool, error) {
+	if same, err := run.Repo.Stores(ctx, head, run.Request.Path, run.Text); err != nil || !same {
+		return false, err
+	}
+	at, ok, err := run.Repo.BranchTip(ctx, run.Stage.Git.BaseBranch)
+	if err != nil || !ok {
+		at = "HEAD"
+	}
+	now, there, err := run.Repo.ReadFile(ctx, at, run.Request.Path)
+	switch {
+	case err != nil:
+		return false, err
+	case !there:
+		return at == "HEAD", nil // taken away on the base; HEAD may be anywhere
+	case bytes.Equal(now, stored):
+		return true, nil
+	}
+	done, err := edit.SetValues(run.Request.Path, stored, map[string]string{"status": reqmeta.Done}, run.Project.Now())
+	if err != nil {
+		return false, nil // stored as something else than text
+	}
+	return run.Repo.MergeClean(ctx, stored, now, done)
+}
+
+// complete records the end.
+func complete(run *Run) error {
+	now := run.Project.Now()
+	if err := run.MayWrite(); err != nil {
+		return err
+	}
+	if err := run.Dir.RemoveErrors(); err != nil {
+		return fault.Wrap(err, fault.StageWriteFailed, "path", run.Dir.Rel)
+	}
+	if err := run.Stage.Complete(now); err != nil {
+		return err
+	}
+	run.Stage.Agent = nil
+	run.Stage.LeaveLocks()
+	if err := run.saveReport(); err != nil {
+		return err
+	}
+	return run.Save()
+}
+
+// tidy removes the workspace. What is in it and in no commit is kept.
+func tidy(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, error)) error {
+	if err := run.MayWrite(); err != nil {
+		return err
+	}
+	defer run.At("tidied")
+	defer run.DropTemporary()
+	if run.InPlace() {
+		return LeaveBranch(ctx, run)
+	}
+	l, err := leaving()
+	if err != nil {
+		return err
+	}
+	if len(l.Changed) > 0 {
+		return tidyLeftovers(ctx, run)
+	}
+	return l.RemoveWorktree(ctx, keep(run))
+}
+
+// tidyLeftovers removes a workspace in which tests left something after the
+// last commit. It is kept as an attempt.
+func tidyLeftovers(ctx context.Context, run *Run) error {
+	ws, ok, err := run.Repo.OpenWorktree(ctx, run.WorkspacePath())
+	if err != nil || !ok {
+		return err
+	}
+	run.Workspace = ws
+	if err := KeepAttempt(ctx, run, &run.Stage.Steps[len(run.Stage.Steps)-1]); err != nil {
+		return err
+	}
+	if err := run.Save(); err != nil {
+		return err
+	}
+	return RemoveWorkspace(ctx, run)
+}

@@ -1,0 +1,197 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"aiflow/internal/config"
+	"aiflow/internal/contract"
+	"aiflow/internal/fault"
+	"aiflow/runner/agent"
+	"aiflow/runs"
+)
+
+// implement runs the step's own command, or hands the step to the implementer.
+func implement(ctx context.Context, run *Run, i int) error {
+	s, p := &run.Stage.Steps[i], run.Plan.Steps[i]
+	if p.Run == "" {
+		if p.Test != "" && !run.plays(config.RoleImplementer) {
+			return nil
+		}
+		return callImplementer(ctx, run, i, "")
+	}
+	c := shellCommand{
+		text: p.Run, log: runs.LogStep, stepID: s.StepID, attempt: s.Attempt,
+		limit: run.Project.Config.StepTimeout(), kind: CommandBegun,
+	}
+	a := run.Stage.Attempts.Steps[s.StepID]
+	a.Implementer = s.Attempt
+	run.Stage.Attempts.Steps[s.StepID] = a
+	res, err := shell(ctx, run, c)
+	if err != nil {
+		return err
+	}
+	run.At("step_command")
+	if err := Rejoin(ctx, run, s); err != nil {
+		return err
+	}
+	return judgeCommand(run, c, res)
+}
+
+func judgeCommand(run *Run, c shellCommand, res result) error {
+	switch {
+	case res.TimedOut:
+		return fault.New(fault.AgentTimeout, append(append(namedCommand(c.text), "path", res.log), c.limit.Facts()...)...)
+	case res.Status != 0:
+		return fault.New(fault.StepCommandFailed, append(namedCommand(c.text), "exit_status", res.Status, "output", res.tail, "path", res.log)...)
+	}
+	return nil
+}
+
+// callImplementer hands a step to the implementer role. failure is what it has
+// to mend; "" is nothing.
+func callImplementer(ctx context.Context, run *Run, i int, failure string) error {
+	if !run.plays(config.RoleImplementer) {
+		if _, err := run.Router(); err != nil {
+			return err
+		}
+		return noImplementer(run, run.Stage.Steps[i].StepID)
+	}
+	q := question{
+		role: config.RoleImplementer, step: &run.Stage.Steps[i], plan: &run.Plan.Steps[i], failure: failure, mending: failure != "",
+	}
+	q.accept = func(ctx context.Context, r agent.Reply) error { return acceptWork(ctx, run, q, r) }
+	err := ask(ctx, run, q)
+	if fault.CodeOf(err) != fault.NothingChanged {
+		return err
+	}
+	run.Tell(Event{Kind: RoleFailed, StepID: q.stepID(), What: run.InWords(err)})
+	q.failure = run.Words.Text("work.prompt_nothing_changed", nil)
+	return ask(ctx, run, q)
+}
+
+// acceptWork is takeWork with the question whether anything was done. An
+// implementer that changes nothing must say why nothing was to be changed: many
+// end well after they asked for a permission that nobody was there to give.
+// Mending may change nothing: the test or the review that asked for it decides.
+func acceptWork(ctx context.Context, run *Run, q question, r agent.Reply) error {
+	if err := Rejoin(ctx, run, q.step); err != nil {
+		return err
+	}
+	why := contract.Unchanged(r.Text())
+	if why == "" || q.mending {
+		if err := takeWork(ctx, run, q.step, r); err != nil || q.mending {
+			return err
+		}
+	}
+	changes, err := run.Workspace.Changes(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !changes.Empty() && why != "":
+		return takeWork(ctx, run, q.step, r)
+	case !changes.Empty():
+		return nil
+	case why != "":
+		q.step.Notes = appendOnce(q.step.Notes, run.Words.Text("work.note_unchanged", fault.Facts{"cause": agent.ShortLine(why)}))
+		return nil
+	}
+	said := strings.TrimSpace(r.Text())
+	code := fault.NothingChanged
+	if r.Usage != nil && len(r.Usage.Denied) > 0 {
+		code = fault.ToolDenied // asking again would come to the same
+	}
+	f := fault.New(code, "said", agent.ShortLine(agent.LastLine(said)), "output", said[max(0, len(said)-tailKept):], "exit_status", 0)
+	if code == fault.ToolDenied {
+		f.Facts["value"] = agent.ShortLine(strings.Join(r.Usage.Denied, "; "))
+	}
+	return agent.Located(f, r)
+}
+
+// takeWork takes over what an implementer did: the files it edited, or the
+// patch that it answered with.
+func takeWork(ctx context.Context, run *Run, s *runs.Step, r agent.Reply) error {
+	if r.Call.Edits() {
+		return readOptional(run, r)
+	}
+	a, err := readAnswer(run, r)
+	if err != nil {
+		return err
+	}
+	diff := a.UnifiedDiff()
+	if strings.TrimSpace(diff) == "" {
+		return agent.Located(fault.New(fault.JSONSchemaInvalid, "key", "diff", "cause", "is missing"), r)
+	}
+	return applyPatch(ctx, run, s, r, []byte(diff))
+}
+
+// applyPatch applies a patch whole or not at all, and keeps what git said
+// about it.
+func applyPatch(ctx context.Context, run *Run, s *runs.Step, r agent.Reply, patch []byte) error {
+	if err := run.MayWrite(); err != nil {
+		return err
+	}
+	err := run.Workspace.ApplyPatch(ctx, patch)
+	said := "ok"
+	if f, ok := fault.As(err); ok {
+		said = strings.TrimSpace(f.Facts["output"])
+	}
+	note := fmt.Sprintf("%s attempt %d (%s): git apply --check\n%s\n", s.StepID, r.Try, r.Call.Provider, said)
+	if e := run.Dir.AppendLog(runs.LogApply, "", 0, []byte(note)); e != nil && err == nil {
+		return e
+	}
+	s.Logs = appendOnce(s.Logs, run.Dir.RelPath(runs.LogName(runs.LogApply, "", 0)))
+	if err == nil {
+		noteApplied(run, s, r, patch)
+	}
+	if !fault.Has(err, fault.PatchApplyFailed) {
+		return err
+	}
+	f, _ := fault.As(err)
+	name, e := run.SavePatch(s.StepID, run.Dir.NextAttempt(s.StepID), patch)
+	if e != nil {
+		return e
+	}
+	f.Facts["path"] = name
+	return err
+}
+
+// Rejoin makes what a command committed by itself changes of the step again:
+// one step is one commit. Its own commits stay under refs/aiflow/attempts/.
+func Rejoin(ctx context.Context, run *Run, s *runs.Step) error {
+	at, err := run.Workspace.Head(ctx)
+	if err != nil {
+		return err
+	}
+	start := run.Stage.Tip()
+	if at == start {
+		return nil
+	}
+	ref := freeAgentRef(ctx, run, s)
+	if err := run.MayWrite(); err != nil {
+		return err
+	}
+	if err := run.Workspace.KeepCommit(ctx, ref, at); err != nil {
+		return err
+	}
+	if err := run.MayWrite(); err != nil {
+		return err
+	}
+	if err := run.Workspace.Rejoin(ctx, start); err != nil {
+		return err
+	}
+	s.Notes = append(s.Notes, run.Words.Text("work.note_rejoined", fault.Facts{"name": ref}))
+	run.Tell(Event{Kind: Rejoined, StepID: s.StepID, What: ref})
+	return run.Save()
+}
+
+// freeAgentRef is a name that no earlier try has.
+func freeAgentRef(ctx context.Context, run *Run, s *runs.Step) string {
+	for n := 1; ; n++ {
+		ref := fmt.Sprintf("refs/aiflow/attempts/%s/%s/agent%d", run.Stage.RunID, s.StepID, n)
+		if _, err := run.Project.Git().Ask(ctx, "rev-parse", "-q", "--verify", ref); err != nil {
+			return ref
+		}
+	}
+}

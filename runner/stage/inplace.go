@@ -1,0 +1,77 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+)
+
+// CheckOutInPlace takes the user's own checkout as the workspace (D40): it must
+// be clean, and its branch is switched. The request's own file must not be in
+// git's way, so it goes back for that moment.
+func CheckOutInPlace(ctx context.Context, run *Run) error {
+	ws, err := run.Repo.InPlace(ctx)
+	if err != nil {
+		return err
+	}
+	ws.LeaveOut(run.Project.RequestsDir(), run.Project.RunsDir())
+	if ws.Branch() == run.Stage.Git.WorkBranch {
+		run.Workspace = ws
+		return nil
+	}
+	if err := refuseDirty(run, lookForDirty(ctx, run)); err != nil {
+		return err
+	}
+	if err := run.restore(); err != nil {
+		return err
+	}
+	run.Stage.Git.ReturnTo = returnTo(run, ws.Branch())
+	if err := run.Save(); err != nil {
+		return err
+	}
+	if err := ws.Switch(ctx, run.Stage.Git.WorkBranch); err != nil {
+		return err
+	}
+	run.Workspace = ws
+	return markAgain(run)
+}
+
+// returnTo is the branch that the checkout goes back to: where the user was,
+// but never a work branch. Without a branch it is the base, maybe a commit.
+func returnTo(run *Run, now string) string {
+	if now == "" || strings.HasPrefix(now, run.Project.Config.Git.WorkBranchPrefix) {
+		return run.Stage.Git.BaseBranch
+	}
+	return now
+}
+
+// markAgain marks the request as running in the checkout as it is now; the
+// work branch may have another version of the file, or none.
+func markAgain(run *Run) error {
+	text, err := os.ReadFile(run.Project.Path(run.Request.Path))
+	if err != nil {
+		return nil
+	}
+	if !bytes.Equal(text, run.Text) {
+		run.Text = text
+	}
+	return MarkRunning(run)
+}
+
+// LeaveBranch puts the checkout back to where the user was. Everything of the
+// run is committed.
+func LeaveBranch(ctx context.Context, run *Run) error {
+	to := run.Stage.Git.ReturnTo
+	if _, ok, err := run.Repo.BranchTip(ctx, to); err != nil || !ok && to != run.Stage.Git.BaseCommit || to == "" {
+		return err
+	}
+	ws, err := run.Repo.InPlace(ctx)
+	if err != nil || ws.Branch() != run.Stage.Git.WorkBranch {
+		return err // the user is elsewhere already
+	}
+	if err := run.MayWrite(); err != nil {
+		return err
+	}
+	return ws.Switch(ctx, to)
+}

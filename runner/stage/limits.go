@@ -1,0 +1,111 @@
+package stage
+
+import (
+	"path"
+	"strings"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+// checkLimits holds a step to its size and to where it may write.
+func checkLimits(run *Run, i int, changes gitops.ChangeSet) error {
+	s, p := &run.Stage.Steps[i], &run.Plan.Steps[i]
+	lines, files := changes.Added+changes.Deleted, len(changes.Files)
+	s.DiffStat = runs.DiffStat{FilesChanged: files, LinesAdded: changes.Added, LinesDeleted: changes.Deleted}
+	paths := changedPaths(changes)
+	if name, glob := forbidden(run.forbiddenPaths(p), paths); name != "" {
+		return fault.New(fault.ForbiddenPathTouched, "path", name, "allowed", glob, "reason", "forbidden")
+	}
+	if name := outside(p.Scope.TargetPaths, paths); name != "" {
+		return fault.New(fault.ForbiddenPathTouched, "path", name, "allowed", strings.Join(p.Scope.TargetPaths, ", "), "reason", "not_a_target")
+	}
+	maxLines, maxFiles := run.linesAllowed(p), run.filesAllowed(p)
+	if lines > maxLines || files > maxFiles {
+		s.DiffStat.TooLarge = true
+		e := fault.New(fault.StepTooLarge, "lines", lines, "max_lines", maxLines, "files", files, "max_files", maxFiles)
+		if limits := run.Project.Config.Limits; lines <= limits.MaxDiffLines && files <= limits.MaxFiles {
+			e.Facts["planned"] = "true" // only another plan has another limit
+		}
+		return e
+	}
+	return nil
+}
+
+// linesAllowed is the configured limit, or the planner's where that is lower.
+func (run *Run) linesAllowed(p *runs.PlanStep) int {
+	return run.lower(p, run.Project.Config.Limits.MaxDiffLines, p.Scope.MaxDiffLines)
+}
+
+func (run *Run) filesAllowed(p *runs.PlanStep) int {
+	return run.lower(p, run.Project.Config.Limits.MaxFiles, p.Scope.MaxFilesChanged)
+}
+
+// lower takes the figures of a plan seriously only when somebody chose them.
+func (run *Run) lower(p *runs.PlanStep, configured, planned int) int {
+	if run.Plan == nil || run.Plan.Source != runs.SourcePlanner || planned <= 0 {
+		return configured
+	}
+	return min(configured, planned)
+}
+
+// forbiddenPaths are those of the configuration and, if any, of the step.
+func (run *Run) forbiddenPaths(p *runs.PlanStep) []string {
+	all := append([]string{}, run.Project.Config.Limits.ForbiddenPaths...)
+	if p == nil {
+		return all
+	}
+	for _, glob := range p.Scope.ForbiddenPaths {
+		all = appendOnce(all, glob)
+	}
+	return all
+}
+
+// forbidden gives the first of paths that a glob forbids, and that glob.
+func forbidden(globs, paths []string) (name, glob string) {
+	for _, p := range paths {
+		for _, g := range globs {
+			if reqmeta.MatchPath(g, p) {
+				return p, g
+			}
+		}
+	}
+	return "", ""
+}
+
+// outside gives the first path that is none of the targets, in none of them as
+// a folder, and matches none as a glob. No targets allow everything.
+func outside(targets, paths []string) string {
+	if len(targets) == 0 {
+		return ""
+	}
+	for _, p := range paths {
+		if !isTarget(targets, p) {
+			return p
+		}
+	}
+	return ""
+}
+
+func isTarget(targets []string, name string) bool {
+	for _, t := range targets {
+		t = path.Clean(t)
+		if t == "." || t == name || strings.HasPrefix(name, t+"/") || reqmeta.MatchPath(t, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func changedPaths(changes gitops.ChangeSet) []string {
+	var paths []string
+	for _, f := range changes.Files {
+		paths = append(paths, f.Path)
+		if f.OldPath != "" {
+			paths = append(paths, f.OldPath)
+		}
+	}
+	return paths
+}

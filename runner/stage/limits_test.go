@@ -1,0 +1,80 @@
+package stage
+
+import (
+	"strings"
+	"testing"
+
+	"aiflow/reqmeta"
+	"aiflow/runs"
+)
+
+func TestMatchPath(t *testing.T) {
+	for _, tc := range []struct {
+		glob, name string
+		want       bool
+	}{
+		{"requests/**", "requests/a.md", true},
+		{"requests/**", "requests/a/b.md", true},
+		{"requests/**", "requests", true},
+		{"requests/**", "other/requests/a.md", false},
+		{"**/secret.txt", "secret.txt", true},
+		{"**/secret.txt", "a/b/secret.txt", true},
+		{"**/secret.txt", "a/b/secret.txt.bak", false},
+		{"*.lock", "go.lock", true},
+		{"*.lock", "a/go.lock", false},
+		{"a/**/z", "a/z", true},
+		{"a/**/z", "a/b/c/z", true},
+		{"a/**/z", "a/b/c", false},
+		{".git/**", ".gitignore", false},
+		{"[", "[", false},
+	} {
+		if got := reqmeta.MatchPath(tc.glob, tc.name); got != tc.want {
+			t.Errorf("matchPath(%q, %q) = %v", tc.glob, tc.name, got)
+		}
+	}
+	if p, g := forbidden([]string{"x", "requests/**"}, []string{"a", "requests/r.md"}); p != "requests/r.md" || g != "requests/**" {
+		t.Errorf("forbidden = %q, %q", p, g)
+	}
+}
+
+func TestOutside(t *testing.T) {
+	for _, tc := range []struct {
+		targets, paths, want string
+	}{
+		{"", "any/thing", ""},
+		{"a.txt", "a.txt", ""},
+		{"a.txt", "a.txtx", "a.txtx"},
+		{"src", "src/deep/x", ""},
+		{"src/", "src/deep/x", ""},
+		{"./src", "src/x", ""},
+		{"src", "srcs/x", "srcs/x"},
+		{"src", "src/x other", "other"},
+		{".", "any/thing", ""},
+		{"docs/**/*.md", "docs/a/b.md docs/c.md", ""},
+		{"docs/*.md", "docs/a/b.md", "docs/a/b.md"},
+		{"a b", "a c", "c"},
+	} {
+		if got := outside(strings.Fields(tc.targets), strings.Fields(tc.paths)); got != tc.want {
+			t.Errorf("%q %q: %q, want %q", tc.targets, tc.paths, got, tc.want)
+		}
+	}
+}
+
+func TestLowerLimitsAreThePlannersOnly(t *testing.T) {
+	run := &Run{Plan: &runs.Plan{Source: runs.SourceSingle}}
+	for _, tc := range []struct {
+		source              string
+		configured, planned int
+		want                int
+	}{
+		{runs.SourceSingle, 400, 20, 400}, // the plan only copied what was configured then
+		{runs.SourcePlanner, 400, 20, 20},
+		{runs.SourcePlanner, 400, 0, 400},
+		{runs.SourcePlanner, 10, 20, 10},
+	} {
+		run.Plan.Source = tc.source
+		if got := run.lower(nil, tc.configured, tc.planned); got != tc.want {
+			t.Errorf("%+v: %d", tc, got)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package stage
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"time"
+
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/reqmeta"
+	"aiflow/runner/agent"
+	"aiflow/runs"
+)
+
+// What is known of providers that cannot be asked now is in one file of the
+// cache: every command of the project that would ask them looks there.
+const providersFile = "providers.json"
+
+// ProviderWait is one of them.
+type ProviderWait struct {
+	runs.ProviderWait
+	Named bool `json:"named"` // the program said until when
+	Tries int  `json:"tries"` // in a row, without anything done
+
+	Lost *fault.Error `json:"-"` // it has to be mended by a person
+}
+
+type Waits map[string]ProviderWait
+
+// Providers reads what is known; what cannot be read is not known.
+func (s *Setup) Providers() Waits {
+	waits := Waits{}
+	if data, err := os.ReadFile(CacheFile(s.Project, providersFile)); err == nil {
+		_ = json.Unmarshal(data, &waits)
+	}
+	now := s.Project.Now()
+	for name, w := range waits {
+		if w.Until == nil || now.Sub(*w.Until) > forgotten {
+			delete(waits, name)
+		}
+	}
+	return waits
+}
+
+// forgotten is how long after its end a wait still counts towards the next.
+const forgotten = time.Hour
+
+// Open are those that cannot be asked now.
+func (w Waits) Open(now time.Time) Waits {
+	left := Waits{}
+	for name, wait := range w {
+		if now.Before(*wait.Until) {
+			left[name] = wait
+		}
+	}
+	return left
+}
+
+// first is the one whose time comes soonest.
+func (w Waits) first() *ProviderWait {
+	var soon *ProviderWait
+	for _, wait := range w {
+		if soon == nil || wait.Until.Before(*soon.Until) || wait.Until.Equal(*soon.Until) && wait.Provider < soon.Provider {
+			soon = &wait
+		}
+	}
+	return soon
+}
+
+// noteProvider remembers that a provider cannot be asked, or that it can again.
+// Nobody stops where that cannot be written.
+func (s *Setup) noteProvider(provider string, err error) {
+	waits := s.Providers()
+	f, failed := fault.As(err)
+	_, known := waits[provider]
+	switch {
+	case err == nil && known:
+		delete(waits, provider)
+	case !failed || !f.Code.Waits():
+		return
+	default:
+		now := s.Project.Now()
+		w := ProviderWait{Tries: waits[provider].Tries + 1}
+		w.Provider, w.ReasonCode, w.Said = provider, f.Code, f.Facts["said"]
+		until, e := time.Parse(time.RFC3339, f.Facts["until"])
+		if w.Named = e == nil; !w.Named {
+			until = now.Add(agent.Pause(time.Duration(s.Project.Config.AutoRun.PauseSec)*time.Second, w.Tries))
+			f.Facts["pause"] = until.Local().Format(shownTime)
+		}
+		w.Until = &until
+		waits[provider] = w
+	}
+	s.SaveCache(providersFile, waits)
+}
+
+// notWaiting leaves out those that cannot be asked now, where another can.
+func notWaiting(run *Run, calls []config.Call) []config.Call {
+	if len(calls) < 2 {
+		return calls
+	}
+	open := run.Providers().Open(run.Project.Now())
+	for name := range run.Lost {
+		open[name] = ProviderWait{}
+	}
+	left := slices.DeleteFunc(slices.Clone(calls), func(c config.Call) bool { _, waits := open[c.Provider]; return waits })
+	if len(left) == 0 {
+		return calls
+	}
+	return left
+}
+
+// HoldsUp is the provider that has to be waited for before the request can go on;
+// nil is none. last is its latest run.
+func (w Waits) HoldsUp(router config.Router, req *reqmeta.Request, last *runs.Stage) *ProviderWait {
+	var longest *ProviderWait
+	for _, role := range rolesOf(router, req, last) {
+		waits := Waits{}
+		calls := router.Calls(role)
+		for _, call := range calls {
+			if wait, ok := w[call.Provider]; ok {
+				waits[call.Provider] = wait
+			}
+		}
+		if len(calls) == 0 || len(waits) < len(calls) {
+			continue // one of them can be asked
+		}
+		if soon := waits.first(); longest == nil || soon.Until.After(*longest.Until) {
+			longest = soon
+		}
+	}
+	return longest
+}
+
+// rolesOf are the roles that a run of the request has yet to ask.
+func rolesOf(router config.Router, req *reqmeta.Request, last *runs.Stage) []string {
+	roles := []string{config.RoleQA}
+	own := req.Meta.Steps
+	if len(own) == 0 || slices.ContainsFunc(own, func(s reqmeta.Step) bool { return s.Run == "" }) {
+		roles = append(roles, config.RoleImplementer)
+	}
+	if len(own) == 0 && (last == nil || last.State.Ended() || len(last.Steps) == 0) {
+		roles = append(roles, config.RolePlanner)
+	}
+	return slices.DeleteFunc(roles, func(role string) bool { return len(router.Calls(role)) == 0 })
+}
+
+// Refusal is the refusal to ask a provider before its time.
+func (w *ProviderWait) Refusal(requestID string) *fault.Error {
+	if w.Lost != nil {
+		return w.Lost
+	}
+	return fault.New(w.ReasonCode, "name", w.Provider, "said", w.Said, "request_id", requestID,
+		"until", w.Until.UTC().Format(time.RFC3339), "at", w.Until.Local().Format(shownTime))
+}

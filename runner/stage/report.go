@@ -1,0 +1,83 @@
+package stage
+
+import (
+	"aiflow/internal/fault"
+	"aiflow/runs"
+)
+
+// reportFacts are the particulars that neither record nor plan has.
+func reportFacts(run *Run) runs.ReportFacts {
+	g := run.Stage.Git
+	f := runs.ReportFacts{Gates: append(gates(run), publishGates(run)...)}
+	if g.WorkBranch != "" {
+		f.MergeCommand = "git merge " + g.WorkBranch
+		f.PushCommand = "git push -u origin " + g.WorkBranch
+	}
+	if u := run.Stage.Artifacts.CompareURL; u != nil {
+		f.CompareURL = *u
+	}
+	if run.Plan != nil {
+		for _, finding := range run.Plan.Check() {
+			if !finding.Fail {
+				f.Findings = append(f.Findings, finding)
+			}
+		}
+	}
+	return f
+}
+
+// gates are the report's lines about limits and rules; those about tests and
+// the review are in the record itself.
+func gates(run *Run) []runs.Gate {
+	var rows []runs.Gate
+	for i := range run.Stage.Steps {
+		if s := &run.Stage.Steps[i]; run.Plan != nil && i < len(run.Plan.Steps) {
+			rows = append(rows, stepGates(run, s, &run.Plan.Steps[i])...)
+		}
+	}
+	return rows
+}
+
+func stepGates(run *Run, s *runs.Step, p *runs.PlanStep) []runs.Gate {
+	var rows []runs.Gate
+	for _, g := range []struct {
+		name string
+		code fault.Code
+		note string
+	}{
+		{run.Words.Text("work.gate_size", nil), fault.StepTooLarge, sizeNote(run, s, p)},
+		{run.Words.Text("work.gate_paths", nil), fault.ForbiddenPathTouched, ""},
+		{run.Words.Text("work.gate_commands", nil), fault.GHDependencyDetected, ""},
+	} {
+		row := runs.Gate{Name: s.StepID + " " + g.name, Status: runs.TestPass, Note: g.note}
+		switch {
+		case s.Error != nil && s.Error.ReasonCode == g.code:
+			row.Status, row.Note = runs.TestFail, s.Error.Message
+		case !s.Status.Settled():
+			continue
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func sizeNote(run *Run, s *runs.Step, p *runs.PlanStep) string {
+	d := s.DiffStat
+	return run.Words.Text("work.gate_size_note", fault.New("", "lines", d.LinesAdded+d.LinesDeleted, "max_lines", run.linesAllowed(p),
+		"files", d.FilesChanged, "max_files", run.filesAllowed(p)).Facts)
+}
+
+// publishGates tell what became of the push and of the compare URL.
+func publishGates(run *Run) []runs.Gate {
+	var rows []runs.Gate
+	switch {
+	case run.Stage.HasEvent(runs.EventPushed):
+		rows = append(rows, runs.Gate{Name: run.Words.Text("work.gate_push", nil), Status: runs.TestPass, Note: "origin " + run.Stage.Git.WorkBranch})
+	case run.Stage.ReasonCode() == string(fault.GitPushFailed):
+		rows = append(rows, runs.Gate{Name: run.Words.Text("work.gate_push", nil), Status: runs.TestFail, Note: run.Stage.Error.Message})
+	}
+	if why := run.Stage.Artifacts.CompareProblem; why != "" {
+		rows = append(rows, runs.Gate{Name: run.Words.Text("work.gate_compare", nil), Status: "WARN", Note: why})
+	}
+	return rows
+}

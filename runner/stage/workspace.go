@@ -1,0 +1,189 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"aiflow/gitops"
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/runs"
+)
+
+func createBranch(ctx context.Context, run *Run) error {
+	if err := run.MayWrite(); err != nil {
+		return err
+	}
+	return run.Repo.CreateBranch(ctx, run.Stage.Git.WorkBranch, run.Stage.Git.BaseCommit)
+}
+
+// WorkspaceOf is where another run of the request works.
+func (run *Run) WorkspaceOf(st *runs.Stage) string {
+	return run.Project.Path(run.Project.Workspace(st))
+}
+
+// openWorkspace makes the work branch and a worktree on it, and prepares it as
+// the configuration says.
+func openWorkspace(ctx context.Context, run *Run) error {
+	if err := makeBranch(ctx, run); err != nil {
+		return err
+	}
+	run.At("branch")
+	if err := CheckOut(ctx, run); err != nil {
+		return err
+	}
+	run.At("worktree")
+	if err := os.MkdirAll(run.workDir(), 0o777); err != nil { // where the base does not have the project's folder
+		return err
+	}
+	run.Tell(Event{Kind: WorkspaceUp, What: run.Stage.Git.Workspace})
+	if err := LinkPaths(run); err != nil {
+		return err
+	}
+	if err := submodules(ctx, run); err != nil {
+		return err
+	}
+	return setUp(ctx, run)
+}
+
+// submodules fills the submodules of a new worktree, which git leaves empty,
+// or says that they are.
+func submodules(ctx context.Context, run *Run) error {
+	if run.InPlace() {
+		return nil
+	}
+	empty, err := run.Workspace.EmptySubmodules(ctx)
+	switch {
+	case err != nil || len(empty) == 0:
+		return err
+	case run.Project.Config.Workspace.Submodules:
+		return run.Workspace.FillSubmodules(ctx)
+	}
+	run.Warn("work.submodules_empty", run.Stage, fault.Facts{"names": strings.Join(empty, ", "), "count": strconv.Itoa(len(empty))})
+	return nil
+}
+
+// makeBranch creates the branch that was recorded; one of that name that is
+// not this run's own gets company, not overwritten.
+func makeBranch(ctx context.Context, run *Run) error {
+	g := &run.Stage.Git
+	err := createBranch(ctx, run)
+	if !errors.Is(err, gitops.ErrBranchExists) {
+		return err
+	}
+	if tip, ok, e := run.Repo.BranchTip(ctx, g.WorkBranch); e == nil && ok && tip == g.BaseCommit && begunBefore(run) {
+		return nil
+	}
+	g.WorkBranch += "-" + run.Stage.RunID[len(run.Stage.RunID)-6:]
+	if err := run.Save(); err != nil {
+		return err
+	}
+	return createBranch(ctx, run)
+}
+
+// begunBefore reports whether an earlier process worked for this run, so that
+// a branch of its name is its own.
+func begunBefore(run *Run) bool {
+	return run.Stage.HasEvent(runs.EventInterrupted) || run.Stage.HasEvent(runs.EventResumed)
+}
+
+// CheckOut makes the worktree, one at a time in this project: git's own
+// bookkeeping of worktrees is not made for two at once.
+func CheckOut(ctx context.Context, run *Run) error {
+	if run.Project.Config.Git.Workspace == config.WorkspaceInPlace {
+		return CheckOutInPlace(ctx, run)
+	}
+	m, err := run.Project.Locks()
+	if err != nil {
+		return err
+	}
+	turn, err := m.AcquireNamed(ctx, "worktrees", locks.Ask{RunID: run.Stage.RunID, Wait: time.Minute})
+	if err != nil {
+		return err
+	}
+	defer turn.Release()
+	if err := run.MayWrite(); err != nil {
+		return err
+	}
+	run.Workspace, err = run.Repo.AddWorktree(ctx, run.WorkspacePath(), run.Stage.Git.WorkBranch, keepOrphan(run))
+	return err
+}
+
+// WorkspacePath is where this run works.
+func (run *Run) WorkspacePath() string { return run.WorkspaceOf(run.Stage) }
+
+// workDir is the project's folder in the workspace, where its commands run.
+func (run *Run) workDir() string {
+	if run.InPlace() {
+		return run.Project.Dir
+	}
+	return filepath.Join(run.WorkspacePath(), run.Project.Inside())
+}
+
+// LinkPaths makes what the configuration names (node_modules, .env) appear in
+// the worktree as links to the checkout's own.
+func LinkPaths(run *Run) error {
+	if run.InPlace() {
+		return nil
+	}
+	for _, rel := range run.Project.Config.Workspace.Link {
+		to := filepath.Join(run.workDir(), filepath.FromSlash(rel))
+		if err := linkPath(run.Project.Path(rel), to, rel); err != nil {
+			return fault.Wrap(err, fault.WorkspaceFailed, "path", rel)
+		}
+	}
+	return nil
+}
+
+// linkPath also replaces a link of ours that leads to where the project was
+// before it was moved.
+func linkPath(from, to, rel string) error {
+	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if old, err := os.Readlink(to); err == nil && strings.HasSuffix(filepath.ToSlash(old), "/"+rel) {
+		if _, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(to)
+		}
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	return os.Symlink(from, to)
+}
+
+func setUp(ctx context.Context, run *Run) error {
+	for _, command := range run.Project.Config.Workspace.Setup {
+		res, err := shell(ctx, run, shellCommand{text: command, log: runs.LogSetup, kind: CommandBegun})
+		if err != nil {
+			return err
+		}
+		if res.Status != 0 {
+			return fault.New(fault.WorkspaceFailed, append(namedCommand(command), "path", run.Stage.Git.Workspace, "exit_status", res.Status, "output", res.tail)...)
+		}
+	}
+	return noteMade(ctx, run)
+}
+
+// noteMade records what of the ignored files the set-up made: it can be made
+// again, and need not be kept.
+func noteMade(ctx context.Context, run *Run) (err error) {
+	if run.InPlace() || len(run.Project.Config.Workspace.Setup) == 0 {
+		return nil
+	}
+	run.Stage.Git.Made, err = run.Workspace.Ignored(ctx)
+	return err
+}
+
+// InPlace: the run works in the checkout itself.
+func (run *Run) InPlace() bool { return run.Project.Config.Git.Workspace == config.WorkspaceInPlace }

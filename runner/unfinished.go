@@ -1,0 +1,67 @@
+package runner
+
+import (
+	"context"
+	"os"
+
+	"aiflow/project"
+	"aiflow/runner/revive"
+	"aiflow/runner/stage"
+	"aiflow/runs"
+)
+
+// putAwayLeft puts away what runs left behind that were done when their runner
+// died: nothing would choose their requests again. It never stops a session.
+func (r *Runner) putAwayLeft(ctx context.Context) {
+	left := r.leftBehind()
+	if len(left) == 0 {
+		return
+	}
+	s, err := r.survey(ctx, Options{})
+	if err != nil {
+		return
+	}
+	for _, id := range left {
+		if st := s.Latest(id); st != nil && st.State == runs.Done {
+			r.finishOne(ctx, s, id)
+		}
+	}
+}
+
+// leftBehind are the requests that have a workspace or the lock of a dead
+// runner.
+func (r *Runner) leftBehind() []string {
+	found := map[string]bool{}
+	entries, _ := os.ReadDir(r.Project.Path(r.Project.WorktreesDir()))
+	for _, e := range entries {
+		found[e.Name()] = true
+	}
+	if m, err := r.Project.Locks(); err == nil {
+		list, _ := m.List()
+		for _, e := range list {
+			if !e.Live && e.RequestID != "" {
+				found[e.RequestID] = true
+			}
+		}
+	}
+	return sortedKeys(found)
+}
+
+func (r *Runner) finishOne(ctx context.Context, s *project.Survey, id string) {
+	req, err := s.Folder.Get(id)
+	if err != nil {
+		return
+	}
+	lease, err := r.lockRequest(ctx, id, Options{})
+	if err != nil {
+		return
+	}
+	defer lease.Release()
+	repo, err := r.OpenRepo(ctx)
+	last, lerr := r.newest(id, "")
+	if err != nil || lerr != nil {
+		return
+	}
+	run := &stage.Run{Setup: &r.Setup, Repo: repo, Request: req, Lease: lease}
+	revive.PutAway(lease.Context(), run, last)
+}

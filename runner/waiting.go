@@ -1,0 +1,85 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"aiflow/internal/config"
+	"aiflow/project"
+	"aiflow/reqmeta"
+	"aiflow/runner/agent"
+	"aiflow/runner/stage"
+)
+
+// heldUp says what a request has to wait for before it can go on. Outside of a
+// session only a time that a program named holds anything up: a person who asks
+// again sees what comes of it.
+func (r *Runner) heldUp(o Options, s *project.Survey) func(*reqmeta.Request) *stage.ProviderWait {
+	open := r.Providers().Open(r.Project.Now())
+	for name, w := range open {
+		if o.Lost == nil && !w.Named {
+			delete(open, name)
+		}
+	}
+	for name, f := range o.Lost {
+		never := r.Project.Now().AddDate(100, 0, 0)
+		w := stage.ProviderWait{Lost: f}
+		w.Provider, w.ReasonCode, w.Until = name, f.Code, &never
+		open[name] = w
+	}
+	if len(open) == 0 {
+		return func(*reqmeta.Request) *stage.ProviderWait { return nil }
+	}
+	router, _, err := config.LoadRouter(r.Project.Dir, r.Project.Config)
+	return func(req *reqmeta.Request) *stage.ProviderWait {
+		if err != nil {
+			return nil // what needs the router is refused, the rest asks nobody
+		}
+		return open.HoldsUp(router, req, s.Latest(req.ID))
+	}
+}
+
+// wait lets the session wait for a provider. false: that is longer than the
+// session may last, and it is over.
+func (a *auto) wait(ctx context.Context, w *stage.ProviderWait) bool {
+	now := a.r.Project.Now()
+	until := w.Until.Add(agent.Spread(w.Until.Sub(now), a.r.Project.RandomHex(1)[0]))
+	if end := a.latest(); w.Lost != nil || !end.IsZero() && until.After(end) {
+		a.end(Stopped, w.Refusal(""))
+		return false
+	}
+	a.s.ProviderWait = &w.ProviderWait
+	a.s.Waits = append(a.s.Waits, SessionWait{w.ProviderWait, now})
+	a.set(Selecting)
+	a.r.Tell(stage.Event{Kind: stage.Waiting, Until: until, What: a.r.Words.Text("work.waits_for", w.Facts())})
+	for left := until.Sub(now); left > 0 && ctx.Err() == nil && !stopAsked(a.r.Project); left = until.Sub(a.r.Project.Now()) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(left, time.Duration(a.r.Project.Config.AutoRun.PollIntervalMS)*time.Millisecond)):
+		}
+	}
+	a.s.ProviderWait = nil
+	return true
+}
+
+// latest is when the session ends at the latest; zero is never.
+func (a *auto) latest() time.Time {
+	end := a.o.Until
+	if a.o.MaxMinutes > 0 {
+		if t := a.s.StartedAt.Add(time.Duration(a.o.MaxMinutes) * time.Minute); end.IsZero() || t.Before(end) {
+			end = t
+		}
+	}
+	return end
+}
+
+// putOff notes a run whose provider cannot be asked now: its request is ready, and
+// goes on later.
+func (a *auto) putOff(out Outcome) {
+	f := asFault(out.Err)
+	a.s.CurrentRequestID, a.s.CurrentRunID = nil, nil
+	if _, known := a.r.Providers().Open(a.r.Project.Now())[f.Facts["name"]]; !known {
+		a.skip[out.RequestID] = true // it could not be written down, and would be asked again and again
+	}
+	a.r.saveSession(&a.s)
+}
