@@ -53,7 +53,7 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer lease.Release()
-	survey, err := r.afterLock(ctx, o)
+	survey, err := r.afterLock(ctx, o, before, req.ID)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -74,20 +74,21 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 
 // afterLock looks anew at what may have changed until the lock was there. What
 // was half done has been put right a moment ago, unless the lock was waited for.
-func (r *Runner) afterLock(ctx context.Context, o Options) (*project.Survey, error) {
+func (r *Runner) afterLock(ctx context.Context, o Options, before *project.Survey, id string) (*project.Survey, error) {
 	if o.Wait > 0 {
 		return r.survey(ctx, o)
 	}
-	return r.look(ctx, o)
-}
-
-func (r *Runner) look(ctx context.Context, o Options) (*project.Survey, error) {
-	s, err := r.Project.Look(ctx)
+	s, err := before.Again(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	return s, setChoice(ctx, s, o)
+}
+
+// setChoice tells a survey what was asked for that decides what may run.
+func setChoice(ctx context.Context, s *project.Survey, o Options) error {
 	s.Fresh = o.Fresh
-	return s, s.StartFrom(ctx, o.Base)
+	return s.StartFrom(ctx, o.Base)
 }
 
 // warnAgain tells a person who names a request that is finished already.
@@ -123,8 +124,7 @@ func (r *Runner) survey(ctx context.Context, o Options) (*project.Survey, error)
 	if err != nil {
 		return nil, err
 	}
-	s.Fresh = o.Fresh
-	if err := s.StartFrom(ctx, o.Base); err != nil {
+	if err := setChoice(ctx, s, o); err != nil {
 		return nil, err
 	}
 	for _, n := range s.Notes {
@@ -187,7 +187,7 @@ func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outco
 			}
 			continue
 		}
-		out, ran, err := r.claim(ctx, o, choice, queue)
+		out, ran, err := r.claim(ctx, o, survey, choice, queue)
 		if err != nil || ran {
 			return out, err
 		}
@@ -196,7 +196,7 @@ func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outco
 	return Outcome{Selection: &result, Waits: soonest}, nil
 }
 
-func (r *Runner) claim(ctx context.Context, o Options, choice choose.Choice, queue *locks.Lease) (Outcome, bool, error) {
+func (r *Runner) claim(ctx context.Context, o Options, before *project.Survey, choice choose.Choice, queue *locks.Lease) (Outcome, bool, error) {
 	repo := r.opening(ctx)
 	lease, err := r.lockRequest(ctx, choice.RequestID, Options{TakeOverdue: o.TakeOverdue})
 	if fault.Has(err, fault.RunInProgress) {
@@ -206,7 +206,7 @@ func (r *Runner) claim(ctx context.Context, o Options, choice choose.Choice, que
 		return Outcome{}, false, err
 	}
 	defer lease.Release()
-	survey, err := r.survey(ctx, o)
+	survey, err := r.afterLock(ctx, o, before, choice.RequestID)
 	if err != nil {
 		return Outcome{}, false, err
 	}

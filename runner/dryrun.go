@@ -29,8 +29,11 @@ type Intent struct {
 
 // DryRun says what Run would do with the same options. It writes nothing.
 func (r *Runner) DryRun(ctx context.Context, o Options) (Intent, error) {
-	s, err := r.look(ctx, o)
+	s, err := r.Project.Look(ctx)
 	if err != nil {
+		return Intent{}, err
+	}
+	if err := setChoice(ctx, s, o); err != nil {
 		return Intent{}, err
 	}
 	req, sel, err := r.wouldRun(s, o)

@@ -6,6 +6,7 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -14,7 +15,10 @@ import (
 
 var version, commit string // set by the linker
 
-func main() { os.Exit(cli.Main(cli.OS(version, commit), program)) }
+func main() {
+	debug.SetGCPercent(400) // a run holds little and ends soon
+	os.Exit(cli.Main(cli.OS(version, commit), program))
+}
 
 func program(s *cli.Shell) *urfave.App {
 	var o runOptions

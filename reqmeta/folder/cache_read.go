@@ -29,8 +29,13 @@ type index struct {
 	records []byte
 	blob    string // strings of requests point into it
 	n       int
-	at      int // where the next name should be: names come in order
-	dec     decoder
+}
+
+// lookup takes requests out of an index, one after the other.
+type lookup struct {
+	*index
+	at  int // where the next name should be: names come in order
+	dec decoder
 }
 
 // index reads the cache; nil unless it is whole, of this build and about this
@@ -90,7 +95,7 @@ func (x *index) record(i int) (r record, ok bool) {
 
 // find looks a name up, first behind the one that was found before, and gives its
 // record and the number of it.
-func (x *index) find(name string) (r record, i int, ok bool) {
+func (x *lookup) find(name string) (r record, i int, ok bool) {
 	if x.at < x.n {
 		if r, ok = x.record(x.at); ok && r.name == name {
 			x.at++

@@ -165,8 +165,8 @@ func (l *loader) stampOf(f *file) stamp {
 	switch {
 	case f.stamp != nil:
 		return *f.stamp
-	case f.record > 0:
-		r, _ := l.index.record(int(f.record - 1))
+	case f.taken:
+		r, _ := l.index.record(int(f.record))
 		return r.stamp
 	}
 	return stamp{}

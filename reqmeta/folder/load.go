@@ -25,7 +25,8 @@ type file struct {
 	stamp  *stamp      // as it was when it was read; nil: nobody asked
 	ino    uint64      // of a file that has more names than this one; else 0
 	kind   fs.FileMode // type bits
-	record int32       // number of the record that it was taken from, from 1; 0: it was read
+	taken  bool        // from the cache; else it was read
+	record int32       // number of the record that it was taken from
 }
 
 // Load reads every request file in root/requestsDir and its sub-folders; which

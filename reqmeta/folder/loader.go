@@ -52,11 +52,17 @@ func (l *loader) match() {
 		l.index = l.openIndex()
 	}
 	requests, prefix := make([]reqmeta.Request, len(l.files)), len(l.f.prefix())
+	halves(len(l.files), func(from, to int) {
+		look := lookup{index: l.index}
+		for i := from; i < to; i++ {
+			f := &l.files[i]
+			f.r = &requests[i]
+			f.r.Path, f.r.ID = f.path, reqmeta.Stem(f.path[prefix:])
+			f.taken = l.index != nil && l.take(f, f.path[prefix:], &look)
+		}
+	})
 	for i := range l.files {
-		f := &l.files[i]
-		f.r = &requests[i]
-		f.r.Path, f.r.ID = f.path, reqmeta.Stem(f.path[prefix:])
-		if l.index == nil || !l.take(f, f.path[prefix:]) {
+		if f := &l.files[i]; !f.taken {
 			l.missed = append(l.missed, f)
 		}
 	}
@@ -74,8 +80,8 @@ func (l *loader) openIndex() *index {
 }
 
 // take fills a request in from the cache; false when its file must be read.
-func (l *loader) take(f *file, name string) bool {
-	have, i, ok := l.index.find(name)
+func (l *loader) take(f *file, name string, look *lookup) bool {
+	have, i, ok := look.find(name)
 	if !ok || f.kind != 0 || !have.stored || !have.stamp.settled(l.index.birth) {
 		return false
 	}
@@ -90,11 +96,11 @@ func (l *loader) take(f *file, name string) bool {
 	if st.Nlink > 1 {
 		f.ino = uint64(st.Ino)
 	}
-	if id := f.r.ID; !l.index.dec.decode(f.r, have.head) {
+	if id := f.r.ID; !look.dec.decode(f.r, have.head) {
 		*f.r = reqmeta.Request{Path: f.path, ID: id}
 		return false
 	}
-	f.record = int32(i + 1)
+	f.record = int32(i)
 	return true
 }
 
@@ -117,22 +123,25 @@ func (l *loader) now() time.Time {
 	return now
 }
 
-// readMissed reads what the cache did not have: many files in two goroutines,
-// since the first call of all reads each of them.
+// readMissed reads what the cache did not have.
 func (l *loader) readMissed() {
-	read := func(files []*file) {
+	halves(len(l.missed), func(from, to int) {
 		rd := reader{fd: l.fd, prefix: len(l.f.prefix()), ask: !l.birth.IsZero(), buf: make([]byte, firstRead)}
-		for _, f := range files {
+		for _, f := range l.missed[from:to] {
 			rd.read(f)
 		}
-	}
-	half := len(l.missed) / 2
-	if half < manyFiles {
-		read(l.missed)
+	})
+}
+
+// halves does what there is to do with n files, in two goroutines when they are
+// many: most of it is waiting for the system.
+func halves(n int, do func(from, to int)) {
+	if n < 2*manyFiles {
+		do(0, n)
 		return
 	}
 	var wg sync.WaitGroup
-	wg.Go(func() { read(l.missed[:half]) })
-	read(l.missed[half:])
+	wg.Go(func() { do(0, n/2) })
+	do(n/2, n)
 	wg.Wait()
 }
