@@ -27,6 +27,7 @@ func children() map[string][]string {
 		"runner/stage command":  {"run_timeouts.txtar", "run_second_signal.txtar", "run_children.txtar"},
 		"runner hook":           {"auto_hook_hangs.txtar"},
 		"runner desktop":        {"auto_hook_hangs.txtar"},
+		"runner/land shell":     {"land_test_fails.txtar"},
 		"doctor startElsewhere": {"doctor_preset_hangs.txtar"},
 		"server callQueue":      {"server TestQueueProgramThatHangs"},
 

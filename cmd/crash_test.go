@@ -558,6 +558,8 @@ func TestEveryPointIsInTheSources(t *testing.T) {
 	passed = append(append(passed, resumePoints(t, l)...), backPoints(t)...)
 	dropped, _ := dropping(t).points(t)
 	passed = append(passed, kinds(dropped)...)
+	landed, _ := landingPoints(t, "main")
+	passed = append(passed, kinds(landed)...)
 	for _, name := range pointsInSources(t) {
 		if !slices.Contains(passed, "at."+name) {
 			t.Errorf("no crash test passes the point %q", name)

@@ -101,7 +101,7 @@ func fits(program string, words []string, out string) error {
 
 // under are the commands of each program whose answers differ.
 var under = map[string][]string{
-	"aiflow": {"init", "schema", "version"}, "doctor": nil, "next": nil, "serve": nil,
+	"aiflow": {"init", "schema", "version"}, "doctor": nil, "next": nil, "land": nil, "serve": nil,
 	"hook":    {"install", "uninstall", "status", "snippet"},
 	"lock":    {"list", "release", "events"},
 	"queue":   {"init", "add", "push", "list", "show", "cancel", "runners", "namespaces", "watch", "work"},
@@ -116,8 +116,9 @@ var same = map[string]string{
 }
 
 // special are flags that change the answer.
-var special = map[string][2]string{
-	"--plan": {"next", "next-plan"}, "--explain": {"next", "next-explain"}, "--dry-run": {"run", "run-dry-run"}, "--html": {"run-diff", "run-diff-html"},
+var special = map[string]map[string]string{
+	"--plan": {"next": "next-plan"}, "--explain": {"next": "next-explain"}, "--dry-run": {"run": "run-dry-run", "land": "land-dry-run"},
+	"--html": {"run-diff": "run-diff-html"},
 }
 
 // schemaOf names the definition of what a command answered.
@@ -159,8 +160,8 @@ func schemaOf(program string, words []string, value json.RawMessage) string {
 	}
 	for _, w := range words {
 		flag, _, _ := strings.Cut(w, "=")
-		if s := special[flag]; s[0] == name {
-			return s[1]
+		if other := special[flag][name]; other != "" {
+			return other
 		}
 	}
 	return name

@@ -2,10 +2,15 @@ package gitops
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"aiflow/internal/fault"
 )
 
 // borrowed reports whether the untracked path (from the top of the worktree)
@@ -23,6 +28,41 @@ func (r *Repo) borrowed(worktree, name string) bool {
 	}
 	same := filepath.Join(r.top, filepath.FromSlash(name))
 	return target == same || resolved(target) == resolved(same) || linkOfOldPlace(target, name)
+}
+
+// Link makes paths of the checkout (node_modules, .env) appear in the worktree as links
+// to the checkout's own, where there is nothing yet.
+func (w *Workspace) Link(paths []string) error {
+	for _, rel := range paths {
+		at := filepath.FromSlash(rel)
+		if err := link(filepath.Join(w.repo.root, at), filepath.Join(w.Dir(), at), rel); err != nil {
+			return fault.Wrap(err, fault.WorkspaceFailed, "path", rel)
+		}
+		if name := path.Join(w.repo.prefix, rel); w.repo.borrowed(w.path, name) {
+			w.note(name)
+		}
+	}
+	return nil
+}
+
+// link also replaces a link of ours that leads to where the project was before it
+// was moved.
+func link(from, to, rel string) error {
+	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if old, err := os.Readlink(to); err == nil && strings.HasSuffix(filepath.ToSlash(old), "/"+rel) {
+		if _, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(to)
+		}
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	return os.Symlink(from, to)
 }
 
 // links are the borrowed paths of a linked worktree, as far as they are known

@@ -201,19 +201,6 @@ func (r *Repo) adminOf(path string) *admin {
 	return nil
 }
 
-// checkedOut is the folder that has branch checked out, "" when none has.
-func (r *Repo) checkedOut(branch string) string {
-	if r.headBranch(r.commonDir) == branch {
-		return r.top
-	}
-	for _, a := range r.admins() {
-		if a.branch == branch && exists(a.path) {
-			return a.path
-		}
-	}
-	return ""
-}
-
 // gitDirOf is the part of the repository that belongs to the checkout at top, ""
 // when its .git is neither a folder nor a file that names one.
 func gitDirOf(top string) string {

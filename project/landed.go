@@ -29,6 +29,21 @@ func (p *Project) Landed(ctx context.Context, tip, since string) (Landed, error)
 	return readLanded(out), err
 }
 
+// LandedIn is Landed for these runs alone, with those whose branch a commit has in
+// its history, whatever became of the trailers.
+func (p *Project) LandedIn(ctx context.Context, commit string, about []*runs.Stage) (map[string]bool, error) {
+	found := map[string]bool{}
+	if len(about) == 0 {
+		return found, nil
+	}
+	landed, err := p.Landed(ctx, commit, oldestBase(about))
+	within := p.refs(ctx, "--merged="+commit)
+	for _, st := range about {
+		found[st.RunID] = landed.Whole(st) || within[st.Git.WorkBranch]
+	}
+	return found, err
+}
+
 // refusal is why git cannot say anything of this repository; nil when it can,
 // or there is none.
 func (p *Project) refusal(ctx context.Context) error {

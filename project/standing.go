@@ -48,8 +48,8 @@ func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing
 	return s, err
 }
 
-// readHistories looks for finished runs in what is checked out, and in the base
-// of each, where that is another branch.
+// readHistories looks for finished runs in what is checked out, in the base of
+// each, and where it was landed.
 func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*runs.Stage) {
 	tips := map[string][]*runs.Stage{}
 	here := p.checkedOut(ctx)
@@ -57,8 +57,14 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 		tips["HEAD"] = waiting
 	}
 	for _, st := range waiting {
-		if base := st.Git.BaseBranch; base != here {
-			tips["refs/heads/"+base] = append(tips["refs/heads/"+base], st)
+		bases := []string{st.Git.BaseBranch}
+		if l := st.Landed; l != nil && l.Into != st.Git.BaseBranch {
+			bases = append(bases, l.Into)
+		}
+		for _, base := range bases {
+			if base != here {
+				tips["refs/heads/"+base] = append(tips["refs/heads/"+base], st)
+			}
 		}
 	}
 	s.landed, s.within = Landed{}, map[string]bool{}
@@ -151,8 +157,8 @@ func (s *Standing) BranchExists(st *runs.Stage) bool {
 	return st.Git.WorkBranch != "" && (s.branches[st.Git.WorkBranch] || s.branches[anyBranch])
 }
 
-// Merged: all of a finished run is in the checked out branch or in its base, or
-// was once, or its request says that it is done.
+// Merged: all of a finished run is in the checked out branch, in its base or where
+// it was landed, or was once, or its request says that it is done.
 func (s *Standing) Merged(st *runs.Stage) bool {
 	return st.State == runs.Done && (s.seen(st) || s.told[st.RunID])
 }

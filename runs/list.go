@@ -113,6 +113,7 @@ type Summary struct {
 	EndedAt    *time.Time `json:"finished_at"`
 	ReplacedBy string     `json:"replaced_by,omitempty"`
 	DroppedAt  *time.Time `json:"dropped_at,omitempty"`
+	Landed     *Landed    `json:"landed,omitempty"`
 	Warnings   []Warning  `json:"warnings"`
 	Usage      *Usage     `json:"usage,omitempty"` // of all AI commands of the run, as they report it
 
@@ -130,7 +131,7 @@ func (s *Stage) Summary() Summary {
 	return Summary{
 		RequestID: s.RequestID, RunID: s.RunID, State: s.State, ReasonCode: fault.Code(s.ReasonCode()),
 		WorkBranch: s.Git.WorkBranch, BaseBranch: s.Git.BaseBranch,
-		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy, DroppedAt: s.DroppedAt, Warnings: s.Warnings(),
+		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy, DroppedAt: s.DroppedAt, Landed: s.Landed, Warnings: s.Warnings(),
 		Usage: s.Usage(), Waits: s.Waits(),
 	}
 }

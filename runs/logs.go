@@ -19,6 +19,7 @@ const (
 	LogUnit        = "unit"
 	LogE2E         = "e2e"
 	LogStatic      = "static"
+	LogLand        = "land"
 	LogApply       = "apply"
 	LogApplied     = "applied"
 

@@ -98,6 +98,18 @@ func WithFinding(report, text string) string {
 	}
 	*theirs += "\n"
 	parts[partFindings].found = true
+	return whole(parts)
+}
+
+// WithHead is a report with what stands above its sections as the run stands now.
+func WithHead(report string, s *Stage, text Text) string {
+	parts := parseReport(report)
+	w := &reporter{s: s, text: text}
+	parts[partHead].ours, parts[partHead].found = w.part(partHead), true
+	return whole(parts)
+}
+
+func whole(parts [numberOfParts]part) string {
 	var b strings.Builder
 	for n := range parts {
 		if parts[n].found || parts[n].theirs != "" {

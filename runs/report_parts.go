@@ -30,6 +30,9 @@ func (w *reporter) head() {
 			w.line("- " + f.name + ": " + inline(f.value))
 		}
 	}
+	if l := w.s.Landed; l != nil {
+		w.line("- landed: " + inline(l.Into) + " " + shortHash(l.Commit) + " " + stamp(l.At))
+	}
 }
 
 func (w *reporter) summary() {

@@ -94,6 +94,7 @@ const (
 	EventRecordCommitted = "RECORD_COMMITTED"
 	EventPushed          = "PUSHED"
 	EventDropped         = "DROPPED"
+	EventLanded          = "LANDED"
 	EventMerged          = "MERGED" // its commits are in HEAD; the request was told once
 )
 

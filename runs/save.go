@@ -192,10 +192,14 @@ type mark struct {
 	commits    int
 	replacedBy string
 	dropped    bool
+	landed     string
 }
 
 func markOf(s *Stage) mark {
 	m := mark{set: true, steps: len(s.Steps), commits: len(s.Git.Commits), replacedBy: s.ReplacedBy, dropped: s.DroppedAt != nil}
+	if s.Landed != nil {
+		m.landed = s.Landed.Commit
+	}
 	if s.State.Ended() {
 		m.ended = s.State
 	}

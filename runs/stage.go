@@ -34,6 +34,8 @@ type Stage struct {
 	Replaces         string       `json:"replaces,omitempty"`
 	ReplacedBy       string       `json:"replaced_by,omitempty"`
 	DroppedAt        *time.Time   `json:"dropped_at,omitempty"` // a person wants nothing of it
+	Landing          *Landed      `json:"landing,omitempty"`    // is about to be recorded
+	Landed           *Landed      `json:"landed,omitempty"`     // the last time
 	BackTo           string       `json:"back_to,omitempty"`    // the step that the workspace is being put back to
 	Seq              int          `json:"seq"`
 
@@ -44,6 +46,14 @@ type Stage struct {
 
 	raw     []byte // as read, until unknown is asked for
 	unknown map[string]any
+}
+
+// Landed says onto which branch a finished run was landed. Landing is written
+// before the branch advances: whether it did is asked of git.
+type Landed struct {
+	Into   string     `json:"into"`
+	Commit string     `json:"commit"`
+	At     *time.Time `json:"at,omitempty"` // of Landed
 }
 
 // Attempts counts how often each role was asked (D34).

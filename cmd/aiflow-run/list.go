@@ -130,6 +130,8 @@ func runLine(s *cli.Shell, r runs.Summary, width int) string {
 		line += "  " + s.Catalog().Text("work.waits", r.Waits.Facts())
 	case r.State == runs.Done && r.BranchExists && !r.Merged:
 		line += "  " + r.WorkBranch
+	case r.Landed != nil && r.Landed.Into != r.BaseBranch:
+		line += "  (" + s.Text("work.landed_on", "into", r.Landed.Into) + ")"
 	}
 	if r.Usage != nil {
 		line += "  (" + s.Catalog().Text("work.used", r.Usage.Facts()) + ")"

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"strings"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -131,6 +132,9 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 	}
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
+	if l := st.Landed; l != nil && l.At != nil {
+		s.Printf("  %s\n", s.Text("work.landed", "into", l.Into, "commit", short(l.Commit), "at", l.At.Local().Format(time.DateTime)))
+	}
 	if hasWorkspace(p, st) {
 		s.Printf("  %s\n", s.Text("work.workspace", "path", app.Here(s, p, p.Workspace(st))))
 	}

@@ -22,6 +22,7 @@ func others() []binary {
 		{"next", "cli.other_next"},
 		{"request", "cli.other_request"},
 		{"run", "cli.other_run"},
+		{"land", "cli.other_land"},
 		{"lock", "cli.other_lock"},
 		{"hook", "cli.other_hook"},
 		{"doctor", "cli.other_doctor"},

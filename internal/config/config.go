@@ -111,6 +111,7 @@ type Tests struct {
 	Unit   Test
 	E2E    Test
 	Static Test
+	Land   Test // of what landing brings to a branch; none: Unit
 }
 
 // Test is one kind of test.

@@ -51,7 +51,7 @@ func load(t *testing.T, root string, o Sources) Config {
 func TestNoFileWorks(t *testing.T) {
 	c := load(t, t.TempDir(), Sources{})
 	want := Default()
-	want.Tests.Unit.TimeoutSec, want.Tests.E2E.TimeoutSec, want.Tests.Static.TimeoutSec = 1800, 1800, 600
+	want.Tests.Unit.TimeoutSec, want.Tests.E2E.TimeoutSec, want.Tests.Static.TimeoutSec, want.Tests.Land.TimeoutSec = 1800, 1800, 600, 1800
 	c.origins = nil
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("\n got %+v\nwant %+v", c, want)

@@ -22,6 +22,7 @@ func CommandLines(c Config, r Router) []CommandLine {
 	add("tests.unit.command", c.Tests.Unit.Command)
 	add("tests.e2e.command", c.Tests.E2E.Command)
 	add("tests.static.command", c.Tests.Static.Command)
+	add("tests.land.command", c.Tests.Land.Command)
 	add("workspace.setup", c.Workspace.Setup...)
 	for _, role := range []string{RolePlanner, RoleImplementer, RoleQA} {
 		for _, call := range r.Calls(role) {

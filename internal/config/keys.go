@@ -171,6 +171,7 @@ func testKeys() []row[Config] {
 		{"unit", func(c *Config) *Test { return &c.Tests.Unit }},
 		{"e2e", func(c *Config) *Test { return &c.Tests.E2E }},
 		{"static", func(c *Config) *Test { return &c.Tests.Static }},
+		{"land", func(c *Config) *Test { return &c.Tests.Land }},
 	} {
 		rows = append(rows,
 			boolKey("tests."+test.name+".enabled", "run this test; said nothing: when there is a command", func(c *Config) *bool { return &test.of(c).Enabled }),

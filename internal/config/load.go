@@ -227,6 +227,7 @@ func (c *Config) derive() {
 	c.Tests.Unit.derive(c.said("tests.unit.enabled"), c.Limits.TimeoutSec)
 	c.Tests.E2E.derive(c.said("tests.e2e.enabled"), max(c.Limits.TimeoutSec, 300))
 	c.Tests.Static.derive(c.said("tests.static.enabled"), 600)
+	c.Tests.Land.derive(c.said("tests.land.enabled"), c.Limits.TimeoutSec)
 	if !c.said("limits.forbidden_paths") {
 		c.Limits.ForbiddenPaths = forbiddenPaths(c.Paths.RunsDir, c.Paths.RequestsDir)
 	}

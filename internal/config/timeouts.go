@@ -35,11 +35,28 @@ func (c Config) AtMost(limit time.Duration) time.Duration {
 	return min(limit, time.Duration(c.Limits.TimeoutSec)*time.Second)
 }
 
-// TestTimeout is what a configured test (unit, e2e, static) may take.
+// LandTest is what judges a branch before it advances: tests.land, else the unit
+// tests; "" where nothing does.
+func (c Config) LandTest() (kind string, t Test) {
+	for _, test := range []struct {
+		kind string
+		of   Test
+	}{{"land", c.Tests.Land}, {"unit", c.Tests.Unit}} {
+		switch {
+		case test.of.Enabled:
+			return test.kind, test.of
+		case c.said("tests." + test.kind + ".enabled"):
+			return "", Test{}
+		}
+	}
+	return "", Test{}
+}
+
+// TestTimeout is what a configured test (unit, e2e, static, land) may take.
 func (c Config) TestTimeout(kind string) Timeout {
 	key := "tests." + kind + ".timeout_sec"
-	t := map[string]Test{"unit": c.Tests.Unit, "e2e": c.Tests.E2E, "static": c.Tests.Static}[kind]
-	if kind == "unit" && !c.said(key) {
+	t := map[string]Test{"unit": c.Tests.Unit, "e2e": c.Tests.E2E, "static": c.Tests.Static, "land": c.Tests.Land}[kind]
+	if (kind == "unit" || kind == "land") && !c.said(key) {
 		key = "limits.timeout_sec"
 	}
 	return Timeout{t.TimeoutSec, key, c.fileOf(key)}

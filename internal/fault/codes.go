@@ -166,6 +166,10 @@ const (
 	GitCommitFailed    Code = "GIT_COMMIT_FAILED"
 	GitCommandFailed   Code = "GIT_COMMAND_FAILED"
 	GitTimeout         Code = "GIT_TIMEOUT"
+	LandConflict       Code = "LAND_CONFLICT"
+	LandRefused        Code = "LAND_REFUSED"
+	LandOtherBase      Code = "LAND_OTHER_BASE"
+	LandBaseMoved      Code = "LAND_BASE_MOVED"
 )
 
 // Test.
@@ -177,6 +181,7 @@ const (
 	E2ERequired         Code = "E2E_REQUIRED_FOR_REGRESSION_AC"
 	TestTimeout         Code = "TEST_TIMEOUT"
 	TestCommandNotFound Code = "TEST_COMMAND_NOT_FOUND"
+	LandTestFailed      Code = "LAND_TEST_FAILED"
 )
 
 // Selection: why a request is not next (seed 000, D59 section 9; design.md 3.2).
@@ -269,15 +274,16 @@ func (c Code) Info() Info {
 		return execution(2, Major, false)
 	case StageWriteFailed, StageUnreadable, InternalError:
 		return internal()
-	case BaseBranchNotFound, WorkBranchRequired, PatchApplyFailed, GitCommitFailed, GitCommandFailed, GitTimeout:
+	case BaseBranchNotFound, WorkBranchRequired, PatchApplyFailed, GitCommitFailed, GitCommandFailed, GitTimeout,
+		LandConflict, LandRefused, LandOtherBase:
 		return git(false)
-	case BranchCreateFailed, GitPushFailed:
+	case BranchCreateFailed, GitPushFailed, LandBaseMoved:
 		return git(true)
 	case RemoteNotGitHub:
 		return Info{Category: Git, Severity: Minor, Exit: 6, HTTP: 409}
 	case UnitTestFailed:
 		return execution(7, Blocker, true)
-	case E2ETestFailed, TestTimeout:
+	case E2ETestFailed, TestTimeout, LandTestFailed:
 		return test(Blocker, true)
 	case StaticCheckFailed, QARejected, E2ERequired, TestCommandNotFound:
 		return test(Major, false)
@@ -323,8 +329,8 @@ func Codes() []Code {
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
 		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,
-		GitPushFailed, GitCommitFailed, GitCommandFailed, GitTimeout,
-		UnitTestFailed, E2ETestFailed, StaticCheckFailed, QARejected, E2ERequired, TestTimeout, TestCommandNotFound,
+		GitPushFailed, GitCommitFailed, GitCommandFailed, GitTimeout, LandConflict, LandRefused, LandOtherBase, LandBaseMoved,
+		UnitTestFailed, E2ETestFailed, StaticCheckFailed, QARejected, E2ERequired, TestTimeout, TestCommandNotFound, LandTestFailed,
 		NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput,
 		LatestRunDone,
 		AutoCompleted, MaxRunsReached, MaxDurationReached, MaxSkipsReached, StopRequested,

@@ -178,7 +178,7 @@ func down(from, to string) string {
 // steps are the heights of packages that belong together and are not on one level.
 var steps = map[string]int{
 	"reqmeta": 1, "reqmeta/folder": 2, "reqmeta/edit": 2, "reqmeta/choose": 3, "reqmeta/draw": 4,
-	"runner/agent": 1, "runner/stage": 2, "runner/revive": 3, "runner": 4,
+	"runner/agent": 1, "runner/stage": 2, "runner/land": 2, "runner/revive": 3, "runner": 4,
 }
 
 // strangers are packages that one on the same or a higher layer must not know.

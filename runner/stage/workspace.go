@@ -3,7 +3,6 @@ package stage
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -133,33 +132,7 @@ func LinkPaths(run *Run) error {
 	if run.InPlace() {
 		return nil
 	}
-	for _, rel := range run.Project.Config.Workspace.Link {
-		to := filepath.Join(run.workDir(), filepath.FromSlash(rel))
-		if err := linkPath(run.Project.Path(rel), to, rel); err != nil {
-			return fault.Wrap(err, fault.WorkspaceFailed, "path", rel)
-		}
-	}
-	return nil
-}
-
-// linkPath also replaces a link of ours that leads to where the project was
-// before it was moved.
-func linkPath(from, to, rel string) error {
-	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if old, err := os.Readlink(to); err == nil && strings.HasSuffix(filepath.ToSlash(old), "/"+rel) {
-		if _, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) {
-			_ = os.Remove(to)
-		}
-	}
-	if _, err := os.Lstat(to); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-		return err
-	}
-	return os.Symlink(from, to)
+	return run.Workspace.Link(run.Project.Config.Workspace.Link)
 }
 
 func setUp(ctx context.Context, run *Run) error {

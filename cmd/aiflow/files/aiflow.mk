@@ -6,6 +6,7 @@
 #   make run-next    run it on a branch of its own
 #   make list        all requests
 #   make auto        run one after the other until something stops it
+#   make land        land what is finished on the branch checked out, tested
 #   make doctor      is everything in place?
 #   make ui          the page on localhost
 #
@@ -20,7 +21,7 @@ AIFLOW_PLAIN_TARGETS ?= 1
 AIFLOW_BIN ?=
 
 aiflow_goal := $(.DEFAULT_GOAL)
-aiflow_names := next run-next list auto doctor ui
+aiflow_names := next run-next list auto land doctor ui
 aiflow_quote := '
 aiflow_path = $(if $(AIFLOW_BIN),PATH='$(subst $(aiflow_quote),'\'',$(AIFLOW_BIN))':"$$PATH")
 
@@ -34,13 +35,15 @@ aiflow-list:
 	@$(aiflow_path) aiflow request list $(ARGS)
 aiflow-auto:
 	@$(aiflow_path) aiflow run auto $(ARGS)
+aiflow-land:
+	@$(aiflow_path) aiflow land $(or $(ARGS),--all)
 aiflow-doctor:
 	@$(aiflow_path) aiflow doctor $(ARGS)
 aiflow-ui:
 	@$(aiflow_path) aiflow serve $(ARGS)
 
 ifeq ($(AIFLOW_PLAIN_TARGETS),1)
-aiflow_taken := $(shell sed -nE 's/^([^:=\#]*[[:space:]])?(next|run-next|list|auto|doctor|ui)([[:space:]][^:=\#]*)?::?([^=].*)?$$/\2/p' $(filter-out %aiflow.mk %bin.mk,$(MAKEFILE_LIST)) 2>/dev/null)
+aiflow_taken := $(shell sed -nE 's/^([^:=\#]*[[:space:]])?(next|run-next|list|auto|land|doctor|ui)([[:space:]][^:=\#]*)?::?([^=].*)?$$/\2/p' $(filter-out %aiflow.mk %bin.mk,$(MAKEFILE_LIST)) 2>/dev/null)
 aiflow_plain := $(filter-out $(aiflow_taken),$(aiflow_names))
 .PHONY: $(aiflow_plain)
 $(aiflow_plain): %: aiflow-%

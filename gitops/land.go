@@ -1,0 +1,248 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+)
+
+// Method is a way to take a branch over.
+type Method string
+
+// The ways: a merge commit, the commits one by one, or one commit.
+const (
+	Merge  Method = "merge"
+	Rebase Method = "rebase"
+	Squash Method = "squash"
+)
+
+// Scratch gives the linked worktree at path, on no branch and at commit, made
+// where it is not there. What an earlier use left in it is nobody's work and goes.
+func (r *Repo) Scratch(ctx context.Context, path, commit string) (*Workspace, error) {
+	if !r.own(path) {
+		return nil, refuse(fault.WorkspaceFailed, "outside", "path", path, "dir", r.WorktreesDir)
+	}
+	w, ok, err := r.OpenWorktree(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		if _, err := w.ClearStaleLocks(ctx); err != nil {
+			return nil, err
+		}
+		if err := w.Restart(ctx, commit); err == nil || ctx.Err() != nil {
+			return w, err
+		}
+	}
+	if err := r.DropScratch(ctx, path); err != nil {
+		return nil, err
+	}
+	_, err = r.git.Do(ctx, quiet("worktree", "add", "-q", "--detach", "--", path, commit)...)
+	w, ok, openErr := r.OpenWorktree(ctx, path)
+	if openErr == nil && ok && (err == nil || ctx.Err() == nil) {
+		return w, nil // a failing post-checkout hook fails the command, not the worktree
+	}
+	return nil, failed(errors.Join(err, openErr), fault.WorkspaceFailed, "path", path, "reason", "refused")
+}
+
+// DropScratch removes such a worktree with what is in it.
+func (r *Repo) DropScratch(ctx context.Context, path string) error {
+	if a := r.adminOf(path); a != nil {
+		return r.unregister(ctx, path, a)
+	}
+	if err := removeAll(path); err != nil {
+		return failed(err, fault.WorkspaceFailed, "path", path, "reason", "not_removed")
+	}
+	return nil
+}
+
+// Restart puts a scratch worktree to a commit, off every branch and out of a merge
+// or rebase that was not ended. No hook runs. What git ignores stays.
+func (w *Workspace) Restart(ctx context.Context, commit string) error {
+	h, err := w.head(ctx)
+	if err != nil {
+		return err
+	}
+	for _, state := range []string{"rebase-merge", "rebase-apply", "sequencer"} {
+		if err := os.RemoveAll(filepath.Join(w.gitDir, state)); err != nil {
+			return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "not_reset")
+		}
+	}
+	w.branch = ""
+	if h.Branch != "" {
+		if _, err := w.git.Do(ctx, "update-ref", "--no-deref", "-m", "aiflow: off the branch", "HEAD", commit); err != nil {
+			return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit)
+		}
+	}
+	if _, err := w.git.Do(ctx, quiet("-c", "submodule.recurse=false", "reset", "-q", "--hard", commit)...); err != nil {
+		return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit, "reason", "not_reset")
+	}
+	return w.removeNew(ctx)
+}
+
+// Take is what a scratch worktree takes over.
+type Take struct {
+	Method  Method
+	Commit  string        // the tip of what is taken over
+	Base    string        // rebase: what is after it and up to Commit
+	Message CommitMessage // of the commit that a merge or squash makes
+	Hooks   bool
+	Env     []string // further variables for git and its hooks
+}
+
+// Take takes over a branch in a scratch worktree as `git merge` and the like do, with
+// the repository's settings and hooks, and gives the commit that came of it, or the
+// files that collide. Fault: GIT_COMMIT_FAILED where a hook or git refuses.
+func (w *Workspace) Take(ctx context.Context, t Take) (commit string, conflicts []string, err error) {
+	w.inherit(ctx)
+	run := func(input []byte, args ...string) (string, error) {
+		all := quiet("-c", "i18n.commitEncoding=UTF-8")
+		if !t.Hooks {
+			all = append(all, "-c", "core.hooksPath="+os.DevNull)
+		}
+		out, err := w.git.Run(ctx, gitcmd.Call{Args: append(all, args...), Input: input, Env: w.hookEnv(t.Env), Mode: gitcmd.Write})
+		return string(out), err
+	}
+	message := t.Message.bytes()
+	var said string
+	switch t.Method {
+	case Merge:
+		said, err = run(nil, "-c", "merge.autoStash=false", "merge", "-q", "--no-ff", "--no-squash", "--commit", "-m", string(message), t.Commit)
+	case Squash:
+		said, err = run(nil, "-c", "merge.autoStash=false", "merge", "-q", "--squash", t.Commit)
+		if err == nil {
+			said, err = run(message, "commit", "-q", "-F", "-", "--cleanup=whitespace", "--allow-empty")
+		}
+	case Rebase:
+		said, err = w.rebase(ctx, t, run)
+	}
+	if err != nil {
+		if fault.Has(err, fault.GitTimeout) || gitcmd.Exit(err) <= 0 {
+			return "", nil, err
+		}
+		if conflicts, e := unmerged(ctx, w.git); e != nil || len(conflicts) > 0 {
+			return "", conflicts, e
+		}
+		return "", nil, w.refused(err, said)
+	}
+	commit, err = w.Head(ctx)
+	return commit, nil, err
+}
+
+// rebase takes the commits one by one; those that are there already stay as empty
+// ones, whose trailers tell that they are there.
+func (w *Workspace) rebase(ctx context.Context, t Take, run func([]byte, ...string) (string, error)) (string, error) {
+	onto, err := w.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	args := []string{
+		"-c", "rebase.autoStash=false", "-c", "rebase.updateRefs=false", "-c", "rebase.autoSquash=false",
+		"rebase", "-q", "--empty=keep", "--onto", onto,
+	}
+	merges, err := w.git.Ask(ctx, "rev-list", "--merges", "--max-count=1", t.Base+".."+t.Commit)
+	if err != nil {
+		return "", err
+	}
+	if len(merges) > 0 {
+		args = append(args, "--rebase-merges")
+	}
+	return run(nil, append(args, t.Base, t.Commit)...)
+}
+
+// CheckedOut is the folder that has branch checked out, "" when none has.
+func (r *Repo) CheckedOut(ctx context.Context, branch string) string {
+	if h, err := r.Head(ctx); err == nil && h.Branch == branch {
+		return r.top
+	}
+	if main := filepath.Dir(r.commonDir); filepath.Base(r.commonDir) == ".git" && main != r.top && r.headBranch(r.commonDir) == branch {
+		return main
+	}
+	for _, a := range r.admins() {
+		if a.branch == branch && exists(a.path) {
+			return a.path
+		}
+	}
+	return ""
+}
+
+// Advance moves a branch from one commit to a later one, and nothing where it does
+// not stand there: ErrMoved in the chain. Where it is checked out git itself
+// goes forward there, so that it protects what nobody committed; LAND_REFUSED
+// says what it said, and nothing has changed.
+func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
+	if at := r.CheckedOut(ctx, branch); at != "" {
+		return r.forward(ctx, at, branch, from, to)
+	}
+	if err := r.swap(ctx, branch, from, to); err != nil {
+		return err
+	}
+	at := r.CheckedOut(ctx, branch)
+	if at == "" {
+		return nil
+	}
+	// It was checked out at that moment: its files are those of before, or of now already.
+	if _, err := r.git.In(at).Do(ctx, quiet("read-tree", "-m", "-u", from, to)...); err != nil {
+		return errors.Join(refusedAt(at, branch, err), r.swap(ctx, branch, to, from))
+	}
+	return nil
+}
+
+func (r *Repo) swap(ctx context.Context, branch, from, to string) error {
+	_, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: landed", "--end-of-options", "refs/heads/"+branch, to, from)
+	return r.orMoved(ctx, err, branch, from)
+}
+
+// orMoved says of an error that the branch is no longer where it was, if so.
+func (r *Repo) orMoved(ctx context.Context, err error, branch, from string) error {
+	if err == nil {
+		return nil
+	}
+	if now, ok, e := revParse(ctx, r.git, "refs/heads/"+branch); e == nil && (!ok || now != from) {
+		return failed(errors.Join(ErrMoved, err), fault.GitCommandFailed, "branch", branch, "reason", "moved")
+	}
+	return failed(err, fault.GitCommandFailed, "branch", branch)
+}
+
+// forward lets git go forward in the checkout at a folder.
+func (r *Repo) forward(ctx context.Context, at, branch, from, to string) error {
+	g := r.git.In(at)
+	if now, ok, err := revParse(ctx, g, "refs/heads/"+branch); err != nil || !ok || now != from {
+		return r.orMoved(ctx, errors.Join(err, ErrMoved), branch, from)
+	}
+	_, err := g.Do(ctx, quiet("-c", "merge.autoStash=false", "merge", "-q", "--ff-only", to)...)
+	if err != nil {
+		if moved := r.orMoved(ctx, err, branch, from); errors.Is(moved, ErrMoved) || gitcmd.Exit(err) <= 0 {
+			return moved
+		}
+		return refusedAt(at, branch, err)
+	}
+	h, err := askHead(ctx, g)
+	if err != nil || h.Branch == branch || h.Commit != to {
+		return err
+	}
+	// Another branch was checked out at that moment, and went forward instead.
+	if _, err := g.Do(ctx, quiet("reset", "-q", "--keep", "ORIG_HEAD")...); err != nil {
+		return failed(err, fault.GitCommandFailed, "branch", h.Branch)
+	}
+	return failed(ErrMoved, fault.GitCommandFailed, "branch", branch, "reason", "moved")
+}
+
+// refusedAt is why a checkout does not go forward, with the files that git names.
+func refusedAt(at, branch string, err error) error {
+	said := gitcmd.Stderr(err)
+	var files []string
+	for l := range strings.Lines(said) {
+		if name, ok := strings.CutPrefix(l, "\t"); ok {
+			files = append(files, strings.TrimSpace(name))
+		}
+	}
+	first, _, _ := strings.Cut(said, "\n")
+	return fault.Wrap(err, fault.LandRefused, "path", at, "branch", branch, "files", strings.Join(files, ", "),
+		"cause", strings.TrimPrefix(strings.TrimPrefix(first, "error: "), "fatal: "), "output", said)
+}

@@ -1,0 +1,226 @@
+package land
+
+import (
+	"context"
+	"slices"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/runs"
+)
+
+// Forecast is what a landing would come to, without tests and hooks.
+type Forecast struct {
+	Into    string
+	Tip     string
+	Lands   []Item // in the order in which they would land
+	LeftOut []Left
+	Already []Item
+	Pairs   []Colliding
+	// Most are the requests of the largest set that lands together, in order. It is
+	// that of Lands where no choice lands more.
+	Most []string
+}
+
+// Colliding are two requests that do not merge together.
+type Colliding struct {
+	Requests [2]string `json:"requests"`
+	Files    []string  `json:"files"`
+}
+
+// Forecast says what Land would do. It moves no branch and writes no record.
+func (l *Lander) Forecast(ctx context.Context, o Options) (Forecast, error) {
+	s, err := l.begin(ctx, o)
+	if err != nil {
+		return Forecast{}, err
+	}
+	if err := s.look(ctx, l.Project.Look); err != nil {
+		return Forecast{}, err
+	}
+	todo, err := s.choose(ctx)
+	if err != nil {
+		return Forecast{}, err
+	}
+	f := Forecast{Into: s.result.Into, Tip: s.result.From, Already: s.result.Already}
+	tips := map[string]string{}
+	for _, st := range todo {
+		if tips[st.RequestID], _, err = s.repo.BranchTip(ctx, st.Git.WorkBranch); err != nil {
+			return f, err
+		}
+	}
+	alone, err := s.alone(ctx, todo, tips)
+	if err != nil {
+		return f, err
+	}
+	if f.Pairs, err = s.pairs(ctx, todo, alone); err != nil {
+		return f, err
+	}
+	if f.Lands, f.LeftOut, err = s.simulate(ctx, todo, tips); err != nil {
+		return f, err
+	}
+	f.Most = s.most(ctx, todo, alone, f, tips)
+	return f, nil
+}
+
+// scratch is where a git that cannot try merges tries them.
+func (s *landing) scratch() string { return s.path("forecast-" + s.Project.Suffix()) }
+
+// alone are the commits that the branches become when each lands first; none for one
+// that collides with what is there.
+func (s *landing) alone(ctx context.Context, todo []*runs.Stage, tips map[string]string) (map[string]string, error) {
+	var pairs []gitops.Pair
+	for _, st := range todo {
+		pairs = append(pairs, gitops.Pair{Ours: s.result.From, Theirs: tips[st.RequestID]})
+	}
+	tried, err := s.repo.TryMerges(ctx, pairs, s.scratch())
+	if err != nil {
+		return nil, err
+	}
+	merged := map[string]string{}
+	for i, st := range todo {
+		if len(tried[i].Conflicts) == 0 {
+			if merged[st.RequestID], err = s.repo.MergeOf(ctx, tried[i].Tree, pairs[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return merged, nil
+}
+
+// pairs are those that collide, of the branches that could land alone.
+func (s *landing) pairs(ctx context.Context, todo []*runs.Stage, alone map[string]string) ([]Colliding, error) {
+	var pairs []gitops.Pair
+	var found []Colliding
+	for i, a := range todo {
+		for _, b := range todo[i+1:] {
+			if alone[a.RequestID] != "" && alone[b.RequestID] != "" {
+				pairs = append(pairs, gitops.Pair{Ours: alone[a.RequestID], Theirs: alone[b.RequestID]})
+				found = append(found, Colliding{Requests: [2]string{a.RequestID, b.RequestID}})
+			}
+		}
+	}
+	tried, err := s.repo.TryMerges(ctx, pairs, s.scratch())
+	if err != nil {
+		return nil, err
+	}
+	for i := range tried {
+		found[i].Files = tried[i].Conflicts
+	}
+	return slices.DeleteFunc(found, func(c Colliding) bool { return len(c.Files) == 0 }), nil
+}
+
+// simulate lands one after the other on commits that no branch has.
+func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[string]string) (lands []Item, left []Left, err error) {
+	at := s.result.From
+	out := map[string]bool{}
+	for id := range s.out {
+		out[id] = true
+	}
+	before := s.out
+	s.out = out
+	defer func() { s.out = before }()
+	for _, st := range todo {
+		item := Item{RequestID: st.RequestID, RunID: st.RunID, Branch: st.Git.WorkBranch}
+		why := s.mayLand(st)
+		if why == nil {
+			why = s.onBase(ctx, st, s.result.From)
+		}
+		if why == nil {
+			var merged string
+			if merged, why = s.onto(ctx, st, at, tips[st.RequestID]); why == nil {
+				at = merged
+				lands = append(lands, item)
+				delete(out, st.RequestID)
+				continue
+			}
+		}
+		if !ofOne(why) {
+			return nil, nil, why
+		}
+		left = append(left, s.leftOut(item, why))
+	}
+	return lands, left, nil
+}
+
+// onto is what a branch becomes on top of a commit.
+func (s *landing) onto(ctx context.Context, st *runs.Stage, at, tip string) (string, error) {
+	pair := gitops.Pair{Ours: at, Theirs: tip}
+	tried, err := s.repo.TryMerges(ctx, []gitops.Pair{pair}, s.scratch())
+	if err != nil {
+		return "", err
+	}
+	if c := tried[0].Conflicts; len(c) > 0 {
+		return "", s.collides(ctx, st, at, c)
+	}
+	return s.repo.MergeOf(ctx, tried[0].Tree, pair)
+}
+
+// mostSteps bounds the search: beyond it the best that was found counts.
+const mostSteps = 20000
+
+// most is the largest set of requests of which no two collide and in which each
+// has what it depends on, in the order of landing. It counts only when landing it
+// one after the other comes to that.
+func (s *landing) most(ctx context.Context, todo []*runs.Stage, alone map[string]string, f Forecast, tips map[string]string) []string {
+	var usual []string
+	for _, i := range f.Lands {
+		usual = append(usual, i.RequestID)
+	}
+	against := map[string][]string{}
+	for _, p := range f.Pairs {
+		against[p.Requests[0]] = append(against[p.Requests[0]], p.Requests[1])
+		against[p.Requests[1]] = append(against[p.Requests[1]], p.Requests[0])
+	}
+	var can []*runs.Stage
+	for _, st := range todo {
+		if alone[st.RequestID] != "" && s.onBase(ctx, st, s.result.From) == nil {
+			can = append(can, st)
+		}
+	}
+	best, steps := usual, 0
+	var search func(i int, set map[string]bool)
+	search = func(i int, set map[string]bool) {
+		if steps++; steps > mostSteps || len(set)+len(can)-i <= len(best) {
+			return
+		}
+		if i == len(can) {
+			best = nil
+			for _, st := range can {
+				if set[st.RequestID] {
+					best = append(best, st.RequestID)
+				}
+			}
+			return
+		}
+		id := can[i].RequestID
+		free := !slices.ContainsFunc(against[id], func(other string) bool { return set[other] })
+		needs := slices.ContainsFunc(s.dependsOn(can[i]), func(dep string) bool { return s.out[dep] && !set[dep] && dep != id })
+		if free && !needs { // what it depends on is before it in the list
+			set[id] = true
+			search(i+1, set)
+			delete(set, id)
+		}
+		search(i+1, set)
+	}
+	search(0, map[string]bool{})
+	if len(best) == len(usual) {
+		return usual
+	}
+	chosen := slices.DeleteFunc(slices.Clone(can), func(st *runs.Stage) bool { return !slices.Contains(best, st.RequestID) })
+	if lands, _, err := s.simulate(ctx, chosen, tips); err != nil || len(lands) <= len(usual) {
+		return usual
+	}
+	return best
+}
+
+// leftOut is a run that does not land, with what is known of a conflict.
+func (s *landing) leftOut(item Item, why error) Left {
+	left := Left{Item: item, Err: why}
+	if c, ok := asCollision(why); ok {
+		left.Err, left.Files, left.With = c.fault(s.result.Into, item), c.files, c.with
+	}
+	if f, ok := fault.As(left.Err); ok && f.Facts["into"] == "" {
+		f.Facts["into"] = s.result.Into
+	}
+	return left
+}

@@ -1,0 +1,330 @@
+// Package land takes finished branches over onto another one, one at a time: each is
+// merged onto the branch as it is by then in a workspace of its own, tested there,
+// and the branch advances by compare-and-swap. It also says what would come of it.
+//
+// It does not run requests, does not write a request's file, does not push, and moves
+// no branch but forward. What a person has not committed is git's to protect.
+package land
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/runs"
+)
+
+// Lander lands runs of one project.
+type Lander struct {
+	Project *project.Project
+	Text    runs.Text // of reports
+	Shell   string    // of test commands; "" is /bin/sh
+	Grace   time.Duration
+	Hurry   <-chan struct{} // closed: no more grace
+	Observe func(Event)     // nil is nobody
+	// Point is told of the places between two writes where a crash matters; nil
+	// but in builds for tests.
+	Point func(name string)
+}
+
+// Options say what is landed, and where.
+type Options struct {
+	Names  []string      // runs or requests; none: all that is finished
+	Into   string        // "": the branch checked out in the main checkout
+	Method gitops.Method // "": merge
+	Wait   time.Duration // for another landing onto the same branch
+}
+
+// Event is one thing that happened. Its sentence is "land.event_<kind>".
+type Event struct {
+	Kind string // taking, testing, landed, left_out, again, setup
+	Item Item
+	What string
+	Err  error // of left_out
+}
+
+// Item is a finished run, and what it became on the branch.
+type Item struct {
+	RequestID string `json:"request_id"`
+	RunID     string `json:"run_id"`
+	Branch    string `json:"branch"`
+	Commit    string `json:"commit,omitempty"`
+}
+
+// Left is a run that was left out, and why. Files and With are of a conflict.
+type Left struct {
+	Item
+	Err   error
+	Files []string
+	With  string // the request that it collides with; "" where none is known
+}
+
+// Result is what a landing came to.
+type Result struct {
+	Into    string
+	Method  gitops.Method
+	Test    string // what judged: land, unit, or ""
+	From    string // where the branch was
+	To      string // where it is
+	Landed  []Item
+	Already []Item // had been, before this landing
+	LeftOut []Left
+}
+
+// Err is the first reason why something was left out.
+func (r Result) Err() error {
+	if len(r.LeftOut) == 0 {
+		return nil
+	}
+	return r.LeftOut[0].Err
+}
+
+// tries is how often a run is taken over anew because somebody moved the branch.
+const tries = 5
+
+// landing is one command at work.
+type landing struct {
+	*Lander
+	o      Options
+	repo   *gitops.Repo
+	survey *project.Survey
+	lease  *locks.Lease
+	result Result
+
+	ws       *gitops.Workspace
+	stands   string          // the commit at which the workspace stands clean, "" when it does not
+	ready    bool            // tests can run in it
+	known    map[string]bool // bases that are in the branch's history
+	out      map[string]bool // requests that wait and are not landed
+	finished []*runs.Stage
+}
+
+// Land lands what can be landed. Its error is about the whole; what was left out
+// and why is in the result, which tells what was done also beside an error.
+// Faults: LOCK_HELD, BASE_BRANCH_NOT_FOUND, NOTHING_TO_DO and those of git.
+func (l *Lander) Land(ctx context.Context, o Options) (Result, error) {
+	s, err := l.begin(ctx, o)
+	if err != nil {
+		return Result{}, err
+	}
+	m, err := l.Project.Locks()
+	if err != nil {
+		return Result{}, err
+	}
+	if s.lease, err = m.AcquireNamed(ctx, lockName(s.result.Into), locks.Ask{Wait: o.Wait}); err != nil {
+		return Result{}, err
+	}
+	defer func() { _ = s.lease.Release() }()
+	ctx = s.lease.Context()
+	proc.EndStrays(s.mark(), 0, 0)
+	if err := s.look(ctx, l.Project.Survey); err != nil {
+		return Result{}, err
+	}
+	if err := s.settle(ctx); err != nil {
+		return s.result, err
+	}
+	todo, err := s.choose(ctx)
+	if err != nil {
+		return s.result, err
+	}
+	err = s.all(ctx, todo)
+	// Also what a landing left that died when all had landed.
+	err = errors.Join(err, s.repo.DropScratch(context.WithoutCancel(ctx), s.path("land")))
+	if to, ok, e := s.repo.BranchTip(ctx, s.result.Into); e == nil && ok {
+		s.result.To = to
+	}
+	return s.result, err
+}
+
+// begin finds the branch.
+func (l *Lander) begin(ctx context.Context, o Options) (*landing, error) {
+	p := l.Project
+	if o.Method == "" {
+		o.Method = gitops.Merge
+	}
+	repo, err := gitops.Open(ctx, p.Git(), p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	repo.WorktreesDir, repo.WorkPrefix = p.WorktreesDir(), p.Config.Git.WorkBranchPrefix
+	s := &landing{Lander: l, o: o, known: map[string]bool{}, out: map[string]bool{}}
+	s.result.Method = o.Method
+	s.result.Test, _ = p.Config.LandTest()
+	if err := s.find(ctx, repo); err != nil {
+		return nil, err
+	}
+	s.repo = repo.Marked(s.mark())
+	return s, nil
+}
+
+// look reads the project as it is once nobody else lands on the branch.
+func (s *landing) look(ctx context.Context, survey func(context.Context) (*project.Survey, error)) (err error) {
+	if s.survey, err = survey(ctx); err != nil {
+		return err
+	}
+	tip, ok, err := s.repo.BranchTip(ctx, s.result.Into)
+	if err != nil || !ok {
+		return errors.Join(err, fault.New(fault.BaseBranchNotFound, "missing", s.result.Into))
+	}
+	s.result.From, s.result.To = tip, tip
+	return s.read()
+}
+
+// find is the branch to land on.
+func (s *landing) find(ctx context.Context, repo *gitops.Repo) error {
+	into := s.o.Into
+	if into == "" {
+		h, err := repo.Head(ctx)
+		if err != nil {
+			return err
+		}
+		into = h.Branch
+	}
+	if strings.HasPrefix(into, repo.WorkPrefix) || into == "" {
+		return fault.New(fault.UsageError, "reason", "land_into", "name", into, "cause_key", "land.no_branch")
+	}
+	s.result.Into = into
+	if _, ok, err := repo.BranchTip(ctx, into); err != nil || ok {
+		return err
+	}
+	return fault.New(fault.BaseBranchNotFound, "missing", into)
+}
+
+// lockName is the name of the lock that a landing onto a branch holds.
+func lockName(branch string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < 128 && (r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
+			return r
+		}
+		return '-'
+	}, branch)
+	sum := sha256.Sum256([]byte(branch))
+	return "land-" + name[:min(len(name), 80)] + "-" + hex.EncodeToString(sum[:3])
+}
+
+// mark is in the environment of what a landing starts, by which it is found should
+// the landing die.
+func (s *landing) mark() string {
+	sum := sha256.Sum256([]byte(s.Project.Path(s.Project.Config.Paths.LocksDir) + "\x00" + s.result.Into))
+	return "AIFLOW_LANDING=" + hex.EncodeToString(sum[:8])
+}
+
+// read reads the newest finished runs, of all requests.
+func (s *landing) read() error {
+	ids, err := runs.ListRequestsWithRuns(s.Project.Dir, s.Project.RunsDir())
+	if err != nil {
+		return err
+	}
+	for _, st := range s.survey.Found {
+		if !ids[st.RequestID] {
+			s.finished = append(s.finished, st)
+		}
+	}
+	for id := range ids {
+		if st := s.survey.Latest(id); st != nil && st.State == runs.Done && st.DroppedAt == nil {
+			s.finished = append(s.finished, st)
+		}
+	}
+	slices.SortFunc(s.finished, inOrder)
+	return nil
+}
+
+// inOrder puts what was finished first first.
+func inOrder(a, b *runs.Stage) int {
+	if a.EndedAt != nil && b.EndedAt != nil && !a.EndedAt.Equal(*b.EndedAt) {
+		return a.EndedAt.Compare(*b.EndedAt)
+	}
+	return strings.Compare(a.RunID, b.RunID)
+}
+
+// settle records what a landing that died had landed.
+func (s *landing) settle(ctx context.Context) error {
+	for i, st := range s.finished {
+		if st.Landing == nil {
+			continue
+		}
+		tip, ok, err := s.repo.BranchTip(ctx, st.Landing.Into)
+		if err != nil {
+			return err
+		}
+		there := false
+		if ok {
+			there, _ = s.repo.IsAncestor(ctx, st.Landing.Commit, tip) // a commit that is gone was never landed
+		}
+		now, err := s.record(ctx, st, there)
+		if err != nil {
+			return err
+		}
+		if s.finished[i] = now; there && now.Landed.Into == s.result.Into {
+			s.result.Already = append(s.result.Already, Item{st.RequestID, st.RunID, st.Git.WorkBranch, now.Landed.Commit})
+		}
+	}
+	return nil
+}
+
+// all lands one after the other.
+func (s *landing) all(ctx context.Context, todo []*runs.Stage) error {
+	for _, st := range todo {
+		item := Item{RequestID: st.RequestID, RunID: st.RunID, Branch: st.Git.WorkBranch}
+		already, err := s.one(ctx, st, &item)
+		switch {
+		case err == nil && already:
+			s.result.Already = append(s.result.Already, item)
+		case err == nil:
+			s.result.Landed = append(s.result.Landed, item)
+			s.tell(Event{Kind: "landed", Item: item})
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !ofOne(err):
+			return err
+		default:
+			left := s.leftOut(item, err)
+			s.result.LeftOut = append(s.result.LeftOut, left)
+			s.tell(Event{Kind: "left_out", Item: item, Err: left.Err})
+			continue
+		}
+		delete(s.out, st.RequestID)
+	}
+	return nil
+}
+
+// ofOne: the reason is one run's, and others can still land.
+func ofOne(err error) bool {
+	if _, ok := asCollision(err); ok {
+		return true
+	}
+	switch fault.CodeOf(err) {
+	case fault.LandTestFailed, fault.TestTimeout, fault.LandRefused, fault.LandOtherBase, fault.LandBaseMoved, fault.DependsNotDone,
+		fault.GitCommitFailed, fault.RunInProgress, fault.NothingToDo:
+		return true
+	}
+	return false
+}
+
+func (s *landing) tell(e Event) {
+	if s.Observe != nil {
+		s.Observe(e)
+	}
+}
+
+// At passes a place where a test may stop the program.
+func (s *landing) At(name string) {
+	if s.Point != nil {
+		s.Point(name)
+	}
+}
+
+// path is where the landing works; no request has such a name.
+func (s *landing) path(kind string) string {
+	return filepath.Join(s.Project.Path(s.Project.WorktreesDir()), "_"+kind+strings.TrimPrefix(lockName(s.result.Into), "land"))
+}

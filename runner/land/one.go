@@ -1,0 +1,293 @@
+package land
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/runs"
+)
+
+// collision is a conflict, before it is known whom to tell.
+type collision struct {
+	files []string
+	with  string // request, or ""
+	other string // the commit, in words
+}
+
+func (c *collision) Error() string { return "conflict in " + strings.Join(c.files, ", ") }
+
+func asCollision(err error) (*collision, bool) { return errors.AsType[*collision](err) }
+
+func (c *collision) fault(into string, i Item) error {
+	const most = 5
+	names := strings.Join(c.files[:min(len(c.files), most)], ", ")
+	if over := len(c.files) - most; over > 0 {
+		names += " (+" + strconv.Itoa(over) + ")"
+	}
+	f := fault.New(fault.LandConflict, "request_id", i.RequestID, "run_id", i.RunID, "branch", i.Branch, "into", into, "files", names)
+	if c.with != "" {
+		f.Facts["with"] = c.with
+	} else if c.other != "" {
+		f.Facts["commit"] = c.other
+	}
+	return f
+}
+
+// one lands a run: already says that it was on the branch when its turn came.
+func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already bool, err error) {
+	if err := s.mayLand(st); err != nil {
+		return false, err
+	}
+	for try := range tries {
+		if try > 0 {
+			s.tell(Event{Kind: "again", Item: *item})
+		}
+		from, ok, err := s.repo.BranchTip(ctx, s.result.Into)
+		if err != nil || !ok {
+			return false, errors.Join(err, fault.New(fault.BaseBranchNotFound, "missing", s.result.Into))
+		}
+		tip, ok, err := s.repo.BranchTip(ctx, st.Git.WorkBranch)
+		if err != nil {
+			return false, err
+		}
+		if in, err := s.there(ctx, st, from); err != nil || in {
+			return true, err
+		}
+		if !ok {
+			return false, fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", "no_branch")
+		}
+		if err := s.onBase(ctx, st, from); err != nil {
+			return false, err
+		}
+		commit, err := s.taken(ctx, st, *item, from, tip)
+		if err != nil {
+			return false, err
+		}
+		err = s.advance(ctx, st, tip, from, commit)
+		if errors.Is(err, gitops.ErrMoved) {
+			s.stands = ""
+			continue
+		}
+		item.Commit = commit
+		return false, err
+	}
+	return false, fault.New(fault.LandBaseMoved, "request_id", st.RequestID, "run_id", st.RunID, "into", s.result.Into, "count", tries)
+}
+
+// mayLand refuses what stands on something that waits and was not landed.
+func (s *landing) mayLand(st *runs.Stage) error {
+	for _, id := range s.dependsOn(st) {
+		if s.out[id] && id != st.RequestID {
+			return fault.New(fault.DependsNotDone, "request_id", st.RequestID, "run_id", st.RunID, "value", id)
+		}
+	}
+	return nil
+}
+
+// there: somebody has taken the run over since the landing began.
+func (s *landing) there(ctx context.Context, st *runs.Stage, from string) (bool, error) {
+	if from == s.result.From || from == s.result.To {
+		return false, nil
+	}
+	in, err := s.Project.LandedIn(ctx, from, []*runs.Stage{st})
+	return in[st.RunID], err
+}
+
+// onBase refuses a run that would bring what others have committed where it began.
+func (s *landing) onBase(ctx context.Context, st *runs.Stage, from string) error {
+	base := st.Git.BaseCommit
+	if s.o.Method == gitops.Rebase || base == "" || s.known[base] {
+		return nil
+	}
+	in, err := s.repo.IsAncestor(ctx, base, from)
+	if err == nil && in {
+		s.known[base] = true
+		return nil
+	}
+	return fault.Wrap(err, fault.LandOtherBase, "request_id", st.RequestID, "run_id", st.RunID, "base", st.Git.BaseBranch,
+		"commit", short(base), "into", s.result.Into, "branch", st.Git.WorkBranch)
+}
+
+func short(commit string) string { return commit[:min(10, len(commit))] }
+
+// taken is the commit that a run becomes on top of from, tested.
+func (s *landing) taken(ctx context.Context, st *runs.Stage, item Item, from, tip string) (string, error) {
+	if err := s.open(ctx, from); err != nil {
+		return "", err
+	}
+	s.At("land_opened")
+	s.tell(Event{Kind: "taking", Item: item})
+	commit, conflicts, err := s.ws.Take(ctx, gitops.Take{
+		Method: s.o.Method, Commit: tip, Base: st.Git.BaseCommit, Message: s.message(st), Hooks: s.Project.Config.Git.RunHooks,
+		Env: []string{"AIFLOW_REQUEST=" + st.RequestID},
+	})
+	s.stands = ""
+	if len(conflicts) > 0 {
+		return "", s.collides(ctx, st, from, conflicts)
+	}
+	if f, ok := fault.As(err); ok && f.Code == fault.GitCommitFailed {
+		f.Facts["request_id"], f.Facts["branch"] = st.RequestID, st.Git.WorkBranch
+	}
+	if err != nil {
+		return "", err
+	}
+	s.At("land_taken")
+	if s.result.Test == "" {
+		s.stands = commit
+		return commit, nil
+	}
+	s.tell(Event{Kind: "testing", Item: item})
+	if err := s.test(ctx, st); err != nil {
+		return "", err
+	}
+	s.At("land_tested")
+	return commit, nil
+}
+
+// message is that of the commit which a merge or a squash makes. The trailers of a squash
+// tell that all of the run is there.
+func (s *landing) message(st *runs.Stage) gitops.CommitMessage {
+	m := gitops.CommitMessage{Trailers: [][2]string{{project.RequestTrailer, st.RequestID}, {project.RunTrailer, st.RunID}}}
+	if s.o.Method == gitops.Squash {
+		form := strings.ReplaceAll(strings.ReplaceAll(s.Project.Config.Git.CommitSubject, "{id}", st.RequestID), "{step}", "squash")
+		m.Subject = strings.ReplaceAll(form, "{title}", st.Title)
+		for _, c := range st.Git.Commits {
+			if c.StepID != runs.RecordStep {
+				m.Body += "* " + c.Subject + "\n"
+			}
+		}
+		m.Trailers = append(m.Trailers, [2]string{project.ResultTrailer, string(runs.Done)})
+		return m
+	}
+	m.Subject = "Merge branch '" + st.Git.WorkBranch + "'"
+	if s.result.Into != "main" && s.result.Into != "master" {
+		m.Subject += " into " + s.result.Into
+	}
+	return m
+}
+
+// collides finds what was the last to change the files on the branch since the run left it.
+func (s *landing) collides(ctx context.Context, st *runs.Stage, from string, files []string) error {
+	c := &collision{files: files}
+	g := s.Project.Git().In(s.repo.Top())
+	args := []string{
+		"--literal-pathspecs", "log", "--max-count=20", "--format=%h %s%x00%(trailers:key=" + project.RequestTrailer + ",valueonly,separator=%x00)%x01",
+		st.Git.BaseCommit + ".." + from, "--",
+	}
+	out, err := g.Ask(ctx, append(args, files...)...)
+	if err != nil {
+		return c // it collides all the same
+	}
+	for entry := range strings.SplitSeq(string(out), "\x01") {
+		about, requests, ok := strings.Cut(strings.TrimSpace(entry), "\x00")
+		if !ok {
+			continue
+		}
+		if c.other == "" {
+			c.other = about
+		}
+		if id, _, _ := strings.Cut(requests, "\x00"); id != "" && id != st.RequestID {
+			c.with = strings.TrimSpace(id)
+			break
+		}
+	}
+	return c
+}
+
+// advance records what is about to happen, lets the branch advance, and records that
+// it did. Whoever dies between finds out from git. ErrMoved: the branch, or the
+// run's, is no longer where it was.
+func (s *landing) advance(ctx context.Context, st *runs.Stage, tip, from, commit string) error {
+	if err := s.announce(ctx, st, tip, commit); err != nil {
+		return err
+	}
+	s.At("land_noted")
+	if err := s.MayWrite(s.lease); err != nil {
+		return err
+	}
+	if err := s.repo.Advance(ctx, s.result.Into, from, commit); err != nil {
+		_, e := s.record(context.WithoutCancel(ctx), st, false)
+		return errors.Join(err, e)
+	}
+	s.result.To = commit
+	s.At("land_advanced")
+	_, err := s.record(ctx, st, true)
+	s.At("land_recorded")
+	return err
+}
+
+// changing changes the record of a run under the lock of its request, as it is by then.
+func (s *landing) changing(ctx context.Context, st *runs.Stage, change func(*runs.Dir, *runs.Stage) error) (*runs.Stage, error) {
+	m, err := s.Project.Locks()
+	if err != nil {
+		return st, err
+	}
+	lease, err := m.AcquireRequest(ctx, st.RequestID, locks.Ask{RunID: st.RunID, Wait: patience})
+	if err != nil {
+		return st, err
+	}
+	defer func() { _ = lease.Release() }()
+	dir := s.Project.Run(st.RequestID, st.RunID)
+	now, err := dir.LoadStage()
+	if err != nil {
+		return st, err
+	}
+	if err := s.MayWrite(lease); err != nil {
+		return st, err
+	}
+	if err := change(dir, now); err != nil {
+		return st, err
+	}
+	return now, dir.SaveStage(now)
+}
+
+// MayWrite: a lock is still ours.
+func (s *landing) MayWrite(l *locks.Lease) error { return l.Check() }
+
+// patience is how long a look at a request may keep us from its record.
+const patience = 5 * time.Second
+
+// announce refuses a run that somebody rejected meanwhile.
+func (s *landing) announce(ctx context.Context, st *runs.Stage, tip, commit string) error {
+	_, err := s.changing(ctx, st, func(_ *runs.Dir, now *runs.Stage) error {
+		at, ok, err := s.repo.BranchTip(ctx, now.Git.WorkBranch)
+		switch {
+		case err != nil:
+			return err
+		case !ok || now.DroppedAt != nil:
+			return fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", "no_branch")
+		case at != tip:
+			return gitops.ErrMoved
+		}
+		now.Landing = &runs.Landed{Into: s.result.Into, Commit: commit}
+		return nil
+	})
+	return err
+}
+
+// record settles what was announced: it happened, or it did not.
+func (s *landing) record(ctx context.Context, st *runs.Stage, happened bool) (*runs.Stage, error) {
+	return s.changing(ctx, st, func(dir *runs.Dir, now *runs.Stage) error {
+		l := now.Landing
+		now.Landing = nil
+		if l == nil || !happened {
+			return nil
+		}
+		at := s.Project.Now()
+		l.At, now.Landed = &at, l
+		now.AddEvent(at, runs.EventLanded, "", "")
+		now.History[len(now.History)-1].Detail = map[string]string{"into": l.Into, "commit": l.Commit}
+		report, err := dir.LoadReport()
+		if err != nil || report == "" {
+			return err
+		}
+		return dir.SaveReport(runs.WithHead(report, now, s.Text))
+	})
+}

@@ -1,0 +1,155 @@
+package land
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+	"aiflow/locks"
+	"aiflow/runner/agent"
+	"aiflow/runs"
+)
+
+// open puts the workspace to a commit, and makes it where there is none.
+func (s *landing) open(ctx context.Context, commit string) error {
+	if s.ws != nil && s.stands == commit {
+		return nil
+	}
+	if s.ws != nil {
+		err := s.ws.Restart(ctx, commit)
+		s.stands = commit
+		return err
+	}
+	m, err := s.Project.Locks()
+	if err != nil {
+		return err
+	}
+	turn, err := m.AcquireNamed(ctx, "worktrees", locks.Ask{Wait: time.Minute}) // git makes one at a time
+	if err != nil {
+		return err
+	}
+	defer func() { _ = turn.Release() }()
+	s.ws, err = s.repo.Scratch(ctx, s.path("land"), commit)
+	s.stands = commit
+	return err
+}
+
+// prepare makes the workspace one in which tests run, as a run's own.
+func (s *landing) prepare(ctx context.Context, st *runs.Stage) error {
+	cfg := s.Project.Config.Workspace
+	if err := s.ws.Link(cfg.Link); err != nil {
+		return err
+	}
+	if empty, err := s.ws.EmptySubmodules(ctx); err != nil || len(empty) > 0 && cfg.Submodules {
+		if err == nil {
+			err = s.ws.FillSubmodules(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if s.ready {
+		return nil
+	}
+	for _, command := range cfg.Setup {
+		s.tell(Event{Kind: "setup", What: command})
+		exit, facts, err := s.shell(ctx, st, command, s.Project.Config.StepTimeout().Sec)
+		if err != nil {
+			return err
+		}
+		if exit.Status != 0 {
+			return fault.New(fault.WorkspaceFailed, append(facts, "path", s.ws.Path())...)
+		}
+	}
+	s.ready = true
+	return nil
+}
+
+// Exit statuses of a shell for a command that it cannot start.
+const (
+	shellCannotExecute = 126
+	shellNotFound      = 127
+)
+
+// test judges what is in the workspace.
+func (s *landing) test(ctx context.Context, st *runs.Stage) error {
+	if err := s.prepare(ctx, st); err != nil {
+		return err
+	}
+	kind, t := s.Project.Config.LandTest()
+	limit := s.Project.Config.TestTimeout(kind)
+	exit, facts, err := s.shell(ctx, st, t.Command, limit.Sec)
+	if err != nil {
+		return err
+	}
+	facts = append(append(facts, "request_id", st.RequestID, "run_id", st.RunID, "branch", st.Git.WorkBranch, "into", s.result.Into), limit.Facts()...)
+	switch {
+	case exit.TimedOut:
+		return fault.New(fault.TestTimeout, facts...)
+	case exit.Status == shellNotFound || exit.Status == shellCannotExecute:
+		return fault.New(fault.TestCommandNotFound, append(facts, "key", "tests."+kind+".command")...)
+	case exit.Status != 0:
+		return fault.New(fault.LandTestFailed, facts...)
+	}
+	return nil
+}
+
+// Bounds on what is kept of a command's output.
+const (
+	logHead  = 4 << 20
+	logTail  = 1 << 20
+	tailKept = 2 << 10
+)
+
+// shell runs a command in the workspace. What it says goes into a log of the run.
+func (s *landing) shell(ctx context.Context, st *runs.Stage, command string, seconds int) (proc.Exit, []any, error) {
+	dir := s.Project.Run(st.RequestID, st.RunID)
+	n := 1
+	for exists(dir.LogPath(runs.LogLand, "", n)) {
+		n++
+	}
+	file, err := dir.OpenLog(runs.LogLand, "", n)
+	if err != nil {
+		return proc.Exit{}, nil, err
+	}
+	defer file.Close()
+	end := &agent.Tail{Max: tailKept}
+	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
+	shell := s.Shell
+	if shell == "" {
+		shell = "/bin/sh"
+	}
+	exit, err := proc.Run(ctx, proc.Command{
+		Argv: []string{shell, "-c", command}, Dir: s.ws.Dir(), Env: s.environment(st), Stdout: out, Stderr: out,
+		Timeout: time.Duration(seconds) * time.Second, Grace: max(s.Grace, grace), Hurry: s.Hurry,
+	})
+	_ = out.Close()
+	if ctx.Err() != nil {
+		return exit, nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return exit, nil, fault.Wrap(err, fault.CLINotAvailable, "command", shell)
+	}
+	name, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
+	return exit, []any{
+		"command", name, "exit_status", exit.Status, "output", end.String(),
+		"path", dir.RelPath(runs.LogName(runs.LogLand, "", n)),
+	}, nil
+}
+
+const grace = 5 * time.Second
+
+// environment is the caller's without git's variables and those of a run around it.
+func (s *landing) environment(st *runs.Stage) []string {
+	env := agent.CleanEnvironment(s.Project.Env.Environ)
+	return append(env, s.mark(), "AIFLOW_REQUEST="+st.RequestID, "AIFLOW_ROOT="+s.Project.Dir, "AIFLOW_WORKSPACE="+s.ws.Dir())
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
