@@ -450,11 +450,12 @@ func TestAutorun(t *testing.T) {
 	st := w.listen()
 	w.call(200, "GET", "/api/autorun", "").wants("state", "IDLE", "stop_reason", nil)
 	w.call(400, "POST", "/api/autorun/stop", "").wants("error.reason_code", "NOTHING_TO_DO")
-	started := w.call(202, "POST", "/api/autorun/start", `{"max_runs":5}`)
+	started := w.call(202, "POST", "/api/autorun/start", `{"max_runs":5,"max_cost":2.5}`)
 	if s := started.text("state"); s != "SELECTING" && s != "RUNNING" {
 		t.Error(s)
 	}
 	st.until("autorun", has(`"RUNNING"`))
+	w.call(200, "GET", "/api/autorun", "").wants("limits.max_cost_usd", 2.5)
 	w.call(409, "POST", "/api/autorun/start", "").wants("error.reason_code", "QUEUE_IN_PROGRESS")
 	w.call(202, "POST", "/api/autorun/stop", `{}`).wants("state", "STOPPING", "current_request_id", "RQ-1")
 	st.until("autorun", has(`"STOPPING"`)) // whoever asked, all pages are told
@@ -462,7 +463,9 @@ func TestAutorun(t *testing.T) {
 	st.until("autorun", has(`"STOP_REQUESTED"`))
 	w.idle()
 	w.call(200, "GET", "/api/autorun", "").wants("state", "STOPPED", "counters.runs", 1, "counters.done", 1, "stop_reason.reason_code", "STOP_REQUESTED", "results.0.request_id", "RQ-1")
-	w.call(400, "POST", "/api/autorun/start", `{"max_runs":-1}`).wants("error.reason_code", "INVALID_REQUEST")
+	for _, body := range []string{`{"max_runs":-1}`, `{"max_cost":-0.5}`, `{"max_cost":"much"}`} {
+		w.call(400, "POST", "/api/autorun/start", body).wants("error.reason_code", "INVALID_REQUEST")
+	}
 }
 
 func TestDoctorConfigMessages(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -71,7 +72,8 @@ func aiflowRun(args []string) int {
 		out, err := r.Run(ctx, runner.Options{Base: flags["--base"]})
 		return say(&out, err)
 	case len(words) == 1 && words[0] == "auto":
-		s, err := r.Auto(ctx, runner.AutoOptions{})
+		cost, _ := strconv.ParseFloat(flags["--max-cost"], 64)
+		s, err := r.Auto(ctx, runner.AutoOptions{MaxCostUSD: cost})
 		if err != nil {
 			return say(nil, err)
 		}

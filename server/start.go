@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"aiflow/doctor"
@@ -272,10 +273,11 @@ func (s *Server) cachePath(name string) string {
 }
 
 type autorunBody struct {
-	MaxRuns    int    `json:"max_runs"`
-	MaxMinutes int    `json:"max_minutes"`
-	Until      string `json:"until"` // HH:MM
-	BaseBranch string `json:"base_branch"`
+	MaxRuns    int     `json:"max_runs"`
+	MaxMinutes int     `json:"max_minutes"`
+	MaxCost    float64 `json:"max_cost"` // dollars
+	Until      string  `json:"until"`    // HH:MM
+	BaseBranch string  `json:"base_branch"`
 }
 
 func (s *Server) startAutorun(w http.ResponseWriter, r *http.Request) error {
@@ -316,11 +318,17 @@ func (b autorunBody) args() ([]string, error) {
 	if b.MaxRuns < 0 || b.MaxMinutes < 0 {
 		return nil, fault.New(fault.InvalidRequest, "key", "max_runs")
 	}
+	cost := ""
+	if b.MaxCost < 0 {
+		return nil, fault.New(fault.InvalidRequest, "key", "max_cost")
+	} else if b.MaxCost > 0 {
+		cost = strconv.FormatFloat(b.MaxCost, 'f', -1, 64)
+	}
 	if strings.HasPrefix(b.BaseBranch, "-") || strings.HasPrefix(b.Until, "-") {
 		return nil, fault.New(fault.InvalidRequest, "key", "base_branch")
 	}
 	for _, f := range []struct{ name, value string }{
-		{"--max-runs", number(b.MaxRuns)}, {"--max-minutes", number(b.MaxMinutes)}, {"--until", b.Until}, {"--base", b.BaseBranch},
+		{"--max-runs", number(b.MaxRuns)}, {"--max-minutes", number(b.MaxMinutes)}, {"--max-cost", cost}, {"--until", b.Until}, {"--base", b.BaseBranch},
 	} {
 		if f.value != "" {
 			args = append(args, f.name+"="+f.value)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -50,8 +51,20 @@ func (g Guards) Forbidden() []*regexp.Regexp {
 // ours, and files that are commands, because an agent or git reads them and
 // starts what they name.
 func forbiddenPaths(runsDir, requestsDir string) []string {
-	return append([]string{".git/**", ".aiflow/**", runsDir + "/**", requestsDir + "/**"},
+	return slices.Concat(ours, []string{runsDir + "/**", requestsDir + "/**"}, commandFiles)
+}
+
+var (
+	commandFiles = []string{
 		"**/.claude/settings*.json", "**/.claude/hooks/**", "**/.claude/agents/**", "**/.mcp.json", "**/.codex/**", "**/.gemini/**", "**/.qwen/**",
 		"**/.cursor/**", "**/.opencode/**", "**/opencode.json", ".github/copilot*", "**/.vscode/**",
-		".husky/**", ".githooks/**", "lefthook.yml", ".lefthook.yml", ".pre-commit-config.yaml")
+		".husky/**", ".githooks/**", "lefthook.yml", ".lefthook.yml", ".pre-commit-config.yaml",
+	}
+	ours = []string{".git/**", ".aiflow/**"}
+)
+
+// IsCommandFile reports whether a default glob stands for files that somebody starts
+// things from.
+func IsCommandFile(glob string) bool {
+	return slices.Contains(ours, glob) || slices.Contains(commandFiles, glob)
 }

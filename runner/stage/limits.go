@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"aiflow/gitops"
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/reqmeta"
 	"aiflow/runs"
@@ -63,11 +64,13 @@ func (run *Run) forbiddenPaths(p *runs.PlanStep) []string {
 	return all
 }
 
-// forbidden gives the first of paths that a glob forbids, and that glob.
+// forbidden gives the first of paths that a glob forbids, and that glob. A glob of
+// what git, we or agents read forbids every case of its letters: where a file
+// system makes no difference, here or in a clone, they read it all the same.
 func forbidden(globs, paths []string) (name, glob string) {
 	for _, p := range paths {
 		for _, g := range globs {
-			if reqmeta.MatchPath(g, p) {
+			if reqmeta.MatchPath(g, p) || config.IsCommandFile(g) && reqmeta.MatchPath(strings.ToLower(g), strings.ToLower(p)) {
 				return p, g
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"aiflow/internal/config"
 	"aiflow/reqmeta"
 	"aiflow/runs"
 )
@@ -34,6 +35,14 @@ func TestMatchPath(t *testing.T) {
 	}
 	if p, g := forbidden([]string{"x", "requests/**"}, []string{"a", "requests/r.md"}); p != "requests/r.md" || g != "requests/**" {
 		t.Errorf("forbidden = %q, %q", p, g)
+	}
+	for name, want := range map[string]string{
+		".Claude/Settings.local.JSON": "**/.claude/settings*.json", "a/.MCP.json": "**/.mcp.json", ".GIT/config": ".git/**",
+		"Requests/a.cs": "", "requests/a.cs": "requests/**", "LeftHook.yml": "lefthook.yml",
+	} {
+		if _, g := forbidden(config.Default().Limits.ForbiddenPaths, []string{name}); g != want {
+			t.Errorf("%s is forbidden by %q, want %q", name, g, want)
+		}
 	}
 }
 

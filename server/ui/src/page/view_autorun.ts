@@ -20,6 +20,7 @@ export class AutorunView implements View {
   private readonly picture = h('section', { class: 'card' });
   private readonly maxRuns = h('input', { type: 'number', min: 1, max: 1000, class: 'short' });
   private readonly maxMinutes = h('input', { type: 'number', min: 1, max: 10000, class: 'short' });
+  private readonly maxCost = h('input', { type: 'number', min: 0.01, step: 'any', class: 'short' });
   private readonly until = h('input', { type: 'time', class: 'short' });
   private readonly reload = coalesced(() => this.load(), 60);
   private readonly timer = window.setInterval(() => this.isActive() && this.paintPicture(), 3_000);
@@ -99,7 +100,7 @@ export class AutorunView implements View {
     return h(
       'div',
       { class: 'card' },
-      h('div', { class: 'row wrap end-line' }, field(t('auto.max_runs'), this.maxRuns), field(t('auto.max_minutes'), this.maxMinutes), field(t('auto.until'), this.until)),
+      h('div', { class: 'row wrap end-line' }, field(t('auto.max_runs'), this.maxRuns), field(t('auto.max_minutes'), this.maxMinutes), field(t('auto.max_cost'), this.maxCost), field(t('auto.until'), this.until)),
       h('div', { class: 'row wrap' }, button(t('auto.start'), () => this.start(), { class: 'btn primary', 'data-key': 'start' }), button(t('list.run_next'), () => runNext(this.go), { 'data-key': 'next' })),
     );
   }
@@ -155,6 +156,7 @@ export class AutorunView implements View {
     const body = {
       ...(this.maxRuns.value === '' ? {} : { max_runs: Number(this.maxRuns.value) }),
       ...(this.maxMinutes.value === '' ? {} : { max_minutes: Number(this.maxMinutes.value) }),
+      ...(this.maxCost.value === '' ? {} : { max_cost: Number(this.maxCost.value) }),
       ...(this.until.value === '' ? {} : { until: this.until.value }),
     };
     try {
