@@ -229,8 +229,8 @@ func (x *examiner) tellCommands(lines []callLine) {
 }
 
 const (
-	versionTime = 5 * time.Second
-	maxVersion  = 4096
+	versionTime = 30 * time.Second // gemini takes seconds to start
+	maxSaid     = 64 << 10         // help is long
 )
 
 // askVersion really starts a preset's command, the cheapest thing that shows
@@ -281,6 +281,10 @@ var logins = map[string]struct {
 // it says besides is about the person's account, and is kept nowhere.
 func (x *examiner) checkLogin(ctx context.Context, l callLine, version string) {
 	facts := []any{"name", l.Provider, "version", version}
+	if unknown := x.unknownOptions(ctx, l); len(unknown) > 0 {
+		x.warn("ai_commands", "options", Evidence{"path": l.Path, "options": unknown}, append(facts, "names", some(unknown))...)
+		return
+	}
 	login, ok := logins[l.Provider]
 	if !ok {
 		x.pass("ai_commands", "untold", Evidence{"path": l.Path}, facts...)
@@ -299,6 +303,31 @@ func (x *examiner) checkLogin(ctx context.Context, l callLine, version string) {
 	}
 }
 
+// unknownOptions are those of the preset that the program's own help does not
+// name: another version of it would not start with them. One whose help cannot be
+// had is not judged.
+func (x *examiner) unknownOptions(ctx context.Context, l callLine) (unknown []string) {
+	c := config.Presets()[l.Provider]
+	argv := []string{l.Path}
+	for _, arg := range c.Args { // codex exec --help
+		if strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "{") {
+			break
+		}
+		argv = append(argv, arg)
+	}
+	status, help, _ := x.startElsewhere(ctx, append(argv, "--help")...)
+	words := strings.FieldsFunc(help, func(r rune) bool { return strings.ContainsRune(" \t\r\n,=[]<>|()", r) })
+	if status != 0 || !slices.Contains(words, "--help") {
+		return nil
+	}
+	for _, arg := range slices.Concat(c.Args, c.EditArgs, c.ReadArgs, c.TestArgs, c.BudgetArgs, c.ModelArgs) {
+		if len(arg) > 1 && arg[0] == '-' && !slices.Contains(words, arg) && !slices.Contains(unknown, arg) {
+			unknown = append(unknown, arg)
+		}
+	}
+	return unknown
+}
+
 // elsewhere is the environment without what leads back to the checkout.
 func elsewhere(environ []string, dir string) []string {
 	env := []string{"PWD=" + dir}
@@ -315,7 +344,7 @@ func elsewhere(environ []string, dir string) []string {
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if room := maxVersion - b.Len(); room > 0 {
+	if room := maxSaid - b.Len(); room > 0 {
 		b.Buffer.Write(p[:min(room, len(p))])
 	}
 	return len(p), nil
