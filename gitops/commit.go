@@ -39,6 +39,9 @@ func (w *Workspace) CommitFile(ctx context.Context, relPath string, data []byte,
 	if err != nil {
 		return Commit{}, err
 	}
+	if err := w.git.May(); err != nil {
+		return Commit{}, err
+	}
 	if err := w.write(relPath, data); err != nil {
 		return Commit{}, err
 	}

@@ -87,6 +87,9 @@ func (r *Repo) RemoveWorktree(ctx context.Context, path string, k Keep) error {
 
 // RemoveWorktree keeps what only the worktree holds, and removes it.
 func (l *Leaving) RemoveWorktree(ctx context.Context, k Keep) error {
+	if err := l.repo.git.May(); err != nil {
+		return err
+	}
 	if err := l.keep(ctx, k); err != nil {
 		return err
 	}

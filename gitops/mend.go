@@ -24,6 +24,9 @@ func (r *Repo) RestoreBranch(ctx context.Context, name, commit string) error {
 	if _, ok, _ := revParse(ctx, r.git, "refs/heads/"+name); ok {
 		return nil
 	}
+	if err := r.git.May(); err != nil {
+		return err
+	}
 	path := filepath.Join(r.commonDir, "refs", "heads", filepath.FromSlash(name))
 	if data, err := os.ReadFile(path); err == nil {
 		if isHash(strings.TrimSpace(string(data))) {
@@ -43,7 +46,7 @@ func (r *Repo) RestoreBranch(ctx context.Context, name, commit string) error {
 // The caller has proven that the process that left it is dead.
 func (r *Repo) ClearBranchLock(name string) {
 	path := filepath.Join(r.commonDir, "refs", "heads", filepath.FromSlash(name)+".lock")
-	if info, err := os.Lstat(path); ValidBranch(name) && err == nil && info.Mode().IsRegular() {
+	if info, err := os.Lstat(path); ValidBranch(name) && err == nil && info.Mode().IsRegular() && r.git.May() == nil {
 		_ = os.Remove(path) // should it stay, git says so
 	}
 }
@@ -56,6 +59,9 @@ func (w *Workspace) MendIndex(ctx context.Context) error {
 	data, err := os.ReadFile(path)
 	if !w.linked || err != nil || wholeIndex(data) {
 		return nil
+	}
+	if err := w.git.May(); err != nil {
+		return err
 	}
 	if err := os.Remove(path); err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "index")

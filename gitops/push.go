@@ -15,6 +15,9 @@ func (r *Repo) Push(ctx context.Context, branch string, hooks bool) error {
 	if !ValidBranch(branch) {
 		return refuse(fault.GitPushFailed, "bad_name", "branch", branch)
 	}
+	if err := r.git.May(); err != nil {
+		return err
+	}
 	args := quiet()
 	if !hooks {
 		args = append(args, "-c", "core.hooksPath="+os.DevNull)

@@ -42,6 +42,14 @@ func (r *Repo) Marked(env ...string) *Repo {
 	return &c
 }
 
+// Guarded gives the same repository, which asks before each of its writes, and of
+// those of its workspaces; may's error is theirs.
+func (r *Repo) Guarded(may func() error) *Repo {
+	c := *r
+	c.git.Allowed = may
+	return &c
+}
+
 // Open finds the repository that root is in. No repository is GIT_NOT_REPO, one
 // that git refuses to use GIT_REPO_REFUSED, a bare one GIT_BARE_REPO.
 func Open(ctx context.Context, g gitcmd.Git, root string) (*Repo, error) {

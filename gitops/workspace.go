@@ -127,6 +127,9 @@ func (w *Workspace) ResetTo(ctx context.Context, commit string, k Keep) error {
 	if err != nil {
 		return err
 	}
+	if err := w.git.May(); err != nil {
+		return err
+	}
 	w.staged = false
 	if err := w.keepForReset(ctx, commit, k); err != nil {
 		return err
@@ -196,6 +199,9 @@ func (w *Workspace) ClearStaleLocks(context.Context) ([]string, error) {
 	for _, p := range found {
 		if info, err := os.Lstat(p); err != nil || !info.Mode().IsRegular() {
 			continue
+		}
+		if err := w.git.May(); err != nil {
+			return removed, err
 		}
 		if err := os.Remove(p); err != nil {
 			return removed, failed(err, fault.PathNotWritable, "path", p)

@@ -25,6 +25,9 @@ func (r *Repo) AddWorktree(ctx context.Context, path, branch string, k Keep) (*W
 	if !ValidBranch(branch) {
 		return nil, refuse(fault.WorkspaceFailed, "bad_name", "path", path, "branch", branch)
 	}
+	if err := r.git.May(); err != nil {
+		return nil, err
+	}
 	if _, err := r.RepairWorktree(ctx, path); err != nil {
 		return nil, err
 	}

@@ -64,6 +64,7 @@ type Project struct {
 
 	locks func() (*locks.Manager, error)
 	git   func() string
+	may   func() error // see Guarded
 }
 
 // Open finds the project above env.Dir and reads its configuration. Faults:
@@ -164,7 +165,7 @@ func (p *Project) Path(rel string) string { return p.path(rel) }
 // Git is the git binary in the main checkout. Where none is found it is looked
 // for at each call, and each says so.
 func (p *Project) Git() gitcmd.Git {
-	g := gitcmd.Git{Bin: p.git(), Dir: p.Dir, Env: p.Env.Environ}
+	g := gitcmd.Git{Bin: p.git(), Dir: p.Dir, Env: p.Env.Environ, Allowed: p.may}
 	g.Timeout, g.QuestionTimeout = p.Config.GitTimeouts()
 	return g
 }

@@ -44,7 +44,7 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 	a.set(Starting)
 	if r.Doctor != nil {
 		if err := r.Doctor(ctx); err != nil {
-			a.end(Stopped, asFault(err))
+			a.end(Stopped, fault.Of(err, fault.InternalError))
 			return a.s, err
 		}
 	}
@@ -120,13 +120,6 @@ func (a *auto) end(state SessionState, why *fault.Error) {
 	a.hook("on_stop", string(why.Code), Result{})
 }
 
-func asFault(err error) *fault.Error {
-	if f, ok := fault.As(err); ok {
-		return f
-	}
-	return fault.Wrap(err, fault.InternalError)
-}
-
 // loop selects and runs until something says stop.
 func (a *auto) loop(ctx context.Context) {
 	for {
@@ -142,7 +135,7 @@ func (a *auto) loop(ctx context.Context) {
 			a.end(Stopped, interruptedIn(out, interruption(ctx)))
 			return
 		case err != nil && out.RequestID == "":
-			a.end(Stopped, asFault(err))
+			a.end(Stopped, fault.Of(err, fault.InternalError))
 			return
 		case err != nil:
 			a.skipped(out.RequestID, err)
@@ -264,7 +257,7 @@ func (a *auto) skipped(id string, err error) {
 	a.skip[id] = true
 	a.s.Counters.Skips++
 	a.row.skips++
-	f := asFault(err)
+	f := fault.Of(err, fault.InternalError)
 	a.s.Skipped = append(a.s.Skipped, a.r.skipReason(id, f))
 	a.r.Tell(stage.Event{Kind: stage.Skipped, RequestID: id, What: string(f.Code)})
 	a.r.saveSession(&a.s)

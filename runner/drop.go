@@ -60,8 +60,7 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string) (Dropped, er
 	if req == nil {
 		req = &reqmeta.Request{ID: requestID, Path: st.Artifacts.RequestPath}
 	}
-	run := &stage.Run{Setup: &r.Setup, Repo: repo, Survey: s, Request: req, Lease: lease}
-	run = revive.Other(run, st)
+	run := revive.Other(stage.New(&r.Setup, repo, req, lease), st)
 	out := Dropped{OK: true, RequestID: requestID, RunID: runID, Branch: st.Git.WorkBranch}
 	if newest {
 		if err := giveBack(ctx, run); err != nil {
@@ -129,9 +128,6 @@ func giveBack(ctx context.Context, run *stage.Run) error {
 	if err := stage.NeverRunning(run); err != nil || bytes.Equal(run.Text, text) {
 		return err
 	}
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	p := run.Project
 	return edit.Replace(p.Env.Disk, p.Dir, run.Request.Path, run.Text, p.Suffix())
 }
@@ -179,9 +175,6 @@ func dropBranch(ctx context.Context, run *stage.Run, out *Dropped) error {
 		out.Back = "git branch " + proc.Word(out.Branch) + " " + ref
 	}
 	run.At("branch_kept")
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	return run.Repo.DeleteBranch(ctx, out.Branch, tip)
 }
 

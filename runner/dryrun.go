@@ -44,7 +44,8 @@ func (r *Runner) DryRun(ctx context.Context, o Options) (Intent, error) {
 	if err != nil {
 		return Intent{}, err
 	}
-	run := &stage.Run{Setup: &r.Setup, Repo: repo, Survey: s, Request: req}
+	run := stage.New(&r.Setup, repo, req, nil)
+	run.Survey = s
 	last := s.Latest(req.ID)
 	if o.Fresh {
 		last = nil

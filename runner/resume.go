@@ -59,7 +59,8 @@ func (r *Runner) resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	run := &stage.Run{Setup: &r.Setup, Repo: repo, Survey: s, Request: req, Lease: lease, Slot: slot}
+	run := stage.New(&r.Setup, repo, req, lease)
+	run.Survey, run.Slot = s, slot
 	out, err := revive.Resume(slot.Context(), run, last, runs.Ask{Mode: o.Mode, Step: o.Step, Force: o.Force}, o.Answer)
 	return Outcome{Outcome: out}, err
 }

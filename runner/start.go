@@ -31,7 +31,9 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, c clai
 	if err != nil {
 		return Outcome{}, err
 	}
-	run := &stage.Run{Setup: &r.Setup, Begun: o.Begun, Lost: o.Lost, Purse: o.purse, Repo: repo, Survey: s, Request: req, Lease: c.lease, Queue: c.queue, Slot: c.slot}
+	run := stage.New(&r.Setup, repo, req, c.lease)
+	run.Begun, run.Lost, run.Purse = o.Begun, o.Lost, o.purse
+	run.Survey, run.Queue, run.Slot = s, c.queue, c.slot
 	r.Tell(stage.Event{Kind: stage.Chosen, RequestID: c.id, Title: req.Title()})
 	last := s.Latest(c.id)
 	if err := s.Unreadable(c.id); err != nil && !o.Fresh {

@@ -62,6 +62,6 @@ func (r *Runner) finishOne(ctx context.Context, s *project.Survey, id string) {
 	if err != nil || lerr != nil {
 		return
 	}
-	run := &stage.Run{Setup: &r.Setup, Repo: repo, Request: req, Lease: lease}
+	run := stage.New(&r.Setup, repo, req, lease)
 	revive.PutAway(lease.Context(), run, last)
 }

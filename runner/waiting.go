@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"aiflow/internal/config"
+	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/runner/agent"
@@ -76,7 +77,7 @@ func (a *auto) latest() time.Time {
 // putOff notes a run whose provider cannot be asked now: its request is ready, and
 // goes on later.
 func (a *auto) putOff(out Outcome) {
-	f := asFault(out.Err)
+	f := fault.Of(out.Err, fault.InternalError)
 	a.s.CurrentRequestID, a.s.CurrentRunID = nil, nil
 	if _, known := a.r.Providers().Open(a.r.Project.Now())[f.Facts["name"]]; !known {
 		a.skip[out.RequestID] = true // it could not be written down, and would be asked again and again

@@ -107,11 +107,10 @@ func (d *Dir) write(disk atomicfile.Disk, name string, data []byte) error {
 }
 
 func writeFault(err error, path string) error {
-	code := fault.StageWriteFailed
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fault.Wrap(err, code, "path", path, "reason", "disk_full")
+		return fault.Wrap(err, fault.StageWriteFailed, "path", path, "reason", "disk_full")
 	}
-	return fault.Wrap(err, code, "path", path)
+	return fault.Of(err, fault.StageWriteFailed, "path", path) // a guarded disk may say no
 }
 
 // read reads a whole regular file of bounded size without following a link and

@@ -111,6 +111,14 @@ func Has(err error, code Code) bool {
 	return ok && e.Code == code
 }
 
+// Of is err where it is a fault already, else one with this code.
+func Of(err error, code Code, pairs ...any) *Error {
+	if e, ok := As(err); ok {
+		return e
+	}
+	return Wrap(err, code, pairs...)
+}
+
 // ExitStatus is the process exit status for err: 0 for nil.
 func ExitStatus(err error) int {
 	if err == nil {

@@ -40,6 +40,9 @@ type Git struct {
 	// DefaultQuestionTimeout.
 	Timeout, QuestionTimeout time.Duration
 
+	// Allowed is asked before each write; its error is the call's. nil allows all.
+	Allowed func() error
+
 	waiting func(attempt int) // tests see each wait
 }
 
@@ -131,7 +134,20 @@ func (g Git) Run(ctx context.Context, c Call) ([]byte, error) {
 	if c.Mode != Write {
 		return g.once(ctx, bin, env, c)
 	}
-	return g.patiently(ctx, func() ([]byte, error) { return g.once(ctx, bin, env, c) })
+	return g.patiently(ctx, func() ([]byte, error) {
+		if err := g.May(); err != nil {
+			return nil, err
+		}
+		return g.once(ctx, bin, env, c)
+	})
+}
+
+// May asks whether a write is allowed: for those who write without git.
+func (g Git) May() error {
+	if g.Allowed == nil {
+		return nil
+	}
+	return g.Allowed()
 }
 
 func (g Git) bin() (string, error) {

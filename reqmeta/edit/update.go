@@ -89,7 +89,7 @@ func insideTarget(dir, name string) (string, error) {
 
 func replace(disk atomicfile.Disk, target, path string, data []byte, suffix string) error {
 	if err := atomicfile.Write(disk, target, data, atomicfile.Options{TempSuffix: suffix}); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", path)
+		return fault.Of(err, fault.PathNotWritable, "path", path)
 	}
 	return nil
 }

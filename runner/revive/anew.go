@@ -70,8 +70,7 @@ func leaveRunBefore(ctx context.Context, run *stage.Run) {
 
 // Other is another run of the request, which is not gone on with.
 func Other(run *stage.Run, st *runs.Stage) *stage.Run {
-	old := &stage.Run{Setup: run.Setup, Repo: run.Repo, Request: run.Request, Stage: st, Dir: run.Project.Run(st.RequestID, st.RunID), Lease: run.Lease}
-	old.Plan, _ = old.Dir.LoadPlan()
+	old := run.Other(st)
 	endStrays(old)
 	return old
 }
@@ -86,9 +85,6 @@ func StepAt(run *stage.Run) *runs.Step {
 
 // GiveUp keeps what the run's worktree holds and removes it.
 func GiveUp(ctx context.Context, run *stage.Run, ws *gitops.Workspace) error {
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	run.Workspace = ws
 	_, _ = ws.ClearStaleLocks(ctx)
 	_ = run.Repo.RestoreBranch(ctx, run.Stage.Git.WorkBranch, run.Stage.Tip())

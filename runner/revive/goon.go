@@ -68,9 +68,6 @@ func goBack(ctx context.Context, run *stage.Run, i int) error {
 		}
 	}
 	run.At("set_aside")
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	if err := run.Workspace.Rejoin(ctx, run.Stage.Tip()); err != nil {
 		return err
 	}
@@ -91,9 +88,6 @@ func setAside(ctx context.Context, run *stage.Run, i int) error {
 	ref := stage.AttemptRef(run.Stage.RunID, step.StepID, n)
 	patch, err := run.Repo.Patch(ctx, start, tip)
 	if err != nil {
-		return err
-	}
-	if err := run.MayWrite(); err != nil {
 		return err
 	}
 	if _, err := run.SavePatch(step.StepID, n, patch); err != nil {

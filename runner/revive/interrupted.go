@@ -126,9 +126,6 @@ func reopen(ctx context.Context, run *stage.Run) error {
 	if run.InPlace() {
 		return stage.CheckOutInPlace(ctx, run)
 	}
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	if err := run.Repo.RestoreBranch(ctx, run.Stage.Git.WorkBranch, run.Stage.Tip()); err != nil {
 		return err
 	}
@@ -144,9 +141,6 @@ func reopen(ctx context.Context, run *stage.Run) error {
 	}
 	run.Workspace = ws
 	if err := stage.LinkPaths(run); err != nil {
-		return err
-	}
-	if err := run.MayWrite(); err != nil {
 		return err
 	}
 	if _, err = ws.ClearStaleLocks(ctx); err != nil {

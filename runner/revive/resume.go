@@ -64,9 +64,6 @@ func answered(run *stage.Run, text string) error {
 	if text == "" {
 		return nil
 	}
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	report, err := run.Dir.LoadReport()
 	if err != nil {
 		return err

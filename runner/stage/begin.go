@@ -100,9 +100,6 @@ func linkReplaced(run *Run) error {
 	if old == nil {
 		return nil
 	}
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	old.ReplacedBy = run.Stage.RunID
 	if run.Replans {
 		old.AddEvent(run.Project.Now(), runs.EventReplanned, old.CurrentStepID, "")
@@ -120,22 +117,16 @@ func closeReplaced(run *Run) error {
 	if run.Stage.Replaces == "" {
 		return nil
 	}
-	dir := run.Project.Run(run.Request.ID, run.Stage.Replaces)
-	st, err := dir.LoadStage()
+	st, err := run.Project.Run(run.Request.ID, run.Stage.Replaces).LoadStage()
 	if err != nil || st.ReplacedBy != run.Stage.RunID {
 		return nil // gone, or not linked yet
 	}
-	plan, _ := dir.LoadPlan()
-	old := &Run{Setup: run.Setup, Request: run.Request, Stage: st, Dir: dir, Plan: plan, Lease: run.Lease}
-	return Reworded(old, runs.Advise(st, nil, runs.Now{}))
+	return Reworded(run.Other(st), runs.Advise(st, nil, runs.Now{}))
 }
 
 // Reworded writes what can be done about a run that is closed into its errors and
 // its report.
 func Reworded(run *Run, list []fault.Advice) error {
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	if errs, err := run.Dir.LoadErrors(); err == nil {
 		if err := run.Dir.SaveErrors(errs.Reworded(run.Words.Fault, list)); err != nil {
 			return err
@@ -216,9 +207,6 @@ func MarkRunning(run *Run) error {
 		return nil // the branch that is checked out has it as done
 	}
 	p := run.Project
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	if err := NeverRunning(run); err != nil {
 		return err
 	}
@@ -234,9 +222,6 @@ func MarkRunning(run *Run) error {
 		return err
 	}
 	run.At("before_running")
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	if err := edit.Replace(p.Env.Disk, p.Dir, run.Request.Path, after, p.Suffix()); err != nil {
 		return err
 	}

@@ -57,11 +57,11 @@ func shell(ctx context.Context, run *Run, c shellCommand) (result, error) {
 }
 
 func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin io.Reader) (result, error) {
-	env, err := environment(run, c)
-	if err != nil {
+	if err := run.MayWrite(); err != nil {
 		return result{}, err
 	}
-	if err := run.MayWrite(); err != nil {
+	env, err := environment(run, c)
+	if err != nil {
 		return result{}, err
 	}
 	file, err := run.Dir.OpenLog(c.log, c.stepID, c.attempt)
@@ -123,7 +123,7 @@ const (
 // worktree and branch when it was killed. All processes of the command have
 // ended, and nobody else writes there.
 func clearLocks(ctx context.Context, run *Run) {
-	if run.Workspace != nil && run.MayWrite() == nil {
+	if run.Workspace != nil {
 		_, _ = run.Workspace.ClearStaleLocks(ctx) // should one stay, git says so
 		run.Repo.ClearBranchLock(run.Stage.Git.WorkBranch)
 	}

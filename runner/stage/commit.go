@@ -24,9 +24,6 @@ func commitStep(ctx context.Context, run *Run, i int) error {
 	if err := forbiddenInPatch(run, s, patch); err != nil {
 		return err
 	}
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	noteEmpty(run, i, patch)
 	noteRepositories(run, s)
 	name, err := run.SavePatch(s.StepID, 0, patch)
@@ -69,9 +66,6 @@ func noteRepositories(run *Run, s *runs.Step) {
 
 // commit commits what the workspace holds.
 func commit(ctx context.Context, run *Run, msg gitops.CommitMessage) (gitops.Commit, error) {
-	if err := run.MayWrite(); err != nil {
-		return gitops.Commit{}, err
-	}
 	made, err := run.Workspace.Commit(ctx, msg, commitOptions(run))
 	return made, onBase(run, err)
 }
@@ -171,9 +165,6 @@ func commitStatus(ctx context.Context, run *Run, msg gitops.CommitMessage) (gito
 	}
 	if done == nil {
 		return commit(ctx, run, msg)
-	}
-	if err := run.MayWrite(); err != nil {
-		return gitops.Commit{}, err
 	}
 	return run.Workspace.CommitFile(ctx, run.Request.Path, done, msg, commitOptions(run))
 }

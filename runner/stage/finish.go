@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"aiflow/gitops"
-	"aiflow/internal/fault"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/edit"
 	"aiflow/runs"
@@ -111,11 +110,8 @@ func mergesWell(ctx context.Context, run *Run, head string, stored []byte) (bool
 // complete records the end.
 func complete(run *Run) error {
 	now := run.Project.Now()
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	if err := run.Dir.RemoveErrors(); err != nil {
-		return fault.Wrap(err, fault.StageWriteFailed, "path", run.Dir.Rel)
+		return err
 	}
 	if err := run.Stage.Complete(now); err != nil {
 		return err
@@ -130,9 +126,6 @@ func complete(run *Run) error {
 
 // tidy removes the workspace. What is in it and in no commit is kept.
 func tidy(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, error)) error {
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	defer run.At("tidied")
 	defer run.DropTemporary()
 	if run.InPlace() {

@@ -35,7 +35,7 @@ func guardDir(run *Run) (string, error) {
 		}
 		o := atomicfile.Options{Perm: 0o777, Volatile: true, TempSuffix: run.Project.Suffix()}
 		if err := atomicfile.Write(run.Project.Env.Disk, filepath.Join(dir, name), agent.RefusingCommand(name, run.markPath()), o); err != nil {
-			return "", fault.Wrap(err, fault.RunsDirCreateFailed, "path", run.Dir.RelPath("tmp/guard"))
+			return "", fault.Of(err, fault.RunsDirCreateFailed, "path", run.Dir.RelPath("tmp/guard"))
 		}
 	}
 	_ = os.Remove(run.markPath()) // of a command that was killed; what it did is done again

@@ -169,13 +169,7 @@ func Rejoin(ctx context.Context, run *Run, s *runs.Step) error {
 		return nil
 	}
 	ref := freeAgentRef(ctx, run, s)
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	if err := run.Workspace.KeepCommit(ctx, ref, at); err != nil {
-		return err
-	}
-	if err := run.MayWrite(); err != nil {
 		return err
 	}
 	if err := run.Workspace.Rejoin(ctx, start); err != nil {

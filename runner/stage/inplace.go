@@ -70,8 +70,5 @@ func LeaveBranch(ctx context.Context, run *Run) error {
 	if err != nil || ws.Branch() != run.Stage.Git.WorkBranch {
 		return err // the user is elsewhere already
 	}
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	return ws.Switch(ctx, to)
 }

@@ -22,10 +22,6 @@ func KeepAttempt(ctx context.Context, run *Run, step *runs.Step) error {
 	if err != nil || changes.Empty() || changes.Tree == step.AttemptTree {
 		return err
 	}
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
-	step.AttemptTree = changes.Tree
 	n := run.Dir.NextAttempt(step.StepID)
 	patch, err := run.Workspace.Patch(ctx)
 	if err != nil {
@@ -35,12 +31,10 @@ func KeepAttempt(ctx context.Context, run *Run, step *runs.Step) error {
 		return err
 	}
 	ref := AttemptRef(run.Stage.RunID, step.StepID, n)
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	if _, err := run.Workspace.KeepAttempt(ctx, ref, attemptMessage(run, step, n)); err != nil {
 		return err
 	}
+	step.AttemptTree = changes.Tree
 	run.Tell(Event{Kind: AttemptKept, StepID: step.StepID, What: ref, Count: n})
 	return nil
 }
@@ -81,9 +75,6 @@ func PutBack(ctx context.Context, run *Run, i int) error {
 
 // ClearWorkspace returns the workspace to the step's start. In the user's checkout only the work itself is taken back.
 func ClearWorkspace(ctx context.Context, run *Run) error {
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	if run.InPlace() {
 		return run.Workspace.TakeBack(ctx, "HEAD")
 	}
@@ -165,8 +156,5 @@ func LookForLeaving(ctx context.Context, run *Run) func() (*gitops.Leaving, erro
 
 // RemoveWorkspace takes the worktree away. What is in no commit is kept.
 func RemoveWorkspace(ctx context.Context, run *Run) error {
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	return run.Repo.RemoveWorktree(ctx, run.WorkspacePath(), keep(run))
 }

@@ -27,9 +27,6 @@ func makePlan(ctx context.Context, run *Run) error {
 	if err := planProves(plan, run.Project.Config); err != nil {
 		return err
 	}
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	now = run.Project.Now()
 	if err := run.Dir.SavePlan(plan); err != nil {
 		return err

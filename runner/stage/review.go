@@ -58,9 +58,6 @@ func takeAway(ctx context.Context, run *Run, role string, s *runs.Step, tree str
 		return err
 	}
 	run.Tell(Event{Kind: Warned, StepID: s.StepID, What: run.Words.Text("work.note_only_reads", fault.Facts{"name": role})})
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	if err := run.Workspace.TakeBack(ctx, tree); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"aiflow/runs"
 )
 
-// Run is one run under way. Who makes one sets Setup, Repo, Request and the leases.
+// Run is one run under way; see New.
 type Run struct {
 	*Setup
 	Begun func(requestID, runID string) // told when the run has a name; nil is nobody
@@ -35,6 +35,7 @@ type Run struct {
 	Replans   bool // its plan is to be made better
 	Unbounded bool // a person said to go on beyond the budget
 
+	fence       *fence
 	recorded    bool                // the end of the run is on disk
 	roles       *agent.Router       // who plays which role; see Router
 	noRouter    bool                // the router cannot be used: nobody plays anything

@@ -15,7 +15,8 @@ import (
 // interrupted leaves the run in the state it is in: it is found and resumed by
 // the next command for its request. So is one whose provider has to be waited for.
 func interrupted(run *Run, cause error) error {
-	if err := run.mayStop(); err != nil {
+	run.fence.stops.Store(true)
+	if err := run.MayWrite(); err != nil {
 		return err
 	}
 	waits, putOff := fault.As(cause)
@@ -35,10 +36,10 @@ func interrupted(run *Run, cause error) error {
 	run.Stage.LeaveLocks()
 	err := run.Dir.SaveStage(run.Stage)
 	if err == nil {
-		err = run.unlessGone(run.Project.RestoreRequest(run.Request, run.Stage))
+		err = run.restore()
 	}
 	if err == nil {
-		err = run.renderReport()
+		err = run.saveReport()
 	}
 	if err != nil {
 		run.Tell(Event{Kind: Warned, What: run.InWords(err)})
@@ -88,7 +89,7 @@ func stop(ctx context.Context, run *Run, cause error) error {
 	for _, write := range []func() error{
 		run.Save,
 		run.saveReport,
-		func() error { return run.saveErrors(runs.NewErrors(run.Stage, at, evidence, list)) },
+		func() error { return run.Dir.SaveErrors(runs.NewErrors(run.Stage, at, evidence, list)) },
 		func() error { return closeReplaced(run) },
 		run.restore,
 	} {

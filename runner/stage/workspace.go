@@ -16,13 +16,6 @@ import (
 	"aiflow/runs"
 )
 
-func createBranch(ctx context.Context, run *Run) error {
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
-	return run.Repo.CreateBranch(ctx, run.Stage.Git.WorkBranch, run.Stage.Git.BaseCommit)
-}
-
 // WorkspaceOf is where another run of the request works.
 func (run *Run) WorkspaceOf(st *runs.Stage) string {
 	return run.Project.Path(run.Project.Workspace(st))
@@ -73,7 +66,7 @@ func submodules(ctx context.Context, run *Run) error {
 // not this run's own gets company, not overwritten.
 func makeBranch(ctx context.Context, run *Run) error {
 	g := &run.Stage.Git
-	err := createBranch(ctx, run)
+	err := run.Repo.CreateBranch(ctx, g.WorkBranch, g.BaseCommit)
 	if !errors.Is(err, gitops.ErrBranchExists) {
 		return err
 	}
@@ -84,7 +77,7 @@ func makeBranch(ctx context.Context, run *Run) error {
 	if err := run.Save(); err != nil {
 		return err
 	}
-	return createBranch(ctx, run)
+	return run.Repo.CreateBranch(ctx, g.WorkBranch, g.BaseCommit)
 }
 
 // begunBefore reports whether an earlier process worked for this run, so that
@@ -108,9 +101,6 @@ func CheckOut(ctx context.Context, run *Run) error {
 		return err
 	}
 	defer turn.Release()
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
 	run.Workspace, err = run.Repo.AddWorktree(ctx, run.WorkspacePath(), run.Stage.Git.WorkBranch, keepOrphan(run))
 	return err
 }

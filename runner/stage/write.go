@@ -3,43 +3,61 @@ package stage
 import (
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
+	"aiflow/gitops"
 	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
-// MayWrite says whether the run may still write: its lock and its guard. It is
-// asked directly before each write that others see and before each command.
-func (run *Run) MayWrite() error {
-	if err := run.Lease.Check(); err != nil || run.Guard == nil {
-		return err
-	}
-	return run.Guard()
+// New makes a run of a request whose lease is held. All that it writes through its
+// project (the record, the request's file) and its repository (branches, commits,
+// workspaces) first asks whether it still may: nobody who writes has to think of it.
+func New(s *Setup, repo *gitops.Repo, req *reqmeta.Request, lease *locks.Lease) *Run {
+	own := *s
+	f := &fence{lease: lease, guard: s.Guard}
+	own.Project = s.Project.Guarded(f.ask)
+	return &Run{Setup: &own, fence: f, Repo: repo.Guarded(f.ask), Request: req, Lease: lease}
 }
 
-// mayStop says whether the run may still record that it stops here and put the
-// request back. A guard that says INTERRUPTED ends the run and allows that.
-func (run *Run) mayStop() error {
-	err := run.MayWrite()
-	if fault.Has(err, fault.Interrupted) {
+// Other is another run of the same request, under the same lease.
+func (run *Run) Other(st *runs.Stage) *Run {
+	dir := run.Project.Run(st.RequestID, st.RunID)
+	plan, _ := dir.LoadPlan() // none is what a run has that stopped before it planned
+	return &Run{Setup: run.Setup, fence: run.fence, Repo: run.Repo, Request: run.Request, Lease: run.Lease, Stage: st, Dir: dir, Plan: plan}
+}
+
+// fence says whether a run may still write: its lease and its guard.
+type fence struct {
+	lease *locks.Lease
+	guard func() error
+	stops atomic.Bool // the run only records that it stops here
+}
+
+// ask lets a guard that says INTERRUPTED end the run, which may then record that
+// and put the request back.
+func (f *fence) ask() error {
+	err := f.lease.Check()
+	if err == nil && f.guard != nil {
+		err = f.guard()
+	}
+	if f.stops.Load() && fault.Has(err, fault.Interrupted) {
 		return nil
 	}
 	return err
 }
 
-// Save writes stage.json under a lease that is still ours.
-func (run *Run) Save() error {
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
-	return run.Dir.SaveStage(run.Stage)
-}
+// MayWrite says whether the run may still write. It is for what goes neither
+// through the project nor through the repository: commands, folders, logs.
+func (run *Run) MayWrite() error { return run.fence.ask() }
+
+// Save writes stage.json.
+func (run *Run) Save() error { return run.Dir.SaveStage(run.Stage) }
 
 // SavePatch writes a patch and names it among those of the run.
 func (run *Run) SavePatch(stepID string, attempt int, patch []byte) (string, error) {
-	if err := run.MayWrite(); err != nil {
-		return "", err
-	}
 	name, err := run.Dir.SavePatch(stepID, attempt, patch)
 	if err == nil {
 		run.Stage.Artifacts.Patches = appendOnce(run.Stage.Artifacts.Patches, name)
@@ -49,34 +67,14 @@ func (run *Run) SavePatch(stepID string, attempt int, patch []byte) (string, err
 
 // saveReport writes report.md as the run stands.
 func (run *Run) saveReport() error {
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
-	return run.renderReport()
-}
-
-func (run *Run) renderReport() error {
 	return run.Dir.RenderReport(run.Stage, run.Plan, reportFacts(run), run.Words.Text)
 }
 
-func (run *Run) saveErrors(e *runs.Errors) error {
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
-	return run.Dir.SaveErrors(e)
-}
-
-// restore gives the request file back what the run changed in it.
+// restore gives the request file back what the run changed in it. A file that is no
+// longer in the checkout is told: a run has no part in which branch a person looks
+// at.
 func (run *Run) restore() error {
-	if err := run.MayWrite(); err != nil {
-		return err
-	}
-	return run.unlessGone(run.Project.RestoreRequest(run.Request, run.Stage))
-}
-
-// unlessGone tells, instead of failing, that the request's file is no longer in
-// the checkout: a run has no part in which branch a person looks at.
-func (run *Run) unlessGone(err error) error {
+	err := run.Project.RestoreRequest(run.Request, run.Stage)
 	if fault.Has(err, fault.RequestNotFound) {
 		run.Warn("work.request_gone", run.Stage, fault.Facts{"path": run.Request.Path})
 		return nil
@@ -85,4 +83,8 @@ func (run *Run) unlessGone(err error) error {
 }
 
 // DropTemporary removes what was there only while the run ran.
-func (run *Run) DropTemporary() { _ = os.RemoveAll(filepath.Join(run.Dir.Path, "tmp")) }
+func (run *Run) DropTemporary() {
+	if run.MayWrite() == nil {
+		_ = os.RemoveAll(filepath.Join(run.Dir.Path, "tmp"))
+	}
+}
