@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // gate is a way to have something looked at before each commit.
@@ -111,6 +112,16 @@ func (b *bench) afterHooks(n int) error {
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "runs/RQ-1/RUN-20260101-000000-000001"), 0o777); err != nil {
 		return err
+	}
+	// A project in use has a cache: next makes it once the files were left alone.
+	if err := os.MkdirAll(filepath.Join(dir, ".aiflow"), 0o777); err != nil {
+		return err
+	}
+	time.Sleep(1500 * time.Millisecond)
+	next := exec.Command(b.bin("aiflow-next"))
+	next.Dir = dir
+	if err := next.Run(); err != nil {
+		return fmt.Errorf("aiflow-next: %w", err)
 	}
 	jobs := []job{{name: "aiflow-hook post-merge, nothing merged", argv: []string{b.bin("aiflow-hook"), "post-merge", "0"}, dir: dir, promise: "15 ms", against: -1}}
 	if doctor := b.bin("aiflow-doctor"); doctor != "" {

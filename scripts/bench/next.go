@@ -70,7 +70,7 @@ func (b *bench) next(ns []int) error {
 			{name: "aiflow-next --json --all", argv: []string{next, "--json", "--all"}, dir: dir, against: 1},
 		}
 		if n <= 100 {
-			jobs[2].against, jobs[2].promise = 0, "2x of hello"
+			jobs[2].against, jobs[2].promise = 0, "2.2x of hello"
 		}
 		if err := b.show(fmt.Sprintf("Next of %d requests", n), jobs); err != nil {
 			return err
