@@ -116,10 +116,7 @@ func (w *Workspace) without() []string {
 		return nil
 	}
 	rest := []string{"--", ":/"}
-	for _, name := range w.borrowed {
-		rest = append(rest, ":(top,exclude,literal)"+name)
-	}
-	for _, name := range w.unborn {
+	for _, name := range slices.Concat(w.borrowed, w.unborn) {
 		rest = append(rest, excluding(name)...)
 	}
 	return rest
