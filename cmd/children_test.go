@@ -30,8 +30,9 @@ func children() map[string][]string {
 		"runner/land shell":     {"land_test_fails.txtar"},
 		"doctor startElsewhere": {"doctor_preset_hangs.txtar"},
 		"server callQueue":      {"server TestQueueProgramThatHangs"},
+		"server landForecast":   {"server TestForecastThatHangs"},
 
-		"server spawn":                     {"our own aiflow-run: it is to live on, and has limits of its own"},
+		"server spawnProgram":              {"our own aiflow-run and aiflow-land: they are to live on, and have limits of their own"},
 		"cmd/aiflow-serve open":            {"the person's browser"},
 		"cmd/aiflow-request attend":        {"request_edit.txtar"},
 		"cmd/aiflow-request editorCommand": {"the person's editor: what asks us to end is passed on"},

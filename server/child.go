@@ -20,7 +20,7 @@ import (
 	"aiflow/runs"
 )
 
-// child is an aiflow-run that was started for somebody. It has a session of
+// child is an aiflow-run or aiflow-land that was started for somebody. It has a session of
 // its own and its output goes to files, so that it does not notice when this
 // server ends.
 type child struct {
@@ -36,8 +36,12 @@ const (
 )
 
 func (s *Server) spawn(lang string, args ...string) (*child, error) {
-	if s.RunBin == "" {
-		return nil, fault.New(fault.BinaryNotFound, "name", "aiflow-run")
+	return s.spawnProgram("aiflow-run", s.RunBin, lang, args...)
+}
+
+func (s *Server) spawnProgram(name, bin, lang string, args ...string) (*child, error) {
+	if bin == "" {
+		return nil, fault.New(fault.BinaryNotFound, "name", name)
 	}
 	p := s.Project
 	dir := p.Path(p.Config.Paths.CacheDir + "/serve")
@@ -56,11 +60,11 @@ func (s *Server) spawn(lang string, args ...string) (*child, error) {
 		return nil, fault.Wrap(err, fault.PathNotWritable, "path", p.Config.Paths.CacheDir)
 	}
 	defer said.Close()
-	cmd := exec.Command(s.RunBin, append(args, s.common(lang)...)...)
+	cmd := exec.Command(bin, append(args, s.common(lang)...)...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, proc.Apart(p.Env.Environ), out, said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return nil, fault.Wrap(err, fault.BinaryNotFound, "name", "aiflow-run")
+		return nil, fault.Wrap(err, fault.BinaryNotFound, "name", name)
 	}
 	c := &child{pid: cmd.Process.Pid, out: out.Name(), over: make(chan struct{})}
 	go func() {

@@ -67,7 +67,10 @@ func aiflowRun(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	_, next := flags["--next"]
+	_, all := flags["--all"]
 	switch {
+	case all:
+		return aiflowLand(ctx, p, flags["--into"])
 	case next:
 		out, err := r.Run(ctx, runner.Options{Base: flags["--base"]})
 		return say(&out, err)

@@ -42,6 +42,8 @@ func (s *Server) routes() map[string]answer {
 		"GET /api/autorun":                   s.autorun,
 		"POST /api/autorun/start":            s.startAutorun,
 		"POST /api/autorun/stop":             s.stopAutorun,
+		"GET /api/land/forecast":             s.landForecast,
+		"POST /api/land":                     s.land,
 		"GET /api/graph":                     s.graph,
 		"GET /api/locks":                     s.listLocks,
 		"GET /api/doctor":                    s.doctorQuick,

@@ -24,6 +24,7 @@ type Options struct {
 	Port    int    // that is listened on
 	Token   string // "" lets everybody on this machine in
 	RunBin  string // aiflow-run
+	LandBin string // aiflow-land
 	HookBin string // aiflow-hook, for doctor
 	Version string
 

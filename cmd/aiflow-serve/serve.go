@@ -51,7 +51,7 @@ func serve(s *cli.Shell, o options) error {
 	}
 	return server.New(server.Options{
 		Project: p, Lang: s.Lang(), Host: host, Port: port, Token: token, Version: s.Version,
-		RunBin: beside("aiflow-run"), HookBin: beside("aiflow-hook"), Log: s.Tell,
+		RunBin: beside("aiflow-run"), LandBin: beside("aiflow-land"), HookBin: beside("aiflow-hook"), Log: s.Tell,
 		QueueBin: beside("aiflow-queue"), QueueEndpoint: o.queueEndpoint,
 	}).Serve(ctx, l)
 }
