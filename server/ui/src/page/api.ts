@@ -150,6 +150,7 @@ export interface Stage {
   readonly replaces?: string;
   readonly dropped_at?: string | null;
   readonly replaced_by?: string;
+  readonly landed?: { readonly into: string; readonly commit: string; readonly at?: string };
   readonly seq: number;
 }
 

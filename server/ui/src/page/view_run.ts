@@ -195,7 +195,7 @@ export class RunView implements View {
   private paintHead(r: RunDetail): void {
     const s = r.stage;
     const live = r.locked !== null;
-    const key = JSON.stringify([s.title, s.state, s.progress, s.ended_at, s.replaced_by, s.replaces, s.dropped_at, s.signals, s.git.work_branch, r.locked, r.interrupted, r.compare_url, r.warnings, s.locks, r.usage]);
+    const key = JSON.stringify([s.title, s.state, s.progress, s.ended_at, s.replaced_by, s.replaces, s.dropped_at, s.signals, s.git.work_branch, s.landed, r.locked, r.interrupted, r.compare_url, r.warnings, s.locks, r.usage]);
     fillIf(this.head, key, () => [
       h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', requestLink(this.id), ' › ', h('span', { class: 'id' }, this.runID)),
       h('h1', null, s.title || this.id),
@@ -209,6 +209,7 @@ export class RunView implements View {
         h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, live ? null : (s.ended_at ?? s.updated_at))),
         usageText(r.usage),
         s.git.work_branch ? h('span', { class: 'branch' }, h('code', null, s.git.work_branch), ' ', copyButton(s.git.work_branch)) : null,
+        s.landed?.at ? h('span', { class: 'landed' }, t('run.landed', { into: s.landed.into, commit: s.landed.commit.slice(0, 10), at: moment(s.landed.at) })) : null,
         r.compare_url ? link(r.compare_url, t('run.compare'), { target: '_blank', rel: 'noopener noreferrer' }) : null,
       ),
       h('p', { class: 'links' }, [
