@@ -40,7 +40,7 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 	a := r.newAuto(o, queue, slot)
 	r.Tell(stage.Event{Kind: stage.SessionBegun, What: a.bounds(o)})
 	_ = os.Remove(stage.CacheFile(r.Project, stopFile))
-	a.s.Before = r.putBy(ctx)
+	a.s.Before = r.keepLast(ctx)
 	a.set(Starting)
 	if r.Doctor != nil {
 		if err := r.Doctor(ctx); err != nil {
@@ -109,7 +109,7 @@ func (a *auto) bounds(given AutoOptions) string {
 
 func (a *auto) set(state SessionState) {
 	a.s.State = state
-	a.r.saveSession(&a.s)
+	a.r.SaveCache(sessionFile, &a.s)
 }
 
 func (a *auto) end(state SessionState, why *fault.Error) {
@@ -208,7 +208,7 @@ func (a *auto) note(out Outcome) {
 	a.s.Counters.Runs++
 	a.row.skips = 0
 	a.count(st.State)
-	a.r.saveSession(&a.s)
+	a.r.SaveCache(sessionFile, &a.s)
 	switch st.State {
 	case runs.Done:
 		a.hook("on_done", "", res)
@@ -260,7 +260,7 @@ func (a *auto) skipped(id string, err error) {
 	f := fault.Of(err, fault.InternalError)
 	a.s.Skipped = append(a.s.Skipped, a.r.skipReason(id, f))
 	a.r.Tell(stage.Event{Kind: stage.Skipped, RequestID: id, What: string(f.Code)})
-	a.r.saveSession(&a.s)
+	a.r.SaveCache(sessionFile, &a.s)
 }
 
 // stop says why no further run may begin, nil when one may.

@@ -61,7 +61,7 @@ func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, erro
 	if err != nil {
 		return nil, err
 	}
-	standing, err := r.Project.Standing(ctx, r.recorded(ids))
+	standing, err := r.Project.Standing(ctx, recorded(r.Project, ids))
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +101,12 @@ func (c *cleaner) orphans(ctx context.Context, items []CleanedItem) ([]CleanedIt
 }
 
 // recorded reads every run of these requests that can be read.
-func (r *Runner) recorded(requests map[string]bool) []*runs.Stage {
+func recorded(p *project.Project, requests map[string]bool) []*runs.Stage {
 	var all []*runs.Stage
 	for id := range requests {
-		ids, _ := runs.ListRuns(r.Project.Dir, r.Project.RunsDir(), id)
+		ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), id)
 		for _, runID := range ids {
-			if st, err := r.Project.Run(id, runID).LoadStage(); err == nil {
+			if st, err := p.Run(id, runID).LoadStage(); err == nil {
 				all = append(all, st)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/project"
 	"aiflow/runner/revive"
 	"aiflow/runner/stage"
 	"aiflow/runs"
@@ -117,12 +118,12 @@ const (
 // LoadSession gives the record of the last session, IDLE when there is none. A
 // record of a session whose lock is gone says STOPPED, INTERRUPTED.
 func (r *Runner) LoadSession(ctx context.Context) (Session, error) {
-	s, err := r.readSession(sessionFile)
+	s, err := readSession(r.Project, sessionFile)
 	if err != nil {
 		return Session{}, err
 	}
 	r.reword(ctx, &s)
-	s.Before = r.before()
+	s.Before = before(r.Project)
 	if !s.over() {
 		if err := r.judgeSession(ctx, &s); err != nil {
 			return s, err
@@ -150,8 +151,8 @@ func sayable(code fault.Code, facts fault.Facts) bool {
 	return facts != nil && code.Known()
 }
 
-func (r *Runner) readSession(name string) (Session, error) {
-	path := stage.CacheFile(r.Project, name)
+func readSession(p *project.Project, name string) (Session, error) {
+	path := stage.CacheFile(p, name)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return idle(), nil
@@ -166,15 +167,15 @@ func (r *Runner) readSession(name string) (Session, error) {
 	return s, nil
 }
 
-// putBy keeps the record of the last session that did something for when the
+// keepLast keeps the record of the last session that did something for when the
 // one that begins does nothing.
-func (r *Runner) putBy(ctx context.Context) *Session {
-	last, err := r.readSession(sessionFile)
+func (r *Runner) keepLast(ctx context.Context) *Session {
+	last, err := readSession(r.Project, sessionFile)
 	switch {
 	case err != nil:
 		return nil
 	case last.Idle():
-		return r.before()
+		return before(r.Project)
 	case !last.over():
 		r.closeSession(ctx, &last)
 	}
@@ -182,8 +183,8 @@ func (r *Runner) putBy(ctx context.Context) *Session {
 	return &last
 }
 
-func (r *Runner) before() *Session {
-	s, err := r.readSession(beforeFile)
+func before(p *project.Project) *Session {
+	s, err := readSession(p, beforeFile)
 	if err != nil || s.Idle() {
 		return nil
 	}
@@ -235,6 +236,3 @@ func kept(facts fault.Facts) fault.Facts {
 	}
 	return facts
 }
-
-// saveSession replaces the record.
-func (r *Runner) saveSession(s *Session) { r.SaveCache(sessionFile, s) }

@@ -25,7 +25,9 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, c clai
 	if err != nil {
 		return Outcome{}, err
 	}
-	r.sweepLocks(ctx)
+	if m, err := r.Project.Locks(); err == nil { // of holders that are gone
+		_, _ = m.SweepExpired(ctx)
+	}
 	r.Project.SweepTemps(s.Folder)
 	repo, err := c.repo()
 	if err != nil {
@@ -53,12 +55,4 @@ func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, c clai
 	}
 	out, err := revive.Anew(ctx, run, last)
 	return Outcome{Outcome: out}, err
-}
-
-// sweepLocks clears away locks whose time is over and whose holder is gone. It
-// never stops a run.
-func (r *Runner) sweepLocks(ctx context.Context) {
-	if m, err := r.Project.Locks(); err == nil {
-		_, _ = m.SweepExpired(ctx)
-	}
 }

@@ -41,7 +41,9 @@ func (r *Runner) Stop(ctx context.Context, requestID string, wait time.Duration)
 		return Halted{}, fault.New(fault.NothingToDo, "request_id", requestID, "reason", "not_running")
 	}
 	h := Halted{OK: true, RequestID: requestID, RunID: e.RunID, StopRequested: true}
-	r.markStop(requestID, e.RunID)
+	if e.RunID != "" { // the signal to come is a person's wish
+		_ = os.WriteFile(stage.StopMark(r.Project.Run(requestID, e.RunID)), nil, 0o666)
+	}
 	if err := signalHolder(e); err != nil {
 		return Halted{}, err
 	}
@@ -78,13 +80,6 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 	}
 	h.Ended = waitGone(ctx, m, locks.Queue(), e.Token, wait)
 	return h, nil
-}
-
-// markStop tells the run that the signal to come is a person's wish.
-func (r *Runner) markStop(requestID, runID string) {
-	if runID != "" {
-		_ = os.WriteFile(stage.StopMark(r.Project.Run(requestID, runID)), nil, 0o666)
-	}
 }
 
 func signalHolder(e locks.Entry) error {

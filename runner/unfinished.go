@@ -13,7 +13,7 @@ import (
 // putAwayLeft puts away what runs left behind that were done when their runner
 // died: nothing would choose their requests again. It never stops a session.
 func (r *Runner) putAwayLeft(ctx context.Context) {
-	left := r.leftBehind()
+	left := leftBehind(r.Project)
 	if len(left) == 0 {
 		return
 	}
@@ -30,13 +30,13 @@ func (r *Runner) putAwayLeft(ctx context.Context) {
 
 // leftBehind are the requests that have a workspace or the lock of a dead
 // runner.
-func (r *Runner) leftBehind() []string {
+func leftBehind(p *project.Project) []string {
 	found := map[string]bool{}
-	entries, _ := os.ReadDir(r.Project.Path(r.Project.WorktreesDir()))
+	entries, _ := os.ReadDir(p.Path(p.WorktreesDir()))
 	for _, e := range entries {
 		found[e.Name()] = true
 	}
-	if m, err := r.Project.Locks(); err == nil {
+	if m, err := p.Locks(); err == nil {
 		list, _ := m.List()
 		for _, e := range list {
 			if !e.Live && e.RequestID != "" {

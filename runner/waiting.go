@@ -82,5 +82,5 @@ func (a *auto) putOff(out Outcome) {
 	if _, known := a.r.Providers().Open(a.r.Project.Now())[f.Facts["name"]]; !known {
 		a.skip[out.RequestID] = true // it could not be written down, and would be asked again and again
 	}
-	a.r.saveSession(&a.s)
+	a.r.SaveCache(sessionFile, &a.s)
 }

@@ -30,7 +30,7 @@ var around = map[string]string{
 	"openWorkspace": "a folder inside the run's workspace",
 	"SaveCache":     "the folder of the cache",
 	"remove":        "a person clears the record away (clean)",
-	"markStop":      "a person's wish, to the run of another process",
+	"Stop":          "a person's wish, to the run of another process",
 	"StopSession":   "a person's wish, to the session of another process",
 	"Auto":          "the wish to stop the session before",
 }
