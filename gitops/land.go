@@ -212,17 +212,21 @@ func (r *Repo) orMoved(ctx context.Context, err error, branch, from string) erro
 // forward lets git go forward in the checkout at a folder.
 func (r *Repo) forward(ctx context.Context, at, branch, from, to string) error {
 	g := r.git.In(at)
-	if now, ok, err := revParse(ctx, g, "refs/heads/"+branch); err != nil || !ok || now != from {
-		return r.orMoved(ctx, errors.Join(err, ErrMoved), branch, from)
+	now, ok, err := r.BranchTip(ctx, branch)
+	if err != nil {
+		return err
 	}
-	_, err := g.Do(ctx, quiet("-c", "merge.autoStash=false", "merge", "-q", "--ff-only", to)...)
+	if !ok || now != from {
+		return failed(ErrMoved, fault.GitCommandFailed, "branch", branch, "reason", "moved")
+	}
+	_, err = g.Do(ctx, quiet("-c", "merge.autoStash=false", "merge", "-q", "--ff-only", to)...)
 	if err != nil {
 		if moved := r.orMoved(ctx, err, branch, from); errors.Is(moved, ErrMoved) || gitcmd.Exit(err) <= 0 {
 			return moved
 		}
 		return refusedAt(at, branch, err)
 	}
-	h, err := askHead(ctx, g)
+	h, err := headOf(ctx, newSource(gitDirOf(at), r.commonDir), g)
 	if err != nil || h.Branch == branch || h.Commit != to {
 		return err
 	}
