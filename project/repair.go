@@ -7,15 +7,19 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/locks"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/edit"
+	"aiflow/reqmeta/folder"
 	"aiflow/runs"
 )
 
@@ -346,4 +350,22 @@ func (s *Survey) recordMerge(ctx context.Context, st *runs.Stage) error {
 	now.AddEvent(s.p.Now(), runs.EventMerged, "", "")
 	s.latest[st.RequestID] = now
 	return dir.SaveStage(now)
+}
+
+// noWriteTakes as long as this, here or on another machine.
+const noWriteTakes = 10 * time.Second
+
+// SweepTemps removes from the requests folder, which git watches, what killed
+// writers left half written there. It never stops anybody.
+func (p *Project) SweepTemps(f *folder.Folder) {
+	for _, name := range f.Temps {
+		path := filepath.Join(p.Dir, filepath.FromSlash(f.Dir), name)
+		fi, err := os.Lstat(path)
+		if err != nil || !fi.Mode().IsRegular() || p.Now().Sub(fi.ModTime()) < noWriteTakes {
+			continue
+		}
+		if pid, ok := atomicfile.Writer(name); ok && proc.Alive(pid, 0) == proc.Dead {
+			_ = p.Env.Disk.Remove(path)
+		}
+	}
 }

@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"aiflow/internal/fault"
@@ -335,3 +337,24 @@ func (w *watcher) putRight(ctx context.Context) {
 		}
 	}()
 }
+
+// stamp tells two states of a file apart.
+type stamp struct {
+	inode uint64
+	mtime int64
+	size  int64
+}
+
+func stampOf(fi fs.FileInfo, err error) stamp {
+	if err != nil {
+		return stamp{}
+	}
+	s := stamp{mtime: fi.ModTime().UnixNano(), size: fi.Size()}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		s.inode = st.Ino
+	}
+	return s
+}
+
+// stampFile is the zero stamp for a file that is not there.
+func stampFile(path string) stamp { return stampOf(os.Lstat(path)) }

@@ -8,6 +8,8 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
+	"aiflow/reqmeta/draw"
 )
 
 // detail is one request with its text.
@@ -75,4 +77,24 @@ func (v *view) fact(key, value string) {
 	if value != "" {
 		v.line("  " + v.Text(key, "value", value))
 	}
+}
+
+func graph(s *cli.Shell, format string) error {
+	if format != "dot" && format != "mermaid" && format != "svg" {
+		return cli.Usage("bad_value", "name", "--format", "value", format, "allowed", "dot, mermaid, svg")
+	}
+	v, err := open(s)
+	if err != nil {
+		return err
+	}
+	n := choose.Graph(v.survey.Folder, v.survey.Facts)
+	switch {
+	case s.JSON:
+		return s.PrintJSON(n)
+	case format == "mermaid":
+		return draw.Mermaid(s.Out(), n)
+	case format == "svg":
+		return draw.SVG(s.Out(), n)
+	}
+	return draw.DOT(s.Out(), n)
 }

@@ -5,7 +5,9 @@
 package main
 
 import (
+	_ "embed"
 	"os"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -57,4 +59,25 @@ func program(s *cli.Shell) *urfave.App {
 		a.Commands = append(a.Commands, &urfave.Command{Name: b.name, Usage: b.usage})
 	}
 	return a
+}
+
+//go:embed files/completion.bash
+var completionBash string
+
+//go:embed files/completion.zsh
+var completionZsh string
+
+//go:embed files/completion.fish
+var completionFish string
+
+// completion prints the script for a shell. The scripts ask the binaries
+// themselves (--complete), so they never fall behind.
+func completion(s *cli.Shell, shell string) error {
+	scripts := map[string]string{"bash": completionBash, "zsh": completionZsh, "fish": completionFish}
+	text, ok := scripts[shell]
+	if !ok {
+		return cli.Usage("bad_value", "name", "SHELL", "value", shell, "allowed", "bash, fish, zsh")
+	}
+	s.Printf("%s\n", strings.TrimRight(text, "\n"))
+	return nil
 }

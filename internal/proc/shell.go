@@ -1,7 +1,9 @@
 package proc
 
 import (
+	"os"
 	"strings"
+	"syscall"
 	"unicode"
 )
 
@@ -19,3 +21,15 @@ func Word(s string) string {
 
 // Quoted makes one word of sh out of s.
 func Quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// WriteProgram writes a file that is started soon. No process of ours is forked
+// while the file is open for writing: one that was would keep it open until its
+// own exec, and the kernel refuses to start such a file ("text file busy").
+func WriteProgram(path string, data []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, data, 0o755); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o755) // of a file that was there
+}

@@ -3,6 +3,8 @@ package choose
 import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/reqmeta"
+	"aiflow/reqmeta/folder"
 )
 
 // Around is what advice about a request needs beyond the reason.
@@ -74,4 +76,25 @@ func (e *Exclusion) Advise(a Around) []fault.Advice {
 		return []fault.Advice{fault.ToDo(fault.VerbSet, "aiflow request set "+id+" depends_on="+a.Depends)}
 	}
 	return []fault.Advice{fault.ToSee(fault.VerbExplain, "aiflow next --explain "+id)}
+}
+
+// maxGuessed is for how many of its missing dependencies a request is told what was
+// probably meant.
+const maxGuessed = 5
+
+// lost are the dependencies of an exclusion that no request has.
+type lost struct {
+	ids   []string
+	among *folder.Folder
+}
+
+// meant is what they probably were to be; "" when nobody can say.
+func (l *lost) meant(by string) string {
+	var list []string
+	for _, id := range l.ids[:min(len(l.ids), maxGuessed)] {
+		if m := l.among.Meant(id, by); m != "" {
+			list = append(list, m)
+		}
+	}
+	return reqmeta.Join(distinct(list))
 }

@@ -1,11 +1,14 @@
 package edit
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/reqmeta"
 )
 
 // Replace gives a request file other bytes, whole. A link inside the project
@@ -21,4 +24,41 @@ func Replace(disk atomicfile.Disk, root, path string, data []byte, suffix string
 		return fault.New(fault.PathNotWritable, "path", path, "reason", "outside", "cause", target)
 	}
 	return replace(disk, target, path, data, suffix)
+}
+
+// Swap gives a request file the bytes data, whole, if it still holds old, and
+// follows links and keeps modes as Update does. allowed is asked at the last
+// moment; its error ends the swap. CONFLICT when something else stands there.
+func Swap(disk atomicfile.Disk, root, path string, old, data []byte, suffix string, allowed func() error) error {
+	dir, name := filepath.Split(filepath.Join(root, filepath.FromSlash(path)))
+	target, err := insideTarget(dir, name)
+	if err != nil {
+		return fault.Wrap(err, codeOf(err), "path", path, "id", reqmeta.Stem(path))
+	}
+	defer alone(dir)()
+	now, err := reqmeta.ReadInside(dir, name)
+	if err != nil {
+		return fault.Wrap(err, codeOf(err), "path", path, "id", reqmeta.Stem(path))
+	}
+	if !bytes.Equal(now, old) {
+		return fault.New(fault.Conflict, "path", path, "id", reqmeta.Stem(path))
+	}
+	if err := allowed(); err != nil {
+		return err
+	}
+	return replace(disk, target, path, data, suffix)
+}
+
+// Renewed gives data with updated_at set to now in the form that it has. What
+// has none, or a head that cannot be read, stays as it is.
+func Renewed(path string, data []byte, now time.Time) []byte {
+	ed, err := openEditor(path, data)
+	if err != nil || ed.renew(now) != nil {
+		return data
+	}
+	out := ed.apply()
+	if ed.verify(out) != nil {
+		return data
+	}
+	return out
 }
