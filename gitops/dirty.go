@@ -26,6 +26,15 @@ func (w *Workspace) Ignored(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// IgnoredIn names the files in some of its files and folders that git ignores.
+func (w *Workspace) IgnoredIn(ctx context.Context, paths ...string) ([]string, error) {
+	out, err := w.git.Ask(ctx, append(quiet("--literal-pathspecs", "ls-files", "-o", "-i", "--exclude-standard", "-z", "--"), paths...)...)
+	if err != nil {
+		return nil, failed(err, fault.GitCommandFailed, "path", w.path)
+	}
+	return fields(out), nil
+}
+
 func status(ctx context.Context, g gitcmd.Git, prefix string) ([]Change, error) {
 	out, err := g.Ask(ctx, quiet("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--find-renames")...)
 	if err != nil {

@@ -27,6 +27,8 @@ var around = map[string]string{
 	"caught":        "the run's own temporary folder",
 	"interrupted":   "asks before it takes the mark of a wish away",
 	"copy":          "the run's own copy of what an e2e test left",
+	"putAside":      "asks",
+	"moved":         "putAside asked",
 	"openWorkspace": "a folder inside the run's workspace",
 	"SaveCache":     "the folder of the cache",
 	"remove":        "a person clears the record away (clean)",

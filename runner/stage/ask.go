@@ -105,6 +105,9 @@ func callRole(ctx context.Context, run *Run, q question, r *agent.Reply) error {
 	if err != nil {
 		return err
 	}
+	if err := putAside(ctx, run); err != nil {
+		return err
+	}
 	res, err := command(ctx, run, sc, argv, strings.NewReader(prompt))
 	r.Log = res.log
 	if res.said != nil {

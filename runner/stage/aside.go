@@ -1,0 +1,98 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"aiflow/internal/config"
+	"aiflow/internal/fault"
+	"aiflow/runs"
+)
+
+// putAside takes out of the workspace what configures agents and git ignores, before
+// an AI command is started: it is in no change that a gate sees, and the command
+// would start what it names. What the set-up made or the configuration links stays,
+// and in the checkout itself everything: that is the person's own.
+func putAside(ctx context.Context, run *Run) error {
+	if run.InPlace() || run.Workspace == nil {
+		return nil
+	}
+	globs := slices.DeleteFunc(run.forbiddenPaths(nil), func(g string) bool { return !config.IsCommandFile(g) })
+	top := run.Workspace.Path()
+	var there []string
+	for _, dir := range slices.Compact([]string{top, run.workDir()}) { // a project may be a folder of its repository
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // the command itself will say so
+		}
+		below, err := filepath.Rel(top, dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if slices.ContainsFunc(globs, func(g string) bool { return strings.EqualFold(firstName(g), e.Name()) }) {
+				there = append(there, filepath.ToSlash(filepath.Join(below, e.Name())))
+			}
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	ignored, err := run.Workspace.IgnoredIn(ctx, there...)
+	if err != nil {
+		return err
+	}
+	wanted := slices.Clone(run.Stage.Git.Made)
+	for _, link := range run.Project.Config.Workspace.Link {
+		wanted = append(wanted, path.Join(filepath.ToSlash(run.Project.Inside()), link))
+	}
+	if err := run.MayWrite(); err != nil {
+		return err
+	}
+	for _, name := range ignored {
+		made := slices.ContainsFunc(wanted, func(m string) bool { return name == m || strings.HasPrefix(name, m+"/") })
+		if bad, _ := forbidden(globs, []string{name}); bad == "" || made {
+			continue
+		}
+		kept := filepath.Join(runs.KeptDir, filepath.FromSlash(name))
+		to := filepath.Join(run.Dir.Path, kept)
+		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+			return fault.Wrap(err, fault.PathNotWritable, "path", run.Dir.RelPath(runs.KeptDir))
+		}
+		if err := moved(filepath.Join(top, filepath.FromSlash(name)), to); err != nil {
+			return fault.Wrap(err, fault.PathNotWritable, "path", name)
+		}
+		run.Tell(Event{Kind: Noted, What: run.Words.Text("work.put_aside", fault.Facts{"path": name, "kept": run.Dir.RelPath(filepath.ToSlash(kept))})})
+	}
+	return nil
+}
+
+// moved moves a file, to another file system too (workspace.root).
+func moved(from, to string) error {
+	err := os.Rename(from, to)
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	if fi, err := os.Lstat(from); err == nil && fi.Mode().IsRegular() { // a link has nothing to keep
+		data, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(to, data, 0o666)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return os.Remove(from)
+}
+
+// firstName is where a glob begins in a folder.
+func firstName(glob string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(glob, "**/"), "/")
+	return first
+}
