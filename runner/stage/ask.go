@@ -166,14 +166,12 @@ func callTimeout(run *Run) config.Timeout {
 
 // listen makes the reader of one call.
 func listen(run *Run, call config.Call, prompt string) func(io.Writer, func()) *agent.Reader {
+	// Programs and people here mean the machine's zone where they name none.
+	now := func() time.Time { return run.Project.Now().Local() }
 	return func(log io.Writer, heard func()) *agent.Reader {
-		return agent.New(agent.Options{Kind: call.Command.Output, Log: log, Prompt: prompt, Now: run.localNow, Refusal: agent.Refusal, Heard: heard})
+		return agent.New(agent.Options{Kind: call.Command.Output, Log: log, Prompt: prompt, Now: now, Refusal: agent.Refusal, Heard: heard})
 	}
 }
-
-// localNow is where times of day are read that name no zone: programs and people
-// here mean the machine's.
-func (run *Run) localNow() time.Time { return run.Project.Now().Local() }
 
 // maxArgument is below what Linux takes as one argument (128 KiB). A longer
 // prompt is on standard input only.

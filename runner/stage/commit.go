@@ -21,7 +21,7 @@ func commitStep(ctx context.Context, run *Run, i int) error {
 	if err != nil {
 		return err
 	}
-	if err := forbiddenInPatch(run, s, patch); err != nil {
+	if err := forbiddenText(run, addedLines(patch), runs.PatchName(s.StepID, 0)); err != nil {
 		return err
 	}
 	noteEmpty(run, i, patch)

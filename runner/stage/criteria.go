@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -31,15 +32,11 @@ func Criteria(body []byte) []runs.Criterion {
 
 func criterion(n int, id, text string) runs.Criterion {
 	if id == "" {
-		id = "AC-" + twoDigits(n)
+		id = fmt.Sprintf("AC-%02d", n)
 	}
 	c := runs.Criterion{ID: id, Text: strings.TrimSpace(text), Type: "functional"}
 	if id == "AC-03" || regressionWord().MatchString(text) {
 		c.Type = regression
 	}
 	return c
-}
-
-func twoDigits(n int) string {
-	return string([]byte{'0' + byte(n/10%10), '0' + byte(n%10)})
 }

@@ -11,7 +11,6 @@ import (
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 	"aiflow/runner/agent"
-	"aiflow/runs"
 )
 
 // guardDir makes the folder that comes first in the PATH of everything that
@@ -85,11 +84,6 @@ func forbiddenInLog(run *Run, res result) error {
 		return nil
 	}
 	return forbiddenText(run, agent.Lines(f), res.log)
-}
-
-// forbiddenInPatch looks at the lines that a step adds.
-func forbiddenInPatch(run *Run, s *runs.Step, patch []byte) error {
-	return forbiddenText(run, addedLines(patch), runs.PatchName(s.StepID, 0))
 }
 
 func addedLines(patch []byte) iter.Seq[string] {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"aiflow/internal/config"
 	"aiflow/internal/contract"
@@ -60,19 +61,12 @@ func translate(run *Run, a contract.Answer) *runs.Plan {
 	p.Gates.RequireE2EForRegressionAC = wantsE2E(p.Context)
 	p.Assumptions = a.Artifacts.Notes
 	for _, r := range a.Risks {
-		p.Risks = append(p.Risks, trimColon(r.Priority, r.Description))
+		p.Risks = append(p.Risks, strings.TrimPrefix(r.Priority+": "+r.Description, ": "))
 	}
 	for i, s := range a.Planning.Steps {
 		p.Steps = append(p.Steps, plannedStep(i+1, s, run.Request, cfg))
 	}
 	return p
-}
-
-func trimColon(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + ": " + b
 }
 
 // mergeCriteria keeps the request's own criteria, in its words; the planner

@@ -71,8 +71,11 @@ func test(ctx context.Context, run *Run, i int, changes gitops.ChangeSet) error 
 	if err := run.Stage.Move(runs.Testing, run.Project.Now()); err != nil {
 		return err
 	}
-	run.Stage.Steps[i].Tree = changes.Tree
-	countTests(run, i)
+	s := &run.Stage.Steps[i]
+	s.Tree = changes.Tree
+	a := run.Stage.Attempts.Steps[s.StepID]
+	a.Tests++ // the logs have that number
+	run.Stage.Attempts.Steps[s.StepID] = a
 	if err := run.Save(); err != nil {
 		return err
 	}
@@ -86,14 +89,6 @@ func test(ctx context.Context, run *Run, i int, changes gitops.ChangeSet) error 
 }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
-
-// countTests numbers the times that a step is tested; its logs have that
-// number.
-func countTests(run *Run, i int) {
-	a := run.Stage.Attempts.Steps[run.Stage.Steps[i].StepID]
-	a.Tests++
-	run.Stage.Attempts.Steps[run.Stage.Steps[i].StepID] = a
-}
 
 func runTest(ctx context.Context, run *Run, i int, t stepTest) error {
 	if strings.TrimSpace(t.command) == "" {

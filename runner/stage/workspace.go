@@ -70,20 +70,15 @@ func makeBranch(ctx context.Context, run *Run) error {
 	if !errors.Is(err, gitops.ErrBranchExists) {
 		return err
 	}
-	if tip, ok, e := run.Repo.BranchTip(ctx, g.WorkBranch); e == nil && ok && tip == g.BaseCommit && begunBefore(run) {
-		return nil
+	begunBefore := run.Stage.HasEvent(runs.EventInterrupted) || run.Stage.HasEvent(runs.EventResumed)
+	if tip, ok, e := run.Repo.BranchTip(ctx, g.WorkBranch); begunBefore && e == nil && ok && tip == g.BaseCommit {
+		return nil // an earlier process of this run made it
 	}
 	g.WorkBranch += "-" + run.Stage.RunID[len(run.Stage.RunID)-6:]
 	if err := run.Save(); err != nil {
 		return err
 	}
 	return run.Repo.CreateBranch(ctx, g.WorkBranch, g.BaseCommit)
-}
-
-// begunBefore reports whether an earlier process worked for this run, so that
-// a branch of its name is its own.
-func begunBefore(run *Run) bool {
-	return run.Stage.HasEvent(runs.EventInterrupted) || run.Stage.HasEvent(runs.EventResumed)
 }
 
 // CheckOut makes the worktree, one at a time in this project: git's own
