@@ -1,11 +1,14 @@
 package cmd
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"aiflow/internal/proc"
 )
 
 // landing is a lab with two finished runs.
@@ -123,7 +126,20 @@ func (w *world) landedAll(into, tree string) {
 			w.t.Errorf("%s: the report: %v", id, err)
 		}
 	}
-	for _, pattern := range []string{".aiflow/locks/*.lock.json", ".aiflow/worktrees/*", ".git/worktrees/*"} {
+	// A lock whose holder was killed while giving it back is free: who wants it next takes it.
+	for _, name := range w.glob(".aiflow/locks/*.lock.json") {
+		var record struct {
+			PID int `json:"pid"`
+		}
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = json.Unmarshal(text, &record)
+		}
+		if err != nil || proc.Alive(record.PID, 0) != proc.Dead {
+			w.t.Errorf("%s is held: %s %v", name, text, err)
+		}
+	}
+	for _, pattern := range []string{".aiflow/worktrees/*", ".git/worktrees/*"} {
 		if found := w.glob(pattern); len(found) > 0 {
 			w.t.Errorf("left over: %v", found)
 		}

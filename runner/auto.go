@@ -21,6 +21,7 @@ type AutoOptions struct {
 	Until      time.Time
 	MaxCostUSD float64 // 0: any
 	Base       string
+	LandInto   string // branch onto which each finished run lands, and from which runs start; "" is none
 }
 
 // Auto runs one request after the other under the queue lock until a rule says
@@ -49,6 +50,12 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 		}
 	}
 	r.putAwayLeft(slot.Context())
+	if o.LandInto != "" {
+		if err := a.openLanding(slot.Context()); err != nil {
+			a.end(Stopped, fault.Of(err, fault.InternalError))
+			return a.s, err
+		}
+	}
 	a.loop(slot.Context())
 	return a.s, nil
 }
@@ -73,6 +80,9 @@ func (r *Runner) newAuto(o AutoOptions, queue, slot *locks.Lease) *auto {
 	}
 	if o.MaxMinutes <= 0 && o.Until.IsZero() { // either, when given, takes the place of the default
 		o.MaxMinutes = cfg.MaxDurationMin
+	}
+	if o.LandInto != "" {
+		o.Base = o.LandInto
 	}
 	now := r.Project.Now()
 	a := &auto{r: r, o: o, queue: queue, slot: slot, s: idle(), skip: map[string]bool{}, lost: map[string]*fault.Error{}, used: map[string]*runs.Usage{}, purse: stage.Purse{Budget: runs.Budget{CostUSD: o.MaxCostUSD}}}
@@ -131,7 +141,7 @@ func (a *auto) loop(ctx context.Context) {
 		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Slot: a.slot, Skip: a.skip, Begun: a.begun, Lost: a.lost, purse: &a.purse}, a.queue)
 		switch {
 		case ctx.Err() != nil:
-			a.note(out)
+			a.note(ctx, out)
 			a.end(Stopped, interruptedIn(out, interruption(ctx)))
 			return
 		case err != nil && out.RequestID == "":
@@ -147,7 +157,7 @@ func (a *auto) loop(ctx context.Context) {
 			a.end(Completed, completed(out.Selection))
 			return
 		default:
-			a.note(out)
+			a.note(ctx, out)
 		}
 	}
 }
@@ -188,7 +198,7 @@ func (a *auto) begun(requestID, runID string) {
 }
 
 // note counts how a run ended and tells who asked to know.
-func (a *auto) note(out Outcome) {
+func (a *auto) note(ctx context.Context, out Outcome) {
 	if out.Stage == nil {
 		return
 	}
@@ -203,6 +213,7 @@ func (a *auto) note(out Outcome) {
 		ReasonCode: fault.CodeOf(out.Err), Warnings: st.Warnings(), StartedAt: st.StartedAt, EndedAt: a.r.Project.Now(),
 		Said: saidIn(out.Err), Usage: st.Usage(),
 	}
+	a.landed(ctx, &res)
 	a.s.CurrentRequestID, a.s.CurrentRunID = nil, nil
 	a.s.LastResult, a.s.Results = &res, append(a.s.Results, res)
 	a.s.Counters.Runs++

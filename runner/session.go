@@ -77,6 +77,8 @@ type Result struct {
 	EndedAt    time.Time      `json:"ended_at"`
 	Said       string         `json:"said,omitempty"` // by the AI command that failed
 	Usage      *runs.Usage    `json:"usage,omitempty"`
+	LandedInto string         `json:"landed_into,omitempty"`
+	NotLanded  fault.Code     `json:"not_landed,omitempty"` // why it could not land
 }
 
 // SessionWait is a time in which a session waited for a provider.

@@ -450,7 +450,7 @@ func TestAutorun(t *testing.T) {
 	st := w.listen()
 	w.call(200, "GET", "/api/autorun", "").wants("state", "IDLE", "stop_reason", nil)
 	w.call(400, "POST", "/api/autorun/stop", "").wants("error.reason_code", "NOTHING_TO_DO")
-	started := w.call(202, "POST", "/api/autorun/start", `{"max_runs":5,"max_cost":2.5}`)
+	started := w.call(202, "POST", "/api/autorun/start", `{"max_runs":5,"max_cost":2.5,"land_into":"nightly"}`)
 	if s := started.text("state"); s != "SELECTING" && s != "RUNNING" {
 		t.Error(s)
 	}
@@ -462,8 +462,8 @@ func TestAutorun(t *testing.T) {
 	w.openGate()
 	st.until("autorun", has(`"STOP_REQUESTED"`))
 	w.idle()
-	w.call(200, "GET", "/api/autorun", "").wants("state", "STOPPED", "counters.runs", 1, "counters.done", 1, "stop_reason.reason_code", "STOP_REQUESTED", "results.0.request_id", "RQ-1")
-	for _, body := range []string{`{"max_runs":-1}`, `{"max_cost":-0.5}`, `{"max_cost":"much"}`} {
+	w.call(200, "GET", "/api/autorun", "").wants("state", "STOPPED", "counters.runs", 1, "counters.done", 1, "stop_reason.reason_code", "STOP_REQUESTED", "results.0.request_id", "RQ-1", "results.0.landed_into", "nightly")
+	for _, body := range []string{`{"max_runs":-1}`, `{"max_cost":-0.5}`, `{"max_cost":"much"}`, `{"land_into":"-x"}`, `{"land_into":"nightly","base_branch":"main"}`} {
 		w.call(400, "POST", "/api/autorun/start", body).wants("error.reason_code", "INVALID_REQUEST")
 	}
 }

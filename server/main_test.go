@@ -76,7 +76,7 @@ func aiflowRun(args []string) int {
 		return say(&out, err)
 	case len(words) == 1 && words[0] == "auto":
 		cost, _ := strconv.ParseFloat(flags["--max-cost"], 64)
-		s, err := r.Auto(ctx, runner.AutoOptions{MaxCostUSD: cost})
+		s, err := r.Auto(ctx, runner.AutoOptions{MaxCostUSD: cost, LandInto: flags["--land-into"]})
 		if err != nil {
 			return say(nil, err)
 		}

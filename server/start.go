@@ -278,6 +278,7 @@ type autorunBody struct {
 	MaxCost    float64 `json:"max_cost"` // dollars
 	Until      string  `json:"until"`    // HH:MM
 	BaseBranch string  `json:"base_branch"`
+	LandInto   string  `json:"land_into"`
 }
 
 func (s *Server) startAutorun(w http.ResponseWriter, r *http.Request) error {
@@ -327,8 +328,11 @@ func (b autorunBody) args() ([]string, error) {
 	if strings.HasPrefix(b.BaseBranch, "-") || strings.HasPrefix(b.Until, "-") {
 		return nil, fault.New(fault.InvalidRequest, "key", "base_branch")
 	}
+	if strings.HasPrefix(b.LandInto, "-") || b.LandInto != "" && b.BaseBranch != "" {
+		return nil, fault.New(fault.InvalidRequest, "key", "land_into")
+	}
 	for _, f := range []struct{ name, value string }{
-		{"--max-runs", number(b.MaxRuns)}, {"--max-minutes", number(b.MaxMinutes)}, {"--max-cost", cost}, {"--until", b.Until}, {"--base", b.BaseBranch},
+		{"--max-runs", number(b.MaxRuns)}, {"--max-minutes", number(b.MaxMinutes)}, {"--max-cost", cost}, {"--until", b.Until}, {"--base", b.BaseBranch}, {"--land-into", b.LandInto},
 	} {
 		if f.value != "" {
 			args = append(args, f.name+"="+f.value)

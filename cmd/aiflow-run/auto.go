@@ -20,21 +20,26 @@ type autoOptions struct {
 	maxRuns, maxMinutes int
 	maxCost             float64
 	until, base         string
+	landInto            string
 }
 
 func autoCommand(s *cli.Shell) *urfave.Command {
 	var o autoOptions
 	return &urfave.Command{
 		Name: "auto", Usage: "work.auto_usage", Description: "work.auto_description",
-		UsageText: "aiflow-run auto\naiflow-run auto --max-runs 5\naiflow-run auto --until 07:30 --max-cost 20",
+		UsageText: "aiflow-run auto\naiflow-run auto --max-runs 5\naiflow-run auto --until 07:30 --max-cost 20\naiflow-run auto --land-into nightly",
 		Flags: []urfave.Flag{
 			&urfave.IntFlag{Name: "max-runs", Usage: "work.auto_max_runs", Destination: &o.maxRuns},
 			&urfave.IntFlag{Name: "max-minutes", Usage: "work.auto_max_minutes", Destination: &o.maxMinutes},
 			&urfave.Float64Flag{Name: "max-cost", Usage: "work.auto_max_cost", Destination: &o.maxCost},
 			&urfave.StringFlag{Name: "until", Usage: "work.auto_until", Destination: &o.until},
 			&urfave.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
+			&urfave.StringFlag{Name: "land-into", Usage: "work.auto_land_into", Destination: &o.landInto},
 		},
 		Action: func(c *urfave.Context) error {
+			if o.base != "" && o.landInto != "" {
+				return cli.Usage("auto_land_base")
+			}
 			if err := positive(c, "max-runs", "max-minutes"); err != nil {
 				return err
 			}
@@ -69,7 +74,7 @@ func auto(s *cli.Shell, o autoOptions) error {
 	ctx, hurry := s.Patience()
 	show := newShow(s, p)
 	r := newRunner(s, p, show, hurry)
-	session, err := r.Auto(ctx, runner.AutoOptions{MaxRuns: o.maxRuns, MaxMinutes: o.maxMinutes, MaxCostUSD: o.maxCost, Until: until, Base: o.base})
+	session, err := r.Auto(ctx, runner.AutoOptions{MaxRuns: o.maxRuns, MaxMinutes: o.maxMinutes, MaxCostUSD: o.maxCost, Until: until, Base: o.base, LandInto: o.landInto})
 	show.end()
 	if err != nil {
 		return err
@@ -213,6 +218,12 @@ func printResult(s *cli.Shell, r runner.Result, now runs.Summary) {
 		}
 	case now.State == runs.Done && now.BranchExists && !now.Merged:
 		line += "  " + r.WorkBranch
+	}
+	switch {
+	case r.LandedInto != "":
+		line += "  " + s.Text("work.auto_landed", "into", r.LandedInto)
+	case r.NotLanded != "":
+		line += "  " + s.Text("work.auto_not_landed", "reason", r.NotLanded)
 	}
 	line += warned(s, r.Warnings)
 	s.Printf("%s\n", s.Paint(stateStyle(now.State), line))

@@ -170,6 +170,7 @@ const (
 	LandRefused        Code = "LAND_REFUSED"
 	LandOtherBase      Code = "LAND_OTHER_BASE"
 	LandBaseMoved      Code = "LAND_BASE_MOVED"
+	LandIntoCheckedOut Code = "LAND_INTO_CHECKED_OUT"
 )
 
 // Test.
@@ -275,7 +276,7 @@ func (c Code) Info() Info {
 	case StageWriteFailed, StageUnreadable, InternalError:
 		return internal()
 	case BaseBranchNotFound, WorkBranchRequired, PatchApplyFailed, GitCommitFailed, GitCommandFailed, GitTimeout,
-		LandConflict, LandRefused, LandOtherBase:
+		LandConflict, LandRefused, LandOtherBase, LandIntoCheckedOut:
 		return git(false)
 	case BranchCreateFailed, GitPushFailed, LandBaseMoved:
 		return git(true)
@@ -329,7 +330,7 @@ func Codes() []Code {
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
 		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,
-		GitPushFailed, GitCommitFailed, GitCommandFailed, GitTimeout, LandConflict, LandRefused, LandOtherBase, LandBaseMoved,
+		GitPushFailed, GitCommitFailed, GitCommandFailed, GitTimeout, LandConflict, LandRefused, LandOtherBase, LandBaseMoved, LandIntoCheckedOut,
 		UnitTestFailed, E2ETestFailed, StaticCheckFailed, QARejected, E2ERequired, TestTimeout, TestCommandNotFound, LandTestFailed,
 		NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput,
 		LatestRunDone,

@@ -1,0 +1,63 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"aiflow/internal/fault"
+	"aiflow/runner/land"
+	"aiflow/runs"
+)
+
+// landWait is how long a session waits for a landing of somebody else onto its branch.
+const landWait = 10 * time.Minute
+
+// openLanding readies the branch onto which a session lands its runs, and from which
+// it starts them: it is made where runs would start otherwise, and what a session
+// before this one finished lands first. Faults: LAND_INTO_CHECKED_OUT, and those of git.
+func (a *auto) openLanding(ctx context.Context) error {
+	into := a.o.LandInto
+	repo, err := a.r.OpenRepo(ctx)
+	if err != nil {
+		return err
+	}
+	if at := repo.CheckedOut(ctx, into); at != "" {
+		return fault.New(fault.LandIntoCheckedOut, "branch", into, "path", at)
+	}
+	if _, ok, err := repo.BranchTip(ctx, into); err != nil || ok {
+		if err == nil {
+			_, err = a.land(ctx)
+		}
+		return err
+	}
+	_, commit, err := repo.ResolveBase(ctx, a.r.Project.Config.Git.BaseBranch)
+	if err != nil {
+		return err
+	}
+	return repo.CreateBranch(ctx, into, commit)
+}
+
+// land lands the runs that are named, all that are finished without a name.
+func (a *auto) land(ctx context.Context, names ...string) (land.Result, error) {
+	l := land.Lander{
+		Project: a.r.Project, Text: a.r.Words.Text, Shell: a.r.Shell, Grace: a.r.Grace, Hurry: a.r.Hurry, Point: a.r.Point,
+	}
+	return l.Land(ctx, land.Options{Names: names, Into: a.o.LandInto, Wait: landWait})
+}
+
+// landed lands a finished run of the session and says what came of it. What cannot
+// land stays a finished branch; the session goes on.
+func (a *auto) landed(ctx context.Context, res *Result) {
+	if a.o.LandInto == "" || res.State != runs.Done || ctx.Err() != nil {
+		return
+	}
+	out, err := a.land(ctx, res.RunID)
+	if err == nil {
+		err = out.Err()
+	}
+	if err != nil {
+		res.NotLanded = fault.CodeOf(err)
+		return
+	}
+	res.LandedInto = out.Into
+}
