@@ -60,7 +60,7 @@ func (s *Server) spawnProgram(name, bin, lang string, args ...string) (*child, e
 		return nil, fault.Wrap(err, fault.PathNotWritable, "path", p.Config.Paths.CacheDir)
 	}
 	defer said.Close()
-	cmd := exec.Command(bin, append(args, s.common(lang)...)...)
+	cmd := exec.Command(bin, append(s.common(lang), args...)...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, proc.Apart(p.Env.Environ), out, said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

@@ -44,6 +44,16 @@ func (p *tab) hitKey(key string, code int64) {
 	}
 }
 
+// enter presses Enter as a person does: the browser sends the form where the focus is.
+func (p *tab) enter() {
+	p.t.Helper()
+	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		if _, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
 // tabThrough presses Tab through the whole page and notes which controls it
 // came to and which of them did not show the focus.
 func (p *tab) tabThrough(view string) {

@@ -139,7 +139,7 @@ func TestPageSearchesLog(t *testing.T) {
 		t.Errorf("lines are missing or doubled: %s", numbers)
 	}
 	w.read("gate3")
-	p.until("document.querySelector('.facts .chip')?.textContent === 'done'")
+	p.until("document.querySelector('.spine .chip')?.textContent === 'done'")
 	p.until("!document.querySelector('[data-key=follow]')")
 
 	// Ten megabytes that another tool left there.
@@ -193,7 +193,7 @@ func TestPageOlderAnswer(t *testing.T) {
 	}
 	p.do("void late.shift()()")
 	w.read("gate2")
-	p.until("(late.shift()?.(), document.querySelector('.facts .chip')?.textContent === 'done')")
+	p.until("(late.shift()?.(), document.querySelector('.spine .chip')?.textContent === 'done')")
 	p.clean()
 	w.idle()
 }

@@ -56,8 +56,8 @@ func (p *tab) answerDialog(text string) {
 }
 
 const (
-	needsInput = "document.querySelector('.facts .chip')?.textContent === 'needs input' && document.querySelector('.resume')"
-	isDone     = "document.querySelector('.facts .chip')?.textContent === 'done'"
+	needsInput = "document.querySelector('.spine .chip')?.textContent === 'needs input' && document.querySelector('.resume')"
+	isDone     = "document.querySelector('.spine .chip')?.textContent === 'done'"
 )
 
 func (p *tab) logSays(name, text string) {
@@ -146,7 +146,7 @@ func TestPageGoesBack(t *testing.T) {
 	if out, err := drop.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	p.until("[...document.querySelectorAll('.facts .chip')].some((c) => c.textContent === 'dropped')")
+	p.until("[...document.querySelectorAll('.spine .chip')].some((c) => c.textContent === 'dropped')")
 	p.sees("This run was dropped")
 	p.shot("dropped")
 	list := w.tab(browser, "/requests/RQ-1")
@@ -317,7 +317,7 @@ func TestPageAutorun(t *testing.T) {
 	w.waitFile("gate4.at")
 	p.press("Stop this run now, and start no more")
 	p.stopReason("INTERRUPTED")
-	p.sees("RQ-4 · INTERRUPTED")
+	p.sees("RQ-4 · interrupted")
 	p.shot("autorun-now")
 	w.idle()
 

@@ -32,6 +32,7 @@ func (s *Server) routes() map[string]answer {
 		"GET " + runPath + "/logs/{path...}": s.showLog,
 		"GET " + runPath + "/diff":           s.showDiff,
 		"POST " + runPath + "/resume":        s.resume,
+		"POST " + runPath + "/answer":        s.answer,
 		"POST " + runPath + "/stop":          s.stop,
 		"GET /api/queue/next":                s.queueNext,
 		"POST /api/queue/run-next":           s.runNext,

@@ -47,7 +47,7 @@ func TestRefusalsAreDescribed(t *testing.T) {
 	other := map[string]bool{"GET /api/config 400": true, "PUT /api/config 409": true} // for other causes
 	sent := map[string]string{
 		"PUT /api/requests/{id}": `{"markdown":"x"}`, "PATCH /api/requests/{id}/meta": `{"title":"x"}`,
-		"POST /api/requests": `{"title":"x"}`,
+		"POST /api/requests": `{"title":"x"}`, "POST /api/requests/{id}/runs/{run}/answer": `{"text":"x"}`,
 	}
 	each := func(status, body, id string) {
 		t.Helper()

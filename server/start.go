@@ -191,6 +191,31 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request) error {
 	if b.Force {
 		args = append(args, "--force")
 	}
+	return s.goOn(w, r, args...)
+}
+
+type answerBody struct {
+	Text string `json:"text"`
+}
+
+// mostAnswered is what aiflow-run answer takes, and more than a role should have to read.
+const mostAnswered = 64 << 10
+
+// answer tells a run what its role asked for; the run goes on.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
+	var b answerBody
+	if err := read(r, &b); err != nil {
+		return err
+	}
+	if text := strings.TrimSpace(b.Text); text == "" || len(text) > mostAnswered || strings.ContainsRune(text, 0) {
+		return fault.New(fault.InvalidRequest, "key", "text")
+	}
+	// With the line end a "-" is an answer too, and not standard input.
+	return s.goOn(w, r, "answer", "--", r.PathValue("run"), strings.TrimSpace(b.Text)+"\n")
+}
+
+// goOn starts what goes on with the run of the address.
+func (s *Server) goOn(w http.ResponseWriter, r *http.Request, args ...string) error {
 	st, _, err := s.theRun(r)
 	if err != nil {
 		return err

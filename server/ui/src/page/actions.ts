@@ -47,6 +47,8 @@ export async function resumeRun(go: Go, id: string, run: string, way: Advice, ba
   await begin(go, `${runPath(id, run)}/resume`, { mode, force, ...(step !== '' ? { target_step_id: step } : {}) });
 }
 
+export const answerRun = (go: Go, id: string, run: string, text: string): Promise<void> => begin(go, `${runPath(id, run)}/answer`, { text });
+
 export async function stopRun(id: string, run: string): Promise<void> {
   await call('POST', `${runPath(id, run)}/stop`, {});
   toast(t('run.stop_sent'));

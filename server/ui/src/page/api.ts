@@ -207,6 +207,7 @@ export interface RunDetail {
     readonly evidence?: { readonly command?: string | null; readonly exit_code?: number | null; readonly stderr_snippet?: string | null; readonly log_paths?: readonly string[] | null };
     readonly suggested_next?: { readonly hint?: string };
     readonly related_paths?: readonly string[] | null;
+    readonly questions?: readonly string[] | null;
   } | null;
   readonly report: { readonly path: string; readonly markdown: string };
   readonly logs: readonly RunLog[];

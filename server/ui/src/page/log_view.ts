@@ -167,13 +167,14 @@ export class LogView {
 
   private add(bytes: Uint8Array): void {
     const isDrawn = this.high === this.store.lines.length;
-    const follow = this.following.on && (this.isAtEnd() || this.store.lines.length === 0);
+    const first = this.store.lines.length === 0;
+    const follow = this.following.on && (first ? this.isLive : this.isAtEnd());
     const come = this.store.append(bytes);
     if (isDrawn) this.drawMore();
     this.paintOpen();
     this.search.grown();
     if (follow) this.keepAtEnd();
-    else this.unseen += come;
+    else if (this.isLive || !first) this.unseen += come;
     this.paintJump();
     if (!isDrawn) this.paintEnds();
   }

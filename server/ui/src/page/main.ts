@@ -6,7 +6,7 @@ import { showHelp } from './help.js';
 import { currentLang, pickLang, setLang, t } from './i18n.js';
 import { Live, type Connection } from './live.js';
 import { memory } from './memory.js';
-import { button, choice, link, tickElapsed, toast, toastPlace, toldPlace, type View } from './parts.js';
+import { button, choice, link, showTitle, tickElapsed, toast, toastPlace, toldPlace, type View } from './parts.js';
 import { readAddress, type Route } from './router.js';
 import { AutorunView } from './view_autorun.js';
 import { DoctorView } from './view_doctor.js';
@@ -76,7 +76,7 @@ class App {
     void this.view?.close?.();
     this.view = this.make(route);
     fill(this.main, this.view.el);
-    document.title = `${this.view.title()} · aiflow`;
+    showTitle(this.view);
     this.paintHeader();
     window.scrollTo(0, 0);
     if (push) this.main.focus({ preventScroll: true });

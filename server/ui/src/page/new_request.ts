@@ -44,12 +44,10 @@ export function newRequest(go: Go, ids: readonly string[]): void {
     h('datalist', { id: 'new-ids' }, ids.slice(0, 500).map((id) => h('option', { value: id }))),
     field(t('new.body'), text),
     wrong,
-    h('div', { class: 'row end' }, button(t('common.cancel'), () => d.close()), button(t('new.create'), create, { class: 'btn primary' })),
+    h('div', { class: 'row end' }, button(t('common.cancel'), () => d.close()), button(t('new.create'), create, { type: 'submit', class: 'btn primary' })),
   );
-  form.addEventListener('submit', (e) => {
-    e.preventDefault();
-    void create();
-  });
+  form.noValidate = true; // the form says itself what is missing
+  form.addEventListener('submit', (e) => e.preventDefault()); // Enter presses the button
   fill(d, form);
   showDialog(d);
   title.focus();

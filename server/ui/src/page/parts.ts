@@ -9,6 +9,8 @@ import { requestAt } from './router.js';
 export interface View {
   readonly el: HTMLElement;
   title(): string;
+  /** What the icon of the tab tells. */
+  tone?(): Tone;
   onEvent?(e: LiveEvent): void;
   /** Another address of the same view: true when it took it. */
   readonly keys?: Readonly<Record<string, () => void>>;
@@ -22,6 +24,19 @@ export function commands(list: readonly Advice[]): Child {
 }
 
 export type Tone = 'good' | 'bad' | 'ask' | 'now' | 'quiet' | 'warn';
+
+const icons: Partial<Record<Tone, string>> = { good: '#0f6d3c', bad: '#ad1f2c', ask: '#c97a00', now: '#2458d3' };
+
+/** The tab says how it stands, for who looks at another one. */
+export function showTitle(v: View): void {
+  document.title = `${v.title()} · aiflow`;
+  const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
+  if (!icon) return;
+  icon.dataset['plain'] ??= icon.getAttribute('href') ?? '';
+  const colour = icons[v.tone?.() ?? 'quiet'];
+  const href = colour ? `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="${colour}"/></svg>`)}` : icon.dataset['plain'];
+  if (icon.getAttribute('href') !== href) icon.setAttribute('href', href);
+}
 
 export function chip(text: string, tone: Tone, title?: string): HTMLElement {
   return h('span', { class: `chip ${tone}`, title }, text);

@@ -97,12 +97,14 @@ export class AutorunView implements View {
   }
 
   private starter(): Child {
-    return h(
-      'div',
+    const form = h(
+      'form',
       { class: 'card' },
       h('div', { class: 'row wrap end-line' }, field(t('auto.max_runs'), this.maxRuns), field(t('auto.max_minutes'), this.maxMinutes), field(t('auto.max_cost'), this.maxCost), field(t('auto.until'), this.until)),
-      h('div', { class: 'row wrap' }, button(t('auto.start'), () => this.start(), { class: 'btn primary', 'data-key': 'start' }), button(t('list.run_next'), () => runNext(this.go), { 'data-key': 'next' })),
+      h('div', { class: 'row wrap' }, button(t('auto.start'), () => this.start(), { type: 'submit', class: 'btn primary', 'data-key': 'start' }), button(t('list.run_next'), () => runNext(this.go), { 'data-key': 'next' })),
     );
+    form.addEventListener('submit', (e) => e.preventDefault()); // Enter presses the button
+    return form;
   }
 
   private reason(s: Session): Child {

@@ -8,7 +8,7 @@ import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { renderMarkdown } from './markdown_view.js';
 import {
-  button, chip, choice, commaList, commands, confirmed, elapsed, errorCard, errorOf, field, link, priorityChip, priorityOptions, requestLink,
+  button, chip, choice, commaList, commands, confirmed, elapsed, errorCard, errorOf, field, link, priorityChip, priorityOptions, requestLink, showTitle,
   showError, stateTone, statusChip, statusOptions, toast, withCode, withLinks, type View,
 } from './parts.js';
 import { address, runAt } from './router.js';
@@ -46,9 +46,14 @@ export class RequestView implements View {
   readonly keys = {
     e: () => this.toggleEdit(),
     r: () => {
-      if (this.detail && !this.editor) void runRequest(this.go, this.id).catch(showError);
+      if (this.detail && !this.editor) void this.askRun().catch(showError);
     },
   };
+
+  /** One stray key starts nothing. */
+  private async askRun(): Promise<void> {
+    if (await confirmed(t('req.ask_run'), t('list.run'))) await runRequest(this.go, this.id);
+  }
 
   onEvent(e: LiveEvent): void {
     if (e.kind === 'log') return;
@@ -106,7 +111,7 @@ export class RequestView implements View {
   private take(d: Known, etag: string): void {
     this.detail = d;
     this.etag = etag;
-    document.title = `${d.title} · aiflow`;
+    showTitle(this);
     this.paint(d);
   }
 
@@ -331,12 +336,9 @@ export class RequestView implements View {
       field(t('meta.labels'), labels, t('meta.labels_hint')),
       field(t('meta.depends_on'), depends, t('meta.depends_hint')),
       wrong,
-      h('div', { class: 'row end' }, button(t('common.cancel'), () => fill(this.metaForm)), button(t('common.save'), save, { class: 'btn primary' })),
+      h('div', { class: 'row end' }, button(t('common.cancel'), () => fill(this.metaForm)), button(t('common.save'), save, { type: 'submit', class: 'btn primary' })),
     );
-    form.addEventListener('submit', (e) => {
-      e.preventDefault();
-      void save().catch(showError);
-    });
+    form.addEventListener('submit', (e) => e.preventDefault()); // Enter presses the button
     fill(this.metaForm, form);
     title.focus();
   }

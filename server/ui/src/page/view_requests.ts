@@ -4,7 +4,7 @@ import { fill, fillIf, h, type Child } from './dom.js';
 import { t, word } from './i18n.js';
 import { heldStill, inOrder, isBroken, labelsOf, matchesFilter, needsPerson } from './list_state.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { button, chip, choice, link, priorityChip, showError, statusChip, stateTone, withCode, withLinks, type View } from './parts.js';
+import { button, chip, choice, confirmed, link, priorityChip, showError, statusChip, stateTone, withCode, withLinks, type View } from './parts.js';
 import { address, noFilter, requestAt, runAt, type Filter } from './router.js';
 import { newRequest } from './new_request.js';
 import { scrollFor, visibleRange, type Sight } from './window.js';
@@ -80,8 +80,13 @@ export class RequestsView implements View {
     ArrowDown: () => this.move(1),
     ArrowUp: () => this.move(-1),
     n: () => this.create(),
-    r: () => void runNext(this.go).catch(showError),
+    r: () => void this.askNext().catch(showError),
   };
+
+  /** One stray key starts nothing. */
+  private async askNext(): Promise<void> {
+    if (await confirmed(t('list.ask_next'), t('list.run_next'))) await runNext(this.go);
+  }
 
   close(): void {
     window.removeEventListener('scroll', this.onScroll);

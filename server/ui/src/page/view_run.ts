@@ -7,9 +7,11 @@ import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { Following, LogView } from './log_view.js';
 import { renderMarkdown } from './markdown_view.js';
-import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLink, stateTone, tell, toast, usageText, waitsText, withCode, type View } from './parts.js';
+import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLink, stateTone, tell, toast, showTitle, usageText, type Tone, type View } from './parts.js';
 import { requestAt, runAt, type RunTab } from './router.js';
 import { placeOf } from './run_logs.js';
+import { answerForm } from './run_answer.js';
+import { attemptBegan, isAsking, isStopped, outcome, showTail, spine, stateOf, tellingLog, type Doings } from './run_top.js';
 import { runLanes } from './timeline.js';
 import { timelinePicture } from './timeline_view.js';
 
@@ -27,8 +29,16 @@ interface StepBox {
 export class RunView implements View {
   readonly el = h('div', { class: 'view run' });
   private run: RunDetail | undefined;
-  private readonly head = h('div');
+  private readonly bar = h('div', { class: 'spine' });
+  private readonly facts = h('div');
   private readonly reason = h('div');
+  private readonly tail = h('div');
+  private readonly answer = h('div');
+  private readonly doings: Doings = {
+    way: (verb) => this.resume(verb),
+    stop: () => stopRun(this.id, this.runID),
+    log: (name) => this.showLog(name),
+  };
   private readonly tabBar = h('div', { class: 'tabs', role: 'navigation', 'aria-label': t('run.run') });
   private readonly main = h('div', { class: 'tab-body' });
   private readonly boxes = new Map<string, StepBox>();
@@ -50,12 +60,26 @@ export class RunView implements View {
     private tab: RunTab,
   ) {
     this.diff = new DiffView(id, runID);
-    fill(this.el, this.head, this.reason, this.tabBar, this.main);
+    fill(
+      this.el,
+      h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', requestLink(id), ' › ', h('span', { class: 'id' }, runID)),
+      this.bar,
+      this.reason,
+      this.facts,
+      this.tabBar,
+      this.main,
+    );
     void this.reload.now().catch((e: unknown) => this.fail(e));
     this.timer = window.setInterval(() => this.tab === 'timeline' && this.isLive() && this.paintMain(), 2_000);
   }
 
-  title = (): string => `${this.run?.stage.title ?? this.id} · ${this.runID}`;
+  title = (): string => {
+    const r = this.run;
+    if (!r) return `${this.id} · ${this.runID}`;
+    return `${r.locked ? `● ${r.stage.progress.percent}%` : isStopped(r) ? '!' : r.stage.state === 'DONE' ? '✓' : ''} ${r.stage.title || this.id} · ${stateOf(r).text}`.trim();
+  };
+
+  tone = (): Tone => (this.run ? stateOf(this.run).tone : 'quiet');
 
   readonly keys = {
     End: () => {
@@ -119,7 +143,6 @@ export class RunView implements View {
     if (this.run) this.tellState(run);
     this.run = run;
     if (first) this.toPlace();
-    document.title = `${this.title()} · aiflow`;
     this.paint();
   }
 
@@ -131,14 +154,14 @@ export class RunView implements View {
   }
 
   private tellState(r: RunDetail): void {
-    const state = r.interrupted ? t('run.interrupted') : word('state', r.stage.state);
+    const { text: state } = stateOf(r);
     if (r.stage.state !== this.run?.stage.state || r.interrupted !== this.run.interrupted) tell(`${this.id}: ${state}. ${r.stage.error?.title ?? ''}`);
   }
 
   /** Who reads a log far below hears of the end without being moved. */
   private tellEnd(r: RunDetail): void {
     if (window.scrollY < 200) return;
-    const state = r.interrupted ? t('run.interrupted') : word('state', r.stage.state);
+    const { text: state } = stateOf(r);
     const top = button('↑', () => window.scrollTo(0, 0), { class: 'btn small', 'aria-label': t('run.to_top') });
     toast([h('strong', null, state), ' ', r.stage.error?.title ?? '', ' ', top], r.interrupted ? 'warn' : stateTone(r.stage.state));
   }
@@ -184,6 +207,7 @@ export class RunView implements View {
   private paint(): void {
     const run = this.run;
     if (!run) return;
+    showTitle(this);
     this.paintHead(run);
     this.paintReason(run);
     fillIf(this.tabBar, JSON.stringify([this.tab, run.logs.length]), () =>
@@ -194,37 +218,23 @@ export class RunView implements View {
 
   private paintHead(r: RunDetail): void {
     const s = r.stage;
-    const live = r.locked !== null;
-    const key = JSON.stringify([s.title, s.state, s.progress, s.ended_at, s.replaced_by, s.replaces, s.dropped_at, s.signals, s.git.work_branch, s.landed, r.locked, r.interrupted, r.compare_url, r.warnings, s.locks, r.usage]);
-    fillIf(this.head, key, () => [
-      h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', requestLink(this.id), ' › ', h('span', { class: 'id' }, this.runID)),
-      h('h1', null, s.title || this.id),
+    fillIf(this.bar, JSON.stringify([s.title, s.state, s.current_step_id, s.progress, s.dropped_at, s.signals, s.steps?.map((x) => x.status), r.locked, r.interrupted, r.advice, isAsking(r)]), () => spine(r, this.doings, isAsking(r)));
+    const key = JSON.stringify([s.state, s.progress.message, s.ended_at, s.replaced_by, s.replaces, s.git.work_branch, s.landed, r.locked, r.compare_url, r.warnings, s.locks, r.usage]);
+    fillIf(this.facts, key, () => [
       h(
         'div',
         { class: 'row wrap facts' },
-        r.interrupted ? chip(t('run.interrupted'), 'ask') : chip(word('state', s.state), stateTone(s.state), s.state),
-        s.dropped_at ? chip(t('run.dropped'), 'quiet') : null,
         r.warnings.map((w) => chip(word('warning', w), 'ask', w)),
         h('span', null, t('run.started', { at: moment(s.started_at) })),
-        h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, live ? null : (s.ended_at ?? s.updated_at))),
+        h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, r.locked ? null : (s.ended_at ?? s.updated_at))),
+        r.locked && s.progress.message ? h('span', null, s.progress.message) : null,
         usageText(r.usage),
         s.git.work_branch ? h('span', { class: 'branch' }, h('code', null, s.git.work_branch), ' ', copyButton(s.git.work_branch)) : null,
         s.landed?.at ? h('span', { class: 'landed' }, t('run.landed', { into: s.landed.into, commit: s.landed.commit.slice(0, 10), at: moment(s.landed.at) })) : null,
         r.compare_url ? link(r.compare_url, t('run.compare'), { target: '_blank', rel: 'noopener noreferrer' }) : null,
+        s.replaced_by ? h('span', null, t('run.replaced_by'), ' ', link(runAt(this.id, s.replaced_by), s.replaced_by, { 'data-key': 'by' })) : null,
+        s.replaces ? h('span', null, t('run.replaces'), ' ', link(runAt(this.id, s.replaces), s.replaces, { 'data-key': 'of' })) : null,
       ),
-      h('p', { class: 'links' }, [
-        s.replaced_by ? [t('run.replaced_by'), ' ', link(runAt(this.id, s.replaced_by), s.replaced_by, { 'data-key': 'by' }), ' '] : null,
-        s.replaces ? [t('run.replaces'), ' ', link(runAt(this.id, s.replaces), s.replaces, { 'data-key': 'of' })] : null,
-      ]),
-      live
-        ? h(
-            'div',
-            { class: 'progress' },
-            h('progress', { max: 100, value: s.progress.percent, 'aria-label': t('run.progress') }),
-            h('span', null, `${s.progress.percent}% `, s.progress.message),
-            s.signals.stop_requested ? h('span', { class: 'note warn' }, t('run.stopping')) : button(t('run.stop'), () => stopRun(this.id, this.runID), { class: 'btn small', 'data-key': 'stop' }),
-          )
-        : null,
       this.locks(r),
     ]);
   }
@@ -238,54 +248,13 @@ export class RunView implements View {
 
   private paintReason(r: RunDetail): void {
     const s = r.stage;
-    const waits = (s.state === 'NEEDS_INPUT' || s.state === 'FAILED' || r.interrupted) && r.locked === null;
-    const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, r.waits, waits, r.advice, s.replaced_by, s.dropped_at, s.git, s.current_step_id]);
-    fillIf(this.reason, key, () => {
-      if (s.dropped_at) return h('section', { class: 'card reason' }, h('p', null, t('run.dropped_hint', { at: moment(s.dropped_at) })));
-      if (waits && s.error && s.state !== 'DONE') {
-        return errorCard(s.error, s.state === 'FAILED' ? 'bad' : 'ask', this.evidence(r), this.resumeButtons(r));
-      }
-      if (waits) return h('section', { class: 'card reason ask' }, h('h2', null, t('run.interrupted')), waitsText(r.waits), h('p', null, t('run.interrupted_hint')), this.resumeButtons(r));
-      const merge = r.advice.find((a) => a.verb === 'merge')?.command;
-      if (merge) {
-        return h('section', { class: 'card reason good' }, h('h2', null, t('run.merge_hint')), h('p', { class: 'row wrap' }, h('code', null, merge), copyButton(merge)));
-      }
-      return null;
-    });
-  }
-
-  private evidence(r: RunDetail): Child {
-    const e = r.errors?.evidence;
-    const logs = (e?.log_paths ?? []).map((p) => r.logs.find((l) => l.path === p)).filter((l) => l !== undefined);
-    const related = (r.errors?.related_paths ?? []).filter((p) => !r.logs.some((l) => l.path === p));
-    const hint = r.errors?.suggested_next?.hint ?? '';
-    return [
-      e?.stderr_snippet || e?.command
-        ? h('details', null, h('summary', null, t('run.evidence')), e.command ? h('p', null, h('code', null, e.command), e.exit_code != null ? ` → ${e.exit_code}` : '') : null, h('pre', { tabindex: 0 }, e.stderr_snippet ?? ''))
-        : null,
-      logs.length > 0
-        ? h('p', null, logs.map((l) => [button(`${t('run.log_of')}: ${l.name}`, () => this.showLog(l.name), { class: 'btn small', 'data-key': 'log:' + l.name }), ' ']))
-        : null,
-      related.length > 0 ? h('p', null, t('run.related'), ': ', related.map((p) => [h('code', null, p), ' '])) : null,
-      hint && !(r.stage.error?.actions ?? []).includes(hint) ? h('p', null, withCode(hint)) : null,
-    ];
-  }
-
-  private resumeButtons(r: RunDetail): Child {
-    const ways = r.advice.filter((a) => a.mode);
-    if (ways.length === 0) return null;
-    const refused = ways.find((a) => a.why_not)?.why_not;
-    return h(
-      'div',
-      { class: 'resume' },
-      ways.some((a) => a.allowed) ? h('p', { class: 'muted' }, t('run.fix'), ' ', h('code', null, r.stage.git.workspace)) : null,
-      h(
-        'div',
-        { class: 'row wrap' },
-        ways.map((a) => button(t(`run.${a.verb as 'resume'}`), () => this.resume(a.verb), { class: a.recommended ? 'btn primary' : 'btn', disabled: !a.allowed, 'data-key': a.verb })),
-      ),
-      refused ? h('p', { class: 'muted' }, t('run.refused'), ' ', h('span', { class: 'code-name' }, refused)) : null,
-    );
+    const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, r.waits, isStopped(r), r.advice, s.replaced_by, s.dropped_at, s.git, s.current_step_id]);
+    const asks = isAsking(r);
+    fillIf(this.answer, asks ? JSON.stringify(r.errors?.questions) : '', () => (asks ? answerForm(this.go, r) : null));
+    fillIf(this.reason, key, () => outcome(r, this.doings, this.tail, asks ? this.answer : null));
+    const log = isStopped(r) ? tellingLog(r) : undefined;
+    fillIf(this.tail, log ? `${log.name} ${log.size}` : '', () => null);
+    if (log && this.tail.childElementCount === 0) void showTail(this.tail, r, log).catch(() => undefined); // the log itself says what is wrong
   }
 
   /** What was shown may be of before: the workspace tells nobody that it was changed. */
@@ -402,7 +371,7 @@ export class RunView implements View {
       h('span', { class: 'step-id' }, step.step_id),
       h('span', { class: 'step-title' }, step.title),
       step.attempt > 1 ? h('span', { class: 'muted' }, t('run.attempt', { n: step.attempt })) : null,
-      elapsed(step.started_at, step.ended_at ?? (running ? null : step.started_at && r.stage.updated_at)),
+      elapsed(attemptBegan(r.stage, step), step.ended_at ?? (running ? null : step.started_at && r.stage.updated_at)),
       stopped ? chip(t('run.interrupted'), 'ask') : chip(word('step', step.status), stateTone(step.status), step.status),
     ]);
     if (!open) {

@@ -1,0 +1,196 @@
+/** What stands first on a run: the bar that stays, and why it stopped or what it came to. */
+import { get, logPart, logPath, runPath, type Advice, type Diff, type RunDetail, type RunLog, type Stage, type Step } from './api.js';
+import { fill, h, type Child } from './dom.js';
+import { duration, moment } from './format.js';
+import { t, word } from './i18n.js';
+import { textOf, LogStore } from './log_store.js';
+import { actionsList, button, chip, copyButton, elapsed, link, stateTone, waitsText, withCode, type Tone } from './parts.js';
+import { runAt } from './router.js';
+import { placeOf } from './run_logs.js';
+
+const tailBytes = 32 * 1024;
+const tailLines = 15;
+
+/** What a person can do from here. */
+export interface Doings {
+  readonly way: (verb: string) => Promise<void>;
+  readonly stop: () => Promise<void>;
+  readonly log: (name: string) => void;
+}
+
+export const isStopped = (r: RunDetail): boolean => (r.stage.state === 'NEEDS_INPUT' || r.stage.state === 'FAILED' || r.interrupted) && r.locked === null;
+
+/** Whether it waits for answers that can be given now. */
+export const isAsking = (r: RunDetail): boolean => isStopped(r) && (r.errors?.questions ?? []).length > 0 && r.advice.some((a) => a.mode === 'resume' && a.allowed);
+
+export const stateOf = (r: RunDetail): { text: string; tone: Tone } =>
+  r.stage.dropped_at
+    ? { text: t('run.dropped'), tone: 'quiet' }
+    : r.interrupted
+      ? { text: t('run.interrupted'), tone: 'ask' }
+      : { text: word('state', r.stage.state), tone: stateTone(r.stage.state) };
+
+/** When the attempt in hand began: a step that waited for a person for a night did not work for a night. */
+export function attemptBegan(s: Stage, step: Step): string | null {
+  return (s.history ?? []).findLast((e) => e.step_id === step.step_id && e.event === 'STEP_START')?.at ?? step.started_at;
+}
+
+/** The bar: state, title, step, progress, time of this attempt, and the one thing to do. */
+export function spine(r: RunDetail, doing: Doings, asks: boolean): Child {
+  const s = r.stage;
+  const live = r.locked !== null;
+  const { text, tone } = stateOf(r);
+  const steps = s.steps ?? [];
+  const n = s.state === 'DONE' ? -1 : steps.findIndex((x) => x.step_id === s.current_step_id);
+  const step = steps[n];
+  const best = asks ? undefined : r.advice.find((a) => a.recommended && a.mode && a.allowed);
+  return [
+    chip(text, tone, s.state),
+    h('h1', null, s.title || r.request_id),
+    step ? h('span', { class: 'at-step' }, t('run.at_step', { n: n + 1, of: steps.length, title: step.title })) : null,
+    live && step ? elapsed(attemptBegan(s, step), null) : null,
+    live ? h('span', { class: 'bar-progress' }, h('progress', { max: 100, value: s.progress.percent, 'aria-label': t('run.progress') }), `${s.progress.percent}%`) : null,
+    h('span', { class: 'grow' }),
+    live
+      ? s.signals.stop_requested
+        ? h('span', { class: 'note warn' }, t('run.stopping'))
+        : button(t('run.stop'), doing.stop, { class: 'btn small', 'data-key': 'stop' })
+      : best
+        ? button(verbText(best), () => doing.way(best.verb), { class: 'btn small primary', 'data-key': 'bar-verb' })
+        : null,
+  ];
+}
+
+const verbText = (a: Advice): string => t(`run.${a.verb as 'resume'}`);
+
+/** The first block below the bar; none while the run works. */
+export function outcome(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child): Child {
+  const s = r.stage;
+  if (s.dropped_at) return h('section', { class: 'card reason' }, h('p', null, t('run.dropped_hint', { at: moment(s.dropped_at) })));
+  if (isStopped(r)) return stopped(r, doing, tail, answer);
+  return s.state === 'DONE' && r.locked === null ? done(r) : null;
+}
+
+function stopped(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child): HTMLElement {
+  const s = r.stage;
+  const e = s.error;
+  const ways = r.advice.filter((a) => a.mode);
+  return h(
+    'section',
+    { class: `card reason ${s.state === 'FAILED' ? 'bad' : 'ask'}`, role: 'alert' },
+    h('h2', null, e ? e.title || e.reason_code : t('run.interrupted')),
+    e?.message && !answer ? h('p', null, withCode(e.message)) : null,
+    e ? h('p', { class: 'code-name' }, e.reason_code) : h('p', null, t(s.signals.stop_requested ? 'run.stopped_hint' : 'run.interrupted_hint')),
+    waitsText(r.waits),
+    answer || tail,
+    remedies(r, ways, doing, !answer),
+    e && (e.actions ?? []).length > 0
+      ? h('details', { open: !ways.some((a) => a.allowed) }, h('summary', null, t('common.next_actions')), actionsList(e.actions))
+      : null,
+    evidence(r, doing),
+  );
+}
+
+/** Every way to go on, the recommended one first; one that would be refused says why and is no button. */
+function remedies(r: RunDetail, ways: readonly Advice[], doing: Doings, first: boolean): Child {
+  if (ways.length === 0) return null;
+  const order = ways.toSorted((a, b) => weight(a) - weight(b));
+  return h(
+    'ul',
+    { class: 'resume plain-list' },
+    order.map((a) =>
+      h(
+        'li',
+        { class: a.recommended && first ? 'way first' : 'way' },
+        h('p', null, t(`run.why_${a.verb as 'resume'}`)),
+        a.mode === 'resume' && a.allowed ? h('p', { class: 'muted' }, t('run.workspace'), ' ', h('code', null, r.stage.git.workspace), ' ', copyButton(r.stage.git.workspace)) : null,
+        a.allowed
+          ? h(
+              'div',
+              { class: 'row wrap' },
+              button(verbText(a), () => doing.way(a.verb), { class: a.recommended && first ? 'btn primary' : 'btn', 'data-key': a.verb }),
+              h('code', { class: 'small' }, a.command),
+              copyButton(a.command),
+            )
+          : h('p', { class: 'muted' }, verbText(a), ' · ', t('run.refused'), ' ', h('span', { class: 'code-name' }, a.why_not)),
+      ),
+    ),
+  );
+}
+
+const weight = (a: Advice): number => (a.recommended ? 0 : a.allowed ? 1 : 2);
+
+function evidence(r: RunDetail, doing: Doings): Child {
+  const e = r.errors?.evidence;
+  const logs = (e?.log_paths ?? []).map((p) => r.logs.find((l) => l.path === p)).filter((l) => l !== undefined);
+  const related = (r.errors?.related_paths ?? []).filter((p) => !r.logs.some((l) => l.path === p));
+  return [
+    e?.stderr_snippet || e?.command
+      ? h('details', null, h('summary', null, t('run.evidence')), e.command ? h('p', null, h('code', null, e.command), e.exit_code != null ? ` → ${e.exit_code}` : '') : null, h('pre', { tabindex: 0 }, e.stderr_snippet ?? ''))
+      : null,
+    logs.length > 0 ? h('p', { class: 'row wrap' }, logs.map((l) => button(`${t('run.log_of')}: ${l.name}`, () => doing.log(l.name), { class: 'btn small', 'data-key': 'log:' + l.name }))) : null,
+    related.length > 0 ? h('p', null, t('run.related'), ': ', related.map((p) => [h('code', null, p), ' '])) : null,
+  ];
+}
+
+function done(r: RunDetail): HTMLElement {
+  const s = r.stage;
+  const merge = r.advice.find((a) => a.verb === 'merge')?.command;
+  const tests = (s.steps ?? []).flatMap((x) => Object.values(x.test)).filter((x) => x && x.status !== 'NOT_RUN');
+  const failed = tests.filter((x) => x.status === 'FAIL').length;
+  const commits = s.git.commits ?? [];
+  const stat = h('span', { class: 'stat' });
+  if (commits.length > 0) {
+    void get<Diff>(`${runPath(r.request_id, r.run_id)}/diff`)
+      .then((d) => fill(stat, t('run.lines_changed', { files: d.stat.files, added: d.stat.additions, deleted: d.stat.deletions })))
+      .catch(() => undefined); // the tab of the diff says what is wrong
+  }
+  return h(
+    'section',
+    { class: 'card reason good outcome' },
+    h('h2', null, merge ? t('run.merge_hint') : t('run.done')),
+    h(
+      'div',
+      { class: 'row wrap facts' },
+      stat,
+      h('span', null, t('run.commits', { n: commits.length })),
+      tests.length === 0
+        ? h('span', { class: 'muted' }, t('run.no_tests'))
+        : chip(failed > 0 ? t('run.tests_failed', { n: failed }) : t('run.tests_passed', { n: tests.length }), failed > 0 ? 'bad' : 'good'),
+      tests.length > 0 ? h('span', { class: 'muted' }, duration(tests.reduce((sum, x) => sum + (x.duration_ms ?? 0), 0))) : null,
+      commits.length > 0 ? link(runAt(r.request_id, r.run_id, 'diff'), t('run.see_diff'), { class: merge ? 'btn primary' : 'btn', 'data-key': 'see-diff' }) : null,
+    ),
+    merge ? h('p', { class: 'row wrap' }, h('code', null, merge), copyButton(merge)) : null,
+    commits.length > 0 ? h('ul', { class: 'plain-list commits' }, commits.map((c) => h('li', null, h('code', null, c.hash.slice(0, 10)), ' ', c.subject))) : null,
+  );
+}
+
+/** The log that tells most of why a run stopped. */
+export function tellingLog(r: RunDetail): RunLog | undefined {
+  const named = (r.errors?.evidence?.log_paths ?? []).map((p) => r.logs.find((l) => l.path === p)).filter((l) => l !== undefined && l.size > 0);
+  if (named.length > 0) return named.at(-1);
+  return r.logs.filter((l) => l.size > 0 && placeOf(l.name, r.stage.steps ?? [])?.step === r.stage.current_step_id).at(-1);
+}
+
+/** Which of the last lines is the error: the last that speaks of one, else the last that says anything; -1 where none does. */
+export function errorLine(lines: readonly string[]): number {
+  const speaks = lines.findLastIndex((l) => /\b(error|fail(ed|ure|s)?|fatal|panic|exception|cannot|not found|missing|refused|denied)\b/i.test(l) || /エラー|失敗/.test(l));
+  return speaks >= 0 ? speaks : lines.findLastIndex((l) => l.trim() !== '');
+}
+
+/** Fills el with the last lines of a log. */
+export async function showTail(el: HTMLElement, r: RunDetail, log: RunLog): Promise<void> {
+  const from = Math.max(0, log.size - tailBytes);
+  const part = await logPart(logPath(r.request_id, r.run_id, log.name), from, log.size);
+  const store = new LogStore(part.from);
+  store.append(part.bytes);
+  const all = [...store.lines.map(textOf), textOf(store.open())];
+  while (all.length > 0 && all.at(-1)?.trim() === '') all.pop();
+  const lines = all.slice(-tailLines);
+  const wrong = errorLine(lines);
+  fill(
+    el,
+    h('p', { class: 'small-head' }, t('run.last_lines', { log: log.name })),
+    h('pre', { class: 'tail', tabindex: 0, translate: 'no' }, lines.map((l, i) => h('span', { class: i === wrong ? 'line wrong' : 'line' }, l + '\n'))),
+  );
+}
