@@ -264,7 +264,7 @@ func TestWhenATestIsOn(t *testing.T) {
 
 func TestForbiddenPathsFollowTheFolders(t *testing.T) {
 	c := load(t, configured(t, `{"paths":{"requests_dir":"docs/wishes"}}`), Sources{})
-	if got := strings.Join(c.Limits.ForbiddenPaths, " "); !strings.HasPrefix(got, ".git/** .aiflow/** runs/** docs/wishes/** **/.claude/settings*.json ") {
+	if got := strings.Join(c.Limits.ForbiddenPaths, " "); !strings.HasPrefix(got, ".git/** .aiflow/** runs/** docs/wishes/** **/.claude **/.claude/settings*.json ") {
 		t.Error(got)
 	}
 	c = load(t, configured(t, `{"paths":{"requests_dir":"docs/wishes"},"limits":{"forbidden_paths":[]}}`), Sources{})

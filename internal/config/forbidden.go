@@ -56,7 +56,7 @@ func forbiddenPaths(runsDir, requestsDir string) []string {
 
 var (
 	commandFiles = []string{
-		"**/.claude", "**/.claude/settings*.json", "**/.claude/hooks/**", "**/.claude/agents/**", "**/.mcp.json", "**/.codex/**", "**/.gemini/**", "**/.qwen/**",
+		"**/.claude", "**/.claude/settings*.json", "**/.claude/hooks/**", "**/.claude/agents/**", "**/.claude/skills/**", "**/.claude/commands/**", "**/.mcp.json", "**/.codex/**", "**/.gemini/**", "**/.qwen/**",
 		"**/.cursor/**", "**/.opencode/**", "**/opencode.json", ".github/copilot*", "**/.vscode/**",
 		".husky/**", ".githooks/**", "lefthook.yml", ".lefthook.yml", ".pre-commit-config.yaml",
 	}
