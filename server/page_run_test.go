@@ -127,7 +127,7 @@ func TestPageAnswers(t *testing.T) {
 	p.press("Answer and resume")
 	p.sees("Please answer each question.")
 	p.until("document.activeElement.dataset.key === 'answer1'")
-	p.open(strings.Trim(p.do("location.pathname"), `"`))
+	p.open(p.address())
 	p.until("document.querySelector('[data-key=answer0]')?.value === '- Blue'")
 	write("1", "In the hall")
 	p.press("Answer and resume")
@@ -141,4 +141,10 @@ func TestPageAnswers(t *testing.T) {
 	w.call(400, "POST", at, `{"text":"Green."}`).wants("error.reason_code", "NOTHING_TO_DO")
 	p.clean()
 	w.idle()
+}
+
+// address is where the tab is, without the server.
+func (p *tab) address() string {
+	p.t.Helper()
+	return strings.Trim(p.do("location.pathname + location.search"), `"`)
 }

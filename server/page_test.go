@@ -499,7 +499,7 @@ func TestPageWhileRunning(t *testing.T) {
 
 	p.open("/")
 	p.sees("The queue is running")
-	p.sees("LOCKED")
+	p.until("[...document.querySelectorAll('.rq .state .chip')].some((c) => c.textContent === 'running')")
 	p.shot("running")
 	p.open("/autorun")
 	p.until("document.querySelector('h1')?.textContent === 'Auto-run'")

@@ -3,11 +3,12 @@ import type { Item } from './api.js';
 import type { Filter } from './router.js';
 
 export function matchesFilter(i: Item, f: Filter): boolean {
-  if (f.status.length > 0 && !f.status.includes(i.meta.status ?? '')) return false;
+  if (f.status.length > 0 && !f.status.some((v) => v === i.meta.status || v === standing(i) || (v === 'needs' && needsAnswer(i)))) return false;
   if (f.priority.length > 0 && !f.priority.includes(i.meta.priority ?? '')) return false;
   if (f.label !== '' && !(i.meta.labels ?? []).includes(f.label)) return false;
   if (f.text === '') return true;
-  const all = `${i.id}\n${i.title}\n${i.path}\n${(i.meta.labels ?? []).join('\n')}`.toLowerCase();
+  const why = i.derived.why;
+  const all = `${i.id}\n${i.title}\n${i.path}\n${(i.meta.labels ?? []).join('\n')}\n${why?.reason_code ?? ''}\n${why?.detail ?? ''}\n${i.derived.latest_run?.reason_code ?? ''}`.toLowerCase();
   return f.text
     .toLowerCase()
     .split(/\s+/)
@@ -51,9 +52,29 @@ export function inOrder(items: readonly Item[]): Item[] {
     .map((x) => x.i);
 }
 
-/** What stands still until a person does something: a question, a failure, an end that nobody works on, a branch to merge. */
-export function needsPerson(i: Item): boolean {
+export type Standing = 'broken' | 'running' | 'needs_input' | 'failed' | 'interrupted' | 'merge' | 'can_run' | 'waits' | 'draft' | 'blocked' | 'done' | 'archived';
+
+/** One word for how a request stands, of its file and its latest run. */
+export function standing(i: Item): Standing {
+  if (isBroken(i)) return 'broken';
+  if (i.derived.locked) return 'running';
+  const status = i.meta.status;
+  if (status === 'done' || status === 'archived') return status;
   const run = i.derived.latest_run;
-  if (!run || i.derived.locked || i.meta.status === 'done' || i.meta.status === 'archived') return false;
-  return run.interrupted || run.awaits_merge || run.state === 'NEEDS_INPUT' || run.state === 'FAILED';
+  if (run?.interrupted) return 'interrupted';
+  if (run?.awaits_merge) return 'merge';
+  if (run?.state === 'NEEDS_INPUT') return 'needs_input';
+  if (run?.state === 'FAILED') return 'failed';
+  if (i.derived.rank !== null) return 'can_run';
+  return status === 'draft' || status === 'blocked' ? status : 'waits';
+}
+
+/** It stopped and waits for a person: a question, a failure, an end that nobody works on. */
+export const needsAnswer = (i: Item): boolean => ['needs_input', 'failed', 'interrupted'].includes(standing(i));
+
+/** The same list by another order than that in which they would run. */
+export function sorted(items: readonly Item[], by: string): readonly Item[] {
+  if (by === 'title') return items.toSorted((a, b) => a.title.localeCompare(b.title));
+  if (by === 'run') return items.toSorted((a, b) => (b.derived.latest_run?.started_at ?? '').localeCompare(a.derived.latest_run?.started_at ?? ''));
+  return items;
 }

@@ -16,9 +16,10 @@ export interface Filter {
   readonly status: readonly string[];
   readonly priority: readonly string[];
   readonly label: string;
+  readonly sort: string;
 }
 
-export const noFilter: Filter = { text: '', status: [], priority: [], label: '' };
+export const noFilter: Filter = { text: '', status: [], priority: [], label: '', sort: '' };
 const tabs: readonly string[] = ['steps', 'diff', 'report', 'logs', 'timeline'];
 
 export function readAddress(path: string, search: string): Route {
@@ -81,7 +82,7 @@ export const runAt = (id: string, run: string, tab: RunTab = 'steps'): string =>
 
 function filterOf(q: URLSearchParams): Filter {
   const list = (name: string) => (q.get(name) ?? '').split(',').filter((v) => v !== '');
-  return { text: q.get('q') ?? '', status: list('status'), priority: list('priority'), label: q.get('label') ?? '' };
+  return { text: q.get('q') ?? '', status: list('status'), priority: list('priority'), label: q.get('label') ?? '', sort: q.get('sort') ?? '' };
 }
 
 function queryOf(f: Filter): string {
@@ -90,6 +91,7 @@ function queryOf(f: Filter): string {
   if (f.status.length > 0) q.set('status', f.status.join(','));
   if (f.priority.length > 0) q.set('priority', f.priority.join(','));
   if (f.label !== '') q.set('label', f.label);
+  if (f.sort !== '') q.set('sort', f.sort);
   return mark(q);
 }
 

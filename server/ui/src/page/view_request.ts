@@ -132,7 +132,7 @@ export class RequestView implements View {
         { class: 'row wrap facts' },
         priorityChip(d.meta.priority),
         statusChip(d.meta.status ?? ''),
-        locked ? chip(t('list.locked'), 'now') : null,
+        locked ? chip(t('standing.running'), 'now') : null,
         latest?.awaits_merge ? chip(t('req.awaits'), 'good') : null,
         (d.meta.labels ?? []).map((l) => h('span', { class: 'label' }, l)),
         d.meta.estimate ? h('span', { class: 'muted' }, d.meta.estimate) : null,

@@ -2,14 +2,17 @@ import { runNext, runRequest, stopQueue, stopRun, type Go } from './actions.js';
 import { call, get, type Item, type List, type Session } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
 import { t, word } from './i18n.js';
-import { heldStill, inOrder, isBroken, labelsOf, matchesFilter, needsPerson } from './list_state.js';
+import { heldStill, inOrder, isBroken, labelsOf, matchesFilter, needsAnswer, sorted, standing, type Standing } from './list_state.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { button, chip, choice, confirmed, link, priorityChip, showError, statusChip, stateTone, withCode, withLinks, type View } from './parts.js';
+import { button, chip, choice, confirmed, link, priorityChip, showError, showTitle, withCode, withLinks, type Tone, type View } from './parts.js';
 import { address, noFilter, requestAt, runAt, type Filter } from './router.js';
 import { newRequest } from './new_request.js';
 import { scrollFor, visibleRange, type Sight } from './window.js';
 
-const filters = ['draft', 'ready', 'running', 'blocked', 'done', 'archived'];
+const filters = ['draft', 'ready', 'blocked', 'done', 'archived'];
+const counted = ['needs', 'merge', 'running', 'can_run'] as const;
+const inLane = 5;
+const tones: Partial<Record<Standing, Tone>> = { broken: 'bad', failed: 'bad', running: 'now', needs_input: 'ask', interrupted: 'ask', blocked: 'ask', merge: 'good', can_run: 'warn', done: 'good' };
 
 export class RequestsView implements View {
   readonly el = h('div', { class: 'view requests' });
@@ -23,6 +26,7 @@ export class RequestsView implements View {
   private readonly rows = new Map<string, HTMLElement>();
   private readonly drawn = new WeakMap<HTMLElement, Item>();
   private readonly banner = h('div');
+  private readonly counts = h('div', { class: 'counts', role: 'group', 'aria-label': t('list.status') });
   private readonly top = h('div');
   private readonly count = h('p', { class: 'count', 'aria-live': 'polite' });
   private readonly moved = h('div', { class: 'moved' });
@@ -30,6 +34,7 @@ export class RequestsView implements View {
   private readonly search: HTMLInputElement;
   private readonly labels: HTMLSelectElement;
   private readonly chips: HTMLElement;
+  private readonly sort: HTMLSelectElement;
   private readonly reload = coalesced(() => this.load(), 60);
   private readonly onScroll = () => this.paintSoon();
   private frame = 0;
@@ -45,6 +50,9 @@ export class RequestsView implements View {
     this.labels = choice([['', t('list.any_label')]], filter.label);
     this.labels.setAttribute('aria-label', t('list.label'));
     this.labels.addEventListener('change', () => this.refilter({ ...this.filter, label: this.labels.value }));
+    this.sort = choice([['', t('list.sort_order')], ['run', t('list.sort_run')], ['title', t('list.sort_title')]], filter.sort);
+    this.sort.setAttribute('aria-label', t('list.sort'));
+    this.sort.addEventListener('change', () => this.refilter({ ...this.filter, sort: this.sort.value }));
     this.chips = h('div', { class: 'filters' });
     this.paintFilters();
     fill(
@@ -56,8 +64,9 @@ export class RequestsView implements View {
         h('div', { class: 'row' }, button(t('list.new'), () => this.create(), { class: 'btn' }), button(t('list.run_next'), () => runNext(this.go), { class: 'btn primary' })),
       ),
       this.banner,
+      this.counts,
       this.top,
-      h('div', { class: 'toolbar' }, this.search, this.labels, this.chips),
+      h('div', { class: 'toolbar' }, this.search, this.labels, this.sort, this.chips),
       h('div', { class: 'row spread' }, this.count, this.moved),
       this.body,
     );
@@ -71,7 +80,12 @@ export class RequestsView implements View {
     void this.reload.now().catch(showError);
   }
 
-  title = (): string => t('nav.requests');
+  title = (): string => {
+    const n = this.list?.items.filter(needsAnswer).length ?? 0;
+    return n > 0 ? `! ${t('list.lane_needs')} (${n})` : `${this.list?.queue.locked ? '● ' : ''}${t('nav.requests')}`;
+  };
+
+  tone = (): Tone => (this.list?.items.some(needsAnswer) ? 'ask' : this.list?.queue.locked ? 'now' : 'quiet');
 
   readonly keys = {
     '/': () => this.search.focus(),
@@ -127,13 +141,13 @@ export class RequestsView implements View {
   private take(): void {
     const list = this.list;
     if (!list) return;
-    const next = list.items.filter((i) => matchesFilter(i, this.filter));
+    const next = sorted(list.items.filter((i) => matchesFilter(i, this.filter)), this.filter.sort);
     this.waiting = 0;
     if (this.shown.length > 0 && this.isBusy()) {
       const { items, changed } = heldStill(this.shown, next);
       this.waiting = changed;
-      this.shown = changed === 0 ? next : items;
-    } else this.shown = next;
+      this.shown = changed === 0 ? [...next] : items;
+    } else this.shown = [...next];
     this.paint();
   }
 
@@ -150,7 +164,7 @@ export class RequestsView implements View {
     const list = this.list;
     if (!list) return;
     this.waiting = 0;
-    this.shown = list.items.filter((i) => matchesFilter(i, this.filter));
+    this.shown = [...sorted(list.items.filter((i) => matchesFilter(i, this.filter)), this.filter.sort)];
     this.paint();
   }
 
@@ -165,16 +179,14 @@ export class RequestsView implements View {
     newRequest(this.go, [...this.ids]);
   }
 
+  private toggle(name: 'status' | 'priority', value: string, label: Child, look: string): HTMLElement {
+    const on = this.filter[name].includes(value);
+    const next = on ? this.filter[name].filter((v) => v !== value) : [...this.filter[name], value];
+    return h('button', { type: 'button', class: look, 'aria-pressed': String(on), 'data-key': name + value, onclick: () => this.refilter({ ...this.filter, [name]: next }) }, label);
+  }
+
   private paintFilters(): void {
-    const toggle = (name: 'status' | 'priority', value: string, label: string) => {
-      const on = this.filter[name].includes(value);
-      const next = on ? this.filter[name].filter((v) => v !== value) : [...this.filter[name], value];
-      return h(
-        'button',
-        { type: 'button', class: 'toggle', 'aria-pressed': String(on), 'data-key': name + value, onclick: () => this.refilter({ ...this.filter, [name]: next }) },
-        label,
-      );
-    };
+    const toggle = (name: 'status' | 'priority', value: string, label: string) => this.toggle(name, value, label, 'toggle');
     const isSet = address({ view: 'requests', filter: this.filter }) !== '/';
     fillIf(this.chips, JSON.stringify(this.filter), () => [
       h('span', { role: 'group', 'aria-label': t('list.status'), class: 'group' }, filters.map((v) => toggle('status', v, word('status', v)))),
@@ -183,6 +195,7 @@ export class RequestsView implements View {
         ? button(t('list.clear'), () => {
             this.search.value = '';
             this.labels.value = '';
+            this.sort.value = '';
             this.refilter(noFilter);
           }, { class: 'btn small' })
         : null,
@@ -192,6 +205,7 @@ export class RequestsView implements View {
   private paint(): void {
     const list = this.list;
     if (!list) return;
+    showTitle(this);
     this.paintBanner(list);
     this.paintTop(list);
     const labels = labelsOf(list.items);
@@ -235,17 +249,29 @@ export class RequestsView implements View {
 
   private paintTop(list: List): void {
     const broken = list.items.filter(isBroken);
-    const waiting = list.items.filter(needsPerson);
-    const key = JSON.stringify([broken.map((b) => [b.path, b.problems]), waiting.map((i) => [i.id, i.title, i.derived.latest_run])]);
+    const lanes: Record<(typeof counted)[number], Item[]> = { needs: [], merge: [], running: [], can_run: [] };
+    for (const i of list.items) {
+      const at = needsAnswer(i) ? 'needs' : standing(i);
+      if (at in lanes) lanes[at as 'needs'].push(i);
+    }
+    fillIf(this.counts, JSON.stringify([counted.map((c) => lanes[c].length), this.filter.status]), () =>
+      counted.map((c) => this.toggle('status', c, [h('b', null, lanes[c].length), ' ', t(`list.count_${c}`)], `counted ${lanes[c].length > 0 ? c : ''}`)),
+    );
+    const go = [...lanes.running, ...lanes.can_run];
+    const key = JSON.stringify([list.stats.total < 5, broken.map((b) => [b.path, b.problems]), [...lanes.needs, ...lanes.merge, ...go].slice(0, 200).map((i) => [i.id, i.title, i.derived.rank, i.derived.locked, i.derived.latest_run])]);
     fillIf(this.top, key, () => [
-      waiting.length === 0
+      lanes.needs.length + lanes.merge.length + go.length === 0
         ? null
         : h(
-            'details',
-            { class: 'card ask', open: waiting.length <= 5 },
-            h('summary', null, h('strong', null, t('list.needs', { n: waiting.length }))),
-            h('ul', { class: 'plain-list' }, waiting.slice(0, 50).map((i) => h('li', { class: 'row wrap' }, this.outcome(i), link(runAt(i.id, i.derived.latest_run?.run_id ?? ''), i.title), h('span', { class: 'code-name' }, i.derived.latest_run?.reason_code)))),
+            'div',
+            { class: 'lanes' },
+            this.lane('needs', lanes.needs, (i) => [this.outcome(i), ' ', h('span', { class: 'code-name' }, i.derived.latest_run?.reason_code)]),
+            this.lane('merge', lanes.merge, (i) => link(runAt(i.id, i.derived.latest_run?.run_id ?? '', 'diff'), t('run.see_diff'), { class: 'btn small', 'data-key': 'look:' + i.id })),
+            this.lane('next', go, (i) => (i.derived.locked ? [this.outcome(i), ' ', `${i.derived.latest_run?.percent ?? 0}%`] : h('span', { class: 'muted' }, `${i.derived.rank ?? ''}`))),
           ),
+      list.stats.total < 5
+        ? h('section', { class: 'card first-steps' }, h('h2', null, t('list.first')), h('ol', null, h('li', null, t('list.first_1')), h('li', null, t('list.first_2')), h('li', null, t('list.first_3'))))
+        : null,
       broken.length === 0
         ? null
         : h(
@@ -263,6 +289,17 @@ export class RequestsView implements View {
             ),
           ),
     ]);
+  }
+
+  private lane(kind: 'needs' | 'merge' | 'next', items: readonly Item[], more: (i: Item) => Child): Child {
+    const at = (i: Item): string => (kind === 'next' && !i.derived.locked ? requestAt(i.id) : runAt(i.id, i.derived.locked?.run_id || i.derived.latest_run?.run_id || ''));
+    return h(
+      'section',
+      { class: 'card lane ' + kind },
+      h('h2', null, t(`list.lane_${kind}`)),
+      items.length === 0 ? h('p', { class: 'muted' }, t('common.none')) : h('ul', { class: 'plain-list' }, items.slice(0, inLane).map((i) => h('li', null, link(at(i), i.title, { class: 'lane-title', 'data-key': kind + i.id }), h('div', { class: 'sub' }, more(i))))),
+      items.length > inLane ? h('p', { class: 'muted' }, t('list.lane_more', { n: items.length - inLane })) : null,
+    );
   }
 
   private paintSoon(): void {
@@ -337,9 +374,7 @@ export class RequestsView implements View {
       h(
         'div',
         { class: 'state' },
-        isBroken(i) ? chip(t('list.broken_file'), 'bad') : statusChip(i.meta.status ?? ''),
-        i.derived.locked ? chip(t('list.locked'), 'now', `pid ${i.derived.locked.pid}`) : null,
-        run && !i.derived.locked && i.meta.status !== 'done' ? this.outcome(i) : null,
+        this.outcome(i),
         run && i.derived.locked ? h('span', { class: 'pct' }, `${run.percent}%`) : null,
       ),
       h(
@@ -354,11 +389,13 @@ export class RequestsView implements View {
     ];
   }
 
+  /** One chip, of file and run; it leads to the run where the run is what it tells of. */
   private outcome(i: Item): Child {
     const run = i.derived.latest_run;
-    if (!run) return null;
-    const label = run.interrupted ? t('run.interrupted') : run.awaits_merge ? t('list.merge') : word('state', run.state);
-    return link(runAt(i.id, run.run_id), [chip(label, run.interrupted ? 'ask' : stateTone(run.state), run.reason_code ?? run.state), run.warnings.map((w) => [' ', chip(word('warning', w), 'ask', w)])], { class: 'plain', 'data-key': 'latest' });
+    const at = standing(i);
+    const made = chip(t(`standing.${at}`), tones[at] ?? 'quiet', run?.reason_code ?? i.meta.status);
+    if (!run || ['draft', 'waits', 'blocked', 'can_run', 'broken'].includes(at)) return made;
+    return link(runAt(i.id, i.derived.locked?.run_id || run.run_id), [made, run.warnings.map((w) => [' ', chip(word('warning', w), 'ask', w)])], { class: 'plain', 'data-key': 'latest' });
   }
 
   private why(i: Item): Child {
