@@ -75,7 +75,7 @@ func landProgram(t *testing.T, text string) string {
 
 func TestLandingIsOver(t *testing.T) {
 	w := landWorld(t, someRequests(), landProgram(t, `echo '{"ok":true,"dry_run":false,"into":"'"$*"'","method":"merge","test":"","from":"x","to":"x","landed":[],"already":[],"left_out":[]}'`))
-	w.call(200, "POST", "/api/land", `{"names":["RQ-1"],"method":"squash"}`).wants("into", "--method=squash RQ-1 --json --no-color --lang=en")
+	w.call(200, "POST", "/api/land", `{"names":["RQ-1"],"method":"squash"}`).wants("into", "--json --no-color --lang=en --method=squash RQ-1")
 }
 
 func TestForecast(t *testing.T) {
