@@ -7,7 +7,7 @@ import { Drafts, MAX_VERSIONS } from '../src/page/drafts.js';
 import { duration, size } from '../src/page/format.js';
 import { around, draw, withMissing, type GraphNode } from '../src/page/graph.js';
 import { fillPlaces, pickLang } from '../src/page/i18n.js';
-import { heldStill, inOrder, matchesFilter, needsAnswer } from '../src/page/list_state.js';
+import { heldStill, inOrder, matchesFilter, needsAnswer, standing } from '../src/page/list_state.js';
 import { coalesced } from '../src/page/live.js';
 import { firstAt, LogFinder, type Hit } from '../src/page/log_find.js';
 import { LogStore, textOf } from '../src/page/log_store.js';
@@ -554,6 +554,7 @@ test('the list: what runs, what can run, what waits, what is over', () => {
   const items = [item('old', 'done', null), item('gone', 'archived', null), item('b', 'ready', 2), item('w', 'draft', null), item('a', 'ready', 1), item('r', 'running', null, true)];
   assert.deepEqual(inOrder(items).map((i) => i.id), ['r', 'a', 'b', 'w', 'old', 'gone']);
   assert.deepEqual([item('x', 'blocked', null, false, 'NEEDS_INPUT'), item('y', 'running', null, true, 'NEEDS_INPUT'), item('z', 'done', null, false, 'FAILED'), item('q', 'ready', 1)].map(needsAnswer), [true, false, false, false]);
+  assert.deepEqual([item('r', 'ready', null, true), item('d', 'done', null, false, 'DONE'), item('a', 'ready', 1), item('w', 'ready', null), item('f', 'blocked', null, false, 'FAILED')].map(standing), ['running', 'done', 'can_run', 'waits', 'failed']);
 });
 
 const task = (o: Partial<Task>): Task => ({

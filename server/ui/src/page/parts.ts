@@ -142,7 +142,7 @@ export function errorCard(e: ErrorObject, tone: Tone, ...more: Child[]): HTMLEle
 
 export function errorOf(e: unknown): ErrorObject {
   if (e instanceof ApiError) {
-    return { reason_code: e.code, title: e.message, message: '', severity: '', actions: e.actions };
+    return { reason_code: e.code, title: e.isOffline ? t('conn.offline') : e.message, message: '', severity: '', actions: e.actions };
   }
   return { reason_code: 'INTERNAL', title: e instanceof Error ? e.message : String(e), message: '', severity: '', actions: [] };
 }

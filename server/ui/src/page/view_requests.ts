@@ -383,7 +383,7 @@ export class RequestsView implements View {
         i.derived.locked && i.derived.locked.run_id !== ''
           ? link(runAt(i.id, i.derived.locked.run_id), t('list.resume'), { class: 'btn small', 'data-key': 'run' })
           : i.derived.queue_eligible
-            ? button(t('list.run'), () => runRequest(this.go, i.id), { class: 'btn small', 'data-key': 'run' })
+            ? button(t('list.run'), () => runRequest(this.go, i.id), { class: 'btn small', 'aria-label': `${t('list.run')}: ${i.title}`, 'data-key': 'run' })
             : null,
       ),
     ];
