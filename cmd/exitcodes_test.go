@@ -99,7 +99,6 @@ func TestEveryExitStatusIsExplained(t *testing.T) {
 // injected are the tests of the codes that no script can bring about: what is
 // wrong is put in by the test.
 var injected = map[fault.Code]string{
-	fault.RequestExists:      "reqmeta/edit.TestNoNumberIsFree",
 	fault.AccessDenied:       "server.TestWhoMayCall",
 	fault.MaxDurationReached: "runner.TestWhatEndsASession",
 	fault.FailedInARow:       "runner.TestWhatEndsASession",

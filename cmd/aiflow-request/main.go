@@ -56,7 +56,7 @@ func showCommand(s *cli.Shell) *urfave.Command {
 func newCommand(s *cli.Shell) *urfave.Command {
 	var o newOptions
 	return &urfave.Command{
-		Name: "new", Usage: "request.new_usage", UsageText: "aiflow-request new --title \"Say hello\" --priority P1 --label demo\naiflow-request new --title \"Say goodbye\" --depends-on RQ-20251214-001 --status ready",
+		Name: "new", Usage: "request.new_usage", UsageText: "aiflow-request new --title \"Say hello\" --priority P1 --label demo\naiflow-request new --title \"Say goodbye\" --depends-on RQ-20251214-001 --status ready\naiflow-request new --title \"Fix the login\" --id LOGIN-7 --body - < login.md",
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "title", Usage: "request.new_title", Required: true, Destination: &o.title},
 			&urfave.StringFlag{Name: "priority", Usage: "request.new_priority", Destination: &o.priority},
@@ -64,6 +64,9 @@ func newCommand(s *cli.Shell) *urfave.Command {
 			&urfave.StringFlag{Name: "estimate", Usage: "request.new_estimate", Destination: &o.estimate},
 			&urfave.StringSliceFlag{Name: "depends-on", Usage: "request.new_depends_on", Destination: &o.dependsOn},
 			&urfave.StringSliceFlag{Name: "label", Usage: "request.new_label", Destination: &o.labels},
+			&urfave.StringFlag{Name: "id", Usage: "request.new_id", Destination: &o.id},
+			&urfave.StringFlag{Name: "body", Usage: "request.new_body", Destination: &o.body},
+			&urfave.StringFlag{Name: "created-at", Usage: "request.new_created_at", Destination: &o.createdAt},
 			&urfave.StringFlag{Name: "edit", Usage: "request.new_edit", Value: editAuto, Destination: &o.edit},
 		},
 		Action: func(*urfave.Context) error { return create(s, o) },

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -26,6 +29,7 @@ const (
 
 type newOptions struct {
 	title, priority, status, estimate, edit string
+	id, body, createdAt                     string
 	dependsOn, labels                       urfave.StringSlice
 }
 
@@ -43,6 +47,59 @@ func (o newOptions) check() error {
 			return cli.Usage("bad_value", "name", want.flag, "value", want.value, "allowed", want.allowed)
 		}
 	}
+	if o.id != "" && (!reqmeta.CheckID(o.id) || !reqmeta.IsRequestName(o.id+".md")) {
+		return cli.Usage("bad_value", "name", "--id", "value", o.id, "allowed", "[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+	}
+	if _, ok := reqmeta.ParseDate(o.createdAt); o.createdAt != "" && (!ok || reqmeta.Zoneless(o.createdAt)) {
+		return cli.Usage("bad_value", "name", "--created-at", "value", o.createdAt, "allowed", "2025-12-14, 2025-12-14T09:30:00Z")
+	}
+	return nil
+}
+
+// maxBody leaves room for the head in a file that is still read.
+const maxBody = reqmeta.MaxFile - reqmeta.MaxHead
+
+// readBody is the text in a file, or what is on standard input ("-"). A text
+// without a word is refused: what should have written it has failed.
+func (o newOptions) readBody(s *cli.Shell, dir string) (string, error) {
+	from := s.Stdin
+	if o.body != "-" {
+		name := o.body
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		file, err := os.Open(name)
+		if err != nil {
+			return "", fault.Wrap(err, fault.UsageError, "cause", err.Error())
+		}
+		defer file.Close()
+		from = file
+	}
+	data, err := io.ReadAll(io.LimitReader(from, maxBody+1))
+	switch line, encoding := reqmeta.Foreign(data); {
+	case err != nil:
+		return "", fault.Wrap(err, fault.UsageError, "cause", err.Error())
+	case len(data) > maxBody:
+		return "", cli.Usage("bad_value", "name", "--body", "value", o.body, "allowed", fmt.Sprintf("<= %d bytes", maxBody))
+	case line > 0:
+		return "", fault.New(fault.RequestNotUTF8, "path", o.body, "line", line, "encoding", encoding)
+	case len(bytes.TrimSpace(data)) == 0:
+		return "", cli.Usage("missing_value", "name", "--body")
+	}
+	return string(bytes.TrimPrefix(data, []byte("\ufeff"))), nil
+}
+
+// refuseTaken refuses an id that a request has, in whatever file and case.
+func refuseTaken(p *project.Project, id string) error {
+	folder, err := p.Requests()
+	if err != nil {
+		return err
+	}
+	for _, r := range folder.Requests {
+		if strings.EqualFold(r.ID, id) {
+			return fault.New(fault.RequestExists, "id", r.ID, "path", r.Path)
+		}
+	}
 	return nil
 }
 
@@ -54,9 +111,21 @@ func create(s *cli.Shell, o newOptions) error {
 	if err != nil {
 		return err
 	}
+	body := ""
+	if o.body != "" {
+		if body, err = o.readBody(s, p.Env.Dir); err != nil {
+			return err
+		}
+	}
+	if o.id != "" {
+		if err := refuseTaken(p, o.id); err != nil {
+			return err
+		}
+	}
 	r, err := edit.Create(p.Env.Disk, p.Dir, p.RequestsDir(), edit.NewRequest{
 		Title: strings.TrimSpace(o.title), Priority: o.priority, Status: o.status, Estimate: o.estimate,
 		Labels: trimmed(o.labels), DependsOn: wholeIDs(p, trimmed(o.dependsOn)), Lang: s.Lang(), Used: p.UsedIDs(s.Context()),
+		ID: o.id, Body: body, CreatedAt: o.createdAt,
 	}, p.Now())
 	if err != nil {
 		return readable(err)
@@ -64,6 +133,9 @@ func create(s *cli.Shell, o newOptions) error {
 	warnMissing(s, p, r)
 	if err := printNew(s, p, r); err != nil {
 		return err
+	}
+	if o.edit == editAuto && body != "" {
+		return nil
 	}
 	return openEditor(s, p.Path(r.Path), o.edit)
 }

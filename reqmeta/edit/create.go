@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -21,6 +22,8 @@ import (
 // NewRequest is what Create is asked for. Empty fields take what the template
 // says.
 type NewRequest struct {
+	ID        string // as it shall be, also the name of the file; empty: the next free number
+	CreatedAt string
 	Title     string
 	Priority  string
 	Status    string // draft unless given
@@ -35,7 +38,8 @@ type NewRequest struct {
 // Create writes a new request file, made from _template.md when that is there,
 // and gives it as it was read back. Two at once get two numbers: a number is
 // reserved by creating the temporary file that bears it, and the finished file
-// appears whole.
+// appears whole. With an id the file is called as the id is, so that one of two
+// that are made at once is refused.
 func Create(disk atomicfile.Disk, root, requestsDir string, n NewRequest, now time.Time) (*reqmeta.Request, error) {
 	dir := filepath.Join(root, requestsDir)
 	template, from, err := readTemplate(dir, requestsDir, n.Lang)
@@ -49,6 +53,9 @@ func Create(disk atomicfile.Disk, root, requestsDir string, n NewRequest, now ti
 		r, err := n.tryCreate(disk, dir, requestsDir, template, from, now)
 		if !errors.Is(err, fs.ErrExist) {
 			return r, err
+		}
+		if n.ID != "" {
+			return nil, fault.New(fault.RequestExists, "id", n.ID, "path", path.Join(filepath.ToSlash(requestsDir), n.ID+".md"))
 		}
 	}
 	return nil, fault.New(fault.RequestExists, "path", requestsDir)
@@ -73,13 +80,16 @@ func readTemplate(dir, rel, lang string) (data []byte, from string, err error) {
 }
 
 func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []byte, from string, now time.Time) (*reqmeta.Request, error) {
-	names, err := namesIn(dir)
-	if err != nil {
-		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+	number, mark := n.ID, rand.Text()
+	if number == "" {
+		names, err := namesIn(dir)
+		if err != nil {
+			return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+		}
+		prefix := dayPrefix(now)
+		number, mark = numbered(prefix, highest(append(names, n.Used...), prefix)+1), "new"
 	}
-	prefix := dayPrefix(now)
-	number := numbered(prefix, highest(append(names, n.Used...), prefix)+1)
-	reserved := filepath.Join(dir, "."+number+atomicfile.TempMark+"new")
+	reserved := filepath.Join(dir, "."+number+atomicfile.TempMark+mark)
 	file, err := disk.Create(reserved, 0o666)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, err
@@ -94,14 +104,18 @@ func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []
 		}
 	}()
 	// Somebody may have finished this very number between the look and the reservation.
-	if names, err = namesIn(dir); err == nil && taken(names, number) {
-		err = fs.ErrExist
+	id := number
+	if n.ID == "" {
+		id = withSlug(number, n.Title)
+		var names []string
+		if names, err = namesIn(dir); err == nil && taken(names, number) {
+			err = fs.ErrExist
+		}
 	}
 	if err != nil {
 		_ = file.Close()
 		return nil, creation(err, rel)
 	}
-	id := withSlug(number, n.Title)
 	data, err := n.render(template, from, id, now)
 	if err == nil {
 		err = fill(file, data)
@@ -231,6 +245,9 @@ func (n NewRequest) values(template []byte, id string, now time.Time) map[string
 		if v[key] = likeDate(old.Text, now); v[key] == "" {
 			v[key] = now.Format(reqmeta.DayForm)
 		}
+	}
+	if n.CreatedAt != "" {
+		v["created_at"] = n.CreatedAt
 	}
 	return v
 }
