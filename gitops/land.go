@@ -155,20 +155,33 @@ func (w *Workspace) rebase(ctx context.Context, t Take, run func([]byte, ...stri
 	return run(nil, append(args, t.Base, t.Commit)...)
 }
 
-// CheckedOut is the folder that has branch checked out, "" when none has.
+// CheckedOut is the folder that has branch checked out, or is in the middle of a
+// rebase or a bisection of it, "" when none has.
 func (r *Repo) CheckedOut(ctx context.Context, branch string) string {
-	if h, err := r.Head(ctx); err == nil && h.Branch == branch {
+	if h, err := r.Head(ctx); err == nil && h.Branch == branch || interrupted(gitDirOf(r.top), branch) {
 		return r.top
 	}
-	if main := filepath.Dir(r.commonDir); filepath.Base(r.commonDir) == ".git" && main != r.top && r.headBranch(r.commonDir) == branch {
+	main := filepath.Dir(r.commonDir)
+	if filepath.Base(r.commonDir) == ".git" && main != r.top && (r.headBranch(r.commonDir) == branch || interrupted(r.commonDir, branch)) {
 		return main
 	}
 	for _, a := range r.admins() {
-		if a.branch == branch && exists(a.path) {
+		if (a.branch == branch || interrupted(a.dir, branch)) && exists(a.path) {
 			return a.path
 		}
 	}
 	return ""
+}
+
+// interrupted reports whether the checkout whose part of the repository is gitDir
+// goes back to branch when its rebase or bisection ends; HEAD is detached until then.
+func interrupted(gitDir, branch string) bool {
+	for _, name := range []string{"rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"} {
+		if text, err := os.ReadFile(filepath.Join(gitDir, filepath.FromSlash(name))); err == nil && strings.TrimPrefix(line(text), "refs/heads/") == branch {
+			return true
+		}
+	}
+	return false
 }
 
 // Advance moves a branch from one commit to a later one, and nothing where it does
@@ -219,7 +232,10 @@ func (r *Repo) forward(ctx context.Context, at, branch, from, to string) error {
 	if !ok || now != from {
 		return failed(ErrMoved, fault.GitCommandFailed, "branch", branch, "reason", "moved")
 	}
-	_, err = g.Do(ctx, quiet("-c", "merge.autoStash=false", "merge", "-q", "--ff-only", to)...)
+	if interrupted(gitDirOf(at), branch) {
+		return fault.New(fault.LandRefused, "path", at, "branch", branch, "cause_key", "land.rebasing")
+	}
+	_, err = g.Do(ctx, quiet("-c", "merge.autoStash=false", "merge", "-q", "--ff-only", "--no-overwrite-ignore", to)...)
 	if err != nil {
 		if moved := r.orMoved(ctx, err, branch, from); errors.Is(moved, ErrMoved) || gitcmd.Exit(err) <= 0 {
 			return moved

@@ -20,6 +20,7 @@ type Standing struct {
 	branches map[string]bool
 	landed   Landed          // in what is checked out, and in the bases of the runs
 	within   map[string]bool // branches whose tip is in such a history
+	here     map[string]bool // runs that are in what is checked out
 	told     map[string]bool // finished runs whose request says done
 }
 
@@ -67,7 +68,7 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 			}
 		}
 	}
-	s.landed, s.within = Landed{}, map[string]bool{}
+	s.landed, s.within, s.here = Landed{}, map[string]bool{}, map[string]bool{}
 	for tip, about := range tips {
 		landed, err := p.Landed(ctx, tip, oldestBase(about))
 		s.Unsure = cmp.Or(s.Unsure, err)
@@ -78,6 +79,9 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 			}
 			if within[st.Git.WorkBranch] {
 				s.within[st.Git.WorkBranch] = true
+			}
+			if tip == "HEAD" && (landed.Whole(st) || within[st.Git.WorkBranch]) {
+				s.here[st.RunID] = true
 			}
 		}
 	}
@@ -161,6 +165,13 @@ func (s *Standing) BranchExists(st *runs.Stage) bool {
 // it was landed, or was once, or its request says that it is done.
 func (s *Standing) Merged(st *runs.Stage) bool {
 	return st.State == runs.Done && (s.seen(st) || s.told[st.RunID])
+}
+
+// MergedHere: all of a finished run is in the checked out branch, or was once, or its
+// request says that it is done. Only then does nothing depend on its record: one that
+// is merely in another branch would be done once more without it.
+func (s *Standing) MergedHere(st *runs.Stage) bool {
+	return st.State == runs.Done && (st.HasEvent(runs.EventMerged) || s.here[st.RunID] || s.told[st.RunID])
 }
 
 // seen: the history shows that all of a run was merged.

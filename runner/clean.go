@@ -207,7 +207,7 @@ func (c *cleaner) requestGone(ctx context.Context, st *runs.Stage) bool {
 // can say that.
 func (c *cleaner) merged(ctx context.Context, st *runs.Stage, tip string) bool {
 	n := len(st.Git.Commits)
-	whole := n > 0 && st.Git.Commits[n-1].Hash == tip && c.standing.Merged(st)
+	whole := n > 0 && st.Git.Commits[n-1].Hash == tip && c.standing.MergedHere(st)
 	if whole && !c.standing.OnlySaid(st) {
 		return true
 	}

@@ -99,7 +99,7 @@ func (r *Runner) droppable(ctx context.Context, st *runs.Stage) (newest bool, er
 		reason = "dropped"
 	case st.ReplacedBy != "":
 		reason, about = "replaced", st.ReplacedBy
-	case of.Merged(st):
+	case of.MergedHere(st):
 		reason = "merged"
 	default:
 		return last != nil && last.RunID == st.RunID, nil

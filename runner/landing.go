@@ -2,10 +2,13 @@ package runner
 
 import (
 	"context"
+	"strings"
 	"time"
 
+	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/runner/land"
+	"aiflow/runner/stage"
 	"aiflow/runs"
 )
 
@@ -21,20 +24,35 @@ func (a *auto) openLanding(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if prefix := strings.TrimSuffix(repo.WorkPrefix, "/"); into == prefix || strings.HasPrefix(into, prefix+"/") {
+		return fault.New(fault.UsageError, "reason", "land_into", "name", into, "cause_key", "land.no_branch")
+	}
 	if at := repo.CheckedOut(ctx, into); at != "" {
 		return fault.New(fault.LandIntoCheckedOut, "branch", into, "path", at)
 	}
-	if _, ok, err := repo.BranchTip(ctx, into); err != nil || ok {
-		if err == nil {
-			_, err = a.land(ctx)
-		}
+	_, ok, err := repo.BranchTip(ctx, into)
+	if err == nil && !ok {
+		err = a.makeLanding(ctx, repo)
+	}
+	if err != nil {
 		return err
 	}
+	out, err := a.land(ctx)
+	for _, left := range out.LeftOut {
+		a.r.Tell(stage.Event{
+			Kind: stage.Warned, RequestID: left.RequestID, RunID: left.RunID,
+			What: left.RequestID + ": " + a.r.Words.Text("work.auto_not_landed", fault.Facts{"reason": string(fault.CodeOf(left.Err))}),
+		})
+	}
+	return err
+}
+
+func (a *auto) makeLanding(ctx context.Context, repo *gitops.Repo) error {
 	_, commit, err := repo.ResolveBase(ctx, a.r.Project.Config.Git.BaseBranch)
 	if err != nil {
 		return err
 	}
-	return repo.CreateBranch(ctx, into, commit)
+	return repo.CreateBranch(ctx, a.o.LandInto, commit)
 }
 
 // land lands the runs that are named, all that are finished without a name.

@@ -10,6 +10,8 @@ import (
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
+	"aiflow/internal/gitcmd"
+	"aiflow/internal/proc"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runner"
@@ -200,7 +202,20 @@ func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error 
 	c := v.Counters
 	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
 		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
+	printLanded(s, p, v)
 	return nil
+}
+
+// printLanded says how to take over what the session landed, while that is not done.
+func printLanded(s *cli.Shell, p *project.Project, v runner.Session) {
+	i := slices.IndexFunc(v.Results, func(r runner.Result) bool { return r.LandedInto != "" })
+	if i < 0 {
+		return
+	}
+	into := v.Results[i].LandedInto
+	if _, err := p.Git().Ask(s.Context(), "merge-base", "--is-ancestor", "refs/heads/"+into, "HEAD"); gitcmd.Exit(err) == 1 {
+		s.Printf("%s\n", s.Text("work.auto_take", "command", "git merge "+proc.Word(into)))
+	}
 }
 
 // printResult shows what a run of a session came to, and where it has come since.

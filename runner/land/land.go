@@ -197,7 +197,7 @@ func (s *landing) find(ctx context.Context, repo *gitops.Repo) error {
 	if _, ok, err := repo.BranchTip(ctx, into); err != nil || ok {
 		return err
 	}
-	return fault.New(fault.BaseBranchNotFound, "missing", into)
+	return fault.New(fault.BaseBranchNotFound, "missing", into, "into", into)
 }
 
 // lockName is the name of the lock that a landing onto a branch holds.

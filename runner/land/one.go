@@ -84,11 +84,17 @@ func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already 
 // mayLand refuses what stands on something that waits and was not landed.
 func (s *landing) mayLand(st *runs.Stage) error {
 	for _, id := range s.dependsOn(st) {
-		if s.out[id] && id != st.RequestID {
+		if id != st.RequestID && (s.out[id] || s.rejected(id)) {
 			return fault.New(fault.DependsNotDone, "request_id", st.RequestID, "run_id", st.RunID, "value", id)
 		}
 	}
 	return nil
+}
+
+// rejected: a person dropped what was made of a request, and it is not done otherwise.
+func (s *landing) rejected(id string) bool {
+	r, last := s.survey.Folder.Unique(id), s.survey.Latest(id)
+	return r != nil && !r.SaysOver() && last != nil && last.DroppedAt != nil
 }
 
 // there: somebody has taken the run over since the landing began.
