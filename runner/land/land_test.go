@@ -67,8 +67,10 @@ func (g *graph) write(name, text string) {
 func newGraph(t *testing.T, seed uint64, n int, land string) *graph {
 	t.Helper()
 	home := t.TempDir()
-	g := &graph{t: t, dir: filepath.Join(home, "repo"), env: append(os.Environ(),
-		"GIT_CONFIG_GLOBAL="+filepath.Join(home, "gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0")}
+	g := &graph{t: t, dir: filepath.Join(home, "repo"), env: []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LC_ALL=C",
+		"GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
+	}}
 	g.write("../gitconfig", "[user]\n\tname = G\n\temail = g@example.invalid\n[init]\n\tdefaultBranch = main\n")
 	g.write(".gitignore", "runs/\n.aiflow/\n")
 	g.write(".aiflow/config.v1.json", `{"version": "1.0", "tests": {"land": `+land+`}}`)
