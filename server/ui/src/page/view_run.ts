@@ -248,7 +248,7 @@ export class RunView implements View {
 
   private paintReason(r: RunDetail): void {
     const s = r.stage;
-    const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, r.waits, isStopped(r), r.advice, s.replaced_by, s.dropped_at, s.git, s.current_step_id]);
+    const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, r.locked === null, r.waits, isStopped(r), r.advice, s.replaced_by, s.dropped_at, s.git, s.current_step_id]);
     const asks = isAsking(r);
     fillIf(this.answer, asks ? JSON.stringify(r.errors?.questions) : '', () => (asks ? answerForm(this.go, r) : null));
     fillIf(this.reason, key, () => outcome(r, this.doings, this.tail, asks ? this.answer : null));
