@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"aiflow/gitops"
@@ -24,8 +23,8 @@ func (a *auto) openLanding(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if prefix := strings.TrimSuffix(repo.WorkPrefix, "/"); into == prefix || strings.HasPrefix(into, prefix+"/") {
-		return fault.New(fault.UsageError, "reason", "land_into", "name", into, "cause_key", "land.no_branch")
+	if err := land.CheckInto(repo, into); err != nil {
+		return err
 	}
 	if at := repo.CheckedOut(ctx, into); at != "" {
 		return fault.New(fault.LandIntoCheckedOut, "branch", into, "path", at)

@@ -190,14 +190,23 @@ func (s *landing) find(ctx context.Context, repo *gitops.Repo) error {
 		}
 		into = h.Branch
 	}
-	if strings.HasPrefix(into, repo.WorkPrefix) || into == "" {
-		return fault.New(fault.UsageError, "reason", "land_into", "name", into, "cause_key", "land.no_branch")
+	if err := CheckInto(repo, into); err != nil {
+		return err
 	}
 	s.result.Into = into
 	if _, ok, err := repo.BranchTip(ctx, into); err != nil || ok {
 		return err
 	}
 	return fault.New(fault.BaseBranchNotFound, "missing", into, "into", into)
+}
+
+// CheckInto refuses what no landing may move: no name, a work branch, and the name
+// that would stand in the way of all of these. Fault: USAGE_ERROR.
+func CheckInto(repo *gitops.Repo, into string) error {
+	if into == "" || strings.HasPrefix(into, repo.WorkPrefix) || into == strings.TrimSuffix(repo.WorkPrefix, "/") {
+		return fault.New(fault.UsageError, "reason", "land_into", "name", into, "cause_key", "land.no_branch")
+	}
+	return nil
 }
 
 // lockName is the name of the lock that a landing onto a branch holds.
