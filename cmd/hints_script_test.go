@@ -356,7 +356,7 @@ func (w *scene) copy(ts *testscript.TestScript) *twin {
 			}
 		case d.Type().IsRegular() && inGit && d.Name() != "index":
 			data, err := os.ReadFile(path)
-			if info, _ := d.Info(); err == nil && bytes.Contains(data, []byte(w.dir)) {
+			if info, gone := d.Info(); err == nil && gone == nil && bytes.Contains(data, []byte(w.dir)) {
 				return errors.Join(os.Remove(path), os.WriteFile(path, []byte(here(string(data))), info.Mode()))
 			}
 		}
@@ -509,7 +509,10 @@ func (c *twin) state(name string) string {
 			to, _ := os.Readlink(path)
 			fmt.Fprintln(sum, path, to)
 		case d.Type().IsRegular():
-			info, _ := d.Info()
+			info, err := d.Info()
+			if err != nil { // gone since the folder was read
+				return nil
+			}
 			fmt.Fprintln(sum, path, info.Mode())
 			if f, err := os.Open(path); err == nil {
 				_, _ = io.Copy(sum, f)

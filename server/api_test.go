@@ -3,12 +3,14 @@ package server
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 
+	"aiflow/internal/proc"
 	"aiflow/locks"
 )
 
@@ -442,6 +444,28 @@ func TestAdviceOfARun(t *testing.T) {
 	w.call(202, "POST", at+"/resume", `{"mode":"resume","force":true,"target_step_id":"S01"}`)
 	w.idle()
 	w.call(200, "GET", at, "").wants("stage.state", "DONE", "advice.3.verb", "merge")
+}
+
+// What a role asked is answered through the API, and the run goes on with it.
+func TestAnswer(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "work")
+	script := "#!/bin/sh\nif grep -q Blue; then echo blue > colour.txt; exit; fi\n" +
+		`echo '{"version":"1.0","role":"implementer","status":"needs_input","summary":"which?","questions":["Which colour?"]}'` + "\n"
+	if err := proc.WriteProgram(bin, []byte(script)); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, map[string]string{
+		".aiflow/router.v1.json": `{"version": "1.0", "routing": {"implementer": {"primary": "work"}}, "commands": {"work": {"bin": ` + quoted(bin) + `}}}`,
+		"requests/RQ-1.md":       request("title: Paint\nstatus: ready\n", "Paint it.\n"),
+	}, realRun(t))
+	run := w.call(202, "POST", "/api/requests/RQ-1/run", "").text("run_id")
+	w.idle()
+	at := "/api/requests/RQ-1/runs/" + run
+	w.call(200, "GET", at, "").wants("errors.questions.0", "Which colour?")
+	w.call(202, "POST", at+"/answer", `{"text":"Blue."}`).wants("run_id", run)
+	w.idle()
+	w.call(200, "GET", at, "").wants("stage.state", "DONE")
+	w.call(400, "POST", at+"/answer", `{"text":"Green."}`).wants("error.reason_code", "NOTHING_TO_DO")
 }
 
 func TestAutorun(t *testing.T) {
