@@ -23,7 +23,7 @@ type originLine struct {
 	Where  string `json:"where,omitempty"`
 }
 
-func (x *examiner) checkConfig(err error) {
+func checkConfig(x *examiner, err error) {
 	if err != nil {
 		x.fails("config", err)
 		return
@@ -39,14 +39,14 @@ func (x *examiner) checkConfig(err error) {
 	seen := Evidence{"values": lines}
 	if warnings := x.p.Warnings; len(warnings) > 0 {
 		seen["warnings"] = warningLines(warnings)
-		x.odd("config", seen, warnings)
+		odd(x, "config", seen, warnings)
 		return
 	}
 	x.pass("config", "ok", seen, "count", set)
 }
 
 // odd says of each key why it is odd.
-func (x *examiner) odd(id string, seen Evidence, warnings []config.Warning) {
+func odd(x *examiner, id string, seen Evidence, warnings []config.Warning) {
 	x.add(Check{
 		ID: id, Status: Warn, Severity: weight(id), Kind: "odd", Evidence: seen,
 		Facts: facts([]any{"count", len(warnings)}), Odd: warnings,
@@ -81,14 +81,14 @@ type callLine struct {
 }
 
 // checkRoles looks at the router and for the commands that it names.
-func (x *examiner) checkRoles(ctx context.Context) {
-	if r, warnings, ok := x.loadRouter(); ok {
-		x.tellRouter(r, warnings)
-		x.checkCommands(ctx, calls(r))
+func checkRoles(ctx context.Context, x *examiner) {
+	if r, warnings, ok := loadRouter(x); ok {
+		tellRouter(x, r, warnings)
+		checkCommands(ctx, x, calls(r))
 	}
 }
 
-func (x *examiner) loadRouter() (config.Router, []config.Warning, bool) {
+func loadRouter(x *examiner) (config.Router, []config.Warning, bool) {
 	r, warnings, err := config.LoadRouter(x.p.Dir, x.p.Config)
 	if bad := x.p.MistakenPrompt(); err == nil && bad != nil {
 		err = bad
@@ -99,11 +99,11 @@ func (x *examiner) loadRouter() (config.Router, []config.Warning, bool) {
 	return r, warnings, err == nil
 }
 
-func (x *examiner) tellRouter(r config.Router, warnings []config.Warning) {
+func tellRouter(x *examiner, r config.Router, warnings []config.Warning) {
 	seen := Evidence{"routing": r.Routing}
 	var stuck []string
 	if len(r.Calls(config.RoleImplementer)) == 0 {
-		stuck = x.stepless()
+		stuck = stepless(x)
 	}
 	if len(stuck) > 0 {
 		seen["requests"] = first(stuck, maxEvidence)
@@ -111,7 +111,7 @@ func (x *examiner) tellRouter(r config.Router, warnings []config.Warning) {
 	switch {
 	case len(warnings) > 0:
 		seen["warnings"] = warningLines(warnings)
-		x.odd("router", seen, warnings)
+		odd(x, "router", seen, warnings)
 	case len(stuck) > 0:
 		x.warn("router", "stepless", seen, "count", len(stuck), "names", some(stuck))
 	case len(r.Routing) == 0:
@@ -123,7 +123,7 @@ func (x *examiner) tellRouter(r config.Router, warnings []config.Warning) {
 
 // stepless are the requests still to be done that only an implementer could
 // work on, or do a step of. A run that found nobody left its request blocked.
-func (x *examiner) stepless() []string {
+func stepless(x *examiner) []string {
 	var ids []string
 	for _, k := range x.kept() {
 		if k.why.ReasonCode == fault.ModelNotConfigured {
@@ -139,7 +139,7 @@ type kept struct {
 	why choose.Exclusion
 }
 
-func (x *examiner) allKept() []kept {
+func allKept(x *examiner) []kept {
 	s, err := x.look()
 	if err != nil {
 		return nil // requests_dir says so
@@ -170,7 +170,7 @@ func calls(r config.Router) []callLine {
 	return lines
 }
 
-func (x *examiner) checkCommands(ctx context.Context, lines []callLine) {
+func checkCommands(ctx context.Context, x *examiner, lines []callLine) {
 	if len(lines) == 0 {
 		x.pass("role_commands", "none", nil)
 	}
@@ -186,10 +186,10 @@ func (x *examiner) checkCommands(ctx context.Context, lines []callLine) {
 			continue // a command of the project's own may do anything, whatever its arguments
 		}
 		if _, ok := asked[l.Path]; !ok {
-			asked[l.Path] = x.askVersion(ctx, l.Path)
+			asked[l.Path] = askVersion(ctx, x, l.Path)
 			if asked[l.Path].Problem == "" {
 				told = true
-				x.checkLogin(ctx, *l, asked[l.Path].Version)
+				checkLogin(ctx, x, *l, asked[l.Path].Version)
 			}
 		}
 		l.Version, l.Stderr, l.Problem = asked[l.Path].Version, asked[l.Path].Stderr, asked[l.Path].Problem
@@ -198,11 +198,11 @@ func (x *examiner) checkCommands(ctx context.Context, lines []callLine) {
 		x.pass("ai_commands", "none", nil)
 	}
 	if len(lines) > 0 {
-		x.tellCommands(lines)
+		tellCommands(x, lines)
 	}
 }
 
-func (x *examiner) tellCommands(lines []callLine) {
+func tellCommands(x *examiner, lines []callLine) {
 	seen := Evidence{"commands": lines, "path": x.Env.Getenv("PATH")}
 	named := func(want func(callLine) bool) []string {
 		var names []string
@@ -237,8 +237,8 @@ const (
 // that it runs at all. It does so in an empty folder, because nobody knows what
 // stands in PATH under that name. It gets no mark: git, started beside it
 // without one, would be taken for a stray of the command's.
-func (x *examiner) askVersion(ctx context.Context, path string) callLine {
-	status, out, errs := x.startElsewhere(ctx, path, "--version")
+func askVersion(ctx context.Context, x *examiner, path string) callLine {
+	status, out, errs := startElsewhere(ctx, x, path, "--version")
 	l := callLine{Version: firstLine(out), Stderr: firstLine(errs)}
 	if status != 0 {
 		l.Problem = "version"
@@ -247,7 +247,7 @@ func (x *examiner) askVersion(ctx context.Context, path string) callLine {
 }
 
 // startElsewhere gives a command's exit status, -1 where it did not come to one.
-func (x *examiner) startElsewhere(ctx context.Context, argv ...string) (status int, stdout, stderr string) {
+func startElsewhere(ctx context.Context, x *examiner, argv ...string) (status int, stdout, stderr string) {
 	dir, err := os.MkdirTemp("", "aiflow-doctor-")
 	if err != nil {
 		return 0, "", "" // not the command's fault
@@ -279,9 +279,9 @@ var logins = map[string]struct {
 
 // checkLogin tells of one AI command its version and whether it is logged in. What
 // it says besides is about the person's account, and is kept nowhere.
-func (x *examiner) checkLogin(ctx context.Context, l callLine, version string) {
+func checkLogin(ctx context.Context, x *examiner, l callLine, version string) {
 	facts := []any{"name", l.Provider, "version", version}
-	if unknown := x.unknownOptions(ctx, l); len(unknown) > 0 {
+	if unknown := unknownOptions(ctx, x, l); len(unknown) > 0 {
 		x.warn("ai_commands", "options", Evidence{"path": l.Path, "options": unknown}, append(facts, "names", some(unknown))...)
 		return
 	}
@@ -290,7 +290,7 @@ func (x *examiner) checkLogin(ctx context.Context, l callLine, version string) {
 		x.pass("ai_commands", "untold", Evidence{"path": l.Path}, facts...)
 		return
 	}
-	status, _, _ := x.startElsewhere(ctx, append([]string{l.Path}, login.status...)...)
+	status, _, _ := startElsewhere(ctx, x, append([]string{l.Path}, login.status...)...)
 	command := strings.Join(append([]string{l.Command}, login.status...), " ")
 	seen := Evidence{"path": l.Path, "command": command, "exit_status": status}
 	switch status {
@@ -306,7 +306,7 @@ func (x *examiner) checkLogin(ctx context.Context, l callLine, version string) {
 // unknownOptions are those of the preset that the program's own help does not
 // name: another version of it would not start with them. One whose help cannot be
 // had is not judged.
-func (x *examiner) unknownOptions(ctx context.Context, l callLine) (unknown []string) {
+func unknownOptions(ctx context.Context, x *examiner, l callLine) (unknown []string) {
 	c := config.Presets()[l.Provider]
 	argv := []string{l.Path}
 	for _, arg := range c.Args { // codex exec --help
@@ -315,7 +315,7 @@ func (x *examiner) unknownOptions(ctx context.Context, l callLine) (unknown []st
 		}
 		argv = append(argv, arg)
 	}
-	status, help, _ := x.startElsewhere(ctx, append(argv, "--help")...)
+	status, help, _ := startElsewhere(ctx, x, append(argv, "--help")...)
 	words := strings.FieldsFunc(help, func(r rune) bool { return strings.ContainsRune(" \t\r\n,=[]<>|()", r) })
 	if status != 0 || !slices.Contains(words, "--help") {
 		return nil

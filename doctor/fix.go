@@ -13,11 +13,11 @@ import (
 
 // fix repairs what cannot lose anything, each part under the lock that a run
 // would hold, so that a live run is left alone and of two doctors one repairs.
-func (x *examiner) fix(ctx context.Context) {
-	x.fixRuns(ctx)
-	x.fixTemps()
-	x.fixWorktrees(ctx)
-	x.fixCache()
+func fix(ctx context.Context, x *examiner) {
+	fixRuns(ctx, x)
+	fixTemps(x)
+	fixWorktrees(ctx, x)
+	fixCache(x)
 }
 
 func (x *examiner) did(check, kind string, pairs ...any) {
@@ -28,7 +28,7 @@ func (x *examiner) cannot(check, kind string, err error, pairs ...any) {
 	x.repairs = append(x.repairs, Repair{Check: check, Kind: kind, Facts: facts(pairs), Err: err})
 }
 
-func (x *examiner) fixLocks(ctx context.Context) {
+func fixLocks(ctx context.Context, x *examiner) {
 	if _, present := stat(x.p.Path(x.p.Config.Paths.LocksDir)); !present {
 		return
 	}
@@ -48,8 +48,8 @@ func (x *examiner) fixLocks(ctx context.Context) {
 
 // fixRuns lets the project put right what a killed command left half done, as
 // every other command does at its start.
-func (x *examiner) fixRuns(ctx context.Context) {
-	x.fixReplaced(ctx)
+func fixRuns(ctx context.Context, x *examiner) {
+	fixReplaced(ctx, x)
 	s, err := x.p.Survey(ctx)
 	if err != nil {
 		return // the check says what is wrong
@@ -70,7 +70,7 @@ func (x *examiner) fixRuns(ctx context.Context) {
 }
 
 // fixReplaced looks at every run, not only at those that other commands meet.
-func (x *examiner) fixReplaced(ctx context.Context) {
+func fixReplaced(ctx context.Context, x *examiner) {
 	ids, err := runs.ListRequestsWithRuns(x.p.Dir, x.p.RunsDir())
 	if err != nil {
 		return // the check says what is wrong
@@ -78,12 +78,12 @@ func (x *examiner) fixReplaced(ctx context.Context) {
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
 		list, _ := runs.ListRuns(x.p.Dir, x.p.RunsDir(), id)
 		for _, run := range list[:max(0, len(list)-1)] { // the oldest replaces none
-			x.fixLink(ctx, id, run)
+			fixLink(ctx, x, id, run)
 		}
 	}
 }
 
-func (x *examiner) fixLink(ctx context.Context, id, run string) {
+func fixLink(ctx context.Context, x *examiner, id, run string) {
 	st, err := x.p.Run(id, run).LoadStage()
 	if err != nil || st.Replaces == "" {
 		return

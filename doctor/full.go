@@ -24,14 +24,14 @@ type trace struct {
 
 // checkGH looks for commands that the router forbids (gh, unless it says
 // otherwise) in everything that a run would start or say to a model.
-func (x *examiner) checkGH(context.Context) {
+func checkGH(_ context.Context, x *examiner) {
 	r, _, err := config.LoadRouter(x.p.Dir, x.p.Config)
 	if err != nil {
 		r.Guards = config.Guards{ForbidPatterns: []string{`\bgh\b`}}
 	}
 	patterns := r.Guards.Forbidden()
 	var found []trace
-	for _, t := range append(x.commandLines(r), x.softLines()...) {
+	for _, t := range append(commandLines(x, r), softLines(x)...) {
 		for _, re := range patterns {
 			if re.MatchString(t.Text) {
 				t.Text = clipped(t.Text)
@@ -40,10 +40,10 @@ func (x *examiner) checkGH(context.Context) {
 			}
 		}
 	}
-	x.tellTraces(found)
+	tellTraces(x, found)
 }
 
-func (x *examiner) tellTraces(found []trace) {
+func tellTraces(x *examiner, found []trace) {
 	seen := Evidence{"traces": first(found, maxEvidence), "count": len(found)}
 	var hard, soft []string
 	for _, t := range found {
@@ -64,7 +64,7 @@ func (x *examiner) tellTraces(found []trace) {
 }
 
 // commandLines are what configuration and router start.
-func (x *examiner) commandLines(r config.Router) []trace {
+func commandLines(x *examiner, r config.Router) []trace {
 	var all []trace
 	for _, l := range config.CommandLines(x.p.Config, r) {
 		all = append(all, trace{l.Key, l.Text, true})
@@ -73,7 +73,7 @@ func (x *examiner) commandLines(r config.Router) []trace {
 }
 
 // softLines are steps of requests that are still to be done, and prompts.
-func (x *examiner) softLines() []trace {
+func softLines(x *examiner) []trace {
 	var all []trace
 	if f, err := x.p.Requests(); err == nil {
 		for _, r := range f.Requests {
@@ -95,7 +95,7 @@ func (x *examiner) softLines() []trace {
 		}
 		if data, err := os.ReadFile(path); err == nil {
 			for i, line := range bytes.Split(first(data, 1<<20), []byte("\n")) {
-				all = append(all, trace{Where: x.rel(path) + ":" + strconv.Itoa(i+1), Text: string(line)})
+				all = append(all, trace{Where: rel(x, path) + ":" + strconv.Itoa(i+1), Text: string(line)})
 			}
 		}
 		return nil
@@ -117,21 +117,21 @@ const (
 
 // checkClock compares the clock with the file system's and with what was
 // written before.
-func (x *examiner) checkClock(ctx context.Context) {
+func checkClock(ctx context.Context, x *examiner) {
 	now := x.Env.Clock.Now()
 	seen := Evidence{"now": now.Format(time.RFC3339)}
 	if now.Year() < firstYear {
 		x.fail("clock", "past", seen, "value", now.Format(time.RFC3339))
 		return
 	}
-	if disk, ok := x.diskTime(); ok {
+	if disk, ok := diskTime(x); ok {
 		seen["file_system"] = disk.Format(time.RFC3339)
 		if apart := now.Sub(disk).Abs(); apart > clockSlack {
 			x.warn("clock", "disk", seen, "value", apart.Round(time.Second))
 			return
 		}
 	}
-	if at, what := x.newest(ctx); at.After(now.Add(clockSlack)) {
+	if at, what := newest(ctx, x); at.After(now.Add(clockSlack)) {
 		seen["newest"] = at.Format(time.RFC3339)
 		x.warn("clock", "future", seen, "name", what, "value", at.Format(time.RFC3339))
 		return
@@ -140,7 +140,7 @@ func (x *examiner) checkClock(ctx context.Context) {
 }
 
 // diskTime is the time that a new file gets.
-func (x *examiner) diskTime() (time.Time, bool) {
+func diskTime(x *examiner) (time.Time, bool) {
 	dir := x.p.Path(x.p.Config.Paths.CacheDir)
 	if _, present := stat(dir); !present {
 		return time.Time{}, false
@@ -160,7 +160,7 @@ func (x *examiner) diskTime() (time.Time, bool) {
 }
 
 // newest is the latest time that something of ours, or HEAD, bears.
-func (x *examiner) newest(ctx context.Context) (at time.Time, what string) {
+func newest(ctx context.Context, x *examiner) (at time.Time, what string) {
 	note := func(t time.Time, name string) {
 		if t.After(at) {
 			at, what = t, name
@@ -185,8 +185,8 @@ func (x *examiner) newest(ctx context.Context) (at time.Time, what string) {
 // checkCache looks at what may be deleted at any time but is believed while it
 // is there. requests.idx is not among it: it proves itself each time it is read,
 // and what is wrong with it counts as no cache.
-func (x *examiner) checkCache(context.Context) {
-	if dir := x.deadBin(); dir != "" {
+func checkCache(_ context.Context, x *examiner) {
+	if dir := deadBin(x); dir != "" {
 		x.warn("cache", "bin", Evidence{"dir": dir}, "path", x.p.Config.Paths.CacheDir+"/bin.mk", "dir", dir)
 		return
 	}
@@ -203,7 +203,7 @@ func (x *examiner) checkCache(context.Context) {
 }
 
 // deadBin is the folder that bin.mk names and that holds no aiflow any more.
-func (x *examiner) deadBin() string {
+func deadBin(x *examiner) string {
 	text := string(read(x.p.Path(x.p.Config.Paths.CacheDir + "/bin.mk")))
 	_, dir, ok := strings.Cut(strings.TrimSpace(text), "AIFLOW_BIN ?= ")
 	if !ok {
@@ -218,7 +218,7 @@ func (x *examiner) deadBin() string {
 
 // fixCache takes the page's token away from others; nothing else in the cache
 // is worth a repair.
-func (x *examiner) fixCache() {
+func fixCache(x *examiner) {
 	path := x.p.Config.Paths.CacheDir + "/serve.json"
 	info, present := stat(x.p.Path(path))
 	if !present || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {

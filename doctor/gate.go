@@ -14,7 +14,7 @@ import (
 // run pays little for it; what only some requests need is a precondition of those.
 func Gate(ctx context.Context, p *project.Project) error {
 	x := &examiner{Options: Options{Env: p.Env, Mode: Quick}, p: p}
-	x.gate(ctx)
+	gate(ctx, x)
 	var failed []Check
 	for _, c := range x.checks {
 		if c.Status == Fail {
@@ -24,19 +24,20 @@ func Gate(ctx context.Context, p *project.Project) error {
 	return refusal(p, failed)
 }
 
-func (x *examiner) gate(ctx context.Context) {
-	if !x.checkGit(ctx) {
+func gate(ctx context.Context, x *examiner) {
+	if !checkGit(ctx, x) {
 		return
 	}
-	x.checkIdentity(ctx)
-	x.checkRepository(ctx)
+	checkIdentity(ctx, x)
+	repo, err := openRepo(ctx, x.p)
+	tellRepository(x, repo, err)
 	if x.repo == nil {
 		return
 	}
-	if needsClean(x.p.Config) && !x.onWorkBranch(ctx) {
-		x.checkClean(ctx)
+	if needsClean(x.p.Config) && !onWorkBranch(ctx, x) {
+		checkClean(ctx, x)
 	}
-	x.checkDisk(ctx)
+	checkDisk(ctx, x)
 	if !canMake(x.p.Path(x.p.RunsDir())) {
 		x.fails("runs", fault.New(fault.RunsDirCreateFailed, "path", x.p.RunsDir()))
 	}
@@ -63,7 +64,7 @@ func refusal(p *project.Project, failed []Check) error {
 
 // onWorkBranch: a run in place that stopped left its work there, and judges it
 // itself.
-func (x *examiner) onWorkBranch(ctx context.Context) bool {
+func onWorkBranch(ctx context.Context, x *examiner) bool {
 	head, err := x.repo.Head(ctx)
 	return err == nil && strings.HasPrefix(head.Branch, x.p.Config.Git.WorkBranchPrefix)
 }

@@ -19,7 +19,7 @@ import (
 // oldest is the first git that knows all that we ask of it.
 const oldest = "2.26"
 
-func (x *examiner) checkGit(ctx context.Context) (usable bool) {
+func checkGit(ctx context.Context, x *examiner) (usable bool) {
 	g, err := gitcmd.Find(x.Env.Environ, nil)
 	var out []byte
 	if err == nil {
@@ -41,7 +41,7 @@ func (x *examiner) checkGit(ctx context.Context) (usable bool) {
 
 // checkIdentity completes what is said about git: without a name and an
 // address no commit can be made.
-func (x *examiner) checkIdentity(ctx context.Context) {
+func checkIdentity(ctx context.Context, x *examiner) {
 	if older(x.version, oldest) {
 		x.fail("git", "old", x.seen, "version", x.version, "allowed", oldest)
 		return
@@ -74,11 +74,7 @@ func numbers(version string) []int {
 	return []int{major, minor}
 }
 
-func (x *examiner) checkRepository(ctx context.Context) {
-	x.tellRepository(openRepo(ctx, x.p))
-}
-
-func (x *examiner) tellRepository(repo *gitops.Repo, err error) {
+func tellRepository(x *examiner, repo *gitops.Repo, err error) {
 	if err != nil {
 		x.fails("repository", err)
 		return
@@ -96,9 +92,9 @@ func openRepo(ctx context.Context, p *project.Project) (*gitops.Repo, error) {
 	return repo, nil
 }
 
-func (x *examiner) checkBranches(ctx context.Context) { x.checkOrigin(ctx, x.checkBase(ctx)) }
+func checkBranches(ctx context.Context, x *examiner) { checkOrigin(ctx, x, checkBase(ctx, x)) }
 
-func (x *examiner) checkBase(ctx context.Context) (branch string) {
+func checkBase(ctx context.Context, x *examiner) (branch string) {
 	wanted, here := x.p.UsualBase(ctx)
 	where := ""
 	if x.p.Config.Git.BaseBranch != "" {
@@ -125,7 +121,7 @@ func (x *examiner) checkBase(ctx context.Context) (branch string) {
 	return branch
 }
 
-func (x *examiner) checkOrigin(ctx context.Context, base string) {
+func checkOrigin(ctx context.Context, x *examiner, base string) {
 	if base == "" {
 		base = "main"
 	}
@@ -182,7 +178,7 @@ func dirty(ctx context.Context, p *project.Project, repo *gitops.Repo) (left []g
 	return left, ours, nil
 }
 
-func (x *examiner) checkClean(ctx context.Context) {
+func checkClean(ctx context.Context, x *examiner) {
 	changes, ours, err := dirty(ctx, x.p, x.repo)
 	switch {
 	case err != nil:
@@ -216,13 +212,13 @@ func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 
 // checkIgnored asks git about a file in each folder that belongs to this
 // machine, and about a request.
-func (x *examiner) checkIgnored(ctx context.Context) {
+func checkIgnored(ctx context.Context, x *examiner) {
 	p := x.p.Config.Paths
 	dirs := []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/project", x.p.WorktreesDir()}
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !filepath.IsLocal(dir) }) // outside of the checkout
 	var asked []string
 	for _, dir := range append(dirs, p.RequestsDir) {
-		asked = append(asked, x.within(dir))
+		asked = append(asked, within(x, dir))
 	}
 	ignored, err := x.repo.Ignored(ctx, asked...)
 	if err != nil {
@@ -246,13 +242,13 @@ func (x *examiner) checkIgnored(ctx context.Context) {
 	case len(open) > 0:
 		x.warn("ignore_rules", "missing", seen, "names", strings.Join(open, " "))
 	default:
-		x.checkTracked(ctx, dirs)
+		checkTracked(ctx, x, dirs)
 	}
 }
 
 // within is a file of a folder, or the folder itself where it is a link: git
 // looks behind none.
-func (x *examiner) within(dir string) string {
+func within(x *examiner, dir string) string {
 	if fi, err := os.Lstat(x.p.Path(dir)); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
 		return dir
 	}
@@ -260,7 +256,7 @@ func (x *examiner) within(dir string) string {
 }
 
 // checkTracked finds state that was committed before it was ignored.
-func (x *examiner) checkTracked(ctx context.Context, dirs []string) {
+func checkTracked(ctx context.Context, x *examiner, dirs []string) {
 	if !x.full() {
 		x.pass("ignore_rules", "ok", nil)
 		return

@@ -17,7 +17,7 @@ type hookLine struct {
 	Reached *bool       `json:"reached,omitempty"`
 }
 
-func (x *examiner) checkHooks(ctx context.Context) {
+func checkHooks(ctx context.Context, x *examiner) {
 	repo, err := hooks.LookIn(ctx, x.p.Git(), x.repo.CommonDir(), x.repo.Top())
 	if err != nil {
 		x.warns("hooks", err)
@@ -26,16 +26,16 @@ func (x *examiner) checkHooks(ctx context.Context) {
 	folder := hooks.Read(repo)
 	st := hooks.Inspect(folder, hooks.Options{Bin: x.HookBin})
 	if x.full() {
-		if err := x.proveHooks(ctx, folder, &st); err != nil {
+		if err := proveHooks(ctx, x, folder, &st); err != nil {
 			x.warns("hooks", err)
 			return
 		}
 	}
-	x.tellHooks(st)
+	tellHooks(x, st)
 }
 
 // proveHooks lets git really run them.
-func (x *examiner) proveHooks(ctx context.Context, folder hooks.Folder, st *hooks.Status) error {
+func proveHooks(ctx context.Context, x *examiner, folder hooks.Folder, st *hooks.Status) error {
 	scratch, err := os.MkdirTemp("", "aiflow-doctor-")
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (x *examiner) proveHooks(ctx context.Context, folder hooks.Folder, st *hook
 	return hooks.Probe(ctx, x.p.Git().In(folder.Top), folder, st, scratch)
 }
 
-func (x *examiner) tellHooks(st hooks.Status) {
+func tellHooks(x *examiner, st hooks.Status) {
 	var lines []hookLine
 	var missing, unreached, old []string
 	for _, h := range st.Hooks {

@@ -11,7 +11,7 @@ import (
 
 // checkLocks sorts the locks by what is to be thought of them; the worst kind
 // gives the sentence.
-func (x *examiner) checkLocks() {
+func checkLocks(x *examiner) {
 	m, err := x.p.Locks()
 	var entries []locks.Entry
 	if err == nil {

@@ -18,19 +18,19 @@ import (
 )
 
 // checkFiles looks at requests, locks and runs, which know of each other.
-func (x *examiner) checkFiles(ctx context.Context) {
-	x.checkLocks()
-	x.checkRunsDir(ctx)
+func checkFiles(ctx context.Context, x *examiner) {
+	checkLocks(x)
+	checkRunsDir(ctx, x)
 }
 
-func (x *examiner) checkRequests(ctx context.Context, s *project.Survey) {
-	x.checkRequestsDir(s.Folder)
-	x.checkValid(ctx, s)
-	x.checkDuplicates(s.Folder)
-	x.checkDependencies(s.Folder)
+func checkRequests(ctx context.Context, x *examiner, s *project.Survey) {
+	checkRequestsDir(x, s.Folder)
+	checkValid(ctx, x, s)
+	checkDuplicates(x, s.Folder)
+	checkDependencies(x, s.Folder)
 }
 
-func (x *examiner) checkRequestsDir(f *folder.Folder) {
+func checkRequestsDir(x *examiner, f *folder.Folder) {
 	dir, count := x.p.RequestsDir(), len(f.Requests)
 	if unix.Access(x.p.Path(dir), unix.W_OK|unix.X_OK) != nil {
 		x.warn("requests_dir", "read_only", nil, "dir", dir, "count", count)
@@ -61,7 +61,7 @@ const maxEvidence = 100
 
 // checkValid names the files that cannot be used, and what keeps the others from
 // being run. Of the router, prompts, programs and of nobody to do it other checks tell.
-func (x *examiner) checkValid(ctx context.Context, s *project.Survey) {
+func checkValid(ctx context.Context, x *examiner, s *project.Survey) {
 	f := s.Folder
 	var lines []problemLine
 	broken, odd := 0, 0
@@ -86,7 +86,7 @@ func (x *examiner) checkValid(ctx context.Context, s *project.Survey) {
 		}
 	}
 	seen := Evidence{"problems": first(lines, maxEvidence), "count": len(lines)}
-	back, told, why := x.keptBack(ctx, s)
+	back, told, why := keptBack(ctx, x, s)
 	if len(back) > 0 {
 		seen["kept"] = first(back, maxEvidence)
 	}
@@ -117,7 +117,7 @@ type keptLine struct {
 	Facts      fault.Facts `json:"facts,omitempty"`
 }
 
-func (x *examiner) keptBack(ctx context.Context, s *project.Survey) (lines []keptLine, told []string, why []error) {
+func keptBack(ctx context.Context, x *examiner, s *project.Survey) (lines []keptLine, told []string, why []error) {
 	for _, k := range x.kept() {
 		r, e := k.r, k.why
 		switch name := e.Obstacle().Name; name {
@@ -149,7 +149,7 @@ func placeOf(path string, line int) string {
 	return path + ":" + strconv.Itoa(line)
 }
 
-func (x *examiner) checkDuplicates(f *folder.Folder) {
+func checkDuplicates(x *examiner, f *folder.Folder) {
 	paths := map[string][]string{}
 	for _, r := range f.Requests {
 		paths[r.ID] = append(paths[r.ID], r.Path)
@@ -171,7 +171,7 @@ func (x *examiner) checkDuplicates(f *folder.Folder) {
 }
 
 // checkDependencies looks at requests that are still to be done.
-func (x *examiner) checkDependencies(f *folder.Folder) {
+func checkDependencies(x *examiner, f *folder.Folder) {
 	var bad []choose.Edge
 	rings, missing := 0, 0
 	for _, e := range choose.OpenEdges(f) {
@@ -233,7 +233,7 @@ func arrows(edges []choose.Edge, meant map[string]string) []string {
 }
 
 // checkRunsDir looks whether runs can be recorded, and at those that are.
-func (x *examiner) checkRunsDir(ctx context.Context) {
+func checkRunsDir(ctx context.Context, x *examiner) {
 	s, err := x.look()
 	switch {
 	case fault.Has(err, fault.RequestsDirNotFound):
@@ -241,14 +241,14 @@ func (x *examiner) checkRunsDir(ctx context.Context) {
 	case err != nil:
 		x.fails("requests_dir", fault.Wrap(err, fault.RequestsDirNotFound, "path", x.p.Path(x.p.RequestsDir())))
 	default:
-		x.checkRequests(ctx, s)
+		checkRequests(ctx, x, s)
 	}
 	if !canMake(x.p.Path(x.p.RunsDir())) {
 		x.fails("runs", fault.New(fault.RunsDirCreateFailed, "path", x.p.RunsDir()))
 		return
 	}
 	if s != nil {
-		x.checkRuns(ctx, s)
+		checkRuns(ctx, x, s)
 	}
 }
 
@@ -273,7 +273,7 @@ type runLine struct {
 
 // checkRuns looks at the latest run of each request that is still to be done;
 // of every request when there is time.
-func (x *examiner) checkRuns(ctx context.Context, s *project.Survey) {
+func checkRuns(ctx context.Context, x *examiner, s *project.Survey) {
 	ids, err := runs.ListRequestsWithRuns(x.p.Dir, x.p.RunsDir())
 	if err != nil {
 		x.warns("runs", fault.Wrap(err, fault.StageUnreadable, "path", x.p.RunsDir()))
@@ -285,14 +285,14 @@ func (x *examiner) checkRuns(ctx context.Context, s *project.Survey) {
 		if !ids[r.ID] && r.Meta.Status != reqmeta.Running || over && !x.full() || s.Facts.Holder(r.ID) != nil {
 			continue
 		}
-		if line, odd := x.judgeRun(s, r); odd {
+		if line, odd := judgeRun(x, s, r); odd {
 			lines = append(lines, line)
 		}
 	}
-	x.tellRuns(ctx, lines, len(ids))
+	tellRuns(ctx, x, lines, len(ids))
 }
 
-func (x *examiner) judgeRun(s *project.Survey, r *reqmeta.Request) (runLine, bool) {
+func judgeRun(x *examiner, s *project.Survey, r *reqmeta.Request) (runLine, bool) {
 	st := s.Latest(r.ID)
 	if slices.Contains(s.Found, st) {
 		st = nil // what its branch tells; its record is lost or cannot be read
@@ -314,7 +314,7 @@ func (x *examiner) judgeRun(s *project.Survey, r *reqmeta.Request) (runLine, boo
 	return runLine{}, false
 }
 
-func (x *examiner) tellRuns(ctx context.Context, lines []runLine, count int) {
+func tellRuns(ctx context.Context, x *examiner, lines []runLine, count int) {
 	if len(lines) == 0 {
 		x.pass("runs", "ok", nil, "count", count)
 		return

@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) *Report {
 		o.Mode = Quick
 	}
 	x := &examiner{Options: o}
-	x.examine(ctx)
+	examine(ctx, x)
 	r := &Report{
 		Version: Version, Mode: o.Mode, Checks: x.checks, Repairs: x.repairs,
 		Environment: Environment{RepoRoot: o.Env.Dir, OS: runtime.GOOS, Timestamp: o.Env.Clock.Now()},
@@ -84,80 +84,83 @@ func (x *examiner) advised(ctx context.Context, err error) error {
 
 func (x *examiner) full() bool { return x.Mode == Full }
 
-func (x *examiner) examine(ctx context.Context) {
+func examine(ctx context.Context, x *examiner) {
 	p, err := project.OpenAnyway(x.Env)
 	x.p = p
 	if p == nil {
 		x.fails("repository", err)
-		if x.checkGit(ctx) {
-			x.checkIdentity(ctx)
+		if checkGit(ctx, x) {
+			checkIdentity(ctx, x)
 		}
 		return
 	}
 	x.look = sync.OnceValues(func() (*project.Survey, error) { return p.Look(ctx) })
-	x.kept = sync.OnceValue(x.allKept)
-	x.checkConfig(err)
+	x.kept = sync.OnceValue(func() []kept { return allKept(x) })
+	checkConfig(x, err)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	if x.Mode == Full && err == nil {
-		x.fixLocks(ctx) // D39 section 5.2: full reclaims them, asked or not
+		fixLocks(ctx, x) // D39 section 5.2: full reclaims them, asked or not
 	}
 	if !x.Fix { // repairs come before any look
-		x.side(ctx, &wg, x.withoutGit())
+		side(ctx, x, &wg, withoutGit(x))
 	}
-	x.openGit(ctx)
+	openGit(ctx, x)
 	if x.Fix && err == nil {
-		x.fix(ctx)
+		fix(ctx, x)
 	}
 	if x.Fix {
-		x.side(ctx, &wg, x.withoutGit())
+		side(ctx, x, &wg, withoutGit(x))
 	}
-	x.side(ctx, &wg, x.withGit())
+	side(ctx, x, &wg, withGit(x))
 }
 
 // openGit finds git and the repository.
-func (x *examiner) openGit(ctx context.Context) {
+func openGit(ctx context.Context, x *examiner) {
 	var wg sync.WaitGroup
 	usable := false
-	wg.Go(func() { usable = x.checkGit(ctx) })
+	wg.Go(func() { usable = checkGit(ctx, x) })
 	repo, err := openRepo(ctx, x.p)
 	wg.Wait()
 	switch {
 	case usable:
-		x.tellRepository(repo, err)
+		tellRepository(x, repo, err)
 	case !x.p.Root.Git:
 		x.fails("repository", fault.New(fault.GitNotRepo, "path", x.p.Dir))
 	}
 }
 
+// A check looks at one matter and adds what it found to the examiner's list.
+type check func(context.Context, *examiner)
+
 // side does checks that do not depend on each other side by side.
-func (x *examiner) side(ctx context.Context, wg *sync.WaitGroup, groups []func(context.Context)) {
+func side(ctx context.Context, x *examiner, wg *sync.WaitGroup, groups []check) {
 	for _, group := range groups {
-		wg.Go(func() { group(ctx) })
+		wg.Go(func() { group(ctx, x) })
 	}
 }
 
-func (x *examiner) withoutGit() []func(context.Context) {
-	groups := []func(context.Context){x.checkFiles, x.checkRoles, x.checkDisk}
+func withoutGit(x *examiner) []check {
+	groups := []check{checkFiles, checkRoles, checkDisk}
 	if x.full() {
-		groups = append(groups, x.checkGH, x.checkCache)
+		groups = append(groups, checkGH, checkCache)
 	}
 	return groups
 }
 
-func (x *examiner) withGit() []func(context.Context) {
-	var groups []func(context.Context)
+func withGit(x *examiner) []check {
+	var groups []check
 	if x.version != "" {
-		groups = append(groups, x.checkIdentity)
+		groups = append(groups, checkIdentity)
 	}
 	if x.repo != nil {
-		groups = append(groups, x.checkHooks, x.checkClean, x.checkBranches, x.checkIgnored)
+		groups = append(groups, checkHooks, checkClean, checkBranches, checkIgnored)
 	}
 	if x.full() {
-		groups = append(groups, x.checkClock, x.checkTemps)
+		groups = append(groups, checkClock, checkTemps)
 	}
 	if x.full() && x.repo != nil {
-		groups = append(groups, x.checkWorktrees)
+		groups = append(groups, checkWorktrees)
 	}
 	return groups
 }

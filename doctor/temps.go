@@ -23,22 +23,22 @@ const (
 
 // leftOver lists the temporary files that killed commands left behind, with
 // paths relative to the project.
-func (x *examiner) leftOver() []string {
+func leftOver(x *examiner) []string {
 	var found []string
-	for _, dir := range x.ourDirs() {
+	for _, dir := range ourDirs(x) {
 		_ = filepath.WalkDir(x.p.Path(dir), func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return skip(d)
-			case d.IsDir() && x.foreign(path):
+			case d.IsDir() && foreign(x, path):
 				return fs.SkipDir
-			case d.Type().IsRegular() && atomicfile.IsTemp(d.Name()) && x.old(d):
-				found = append(found, x.rel(path))
+			case d.Type().IsRegular() && atomicfile.IsTemp(d.Name()) && old(x, d):
+				found = append(found, rel(x, path))
 			}
 			return nil
 		})
 	}
-	return append(found, x.leftIndexes()...)
+	return append(found, leftIndexes(x)...)
 }
 
 func skip(d fs.DirEntry) error {
@@ -50,18 +50,18 @@ func skip(d fs.DirEntry) error {
 
 // ourDirs are the folders that we write to. Temporary files of locks are the
 // sweep's, which knows the guard.
-func (x *examiner) ourDirs() []string {
+func ourDirs(x *examiner) []string {
 	p := x.p.Config.Paths
 	return []string{p.RequestsDir, p.RunsDir, p.AiflowDir}
 }
 
 // foreign reports whether a folder below ours is somebody else's to clean.
-func (x *examiner) foreign(path string) bool {
-	rel := x.rel(path)
+func foreign(x *examiner, path string) bool {
+	rel := rel(x, path)
 	return rel == x.p.WorktreesDir() || rel == x.p.Config.Paths.LocksDir || filepath.Dir(path) == x.p.Path(x.p.RequestsDir())
 }
 
-func (x *examiner) rel(path string) string {
+func rel(x *examiner, path string) string {
 	rel, err := filepath.Rel(x.p.Dir, path)
 	if err != nil {
 		return path
@@ -69,7 +69,7 @@ func (x *examiner) rel(path string) string {
 	return filepath.ToSlash(rel)
 }
 
-func (x *examiner) old(d fs.DirEntry) bool {
+func old(x *examiner, d fs.DirEntry) bool {
 	info, err := d.Info()
 	if err != nil {
 		return false
@@ -84,7 +84,7 @@ func (x *examiner) old(d fs.DirEntry) bool {
 
 // leftIndexes are private index files that a killed command left in the
 // repository.
-func (x *examiner) leftIndexes() []string {
+func leftIndexes(x *examiner) []string {
 	if x.repo == nil {
 		return nil
 	}
@@ -93,14 +93,14 @@ func (x *examiner) leftIndexes() []string {
 	for _, path := range paths {
 		info, err := os.Lstat(path)
 		if err == nil && info.Mode().IsRegular() && x.Env.Clock.Now().Sub(info.ModTime()) > namelessTime {
-			found = append(found, x.rel(path))
+			found = append(found, rel(x, path))
 		}
 	}
 	return found
 }
 
-func (x *examiner) checkTemps(context.Context) {
-	found := x.leftOver()
+func checkTemps(_ context.Context, x *examiner) {
+	found := leftOver(x)
 	if len(found) == 0 {
 		x.pass("temp_files", "ok", nil)
 		return
@@ -108,9 +108,9 @@ func (x *examiner) checkTemps(context.Context) {
 	x.warn("temp_files", "left", Evidence{"paths": first(found, maxEvidence), "count": len(found)}, "count", len(found), "names", some(found))
 }
 
-func (x *examiner) fixTemps() {
+func fixTemps(x *examiner) {
 	var removed []string
-	for _, rel := range x.leftOver() {
+	for _, rel := range leftOver(x) {
 		err := x.Env.Disk.Remove(x.p.Path(rel))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

@@ -20,7 +20,7 @@ type worktreeLine struct {
 	What      string `json:"what"` // in_use, moved, finished, unknown, broken
 }
 
-func (x *examiner) worktrees(ctx context.Context) []worktreeLine {
+func worktrees(ctx context.Context, x *examiner) []worktreeLine {
 	entries, err := os.ReadDir(x.p.Path(x.p.WorktreesDir()))
 	if err != nil {
 		return nil
@@ -28,14 +28,14 @@ func (x *examiner) worktrees(ctx context.Context) []worktreeLine {
 	var lines []worktreeLine
 	for _, e := range entries {
 		rel := x.p.WorktreesDir() + "/" + e.Name()
-		lines = append(lines, worktreeLine{e.Name(), rel, x.judgeWorktree(ctx, e.Name(), rel)})
+		lines = append(lines, worktreeLine{e.Name(), rel, judgeWorktree(ctx, x, e.Name(), rel)})
 	}
 	return lines
 }
 
 // judgeWorktree: a worktree is in use as long as its request's latest run can
 // go on, or somebody holds the request's lock.
-func (x *examiner) judgeWorktree(ctx context.Context, id, rel string) string {
+func judgeWorktree(ctx context.Context, x *examiner, id, rel string) string {
 	if m, err := x.p.Locks(); err == nil {
 		if e, ok, err := m.LookRequest(id); err == nil && ok && e.Live {
 			return "in_use"
@@ -57,8 +57,8 @@ func (x *examiner) judgeWorktree(ctx context.Context, id, rel string) string {
 	return "finished"
 }
 
-func (x *examiner) checkWorktrees(ctx context.Context) {
-	lines := x.worktrees(ctx)
+func checkWorktrees(ctx context.Context, x *examiner) {
+	lines := worktrees(ctx, x)
 	kinds := map[string][]string{}
 	for _, l := range lines {
 		kinds[l.What] = append(kinds[l.What], l.Path)
@@ -74,7 +74,7 @@ func (x *examiner) checkWorktrees(ctx context.Context) {
 			return
 		}
 	}
-	if lost := x.lostBranches(ctx); len(lost) > 0 {
+	if lost := lostBranches(ctx, x); len(lost) > 0 {
 		seen["branches"] = first(lost, maxEvidence)
 		x.warn("worktrees", "branches", seen, "count", len(lost), "names", some(lost))
 		return
@@ -87,13 +87,13 @@ func (x *examiner) checkWorktrees(ctx context.Context) {
 }
 
 // lostBranches are work branches that no run on record made.
-func (x *examiner) lostBranches(ctx context.Context) []string {
+func lostBranches(ctx context.Context, x *examiner) []string {
 	prefix := "refs/heads/" + strings.TrimSuffix(x.p.Config.Git.WorkBranchPrefix, "/") + "/"
 	out, err := x.p.Git().Ask(ctx, "for-each-ref", "--format=%(refname:short)", prefix)
 	if err != nil || len(out) == 0 {
 		return nil
 	}
-	known := x.recordedBranches()
+	known := recordedBranches(x)
 	var lost []string
 	for branch := range strings.Lines(string(out)) {
 		if branch = strings.TrimSpace(branch); !known[branch] {
@@ -103,7 +103,7 @@ func (x *examiner) lostBranches(ctx context.Context) []string {
 	return lost
 }
 
-func (x *examiner) recordedBranches() map[string]bool {
+func recordedBranches(x *examiner) map[string]bool {
 	known := map[string]bool{}
 	ids, _ := runs.ListRequestsWithRuns(x.p.Dir, x.p.RunsDir())
 	for id := range ids {
@@ -119,18 +119,18 @@ func (x *examiner) recordedBranches() map[string]bool {
 
 // fixWorktrees repairs those that were moved with the project, and removes those of finished runs in which nothing differs from
 // the branch that they have checked out. What is committed stays.
-func (x *examiner) fixWorktrees(ctx context.Context) {
+func fixWorktrees(ctx context.Context, x *examiner) {
 	if x.repo == nil {
 		return
 	}
-	for _, l := range x.worktrees(ctx) {
+	for _, l := range worktrees(ctx, x) {
 		if l.What == "moved" {
-			x.repairWorktree(ctx, &l)
+			repairWorktree(ctx, x, &l)
 		}
 		if l.What == "in_use" {
 			continue
 		}
-		removed, err := x.removeWorktree(ctx, l)
+		removed, err := removeWorktree(ctx, x, l)
 		switch {
 		case err != nil:
 			x.cannot("worktrees", "worktree", err, "path", l.Path)
@@ -141,7 +141,7 @@ func (x *examiner) fixWorktrees(ctx context.Context) {
 }
 
 // repairWorktree judges the worktree again once it is where git looks for it.
-func (x *examiner) repairWorktree(ctx context.Context, l *worktreeLine) {
+func repairWorktree(ctx context.Context, x *examiner, l *worktreeLine) {
 	repaired, err := x.repo.RepairWorktree(ctx, x.p.Path(l.Path))
 	switch {
 	case err != nil:
@@ -149,10 +149,10 @@ func (x *examiner) repairWorktree(ctx context.Context, l *worktreeLine) {
 	case repaired:
 		x.did("worktrees", "moved", "path", l.Path)
 	}
-	l.What = x.judgeWorktree(ctx, l.RequestID, l.Path)
+	l.What = judgeWorktree(ctx, x, l.RequestID, l.Path)
 }
 
-func (x *examiner) removeWorktree(ctx context.Context, l worktreeLine) (bool, error) {
+func removeWorktree(ctx context.Context, x *examiner, l worktreeLine) (bool, error) {
 	m, err := x.p.Locks()
 	if err != nil {
 		return false, err
@@ -166,7 +166,7 @@ func (x *examiner) removeWorktree(ctx context.Context, l worktreeLine) (bool, er
 	}
 	defer lease.Release()
 	path := x.p.Path(l.Path)
-	switch what := x.judgeLocked(ctx, l); what {
+	switch what := judgeLocked(ctx, x, l); what {
 	case "broken":
 		return os.Remove(path) == nil, nil // only an empty folder goes
 	case "finished", "unknown":
@@ -174,7 +174,7 @@ func (x *examiner) removeWorktree(ctx context.Context, l worktreeLine) (bool, er
 		if err != nil || !ok || ws.Branch() == "" {
 			return false, err // its commits may be in no branch
 		}
-		err = x.repo.RemoveWorktree(ctx, path, x.keepIgnored(l.RequestID))
+		err = x.repo.RemoveWorktree(ctx, path, keepIgnored(x, l.RequestID))
 		if fault.Has(err, fault.WorktreeDirty) {
 			return false, nil // somebody's changes: the check names it
 		}
@@ -185,7 +185,7 @@ func (x *examiner) removeWorktree(ctx context.Context, l worktreeLine) (bool, er
 
 // keepIgnored keeps what git ignores with the run, as the run would have done.
 // Nothing else is kept, and what cannot be kept makes the worktree stay.
-func (x *examiner) keepIgnored(id string) gitops.Keep {
+func keepIgnored(x *examiner, id string) gitops.Keep {
 	k := gitops.Keep{}
 	st, _ := runs.Latest(x.p.Dir, x.p.RunsDir(), id)
 	if st != nil {
@@ -206,7 +206,7 @@ func (x *examiner) keepIgnored(id string) gitops.Keep {
 }
 
 // judgeLocked judges again, with the lock in hand.
-func (x *examiner) judgeLocked(ctx context.Context, l worktreeLine) string {
+func judgeLocked(ctx context.Context, x *examiner, l worktreeLine) string {
 	if _, err := os.Lstat(x.p.Path(l.Path)); err != nil {
 		return ""
 	}
