@@ -30,16 +30,16 @@ type starts struct {
 	astray string // the work branch that is checked out, where nobody knows from what it was made
 }
 
-// starts looks which branch is checked out. Of a work branch the base of its
+// findStarts looks which branch is checked out. Of a work branch the base of its
 // run counts: who looks at a result does not mean to build on it.
-func (p *Project) starts(ctx context.Context, asked string) starts {
+func findStarts(ctx context.Context, p *Project, asked string) starts {
 	st := starts{asked: asked, usual: p.Config.Git.BaseBranch}
 	if p.Root.Git {
-		st.here = p.checkedOut(ctx)
+		st.here = checkedOut(ctx, p)
 	}
 	if strings.HasPrefix(st.here, p.Config.Git.WorkBranchPrefix) {
 		if st.usual == "" {
-			st.usual = p.baseOfWork(st.here)
+			st.usual = baseOfWork(p, st.here)
 			if st.usual == "" {
 				st.astray = st.here
 			}
@@ -51,7 +51,7 @@ func (p *Project) starts(ctx context.Context, asked string) starts {
 }
 
 // checkedOut is the branch that HEAD names; "" where it names none.
-func (p *Project) checkedOut(ctx context.Context) string {
+func checkedOut(ctx context.Context, p *Project) string {
 	if branch, plain := p.Root.branch(); plain {
 		return branch
 	}
@@ -65,7 +65,7 @@ func (p *Project) checkedOut(ctx context.Context) string {
 
 // isUnborn reports whether the branch that is checked out has no commit yet. Git is
 // asked only where its files do not say that it has.
-func (p *Project) isUnborn(ctx context.Context, branch string) bool {
+func isUnborn(ctx context.Context, p *Project, branch string) bool {
 	if branch == "" {
 		return false
 	}
@@ -82,7 +82,7 @@ func (p *Project) isUnborn(ctx context.Context, branch string) bool {
 
 // baseOfWork is the base that a work branch's run recorded; "" when there is no
 // such record.
-func (p *Project) baseOfWork(branch string) string {
+func baseOfWork(p *Project, branch string) string {
 	id := path.Dir(strings.TrimPrefix(branch, p.Config.Git.WorkBranchPrefix))
 	ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), id)
 	for _, runID := range ids {
@@ -113,21 +113,21 @@ func (st *starts) named(name string) string {
 // UsualBase is the base of requests that name none, "" for what is checked out,
 // and the branch of the person's own that is checked out, "" for none.
 func (p *Project) UsualBase(ctx context.Context) (base, here string) {
-	st := p.starts(ctx, "")
+	st := findStarts(ctx, p, "")
 	return st.of(&reqmeta.Request{}), st.here
 }
 
 // StartFrom makes all requests start from a base that was named by hand; "" is
 // each one's own. Fault: BASE_BRANCH_NOT_FOUND, of that base.
 func (s *Survey) StartFrom(ctx context.Context, base string) error {
-	s.starts = sync.OnceValue(func() starts { return s.p.starts(ctx, base) })
+	s.starts = sync.OnceValue(func() starts { return findStarts(ctx, s.p, base) })
 	s.Facts.Bases = sync.OnceValue(func() *choose.Bases { return s.bases(ctx) })
 	s.obstacles = sync.OnceValue(func() *obstacles { return s.lookForObstacles(ctx) })
 	s.Facts.Obstacles = func() func(*reqmeta.Request) *choose.Obstacle { return s.obstacles().of }
 	if base == "" {
 		return nil
 	}
-	if name := s.BaseOf(&reqmeta.Request{}); name != "" && s.p.commitsOf(ctx, []string{name})[name] == "" {
+	if name := s.BaseOf(&reqmeta.Request{}); name != "" && commitsOf(ctx, s.p, []string{name})[name] == "" {
 		return fault.New(fault.BaseBranchNotFound, "branch", name, "missing", name)
 	}
 	return nil
@@ -170,7 +170,7 @@ func (s *Survey) bases(ctx context.Context) *choose.Bases {
 		return nil
 	}
 	b := &choose.Bases{Of: st.of, Done: map[string]map[string]bool{}}
-	commits := s.p.commitsOf(ctx, slices.Sorted(maps.Keys(wanted)))
+	commits := commitsOf(ctx, s.p, slices.Sorted(maps.Keys(wanted)))
 	for base, ids := range wanted {
 		commit := commits[base]
 		s.missing[base] = commit == ""
@@ -183,7 +183,7 @@ func (s *Survey) bases(ctx context.Context) *choose.Bases {
 
 // commitsOf are the commits of bases, in one question; there is none of a name
 // that means nothing. The names mean what they mean to gitops.Repo.ResolveBase.
-func (p *Project) commitsOf(ctx context.Context, bases []string) map[string]string {
+func commitsOf(ctx context.Context, p *Project, bases []string) map[string]string {
 	places := []string{"refs/heads/", "refs/remotes/", "refs/remotes/origin/", ""}
 	var names strings.Builder
 	bases = slices.DeleteFunc(bases, func(base string) bool { return strings.ContainsAny(base, "\n\x00") })
@@ -212,7 +212,7 @@ func (p *Project) commitsOf(ctx context.Context, bases []string) map[string]stri
 // all commits of a run are in its history.
 func (s *Survey) doneIn(ctx context.Context, commit string, ids map[string]bool) map[string]bool {
 	done, there := map[string]bool{}, map[string]bool{}
-	for _, r := range s.p.requestsIn(ctx, commit, ids) {
+	for _, r := range requestsAt(ctx, s.p, commit, ids) {
 		there[r.ID] = true
 		if r.Meta.Status == reqmeta.Done && r.Valid() {
 			done[r.ID] = true
@@ -238,8 +238,8 @@ func (s *Survey) doneIn(ctx context.Context, commit string, ids map[string]bool)
 	return done
 }
 
-// requestsIn reads the requests with these ids from a commit's tree.
-func (p *Project) requestsIn(ctx context.Context, commit string, ids map[string]bool) []*reqmeta.Request {
+// requestsAt reads the requests with these ids from a commit's tree.
+func requestsAt(ctx context.Context, p *Project, commit string, ids map[string]bool) []*reqmeta.Request {
 	out, err := p.Git().Ask(ctx, "ls-tree", "-r", "-z", commit, "--", p.RequestsDir()+"/")
 	if err != nil {
 		return nil

@@ -34,7 +34,7 @@ func (p *Project) CommitStatus(ctx context.Context, requests []*reqmeta.Request)
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return ids, p.commitPaths(ctx, paths, statusMessage(ids))
+	return ids, commitPaths(ctx, p, paths, statusMessage(ids))
 }
 
 func statusMessage(ids []string) string {
@@ -46,7 +46,7 @@ func statusMessage(ids []string) string {
 
 // commitPaths stages the files in the user's index first: should anything
 // after that fail, their change is merely staged.
-func (p *Project) commitPaths(ctx context.Context, paths []string, message string) error {
+func commitPaths(ctx context.Context, p *Project, paths []string, message string) error {
 	g := p.Git()
 	if _, err := g.Do(ctx, append([]string{"update-index", "--"}, paths...)...); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (p *Project) commitPaths(ctx context.Context, paths []string, message strin
 	if err != nil {
 		return err
 	}
-	tree, err := p.treeWith(ctx, paths)
+	tree, err := treeWith(ctx, p, paths)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (p *Project) commitPaths(ctx context.Context, paths []string, message strin
 
 // treeWith is HEAD's tree with the files as they are in the checkout, made in
 // an index of its own.
-func (p *Project) treeWith(ctx context.Context, paths []string) (string, error) {
+func treeWith(ctx context.Context, p *Project, paths []string) (string, error) {
 	dir, err := os.MkdirTemp("", "aiflow-index-")
 	if err != nil {
 		return "", err

@@ -19,7 +19,7 @@ import (
 // a run is on its branch and tells by itself. Found runs count as the latest of
 // their requests.
 func (s *Survey) find(ctx context.Context) {
-	s.branches = s.p.nearBranches(ctx)
+	s.branches = nearBranches(ctx, s.p)
 	for id, branch := range newest(s.branches, s.p.Config.Git.WorkBranchPrefix) {
 		r := s.Folder.Unique(id)
 		if r == nil || r.SaysOver() || s.Unreadable(id) != nil {
@@ -28,7 +28,7 @@ func (s *Survey) find(ctx context.Context) {
 		if st := s.Latest(id); st != nil && stampOf(branch) <= stampOf(st.Git.WorkBranch) {
 			continue
 		}
-		if st := s.p.readBranch(ctx, r, branch); st != nil {
+		if st := readBranch(ctx, s.p, r, branch); st != nil {
 			s.Found = append(s.Found, st)
 		}
 	}
@@ -56,8 +56,8 @@ func (s *Survey) recordFound(ctx context.Context) {
 
 // recordLost is recordFound for those who have not looked yet: it looks where a
 // request has a work branch and no run.
-func (p *Project) recordLost(ctx context.Context) error {
-	branches := p.newestBranches(ctx)
+func recordLost(ctx context.Context, p *Project) error {
+	branches := newestBranches(ctx, p)
 	if len(branches) == 0 {
 		return nil
 	}
@@ -81,11 +81,11 @@ func (p *Project) recordLost(ctx context.Context) error {
 // has a record or a branch.
 func (p *Project) EverRan(ctx context.Context) bool {
 	withRuns, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
-	return err == nil && len(withRuns) > 0 || len(p.newestBranches(ctx)) > 0
+	return err == nil && len(withRuns) > 0 || len(newestBranches(ctx, p)) > 0
 }
 
 func (s *Survey) saveFound(ctx context.Context, st *runs.Stage) error {
-	lease, err := s.p.lock(ctx, st.RequestID, st.RunID)
+	lease, err := lock(ctx, s.p, st.RequestID, st.RunID)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *Survey) saveFound(ctx context.Context, st *runs.Stage) error {
 // when no commit there says that the run is finished. What a person committed
 // on top does not matter. The branch and its run began in the same second, by
 // which the run is told from earlier ones in the history of its base.
-func (p *Project) readBranch(ctx context.Context, r *reqmeta.Request, branch string) *runs.Stage {
+func readBranch(ctx context.Context, p *Project, r *reqmeta.Request, branch string) *runs.Stage {
 	out, err := p.Git().Ask(ctx, "log", "-z", "-n", strconv.Itoa(longestRun), "--first-parent", "--no-show-signature", "--no-color",
 		"--encoding=UTF-8", "--format=tformat:%H%n%P%n%ct%n%B", "refs/heads/"+branch, "--")
 	if err != nil {
@@ -179,31 +179,31 @@ func readRunCommit(text string) (c runCommit, ok bool) {
 }
 
 // newestBranches are the work branches that began last, by request.
-func (p *Project) newestBranches(ctx context.Context) map[string]string {
-	return newest(p.nearBranches(ctx), p.Config.Git.WorkBranchPrefix)
+func newestBranches(ctx context.Context, p *Project) map[string]string {
+	return newest(nearBranches(ctx, p), p.Config.Git.WorkBranchPrefix)
 }
 
 // nearBranches are the work branches, and those that leave no room for some: whose
 // names are beginnings of theirs. Where git keeps refs in files these are read:
 // mostly one folder that is not there.
-func (p *Project) nearBranches(ctx context.Context) map[string]bool {
+func nearBranches(ctx context.Context, p *Project) map[string]bool {
 	if !p.Root.Git {
 		return nil
 	}
 	common := p.CommonDir()
 	if !isDir(filepath.Join(common, "refs", "heads")) {
-		return p.refs(ctx)
+		return refs(ctx, p)
 	}
-	found := p.looseBranches(filepath.Join(common, "refs", "heads"))
+	found := looseBranches(p, filepath.Join(common, "refs", "heads"))
 	if packed, err := os.ReadFile(filepath.Join(common, "packed-refs")); err == nil {
-		p.packedBranches(packed, found)
+		packedBranches(p, packed, found)
 	}
 	return found
 }
 
 // beginnings are the names that leave no room for any work branch: of "a/b/",
 // "a/b" and "a".
-func (p *Project) beginnings() []string {
+func beginnings(p *Project) []string {
 	var names []string
 	for name := path.Clean(p.Config.Git.WorkBranchPrefix); name != "."; name = path.Dir(name) {
 		names = append(names, name)
@@ -211,9 +211,9 @@ func (p *Project) beginnings() []string {
 	return names
 }
 
-func (p *Project) looseBranches(heads string) map[string]bool {
+func looseBranches(p *Project, heads string) map[string]bool {
 	found := map[string]bool{}
-	for _, name := range p.beginnings() {
+	for _, name := range beginnings(p) {
 		if fi, err := os.Lstat(filepath.Join(heads, name)); err == nil && !fi.IsDir() {
 			found[name] = true
 		}
@@ -234,8 +234,8 @@ func (p *Project) looseBranches(heads string) map[string]bool {
 }
 
 // packedBranches reads lines of "<commit> <ref>".
-func (p *Project) packedBranches(data []byte, found map[string]bool) {
-	for _, name := range p.beginnings() {
+func packedBranches(p *Project, data []byte, found map[string]bool) {
+	for _, name := range beginnings(p) {
 		if bytes.Contains(data, []byte(" refs/heads/"+name+"\n")) {
 			found[name] = true
 		}

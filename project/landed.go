@@ -24,7 +24,7 @@ func (p *Project) Landed(ctx context.Context, tip, since string) (Landed, error)
 		return p.Landed(ctx, tip, "") // the base is no longer there
 	}
 	if err != nil {
-		err = p.refusal(ctx)
+		err = refusal(ctx, p)
 	}
 	return readLanded(out), err
 }
@@ -37,7 +37,7 @@ func (p *Project) LandedIn(ctx context.Context, commit string, about []*runs.Sta
 		return found, nil
 	}
 	landed, err := p.Landed(ctx, commit, oldestBase(about))
-	within := p.refs(ctx, "--merged="+commit)
+	within := refs(ctx, p, "--merged="+commit)
 	for _, st := range about {
 		found[st.RunID] = landed.Whole(st) || within[st.Git.WorkBranch]
 	}
@@ -46,7 +46,7 @@ func (p *Project) LandedIn(ctx context.Context, commit string, about []*runs.Sta
 
 // refusal is why git cannot say anything of this repository; nil when it can,
 // or there is none.
-func (p *Project) refusal(ctx context.Context) error {
+func refusal(ctx context.Context, p *Project) error {
 	_, err := p.Git().Ask(ctx, "rev-parse", "--git-dir")
 	if err = gitcmd.NoRepository(err, p.Dir); fault.Has(err, fault.GitRepoRefused) {
 		return err

@@ -148,7 +148,7 @@ func (s *Survey) lookForObstacles(ctx context.Context) *obstacles {
 	s.Facts.Bases() // which looks for the bases
 	o := &obstacles{s: s, st: s.starts(), missing: s.missing, goesOn: map[string]bool{}, replans: map[string]*choose.Obstacle{}, mends: map[string]*choose.Obstacle{}}
 	o.readRouter()
-	if p := s.p; p.Root.Git && p.isUnborn(ctx, o.st.here) {
+	if p := s.p; p.Root.Git && isUnborn(ctx, p, o.st.here) {
 		o.unborn = &choose.Obstacle{Err: fault.New(fault.GitNoCommit, "branch", o.st.here)}
 	}
 	o.taken, o.allTaken = takenBranches(s.branches, s.p.Config.Git.WorkBranchPrefix)
@@ -164,7 +164,7 @@ func (s *Survey) lookForObstacles(ctx context.Context) *obstacles {
 func (o *obstacles) readRouter() {
 	p := o.s.p
 	o.nobody = &choose.Obstacle{Err: fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer)}
-	if _, err := os.Lstat(p.path(config.RouterFile)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(p.Path(config.RouterFile)); errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	router, _, err := config.LoadRouter(p.Dir, p.Config)
@@ -178,7 +178,7 @@ func (o *obstacles) readRouter() {
 	}
 	o.lacking = map[string]*choose.Obstacle{}
 	plays := func(role string) bool {
-		if missing, ok := p.missingProgram(router, role); ok && !o.s.Elsewhere {
+		if missing, ok := missingProgram(p, router, role); ok && !o.s.Elsewhere {
 			o.lacking[role] = &choose.Obstacle{Err: fault.New(fault.CLINotAvailable, "command", missing.Command.Bin, "name", missing.Provider)}
 		}
 		return len(router.Calls(role)) > 0
@@ -193,7 +193,7 @@ func (o *obstacles) readRouter() {
 
 // missingProgram is the call of a role that would be made and cannot: its program
 // is not on this machine, and nobody stands in for it.
-func (p *Project) missingProgram(r config.Router, role string) (config.Call, bool) {
+func missingProgram(p *Project, r config.Router, role string) (config.Call, bool) {
 	calls := r.Calls(role)
 	if len(calls) == 0 {
 		return config.Call{}, false
@@ -234,7 +234,7 @@ func executable(path string) bool {
 func (p *Project) MistakenPrompt() *fault.Error {
 	for _, name := range prompts.Names() {
 		path := p.Config.Paths.PromptsDir + "/" + prompts.FileName(name)
-		data, err := os.ReadFile(p.path(path))
+		data, err := os.ReadFile(p.Path(path))
 		if cause := prompts.Mistake(data); err == nil && cause != "" {
 			return fault.New(fault.ConfigInvalid, "path", path, "cause_key", cause)
 		}
@@ -253,7 +253,7 @@ func (o *obstacles) readRuns(ctx context.Context) {
 		}
 		st := s.Latest(id)
 		if st != nil && st.State == runs.Failed && st.DroppedAt == nil && r.Meta.Status == reqmeta.Ready {
-			if err := s.p.mendedIn(ctx, st); err != nil {
+			if err := mendedIn(ctx, s.p, st); err != nil {
 				o.mends[id] = &choose.Obstacle{Err: err}
 			}
 		}
@@ -261,14 +261,14 @@ func (o *obstacles) readRuns(ctx context.Context) {
 			continue
 		}
 		o.goesOn[id] = true
-		if err := s.p.goesOnAs(st, r); err != nil {
-			o.replans[id] = &choose.Obstacle{Err: err, Line: s.p.lineOf(r, "steps")}
+		if err := goesOnAs(s.p, st, r); err != nil {
+			o.replans[id] = &choose.Obstacle{Err: err, Line: lineOf(s.p, r, "steps")}
 		}
 	}
 }
 
 // goesOnAs is why an interrupted run cannot go on as its request now is.
-func (p *Project) goesOnAs(st *runs.Stage, r *reqmeta.Request) *fault.Error {
+func goesOnAs(p *Project, st *runs.Stage, r *reqmeta.Request) *fault.Error {
 	var plan *runs.Plan
 	var err error
 	if len(st.Steps) > 0 {
@@ -310,7 +310,7 @@ func SamePlan(st *runs.Stage, plan *runs.Plan, at runs.Point, r *reqmeta.Request
 // readWorkspaces looks at what lies where workspaces are made.
 func (o *obstacles) readWorkspaces(ctx context.Context) {
 	p := o.s.p
-	home := p.path(p.WorktreesDir())
+	home := p.Path(p.WorktreesDir())
 	entries, err := os.ReadDir(home)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.allAt = blocked(p.WorktreesDir(), "git.not_a_folder")
@@ -320,7 +320,7 @@ func (o *obstacles) readWorkspaces(ctx context.Context) {
 		return
 	}
 	o.at = map[string]*choose.Obstacle{}
-	locked := p.worktrees()
+	locked := worktrees(p)
 	for _, e := range entries {
 		r := o.s.Folder.Unique(e.Name())
 		if r == nil || r.SaysOver() {
@@ -336,7 +336,7 @@ func (o *obstacles) readWorkspaces(ctx context.Context) {
 		case !e.IsDir():
 			o.at[r.ID] = blocked(rel, "git.not_a_folder")
 		default:
-			if name := p.workIn(ctx, at); name != "" {
+			if name := workIn(ctx, p, at); name != "" {
 				o.at[r.ID] = blocked(rel, "git.has_changes", "name", name)
 			}
 		}
@@ -363,9 +363,9 @@ func takenBranches(branches map[string]bool, prefix string) (taken map[string]st
 	return taken, all
 }
 
-func (p *Project) lineOf(r *reqmeta.Request, key string) func() int {
+func lineOf(p *Project, r *reqmeta.Request, key string) func() int {
 	return func() int {
-		data, _ := os.ReadFile(p.path(r.Path)) // gone: then there is no line to tell
+		data, _ := os.ReadFile(p.Path(r.Path)) // gone: then there is no line to tell
 		return reqmeta.LineOf(data, key, "")
 	}
 }
@@ -398,7 +398,7 @@ func (o *obstacles) base(r *reqmeta.Request) *choose.Obstacle {
 	}
 	found := &choose.Obstacle{Kind: choose.BaseMissing, Err: fault.New(fault.BaseBranchNotFound, "branch", base, "missing", base)}
 	if o.st.asked == "" && r.Meta.Base != "" {
-		found.Line = o.s.p.lineOf(r, "base")
+		found.Line = lineOf(o.s.p, r, "base")
 	}
 	return found
 }
@@ -464,7 +464,7 @@ func (o *obstacles) everyStep(r *reqmeta.Request) *choose.Obstacle {
 	return &choose.Obstacle{
 		Err: fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", id, "step", id, "path", r.Path),
 		Line: func() int {
-			data, _ := os.ReadFile(o.s.p.path(r.Path))
+			data, _ := os.ReadFile(o.s.p.Path(r.Path))
 			return reqmeta.LineOfStep(data, i)
 		},
 	}

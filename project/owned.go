@@ -30,7 +30,7 @@ func (p *Project) OwnedOnly(ctx context.Context, paths []string) (map[string]boo
 	}
 	owned := map[string]bool{}
 	for _, part := range bytes.Split(append([]byte("\n"), out...), []byte("\ndiff --git "))[1:] {
-		if path, ok := p.ownedPart(part); ok {
+		if path, ok := ownedPart(p, part); ok {
 			owned[path] = true
 		}
 	}
@@ -38,7 +38,7 @@ func (p *Project) OwnedOnly(ctx context.Context, paths []string) (map[string]boo
 }
 
 // ownedPart judges what git diff says about one file.
-func (p *Project) ownedPart(part []byte) (path string, owned bool) {
+func ownedPart(p *Project, part []byte) (path string, owned bool) {
 	lines := strings.Split(strings.TrimSuffix(string(part), "\n"), "\n")
 	at := 1
 	for ; at < len(lines) && !strings.HasPrefix(lines[at], "@@ "); at++ {

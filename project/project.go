@@ -91,16 +91,16 @@ func OpenAnyway(env Env) (*Project, error) {
 		cfg, warnings = config.Default(), nil
 	}
 	p := &Project{Root: root, Env: env, Config: cfg, Warnings: warnings}
-	p.share()
-	p.locks = sync.OnceValues(p.openLocks)
-	p.git = sync.OnceValue(p.findGit)
+	share(p)
+	p.locks = sync.OnceValues(func() (*locks.Manager, error) { return openLocks(p) })
+	p.git = sync.OnceValue(func() string { return findGit(p) })
 	return p, err
 }
 
 // share puts what all worktrees of a bare repository must see into that
 // repository: locks, runs and workspaces, as long as they are where they are by
 // default.
-func (p *Project) share() {
+func share(p *Project) {
 	if p.Bare == "" {
 		return
 	}
@@ -124,13 +124,13 @@ func (p *Project) share() {
 	}
 }
 
-func (p *Project) openLocks() (*locks.Manager, error) {
+func openLocks(p *Project) (*locks.Manager, error) {
 	self, err := p.Env.Self()
 	if err != nil {
 		return nil, err
 	}
 	return locks.Open(locks.Options{
-		Dir:   p.path(p.Config.Paths.LocksDir),
+		Dir:   p.Path(p.Config.Paths.LocksDir),
 		TTL:   time.Duration(p.Config.Limits.LockTTLSec) * time.Second,
 		Clock: p.Env.Clock, Self: self, Disk: p.Env.Disk, Rand: p.Env.Rand,
 	}), nil
@@ -152,15 +152,13 @@ func (p *Project) TakeSlot(ctx context.Context, wait time.Duration) (*locks.Leas
 // Now is the wall clock.
 func (p *Project) Now() time.Time { return p.Env.Clock.Now() }
 
-func (p *Project) path(rel string) string {
+// Path makes a project path (relative, slashes) absolute.
+func (p *Project) Path(rel string) string {
 	if filepath.IsAbs(rel) {
 		return rel
 	}
 	return filepath.Join(p.Dir, filepath.FromSlash(rel))
 }
-
-// Path makes a project path (relative, slashes) absolute.
-func (p *Project) Path(rel string) string { return p.path(rel) }
 
 // Git is the git binary in the main checkout. Where none is found it is looked
 // for at each call, and each says so.
@@ -170,7 +168,7 @@ func (p *Project) Git() gitcmd.Git {
 	return g
 }
 
-func (p *Project) findGit() string {
+func findGit(p *Project) string {
 	found, _ := gitcmd.Find(p.Env.Environ, nil)
 	return found.Bin
 }
@@ -198,7 +196,7 @@ func (p *Project) Workspace(st *runs.Stage) string {
 }
 
 // cache is where the heads of the request files are kept between calls.
-func (p *Project) cache() folder.Cache {
+func cache(p *Project) folder.Cache {
 	if p.Env.Build == "" {
 		return folder.Cache{}
 	}

@@ -16,11 +16,11 @@ import (
 // nothing else: what git's hooks ask for. The survey is nil where nothing was
 // merged, which is found out without a look at the requests.
 func (p *Project) Reconcile(ctx context.Context) (*Survey, error) {
-	if err := p.recordLost(ctx); err != nil {
+	if err := recordLost(ctx, p); err != nil {
 		return nil, err
 	}
-	waiting, err := p.waiting()
-	if err != nil || len(waiting) == 0 || !p.Root.Git || !p.onOwnBranch(ctx) {
+	waiting, err := waiting(p)
+	if err != nil || len(waiting) == 0 || !p.Root.Git || !onOwnBranch(ctx, p) {
 		return nil, err
 	}
 	landed, err := p.Landed(ctx, "HEAD", oldestBase(waiting))
@@ -62,14 +62,14 @@ func (s *Survey) noteLanded(ctx context.Context, r *reqmeta.Request, st *runs.St
 
 // waiting are the latest runs that are done and not known as merged. Most
 // records are told apart by their bytes alone.
-func (p *Project) waiting() ([]*runs.Stage, error) {
+func waiting(p *Project) ([]*runs.Stage, error) {
 	ids, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
 	if err != nil {
 		return nil, err
 	}
 	var found []*runs.Stage
 	for id := range ids {
-		if !p.mayWait(id) {
+		if !mayWait(p, id) {
 			continue
 		}
 		st, err := runs.Latest(p.Dir, p.RunsDir(), id)
@@ -82,7 +82,7 @@ func (p *Project) waiting() ([]*runs.Stage, error) {
 }
 
 // mayWait looks at the bytes of the newest record; when in doubt it says yes.
-func (p *Project) mayWait(id string) bool {
+func mayWait(p *Project, id string) bool {
 	list, err := runs.ListRuns(p.Dir, p.RunsDir(), id)
 	if err != nil || len(list) == 0 {
 		return err != nil
@@ -118,7 +118,7 @@ func (s *Survey) awaitsMerge(r *reqmeta.Request) bool {
 // work branch, and on no branch at all (somebody looks at old or foreign
 // commits, or git is in the middle of something), a run's commits in HEAD are
 // no merge.
-func (p *Project) onOwnBranch(ctx context.Context) bool {
-	branch := p.checkedOut(ctx)
+func onOwnBranch(ctx context.Context, p *Project) bool {
+	branch := checkedOut(ctx, p)
 	return branch != "" && !strings.HasPrefix(branch, p.Config.Git.WorkBranchPrefix)
 }

@@ -78,7 +78,7 @@ func (s *Survey) repairRunning(ctx context.Context, r *reqmeta.Request) {
 		return
 	}
 	note := noteRunning(r, s.Latest(r.ID))
-	lease, err := s.p.lock(ctx, r.ID, note.RunID)
+	lease, err := lock(ctx, s.p, r.ID, note.RunID)
 	if err != nil && fault.Has(err, fault.RunInProgress) {
 		return // somebody was quicker: it is running after all
 	}
@@ -130,7 +130,7 @@ func (s *Survey) stillRunning(r *reqmeta.Request) bool {
 	return true
 }
 
-func (p *Project) lock(ctx context.Context, id, runID string) (*locks.Lease, error) {
+func lock(ctx context.Context, p *Project, id, runID string) (*locks.Lease, error) {
 	m, err := p.Locks()
 	if err != nil {
 		return nil, err
@@ -142,11 +142,11 @@ func (p *Project) lock(ctx context.Context, id, runID string) (*locks.Lease, err
 // not ended, that it was interrupted. st is nil when no run is on record.
 func (s *Survey) settle(ctx context.Context, r *reqmeta.Request, st *runs.Stage, lease *locks.Lease) error {
 	if st == nil {
-		return s.p.unclaim(ctx, r)
+		return unclaim(ctx, s.p, r)
 	}
 	restore := func() error { return s.p.RestoreRequest(r, st) }
 	if _, err := s.p.Run(st.RequestID, st.RunID).LoadRequest(); err != nil && statusAfter(st) == reqmeta.Ready {
-		restore = func() error { return s.p.unclaim(ctx, r) }
+		restore = func() error { return unclaim(ctx, s.p, r) }
 	}
 	if err := restore(); err != nil || st.State.Ended() {
 		return err
@@ -160,9 +160,9 @@ func (s *Survey) settle(ctx context.Context, r *reqmeta.Request, st *runs.Stage,
 // unclaim makes a request ready of which nobody knows how it was before its
 // run: as it is committed, where that is ready and differs in nothing but what
 // runs write.
-func (p *Project) unclaim(ctx context.Context, r *reqmeta.Request) error {
+func unclaim(ctx context.Context, p *Project, r *reqmeta.Request) error {
 	if before, ok := p.Committed(ctx, r.Path); ok && reqmeta.Parse(r.Path, before).Meta.Status == reqmeta.Ready {
-		return p.replaceRequest(r, before)
+		return replaceRequest(p, r, before)
 	}
 	return p.SetStatus(r, reqmeta.Ready)
 }
@@ -237,7 +237,7 @@ func (p *Project) RestoreRequest(r *reqmeta.Request, st *runs.Stage) error {
 	case was == reqmeta.Running || was == "":
 		was = reqmeta.Ready
 	case Fingerprint(now) == st.Artifacts.RequestRunning:
-		return p.replaceRequest(r, before)
+		return replaceRequest(p, r, before)
 	}
 	return p.SetStatus(r, was)
 }
@@ -252,7 +252,7 @@ func (p *Project) SetStatus(r *reqmeta.Request, status string) error {
 	return nil
 }
 
-func (p *Project) replaceRequest(r *reqmeta.Request, data []byte) error {
+func replaceRequest(p *Project, r *reqmeta.Request, data []byte) error {
 	if err := edit.Replace(p.Env.Disk, p.Dir, r.Path, data, p.Suffix()); err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func Fingerprint(data []byte) string {
 // reconcile makes done what has been merged: every given request's finished
 // run whose commits are in HEAD's history, once per run.
 func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
-	if len(finished) == 0 || !s.p.Root.Git || !s.p.onOwnBranch(ctx) {
+	if len(finished) == 0 || !s.p.Root.Git || !onOwnBranch(ctx, s.p) {
 		return
 	}
 	stages := make([]*runs.Stage, len(finished))
@@ -337,7 +337,7 @@ func (s *Survey) doneAt(ctx context.Context, commit, path string) bool {
 }
 
 func (s *Survey) recordMerge(ctx context.Context, st *runs.Stage) error {
-	lease, err := s.p.lock(ctx, st.RequestID, st.RunID)
+	lease, err := lock(ctx, s.p, st.RequestID, st.RunID)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (p *Project) Relink(ctx context.Context, st *runs.Stage) (bool, error) {
 	if unlinked(dir, st) == nil {
 		return false, nil
 	}
-	lease, err := p.lock(ctx, st.RequestID, st.RunID)
+	lease, err := lock(ctx, p, st.RequestID, st.RunID)
 	if err != nil {
 		return false, err
 	}

@@ -38,14 +38,14 @@ func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing
 			waiting = append(waiting, st)
 		}
 	}
-	s.branches = p.workBranches(ctx)
+	s.branches = workBranches(ctx, p)
 	if len(waiting) == 0 {
 		return s, nil
 	}
 	if p.Root.Git {
 		s.readHistories(ctx, p, waiting)
 	}
-	s.told, err = p.saidDone(waiting)
+	s.told, err = saidDone(p, waiting)
 	return s, err
 }
 
@@ -53,8 +53,8 @@ func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing
 // each, and where it was landed.
 func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*runs.Stage) {
 	tips := map[string][]*runs.Stage{}
-	here := p.checkedOut(ctx)
-	if p.onOwnBranch(ctx) {
+	here := checkedOut(ctx, p)
+	if onOwnBranch(ctx, p) {
 		tips["HEAD"] = waiting
 	}
 	for _, st := range waiting {
@@ -72,7 +72,7 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 	for tip, about := range tips {
 		landed, err := p.Landed(ctx, tip, oldestBase(about))
 		s.Unsure = cmp.Or(s.Unsure, err)
-		within := p.refs(ctx, "--merged="+tip)
+		within := refs(ctx, p, "--merged="+tip)
 		for _, st := range about {
 			if landed.Whole(st) {
 				s.landed[st.RunID] = landed[st.RunID]
@@ -88,7 +88,7 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 }
 
 // saidDone tells which finished runs their requests call done.
-func (p *Project) saidDone(waiting []*runs.Stage) (map[string]bool, error) {
+func saidDone(p *Project, waiting []*runs.Stage) (map[string]bool, error) {
 	folder, err := p.Requests()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -100,7 +100,7 @@ func (p *Project) saidDone(waiting []*runs.Stage) (map[string]bool, error) {
 	for _, st := range waiting {
 		r, err := folder.Get(st.RequestID)
 		if err == nil && r.ID == st.RequestID && r.Meta.Status == reqmeta.Done {
-			told[p.madeDone(r)] = true
+			told[madeDone(p, r)] = true
 		}
 	}
 	return told, nil
@@ -108,7 +108,7 @@ func (p *Project) saidDone(waiting []*runs.Stage) (map[string]bool, error) {
 
 // madeDone is the run that made a request done: the newest finished one that
 // began before it was.
-func (p *Project) madeDone(r *reqmeta.Request) string {
+func madeDone(p *Project, r *reqmeta.Request) string {
 	ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), r.ID)
 	for _, id := range ids {
 		dir := p.Run(r.ID, id)
@@ -124,7 +124,7 @@ func (p *Project) madeDone(r *reqmeta.Request) string {
 }
 
 func (s *Standing) readLocks(p *Project) error {
-	if !p.anyLock() {
+	if !anyLock(p) {
 		return nil
 	}
 	m, err := p.Locks()

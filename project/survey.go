@@ -78,7 +78,7 @@ func (p *Project) Look(ctx context.Context) (*Survey, error) {
 
 // Requests reads the request files. Fault: REQUESTS_DIR_NOT_FOUND.
 func (p *Project) Requests() (*folder.Folder, error) {
-	f, err := p.cache().Load(p.Dir, p.RequestsDir(), p.Config.Paths.Ignore...)
+	f, err := cache(p).Load(p.Dir, p.RequestsDir(), p.Config.Paths.Ignore...)
 	if missing, ok := fault.As(err); ok && missing.Code == fault.RequestsDirNotFound {
 		naming(missing, p.Env.Dir, p.Dir)
 	}
@@ -97,15 +97,15 @@ func (s *Survey) Again(ctx context.Context, id string) (*Survey, error) {
 	s.mu.Unlock()
 	delete(latest, id)
 	delete(unreadable, id)
-	return s.p.look(ctx, folder, latest, unreadable)
+	return look(ctx, s.p, folder, latest, unreadable)
 }
 
 // LookWith is Look for those who have read the request files already.
 func (p *Project) LookWith(ctx context.Context, folder *folder.Folder) (*Survey, error) {
-	return p.look(ctx, folder, map[string]*runs.Stage{}, map[string]error{})
+	return look(ctx, p, folder, map[string]*runs.Stage{}, map[string]error{})
 }
 
-func (p *Project) look(ctx context.Context, folder *folder.Folder, latest map[string]*runs.Stage, unreadable map[string]error) (*Survey, error) {
+func look(ctx context.Context, p *Project, folder *folder.Folder, latest map[string]*runs.Stage, unreadable map[string]error) (*Survey, error) {
 	s := &Survey{Folder: folder, p: p, latest: latest, unreadable: unreadable}
 	err := s.readLocks()
 	if err != nil {
@@ -145,15 +145,15 @@ func (s *Survey) Select() choose.Result { return choose.Select(s.Folder, s.Facts
 
 // anyLock reports whether there are lock files to judge, which takes knowing who
 // this process is.
-func (p *Project) anyLock() bool {
-	entries, err := os.ReadDir(p.path(p.Config.Paths.LocksDir))
+func anyLock(p *Project) bool {
+	entries, err := os.ReadDir(p.Path(p.Config.Paths.LocksDir))
 	return err != nil && !errors.Is(err, fs.ErrNotExist) ||
 		slices.ContainsFunc(entries, func(e fs.DirEntry) bool { _, ok := locks.KeyOf(e.Name()); return ok })
 }
 
 func (s *Survey) readLocks() error {
 	s.held = map[locks.Key]locks.Entry{}
-	if !s.p.anyLock() {
+	if !anyLock(s.p) {
 		return nil
 	}
 	m, err := s.p.Locks()
@@ -240,7 +240,7 @@ func (s *Survey) latestRun(ctx context.Context, id string) *choose.LatestRun {
 // counts as "still there": a finished run is not repeated by mistake.
 func (s *Survey) branchExists(ctx context.Context, branch string) bool {
 	if s.unmerged == nil {
-		s.unmerged = s.p.workBranches(ctx)
+		s.unmerged = workBranches(ctx, s.p)
 	}
 	return s.unmerged[branch] || s.unmerged[anyBranch]
 }
@@ -248,8 +248,8 @@ func (s *Survey) branchExists(ctx context.Context, branch string) bool {
 // anyBranch stands for "git could not say".
 const anyBranch = "*"
 
-func (p *Project) workBranches(ctx context.Context) map[string]bool {
-	found := p.refs(ctx)
+func workBranches(ctx context.Context, p *Project) map[string]bool {
+	found := refs(ctx, p)
 	if found == nil {
 		return map[string]bool{anyBranch: true}
 	}
@@ -258,7 +258,7 @@ func (p *Project) workBranches(ctx context.Context) map[string]bool {
 
 // refs are the work branches that git shows with these options; nil when it
 // cannot say.
-func (p *Project) refs(ctx context.Context, options ...string) map[string]bool {
+func refs(ctx context.Context, p *Project, options ...string) map[string]bool {
 	args := append([]string{"for-each-ref", "--format=%(refname)"}, options...)
 	out, err := p.Git().Ask(ctx, append(args, "refs/heads/"+strings.TrimSuffix(p.Config.Git.WorkBranchPrefix, "/"))...)
 	if err != nil {

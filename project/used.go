@@ -17,7 +17,7 @@ func (p *Project) UsedIDs(ctx context.Context) []string {
 	for id := range withRuns {
 		ids = append(ids, id)
 	}
-	workspaces, _ := os.ReadDir(p.path(p.WorktreesDir()))
+	workspaces, _ := os.ReadDir(p.Path(p.WorktreesDir()))
 	for _, e := range workspaces {
 		ids = append(ids, e.Name())
 	}

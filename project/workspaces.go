@@ -18,7 +18,7 @@ import (
 
 // mendedIn is why a run that failed is not begun anew: its workspace holds what a
 // person changed since.
-func (p *Project) mendedIn(ctx context.Context, st *runs.Stage) *fault.Error {
+func mendedIn(ctx context.Context, p *Project, st *runs.Stage) *fault.Error {
 	dir := p.Path(p.Workspace(st))
 	if st.Git.Workspace == "." || st.Git.Workspace == "" || !isDir(dir) {
 		return nil
@@ -45,7 +45,7 @@ func (p *Project) mendedIn(ctx context.Context, st *runs.Stage) *fault.Error {
 	if files == "" {
 		return nil
 	}
-	if step := st.Current(); step != nil && step.AttemptTree != "" && p.differsFrom(ctx, dir, step.AttemptTree, "", nil) == "" {
+	if step := st.Current(); step != nil && step.AttemptTree != "" && differsFrom(ctx, p, dir, step.AttemptTree, "", nil) == "" {
 		return nil
 	}
 	return changed("count", strings.Count(files, "\n")+1)
@@ -53,7 +53,7 @@ func (p *Project) mendedIn(ctx context.Context, st *runs.Stage) *fault.Error {
 
 // worktrees are the linked worktrees that git has a record of, and whether
 // somebody locked them. Git itself locks those that it is making.
-func (p *Project) worktrees() map[string]bool {
+func worktrees(p *Project) map[string]bool {
 	found := map[string]bool{}
 	dir := filepath.Join(p.CommonDir(), "worktrees")
 	entries, _ := os.ReadDir(dir)
@@ -65,8 +65,8 @@ func (p *Project) worktrees() map[string]bool {
 		at := filepath.Dir(absFrom(filepath.Join(dir, e.Name()), strings.TrimRight(string(link), "\r\n")))
 		why, err := os.ReadFile(filepath.Join(dir, e.Name(), "locked"))
 		found[resolved(at)] = err == nil && string(bytes.TrimSpace(why)) != "initializing"
-		if back := linkOf(filepath.Join(p.path(p.WorktreesDir()), filepath.Base(at))); filepath.Base(back) == e.Name() && filepath.Base(filepath.Dir(back)) == "worktrees" {
-			found[resolved(filepath.Join(p.path(p.WorktreesDir()), filepath.Base(at)))] = false // moved with the project: it is repaired
+		if back := linkOf(filepath.Join(p.Path(p.WorktreesDir()), filepath.Base(at))); filepath.Base(back) == e.Name() && filepath.Base(filepath.Dir(back)) == "worktrees" {
+			found[resolved(filepath.Join(p.Path(p.WorktreesDir()), filepath.Base(at)))] = false // moved with the project: it is repaired
 		}
 	}
 	return found
@@ -90,16 +90,16 @@ func resolved(path string) string {
 
 // workIn is the first file in a folder that git has no record of, and that is
 // neither in HEAD nor ignored; "" where a run would take the place.
-func (p *Project) workIn(ctx context.Context, dir string) string {
+func workIn(ctx context.Context, p *Project, dir string) string {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
 		return ""
 	}
-	return p.differsFrom(ctx, dir, "HEAD", "--diff-filter=d", []string{"GIT_DIR=" + p.CommonDir(), "GIT_WORK_TREE=" + dir})
+	return differsFrom(ctx, p, dir, "HEAD", "--diff-filter=d", []string{"GIT_DIR=" + p.CommonDir(), "GIT_WORK_TREE=" + dir})
 }
 
 // differsFrom is the first file in a folder that is not as in a tree, and that is not
 // ignored; "" is none, and "?" that nobody can say.
-func (p *Project) differsFrom(ctx context.Context, dir, tree, filter string, env []string) string {
+func differsFrom(ctx context.Context, p *Project, dir, tree, filter string, env []string) string {
 	index, err := os.MkdirTemp("", "aiflow-index-")
 	if err != nil {
 		return "?"
