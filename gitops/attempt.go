@@ -27,9 +27,9 @@ func (w *Workspace) KeepAttempt(ctx context.Context, ref string, m CommitMessage
 		return "", err
 	}
 	if known, ok, err := w.repo.refTip(ctx, ref); err != nil || ok {
-		return w.sameAttempt(ctx, ref, known, tree, err)
+		return sameAttempt(ctx, w, ref, known, tree, err)
 	}
-	commit, err = w.commitTree(ctx, tree, []string{head}, m)
+	commit, err = commitTree(ctx, w, tree, []string{head}, m)
 	if err != nil {
 		return "", failedIn(w.path, err, fault.GitCommandFailed, "name", ref)
 	}
@@ -39,7 +39,7 @@ func (w *Workspace) KeepAttempt(ctx context.Context, ref string, m CommitMessage
 	return commit, nil
 }
 
-func (w *Workspace) sameAttempt(ctx context.Context, ref, known, tree string, err error) (string, error) {
+func sameAttempt(ctx context.Context, w *Workspace, ref, known, tree string, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
@@ -51,12 +51,12 @@ func (w *Workspace) sameAttempt(ctx context.Context, ref, known, tree string, er
 
 // snapshot writes the workspace's content as a tree, hidden files and those that
 // were taken out of the index included.
-func (w *Workspace) snapshot(ctx context.Context) (string, error) { return w.written(ctx, true) }
+func (w *Workspace) snapshot(ctx context.Context) (string, error) { return written(ctx, w, true) }
 
 // Holds reports whether the workspace holds what HEAD has, or tree, as Changes
 // would see it; the index stays as it is.
 func (w *Workspace) Holds(ctx context.Context, tree string) (bool, error) {
-	now, err := w.written(ctx, false)
+	now, err := written(ctx, w, false)
 	if err != nil || now == tree {
 		return err == nil, err
 	}
@@ -70,8 +70,8 @@ func (w *Workspace) Holds(ctx context.Context, tree string) (bool, error) {
 
 // written writes the workspace's content as a tree; all: also what git is told
 // not to see.
-func (w *Workspace) written(ctx context.Context, all bool) (string, error) {
-	index, done, err := w.copyIndex()
+func written(ctx context.Context, w *Workspace, all bool) (string, error) {
+	index, done, err := copyIndex(w)
 	defer done()
 	if err != nil {
 		return "", err
@@ -84,7 +84,7 @@ func (w *Workspace) written(ctx context.Context, all bool) (string, error) {
 		return out, nil
 	}
 	w.known = false // a step that was not judged may have made links
-	if !exists(index) || len(w.links(ctx)) > 0 {
+	if !exists(index) || len(links(ctx, w)) > 0 {
 		if _, err := ask(nil, "read-tree", "HEAD"); err != nil && exists(index) {
 			return "", err // without an index and a HEAD, all there is is new
 		}
@@ -95,7 +95,7 @@ func (w *Workspace) written(ctx context.Context, all bool) (string, error) {
 			return "", err
 		}
 		if hidden := hiddenFiles(w.path, fields(flags)); len(hidden) > 0 {
-			if err := w.reveal(ctx, index, hidden); err != nil {
+			if err := reveal(ctx, w, index, hidden); err != nil {
 				return "", err
 			}
 		}
@@ -108,7 +108,7 @@ func (w *Workspace) written(ctx context.Context, all bool) (string, error) {
 		return line(out), err
 	}
 	if removed, err := ask(nil, "diff-index", "--cached", "--diff-filter=D", "--no-renames", "--name-only", "-z", "HEAD", "--"); err == nil {
-		if there := w.stillThere(fields(removed)); len(there) > 0 {
+		if there := stillThere(w, fields(removed)); len(there) > 0 {
 			if _, err := ask(there, "add", "-f", "--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
 				return "", err
 			}
@@ -120,7 +120,7 @@ func (w *Workspace) written(ctx context.Context, all bool) (string, error) {
 
 // stillThere are the files among names that were only taken out of the index, as
 // literal pathspecs.
-func (w *Workspace) stillThere(names []string) []byte {
+func stillThere(w *Workspace, names []string) []byte {
 	var list []byte
 	for _, name := range names {
 		if info, err := os.Lstat(filepath.Join(w.path, filepath.FromSlash(name))); err == nil && !info.IsDir() && !w.repo.borrowed(w.path, name) {
@@ -132,8 +132,8 @@ func (w *Workspace) stillThere(names []string) []byte {
 
 // copyIndex makes an index of our own that starts as a copy, so that unchanged
 // files are not read again. done removes it.
-func (w *Workspace) copyIndex() (index string, done func(), err error) {
-	index, done = w.privateIndex()
+func copyIndex(w *Workspace) (index string, done func(), err error) {
+	index, done = privateIndex(w)
 	data, err := os.ReadFile(filepath.Join(w.gitDir, "index"))
 	if err != nil {
 		return index, done, nil // none, or a folder: git says so
@@ -144,7 +144,7 @@ func (w *Workspace) copyIndex() (index string, done func(), err error) {
 	return index, done, nil
 }
 
-func (w *Workspace) privateIndex() (index string, done func()) {
+func privateIndex(w *Workspace) (index string, done func()) {
 	index = filepath.Join(w.gitDir, "aiflow-"+rand.Text()+".index")
 	return index, func() {
 		_ = os.Remove(index)
@@ -154,7 +154,7 @@ func (w *Workspace) privateIndex() (index string, done func()) {
 
 // commitTree names aiflow as the author where git knows none: what was tried
 // is kept all the same.
-func (w *Workspace) commitTree(ctx context.Context, tree string, parents []string, m CommitMessage) (string, error) {
+func commitTree(ctx context.Context, w *Workspace, tree string, parents []string, m CommitMessage) (string, error) {
 	args := []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign"}
 	for _, p := range parents {
 		args = append(args, "-p", p)

@@ -45,7 +45,7 @@ func (w *Workspace) Rejoin(ctx context.Context, commit string) error {
 			return failed(err, fault.WorkspaceFailed, "path", w.path, "branch", w.branch)
 		}
 	}
-	if err := w.leaveMerge(ctx); err != nil {
+	if err := leaveMerge(ctx, w); err != nil {
 		return err
 	}
 	if _, err := w.git.Do(ctx, quiet("reset", "-q", "--soft", commit)...); err != nil {
@@ -56,7 +56,7 @@ func (w *Workspace) Rejoin(ctx context.Context, commit string) error {
 
 // leaveMerge forgets about a merge or conflicts that were left open, with which
 // git moves no branch. The files stay as they are.
-func (w *Workspace) leaveMerge(ctx context.Context) error {
+func leaveMerge(ctx context.Context, w *Workspace) error {
 	open, err := unmerged(ctx, w.git)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // included, ignored ones not. It stages all of it: the index of a linked
 // worktree is ours. Commit commits what the last Changes saw.
 func (w *Workspace) Changes(ctx context.Context) (ChangeSet, error) {
-	set, err := w.differences(ctx)
+	set, err := differences(ctx, w)
 	if err == nil {
 		set.Tree, err = w.tree(ctx, set.Empty())
 	}
@@ -28,7 +28,7 @@ func (w *Workspace) Changes(ctx context.Context) (ChangeSet, error) {
 // Judged is Changes for a step that is about to be committed: the patch is read
 // with them, for Patch to give, and there is a Tree only when it is wanted.
 func (w *Workspace) Judged(ctx context.Context, tree bool) (ChangeSet, error) {
-	set, err := w.differences(ctx, patchFlags()...)
+	set, err := differences(ctx, w, patchFlags()...)
 	if err == nil && tree {
 		set.Tree, err = w.tree(ctx, set.Empty())
 	}
@@ -48,30 +48,30 @@ func (r *Repo) Between(ctx context.Context, from, to string) ([]string, error) {
 // differences stages everything and asks what differs from HEAD. Links that
 // prepare the worktree show in what is new; when there are some that were not
 // known, all is staged again without them and what they hide.
-func (w *Workspace) differences(ctx context.Context, more ...string) (ChangeSet, error) {
+func differences(ctx context.Context, w *Workspace, more ...string) (ChangeSet, error) {
 	if err := w.stage(ctx); err != nil {
 		return ChangeSet{}, err
 	}
-	set, err := w.stagedChanges(ctx, more...)
+	set, err := stagedChanges(ctx, w, more...)
 	if err != nil || !w.linked {
 		return set, err
 	}
-	found := w.borrowedOf(set)
+	found := borrowedOf(w, set)
 	w.known = true
 	if len(found) == 0 {
 		return set, nil
 	}
-	w.note(found...)
+	note(w, found...)
 	if _, err := w.git.Do(ctx, quiet("read-tree", "HEAD")...); err != nil {
 		return ChangeSet{}, failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
 	}
 	if err := w.stage(ctx); err != nil {
 		return ChangeSet{}, err
 	}
-	return w.stagedChanges(ctx, more...)
+	return stagedChanges(ctx, w, more...)
 }
 
-func (w *Workspace) stagedChanges(ctx context.Context, more ...string) (ChangeSet, error) {
+func stagedChanges(ctx context.Context, w *Workspace, more ...string) (ChangeSet, error) {
 	w.patch = nil
 	args := append(quiet("diff-index", "--cached", "--raw", "--numstat", "--no-abbrev", "-z", "-M"), more...)
 	out, err := w.git.Ask(ctx, append(args, "HEAD", "--")...)
@@ -104,7 +104,7 @@ func (w *Workspace) stage(ctx context.Context) error {
 // cannot be added, and is left out.
 func (w *Workspace) add(ctx context.Context, env ...string) error {
 	try := func() error {
-		_, err := w.git.Run(ctx, gitcmd.Call{Args: quiet(w.addArgs()...), Mode: gitcmd.Write, Env: env})
+		_, err := w.git.Run(ctx, gitcmd.Call{Args: quiet(addArgs(w)...), Mode: gitcmd.Write, Env: env})
 		return err
 	}
 	w.unborn = nil
@@ -131,13 +131,13 @@ func (w *Workspace) add(ctx context.Context, env ...string) error {
 // that have no commit: no branch can hold what is in them.
 func (w *Workspace) Unborn() []string { return w.unborn }
 
-func (w *Workspace) addArgs() []string {
+func addArgs(w *Workspace) []string {
 	args := []string{"add", "-A"}
 	if exists(filepath.Join(w.gitDir, "info", "sparse-checkout")) {
 		args = append(args, "--sparse")
 	}
 	if w.linked {
-		return append(args, w.without()...)
+		return append(args, without(w)...)
 	}
 	args = append(args, "--", ":/")
 	for _, dir := range []string{"locks", "cache", "worktrees", "project"} {
@@ -323,7 +323,7 @@ func (w *Workspace) ApplyPatch(ctx context.Context, patch []byte) error {
 	if n := len(patch); n > 0 && patch[n-1] != '\n' {
 		patch = append(append([]byte(nil), patch...), '\n')
 	}
-	options, err := w.checkPatch(ctx, patch)
+	options, err := checkPatch(ctx, w, patch)
 	if err == nil {
 		w.staged = false
 		_, err = w.git.DoInput(ctx, patch, append([]string{"apply", "--whitespace=nowarn"}, options...)...)
@@ -336,7 +336,7 @@ func (w *Workspace) ApplyPatch(ctx context.Context, patch []byte) error {
 
 // checkPatch finds out how the patch fits: as it is or, since models count
 // badly, with the line counts of its hunks left out of account.
-func (w *Workspace) checkPatch(ctx context.Context, patch []byte) ([]string, error) {
+func checkPatch(ctx context.Context, w *Workspace, patch []byte) ([]string, error) {
 	_, err := w.git.AskInput(ctx, patch, "apply", "--check", "--whitespace=nowarn")
 	if err == nil || !strings.Contains(gitcmd.Stderr(err), "corrupt patch") {
 		return nil, err

@@ -65,16 +65,16 @@ func (w *Workspace) commit(ctx context.Context, before Head, m CommitMessage, o 
 	if o.AllowEmpty {
 		args = append(args, "--allow-empty")
 	}
-	out, err := w.git.Run(ctx, gitcmd.Call{Args: append(args, only...), Input: m.bytes(), Env: w.hookEnv(o.Env), Mode: gitcmd.Write})
+	out, err := w.git.Run(ctx, gitcmd.Call{Args: append(args, only...), Input: m.bytes(), Env: hookEnv(w, o.Env), Mode: gitcmd.Write})
 	if err != nil {
-		return Commit{}, w.refused(err, string(out))
+		return Commit{}, refused(w, err, string(out))
 	}
 	w.staged, w.patch = false, nil
-	return w.made(ctx, before)
+	return made(ctx, w, before)
 }
 
 // made is the commit that the branch stands at after git committed.
-func (w *Workspace) made(ctx context.Context, before Head) (Commit, error) {
+func made(ctx context.Context, w *Workspace, before Head) (Commit, error) {
 	if err := w.verify(); err != nil {
 		return Commit{}, err
 	}
@@ -98,14 +98,14 @@ func (w *Workspace) made(ctx context.Context, before Head) (Commit, error) {
 	return made, err
 }
 
-func (w *Workspace) refused(err error, stdout string) error {
+func refused(w *Workspace, err error, stdout string) error {
 	for _, s := range []string{"nothing to commit", "nothing added to commit", "no changes added to commit"} {
 		if strings.Contains(stdout, s) && gitcmd.Exit(err) == 1 {
 			return failed(errors.Join(ErrNothingToCommit, err), fault.GitCommitFailed, "branch", w.branch, "reason", "nothing_to_commit")
 		}
 	}
 	facts := []any{"branch", w.branch, "reason", "refused"}
-	if w.lackingModules() {
+	if lackingModules(w) {
 		facts = append(facts, "lacks", modules)
 	}
 	if saysUnsigned().MatchString(gitcmd.Stderr(err)) {

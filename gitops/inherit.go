@@ -14,14 +14,14 @@ import (
 // relative path in its configuration means a place in the worktree that git is
 // started in, and a new worktree has none of what is not tracked: hooks (where
 // husky puts them), ignore rules, attributes, keys.
-func (w *Workspace) inherit(ctx context.Context) {
+func inherit(ctx context.Context, w *Workspace) {
 	if !w.linked {
 		return
 	}
 	w.git.Settings = nil
 	s := w.repo.settings(ctx)
 	for _, key := range []string{"core.hookspath", "core.excludesfile", "core.attributesfile", "user.signingkey"} {
-		if at := w.onlyInCheckout(key, s.last(key)); at != "" {
+		if at := onlyInCheckout(w, key, s.last(key)); at != "" {
 			w.git.Settings = append(w.git.Settings, key+"="+at)
 		}
 	}
@@ -29,7 +29,7 @@ func (w *Workspace) inherit(ctx context.Context) {
 
 // onlyInCheckout is where a relative path leads in the checkout when the
 // worktree has nothing there; "" otherwise.
-func (w *Workspace) onlyInCheckout(key, value string) string {
+func onlyInCheckout(w *Workspace, key, value string) string {
 	if value == "" || filepath.IsAbs(value) || strings.HasPrefix(value, "~") {
 		return ""
 	}
@@ -71,7 +71,7 @@ const modules = "node_modules"
 
 // lackingModules reports whether the checkout has installed what hooks may
 // call and this workspace has not.
-func (w *Workspace) lackingModules() bool {
+func lackingModules(w *Workspace) bool {
 	return w.linked && exists(filepath.Join(w.repo.top, modules)) && !exists(filepath.Join(w.path, modules))
 }
 
@@ -97,8 +97,8 @@ func (w *Workspace) Lacks(ctx context.Context, usual func(name string) bool) ([]
 
 // hookEnv lets hooks find the programs that only the checkout has: a hook
 // manager that is not found would pass everything.
-func (w *Workspace) hookEnv(env []string) []string {
-	if !w.lackingModules() {
+func hookEnv(w *Workspace, env []string) []string {
+	if !lackingModules(w) {
 		return env
 	}
 	path := ""

@@ -71,7 +71,7 @@ func (r *Repo) Leave(ctx context.Context, path string) (*Leaving, error) {
 	}
 	l.ws = r.workspace(ctx, path, l.admin.dir, true, l.admin.branch)
 	var err error
-	l.Left, err = l.ws.look(ctx)
+	l.Left, err = look(ctx, l.ws)
 	return l, err
 }
 
@@ -115,7 +115,7 @@ func (l *Leaving) keep(ctx context.Context, k Keep) error {
 		}
 	}
 	for _, i := range l.Nested {
-		if err := l.ws.moveRepository(i.Path, k.Dir); err != nil {
+		if err := moveRepository(l.ws, i.Path, k.Dir); err != nil {
 			return err
 		}
 	}
@@ -207,7 +207,7 @@ func (l *Leaving) keepWork(ctx context.Context, k Keep) (ref, commit string, err
 	if head, ok, err := revParse(ctx, l.ws.git, "HEAD"); err == nil && ok && !slices.Contains(parents, head) {
 		parents = append([]string{head}, parents...)
 	}
-	if commit, err = l.ws.commitTree(ctx, tree, parents, k.Message); err != nil {
+	if commit, err = commitTree(ctx, l.ws, tree, parents, k.Message); err != nil {
 		return "", "", failedIn(l.path, err, fault.GitCommandFailed, "name", k.Ref)
 	}
 	for n := 1; ; n++ {
@@ -240,7 +240,7 @@ func (r *Repo) attempts(ctx context.Context, prefix string) ([]attempt, error) {
 
 // moveRepository moves a folder with a repository of its own. One that is a
 // submodule gets its repository back from the worktree's record first.
-func (w *Workspace) moveRepository(name, dir string) error {
+func moveRepository(w *Workspace, name, dir string) error {
 	at := filepath.Join(w.path, filepath.FromSlash(name))
 	inside, err := repositoriesIn(at)
 	if err != nil {
@@ -248,8 +248,8 @@ func (w *Workspace) moveRepository(name, dir string) error {
 	}
 	slices.Reverse(inside) // inner ones lie in the outer one's
 	for _, rel := range append(inside, ".") {
-		if sub := path.Join(name, rel); w.isSubmodule(sub) {
-			if err := w.absorb(filepath.Join(w.path, filepath.FromSlash(sub))); err != nil {
+		if sub := path.Join(name, rel); isSubmodule(w, sub) {
+			if err := absorb(w, filepath.Join(w.path, filepath.FromSlash(sub))); err != nil {
 				return err
 			}
 		}
@@ -262,7 +262,7 @@ func (w *Workspace) moveRepository(name, dir string) error {
 
 // absorb puts a submodule's repository into its folder, in place of the file
 // that names it.
-func (w *Workspace) absorb(at string) error {
+func absorb(w *Workspace, at string) error {
 	dotGit := filepath.Join(at, ".git")
 	from := linkTarget(at)
 	moved := dotGit + ".aiflow"

@@ -82,7 +82,7 @@ func (w *Workspace) Restart(ctx context.Context, commit string) error {
 	if _, err := w.git.Do(ctx, quiet("-c", "submodule.recurse=false", "reset", "-q", "--hard", commit)...); err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit, "reason", "not_reset")
 	}
-	return w.removeNew(ctx)
+	return removeNew(ctx, w)
 }
 
 // Take is what a scratch worktree takes over.
@@ -99,13 +99,13 @@ type Take struct {
 // the repository's settings and hooks, and gives the commit that came of it, or the
 // files that collide. Fault: GIT_COMMIT_FAILED where a hook or git refuses.
 func (w *Workspace) Take(ctx context.Context, t Take) (commit string, conflicts []string, err error) {
-	w.inherit(ctx)
+	inherit(ctx, w)
 	run := func(input []byte, args ...string) (string, error) {
 		all := quiet("-c", "i18n.commitEncoding=UTF-8")
 		if !t.Hooks {
 			all = append(all, "-c", "core.hooksPath="+os.DevNull)
 		}
-		out, err := w.git.Run(ctx, gitcmd.Call{Args: append(all, args...), Input: input, Env: w.hookEnv(t.Env), Mode: gitcmd.Write})
+		out, err := w.git.Run(ctx, gitcmd.Call{Args: append(all, args...), Input: input, Env: hookEnv(w, t.Env), Mode: gitcmd.Write})
 		return string(out), err
 	}
 	message := t.Message.bytes()
@@ -119,7 +119,7 @@ func (w *Workspace) Take(ctx context.Context, t Take) (commit string, conflicts 
 			said, err = run(message, "commit", "-q", "-F", "-", "--cleanup=whitespace", "--allow-empty")
 		}
 	case Rebase:
-		said, err = w.rebase(ctx, t, run)
+		said, err = rebase(ctx, w, t, run)
 	}
 	if err != nil {
 		if fault.Has(err, fault.GitTimeout) || gitcmd.Exit(err) <= 0 {
@@ -128,7 +128,7 @@ func (w *Workspace) Take(ctx context.Context, t Take) (commit string, conflicts 
 		if conflicts, e := unmerged(ctx, w.git); e != nil || len(conflicts) > 0 {
 			return "", conflicts, e
 		}
-		return "", nil, w.refused(err, said)
+		return "", nil, refused(w, err, said)
 	}
 	commit, err = w.Head(ctx)
 	return commit, nil, err
@@ -136,7 +136,7 @@ func (w *Workspace) Take(ctx context.Context, t Take) (commit string, conflicts 
 
 // rebase takes the commits one by one; those that are there already stay as empty
 // ones, whose trailers tell that they are there.
-func (w *Workspace) rebase(ctx context.Context, t Take, run func([]byte, ...string) (string, error)) (string, error) {
+func rebase(ctx context.Context, w *Workspace, t Take, run func([]byte, ...string) (string, error)) (string, error) {
 	onto, err := w.Head(ctx)
 	if err != nil {
 		return "", err

@@ -54,13 +54,13 @@ func (l *Left) first() string {
 
 // look answers the one question before a worktree goes or is put back: what is
 // in here that git does not hold? It changes nothing.
-func (w *Workspace) look(ctx context.Context) (*Left, error) {
+func look(ctx context.Context, w *Workspace) (*Left, error) {
 	l := &Left{}
-	if err := w.lookAtRecord(ctx, l); err != nil {
+	if err := lookAtRecord(ctx, w, l); err != nil {
 		return nil, err
 	}
 	if !exists(w.path) {
-		return l, w.lookAtModules(ctx, l)
+		return l, lookAtModules(ctx, w, l)
 	}
 	if err := w.verify(); err != nil {
 		return nil, err
@@ -71,10 +71,10 @@ func (w *Workspace) look(ctx context.Context) (*Left, error) {
 	others.Go(func() { flags, flagsErr = w.git.Ask(ctx, "ls-files", "-v", "-z") })
 	repositories, err := repositoriesIn(w.path)
 	if err == nil && exists(filepath.Join(w.gitDir, "index")) {
-		err = w.lookAtFiles(ctx, l, "")
+		err = lookAtFiles(ctx, w, l, "")
 	} else if err == nil {
-		if err = w.lookWithNewIndex(ctx, l, "HEAD"); err == nil {
-			l.Changed = slices.DeleteFunc(l.Changed, func(name string) bool { return w.torn(ctx, name) })
+		if err = lookWithNewIndex(ctx, w, l, "HEAD"); err == nil {
+			l.Changed = slices.DeleteFunc(l.Changed, func(name string) bool { return torn(ctx, w, name) })
 		}
 	}
 	others.Wait()
@@ -85,16 +85,16 @@ func (w *Workspace) look(ctx context.Context) (*Left, error) {
 		return nil, failed(flagsErr, fault.GitCommandFailed, "path", w.path)
 	}
 	if l.hidden = hiddenFiles(w.path, fields(flags)); len(l.hidden) > 0 {
-		if err := w.lookAtHidden(ctx, l); err != nil {
+		if err := lookAtHidden(ctx, w, l); err != nil {
 			return nil, err
 		}
 	}
-	return l, w.lookAtNested(ctx, l, repositories)
+	return l, lookAtNested(ctx, w, l, repositories)
 }
 
 // lookAtFiles takes what git status tells. With an index of its own ("" is the
 // worktree's), which was made from a commit, missing files are no loss.
-func (w *Workspace) lookAtFiles(ctx context.Context, l *Left, index string) error {
+func lookAtFiles(ctx context.Context, w *Workspace, l *Left, index string) error {
 	args := quiet("status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=dirty", "--no-renames")
 	c := gitcmd.Call{Args: args}
 	if index != "" {
@@ -126,17 +126,17 @@ func (w *Workspace) lookAtFiles(ctx context.Context, l *Left, index string) erro
 
 // lookWithNewIndex judges a worktree without an index of its own, which a killed
 // git left behind.
-func (w *Workspace) lookWithNewIndex(ctx context.Context, l *Left, rev string) error {
-	index, done := w.privateIndex()
+func lookWithNewIndex(ctx context.Context, w *Workspace, l *Left, rev string) error {
+	index, done := privateIndex(w)
 	defer done()
 	if _, err := w.git.Run(ctx, gitcmd.Call{Args: quiet("read-tree", rev), Mode: gitcmd.Write, Env: []string{"GIT_INDEX_FILE=" + index}}); err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "has_changes")
 	}
-	return w.lookAtFiles(ctx, l, index)
+	return lookAtFiles(ctx, w, l, index)
 }
 
 // torn: the file is what a killed checkout left of it.
-func (w *Workspace) torn(ctx context.Context, name string) bool {
+func torn(ctx context.Context, w *Workspace, name string) bool {
 	data, err := os.ReadFile(filepath.Join(w.path, filepath.FromSlash(name)))
 	whole, ok, e := w.repo.ReadFile(ctx, "refs/heads/"+w.branch, w.repo.rel(name))
 	return err == nil && e == nil && ok && bytes.HasPrefix(whole, data)
@@ -156,20 +156,20 @@ func hiddenFiles(top string, records []string) []string {
 }
 
 // lookAtHidden asks again with an index that hides nothing.
-func (w *Workspace) lookAtHidden(ctx context.Context, l *Left) error {
-	index, done, err := w.copyIndex()
+func lookAtHidden(ctx context.Context, w *Workspace, l *Left) error {
+	index, done, err := copyIndex(w)
 	defer done()
 	if err == nil {
-		err = w.reveal(ctx, index, l.hidden)
+		err = reveal(ctx, w, index, l.hidden)
 	}
 	if err != nil {
 		return err
 	}
-	return w.lookAtFiles(ctx, l, index)
+	return lookAtFiles(ctx, w, l, index)
 }
 
 // reveal makes git look at these files again, in an index.
-func (w *Workspace) reveal(ctx context.Context, index string, names []string) error {
+func reveal(ctx context.Context, w *Workspace, index string, names []string) error {
 	for _, option := range []string{"--no-assume-unchanged", "--no-skip-worktree"} {
 		_, err := w.git.Run(ctx, gitcmd.Call{
 			Args: quiet("update-index", option, "-z", "--stdin"), Input: []byte(strings.Join(names, "\x00") + "\x00"),
@@ -253,14 +253,14 @@ func measured(top, name string) (Item, error) {
 // lookAtNested judges the repositories inside. One goes with the worktree only
 // when it is the unchanged copy of another: a submodule that git filled, or one
 // that lies in what git ignores.
-func (w *Workspace) lookAtNested(ctx context.Context, l *Left, repositories []string) error {
+func lookAtNested(ctx context.Context, w *Workspace, l *Left, repositories []string) error {
 	var kept []string
 	for _, name := range repositories {
 		if slices.ContainsFunc(kept, func(outer string) bool { return below(name, outer) }) {
 			continue
 		}
-		mayGo := w.isSubmodule(name) || slices.ContainsFunc(l.Ignored, func(i Item) bool { return below(name, i.Path) })
-		if mayGo && w.unchangedCopy(ctx, name, l) {
+		mayGo := isSubmodule(w, name) || slices.ContainsFunc(l.Ignored, func(i Item) bool { return below(name, i.Path) })
+		if mayGo && unchangedCopy(ctx, w, name, l) {
 			continue
 		}
 		item, err := measured(w.path, name)
@@ -280,14 +280,14 @@ func (w *Workspace) lookAtNested(ctx context.Context, l *Left, repositories []st
 	}
 	l.Changed = slices.DeleteFunc(l.Changed, within)
 	l.Ignored = slices.DeleteFunc(l.Ignored, func(i Item) bool { return within(i.Path) })
-	return w.lookAtModules(ctx, l)
+	return lookAtModules(ctx, w, l)
 }
 
 // below reports whether a path is outer or in it.
 func below(name, outer string) bool { return name == outer || strings.HasPrefix(name, outer+"/") }
 
 // isSubmodule: its repository is where git puts those of a worktree's submodules.
-func (w *Workspace) isSubmodule(name string) bool {
+func isSubmodule(w *Workspace, name string) bool {
 	link := linkTarget(filepath.Join(w.path, filepath.FromSlash(name)))
 	return link != "" && below(resolved(link), filepath.Join(resolved(w.gitDir), "modules"))
 }
@@ -295,7 +295,7 @@ func (w *Workspace) isSubmodule(name string) bool {
 // unchangedCopy: nothing is changed in the repository, and each of its commits
 // came from another one. What it ignores is the worktree's to judge. Any doubt
 // says no.
-func (w *Workspace) unchangedCopy(ctx context.Context, name string, l *Left) bool {
+func unchangedCopy(ctx context.Context, w *Workspace, name string, l *Left) bool {
 	at := filepath.Join(w.path, filepath.FromSlash(name))
 	inner := &Workspace{repo: w.repo, path: at, git: pinned(w.repo.git.In(at), "", at, true)}
 	flags, err := inner.git.Ask(ctx, "ls-files", "-v", "-z")
@@ -303,10 +303,10 @@ func (w *Workspace) unchangedCopy(ctx context.Context, name string, l *Left) boo
 		return false
 	}
 	var there Left
-	if inner.lookAtFiles(ctx, &there, "") != nil || len(there.Changed) > 0 || !onlyFetched(ctx, inner.git) {
+	if lookAtFiles(ctx, inner, &there, "") != nil || len(there.Changed) > 0 || !onlyFetched(ctx, inner.git) {
 		return false
 	}
-	if w.isSubmodule(name) { // else the outer folder is ignored as a whole
+	if isSubmodule(w, name) { // else the outer folder is ignored as a whole
 		for _, i := range there.Ignored {
 			i.Path = name + "/" + i.Path
 			l.Ignored = append(l.Ignored, i)
@@ -323,7 +323,7 @@ func onlyFetched(ctx context.Context, g gitcmd.Git) bool {
 }
 
 // lookAtModules finds repositories of submodules whose folder is gone.
-func (w *Workspace) lookAtModules(ctx context.Context, l *Left) error {
+func lookAtModules(ctx context.Context, w *Workspace, l *Left) error {
 	home := filepath.Join(w.gitDir, "modules")
 	if !exists(home) {
 		return nil
@@ -362,7 +362,7 @@ const maxRecordFile = 8 << 20
 // lookAtRecord finds commits that only the worktree's own part of the
 // repository names: a detached HEAD and where it was before, an unfinished
 // merge or rebase, bisect, refs of the worktree's own.
-func (w *Workspace) lookAtRecord(ctx context.Context, l *Left) error {
+func lookAtRecord(ctx context.Context, w *Workspace, l *Left) error {
 	names := map[string]bool{}
 	err := walkFiles(w.gitDir, func(rel string, d fs.DirEntry) error {
 		switch {
@@ -385,7 +385,7 @@ func (w *Workspace) lookAtRecord(ctx context.Context, l *Left) error {
 	}
 	delete(names, strings.Repeat("0", 40))
 	delete(names, strings.Repeat("0", 64))
-	w.dropHeld(names)
+	dropHeld(w, names)
 	if len(names) == 0 {
 		return nil
 	}
@@ -394,7 +394,7 @@ func (w *Workspace) lookAtRecord(ctx context.Context, l *Left) error {
 }
 
 // dropHeld takes out what the workspace's branch has: in most worktrees, all.
-func (w *Workspace) dropHeld(names map[string]bool) {
+func dropHeld(w *Workspace, names map[string]bool) {
 	h, err := read(w.src, readHead)
 	if err != nil || h.Detached {
 		return

@@ -39,7 +39,7 @@ func (w *Workspace) Link(paths []string) error {
 			return fault.Wrap(err, fault.WorkspaceFailed, "path", rel)
 		}
 		if name := path.Join(w.repo.prefix, rel); w.repo.borrowed(w.path, name) {
-			w.note(name)
+			note(w, name)
 		}
 	}
 	return nil
@@ -67,7 +67,7 @@ func link(from, to, rel string) error {
 
 // links are the borrowed paths of a linked worktree, as far as they are known
 // without a look at everything; differences finds later ones.
-func (w *Workspace) links(ctx context.Context) []string {
+func links(ctx context.Context, w *Workspace) []string {
 	if w.known || !w.linked {
 		return w.borrowed
 	}
@@ -77,17 +77,17 @@ func (w *Workspace) links(ctx context.Context) []string {
 	}
 	for _, name := range fields(out) {
 		if w.repo.borrowed(w.path, name) {
-			w.note(name)
+			note(w, name)
 		}
 	}
-	if set, err := w.stagedChanges(ctx); err == nil { // by a process that died
-		w.note(w.borrowedOf(set)...)
+	if set, err := stagedChanges(ctx, w); err == nil { // by a process that died
+		note(w, borrowedOf(w, set)...)
 	}
 	w.known = true
 	return w.borrowed
 }
 
-func (w *Workspace) note(borrowed ...string) {
+func note(w *Workspace, borrowed ...string) {
 	for _, name := range borrowed {
 		if !slices.Contains(w.borrowed, name) {
 			w.borrowed = append(w.borrowed, name)
@@ -96,7 +96,7 @@ func (w *Workspace) note(borrowed ...string) {
 }
 
 // borrowedOf finds the borrowed paths among what is staged and new.
-func (w *Workspace) borrowedOf(set ChangeSet) []string {
+func borrowedOf(w *Workspace, set ChangeSet) []string {
 	var found []string
 	for _, f := range set.Files {
 		name := path.Join(w.repo.prefix, f.Path)
@@ -111,7 +111,7 @@ const symlink = "120000"
 
 // without is the rest of a git add that leaves out the borrowed paths and the
 // repositories without a commit.
-func (w *Workspace) without() []string {
+func without(w *Workspace) []string {
 	if len(w.borrowed)+len(w.unborn) == 0 {
 		return nil
 	}

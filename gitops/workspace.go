@@ -95,7 +95,7 @@ func (w *Workspace) onBranch(ctx context.Context) (Head, error) {
 	if h.Branch != w.branch || h.Detached {
 		return h, refuse(fault.WorkspaceFailed, "branch_switched", "path", w.path, "branch", w.branch, "name", h.Branch)
 	}
-	w.inherit(ctx) // what a step did may have taken hooks away
+	inherit(ctx, w) // what a step did may have taken hooks away
 	return h, nil
 }
 
@@ -131,7 +131,7 @@ func (w *Workspace) ResetTo(ctx context.Context, commit string, k Keep) error {
 		return err
 	}
 	w.staged = false
-	if err := w.keepForReset(ctx, commit, k); err != nil {
+	if err := keepForReset(ctx, w, commit, k); err != nil {
 		return err
 	}
 	if h.Branch != w.branch && w.branch != "" {
@@ -142,13 +142,13 @@ func (w *Workspace) ResetTo(ctx context.Context, commit string, k Keep) error {
 	if _, err := w.git.Do(ctx, quiet("-c", "submodule.recurse=false", "reset", "-q", "--hard", commit)...); err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit, "reason", "not_reset")
 	}
-	return w.removeNew(ctx)
+	return removeNew(ctx, w)
 }
 
 // keepForReset keeps what a reset would take away. Repositories inside stay when
 // the commit has a submodule at their path.
-func (w *Workspace) keepForReset(ctx context.Context, commit string, k Keep) error {
-	left, err := w.look(ctx)
+func keepForReset(ctx context.Context, w *Workspace, commit string, k Keep) error {
+	left, err := look(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -160,13 +160,13 @@ func (w *Workspace) keepForReset(ctx context.Context, commit string, k Keep) err
 	if err := (&Leaving{Left: left, repo: w.repo, path: w.path, ws: w}).keep(ctx, k); err != nil || len(left.hidden) == 0 {
 		return err
 	}
-	return w.reveal(ctx, filepath.Join(w.gitDir, "index"), left.hidden)
+	return reveal(ctx, w, filepath.Join(w.gitDir, "index"), left.hidden)
 }
 
 // removeNew takes away what is new. A repository inside is no longer there.
-func (w *Workspace) removeNew(ctx context.Context) error {
+func removeNew(ctx context.Context, w *Workspace) error {
 	args := quiet("clean", "-q", "-f", "-d")
-	for _, p := range w.links(ctx) {
+	for _, p := range links(ctx, w) {
 		args = append(args, "-e", "/"+escapeGlob(p))
 	}
 	if _, err := w.git.Do(ctx, args...); err != nil {

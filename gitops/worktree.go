@@ -243,7 +243,7 @@ func (r *Repo) workspace(ctx context.Context, path, gitDir string, linked bool, 
 		repo: r, path: path, gitDir: gitDir, linked: linked, branch: branch,
 		git: pinned(g, gitDir, path, linked), src: newSource(gitDir, r.commonDir),
 	}
-	w.inherit(ctx)
+	inherit(ctx, w)
 	return w
 }
 
