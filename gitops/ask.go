@@ -16,7 +16,7 @@ import (
 )
 
 // Tracked reports whether the checkout's index has the file.
-func (r *Repo) Tracked(ctx context.Context, relPath string) (bool, error) {
+func (r *reader) Tracked(ctx context.Context, relPath string) (bool, error) {
 	return tracked(ctx, r.git, relPath)
 }
 
@@ -30,7 +30,7 @@ func tracked(ctx context.Context, g gitcmd.Git, relPath string) (bool, error) {
 
 // Ignored gives those of the paths that git ignores. Tracked files are never
 // ignored.
-func (r *Repo) Ignored(ctx context.Context, paths ...string) ([]string, error) {
+func (r *reader) Ignored(ctx context.Context, paths ...string) ([]string, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -43,14 +43,14 @@ func (r *Repo) Ignored(ctx context.Context, paths ...string) ([]string, error) {
 
 // Identity is the author that commits get. git's own words about what to type
 // are in the fault's output.
-func (r *Repo) Identity(ctx context.Context) (name, email string, err error) {
+func (r *reader) Identity(ctx context.Context) (name, email string, err error) {
 	if name, email, plain := r.settings(ctx).author(r.git.Env); plain {
 		return name, email, nil
 	}
 	return r.askIdentity(ctx)
 }
 
-func (r *Repo) askIdentity(ctx context.Context) (name, email string, err error) {
+func (r *reader) askIdentity(ctx context.Context) (name, email string, err error) {
 	out, err := r.git.Ask(ctx, "var", "GIT_AUTHOR_IDENT")
 	if err != nil {
 		return "", "", failed(err, fault.GitIdentityMissing, "reason", "identity_missing",
@@ -63,7 +63,7 @@ func (r *Repo) askIdentity(ctx context.Context) (name, email string, err error) 
 
 // ReadFile gives a file's bytes as they are in commit; false when there is no
 // such file. A symlink's bytes are its target.
-func (r *Repo) ReadFile(ctx context.Context, commit, relPath string) ([]byte, bool, error) {
+func (r *reader) ReadFile(ctx context.Context, commit, relPath string) ([]byte, bool, error) {
 	full := path.Join(r.prefix, relPath)
 	h, ok, err := r.commit(ctx, commit)
 	if err != nil || !ok {
@@ -119,7 +119,7 @@ func readBlob(repo *objects, h plumbing.Hash) ([]byte, error) {
 	return io.ReadAll(in)
 }
 
-func (r *Repo) askFile(ctx context.Context, commit, full string) ([]byte, bool, error) {
+func (r *reader) askFile(ctx context.Context, commit, full string) ([]byte, bool, error) {
 	out, err := r.git.Ask(ctx, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", full)
 	if err != nil {
 		return nil, false, failed(err, fault.GitCommandFailed, "commit", commit, "path", full)

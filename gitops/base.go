@@ -12,7 +12,7 @@ import (
 // branch that is no work branch, or a commit.
 func (r *Repo) ResolveBase(ctx context.Context, wanted string) (branch, commit string, err error) {
 	if wanted == "" {
-		return r.currentBase(ctx)
+		return currentBase(ctx, r)
 	}
 	commit, ok, err := "", false, error(nil)
 	for _, place := range []struct{ ref, name string }{
@@ -30,17 +30,17 @@ func (r *Repo) ResolveBase(ctx context.Context, wanted string) (branch, commit s
 	if commit, ok, err = revParse(ctx, r.git, wanted); err != nil || ok {
 		return wanted, commit, err
 	}
-	return "", "", r.noBase(ctx, wanted)
+	return "", "", noBase(ctx, r, wanted)
 }
 
-func (r *Repo) noBase(ctx context.Context, wanted string) error {
+func noBase(ctx context.Context, r *Repo, wanted string) error {
 	if h, err := r.Head(ctx); err == nil && h.Unborn {
 		return fault.New(fault.GitNoCommit, "branch", h.Branch, "path", r.root)
 	}
 	return fault.New(fault.BaseBranchNotFound, "branch", wanted, "missing", wanted)
 }
 
-func (r *Repo) currentBase(ctx context.Context) (branch, commit string, err error) {
+func currentBase(ctx context.Context, r *Repo) (branch, commit string, err error) {
 	h, err := r.Head(ctx)
 	switch {
 	case err != nil:

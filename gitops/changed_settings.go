@@ -28,11 +28,11 @@ func (r *Repo) ChangedSettings(ctx context.Context, before []byte) (changed, put
 	if before == nil || bytes.Equal(before, after) {
 		return nil, nil, nil
 	}
-	was, err := r.settingsIn(ctx, before)
+	was, err := settingsIn(ctx, r, before)
 	if err != nil {
 		return nil, nil, err
 	}
-	is, err := r.settingsIn(ctx, after)
+	is, err := settingsIn(ctx, r, after)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,7 +66,7 @@ func (r *Repo) ChangedSettings(ctx context.Context, before []byte) (changed, put
 }
 
 // settingsIn are the values by key of a configuration file.
-func (r *Repo) settingsIn(ctx context.Context, file []byte) (map[string][]string, error) {
+func settingsIn(ctx context.Context, r *Repo, file []byte) (map[string][]string, error) {
 	out, err := r.git.AskInput(ctx, file, "config", "--file", "-", "--list", "-z")
 	if err != nil {
 		return nil, err

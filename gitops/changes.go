@@ -37,7 +37,7 @@ func (w *Workspace) Judged(ctx context.Context, tree bool) (ChangeSet, error) {
 }
 
 // Between names the files that differ between two trees.
-func (r *Repo) Between(ctx context.Context, from, to string) ([]string, error) {
+func (r *reader) Between(ctx context.Context, from, to string) ([]string, error) {
 	out, err := r.git.Ask(ctx, "diff-tree", "-r", "--name-only", "-z", "--end-of-options", from, to)
 	if err != nil {
 		return nil, failed(err, fault.GitCommandFailed, "from", from, "to", to)
@@ -174,7 +174,7 @@ func (w *Workspace) tree(ctx context.Context, unchanged bool) (string, error) {
 }
 
 // treeOf is the tree of a commit: equal trees are equal content.
-func (r *Repo) treeOf(ctx context.Context, commit string) (string, error) {
+func (r *reader) treeOf(ctx context.Context, commit string) (string, error) {
 	tree, err := read(r.src, func(repo *objects) (string, error) {
 		c, err := repo.CommitObject(plumbing.NewHash(commit))
 		if err != nil {
@@ -193,7 +193,7 @@ func (r *Repo) treeOf(ctx context.Context, commit string) (string, error) {
 }
 
 // Tree is the tree of a commit, as in ChangeSet.Tree.
-func (r *Repo) Tree(ctx context.Context, commit string) (string, error) {
+func (r *reader) Tree(ctx context.Context, commit string) (string, error) {
 	h, ok, err := r.commit(ctx, commit)
 	if err != nil {
 		return "", err
@@ -294,7 +294,7 @@ func (w *Workspace) Patch(ctx context.Context) ([]byte, error) {
 
 // Patch gives what changed between two commits as a unified diff that git
 // apply takes.
-func (r *Repo) Patch(ctx context.Context, from, to string) ([]byte, error) {
+func (r *reader) Patch(ctx context.Context, from, to string) ([]byte, error) {
 	from, to, err := r.commits(ctx, from, to)
 	if err != nil {
 		return nil, err

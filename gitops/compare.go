@@ -15,7 +15,7 @@ import (
 // place needs a template with {base}, {branch}, {host}, {path} (owner and
 // repository), {owner} and {repo}; {{…}} is understood too. No origin is
 // ORIGIN_MISSING, a place that is not known REMOTE_NOT_GITHUB.
-func (r *Repo) CompareURL(ctx context.Context, base, branch, template string) (string, error) {
+func (r *reader) CompareURL(ctx context.Context, base, branch, template string) (string, error) {
 	origin, err := r.originURL(ctx)
 	if err != nil {
 		return "", err
@@ -35,7 +35,7 @@ func (r *Repo) CompareURL(ctx context.Context, base, branch, template string) (s
 	return compare, nil
 }
 
-func (r *Repo) originURL(ctx context.Context) (string, error) {
+func (r *reader) originURL(ctx context.Context) (string, error) {
 	s := r.settings(ctx)
 	if url, plain := s.origin(); plain {
 		return url, nil

@@ -87,7 +87,7 @@ type Line struct {
 
 // Diff compares the trees of two commits. For what a branch did since it was
 // made, compare with MergeBase.
-func (r *Repo) Diff(ctx context.Context, from, to string, o DiffOptions) (Diff, error) {
+func (r *reader) Diff(ctx context.Context, from, to string, o DiffOptions) (Diff, error) {
 	from, to, err := r.commits(ctx, from, to)
 	if err != nil {
 		return Diff{}, err
@@ -115,7 +115,7 @@ func (r *Repo) Diff(ctx context.Context, from, to string, o DiffOptions) (Diff, 
 
 // builder puts a Diff together within its bounds.
 type builder struct {
-	r         *Repo
+	r         *reader
 	o         DiffOptions
 	d         Diff
 	blobs     map[string][]byte

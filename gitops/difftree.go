@@ -31,7 +31,7 @@ type entry struct {
 
 // changed lists the paths that differ. A rename is only possible where files
 // both came and went; those comparisons are git's.
-func (r *Repo) changed(ctx context.Context, from, to string, only []string) ([]entry, error) {
+func (r *reader) changed(ctx context.Context, from, to string, only []string) ([]entry, error) {
 	found, err := read(r.src, func(repo *objects) ([]entry, error) { return readChanged(ctx, repo, from, to) })
 	if err != nil {
 		found, err = r.askChanged(ctx, from, to)
@@ -42,7 +42,7 @@ func (r *Repo) changed(ctx context.Context, from, to string, only []string) ([]e
 	return r.choose(found, only), nil
 }
 
-func (r *Repo) choose(found []entry, only []string) []entry {
+func (r *reader) choose(found []entry, only []string) []entry {
 	if len(only) == 0 {
 		return found
 	}
@@ -117,7 +117,7 @@ func octal(m filemode.FileMode) string { return fmt.Sprintf("%06o", uint32(m)) }
 // kind is a mode without its permissions: file, link, submodule.
 func kind(mode string) string { return mode[:2] }
 
-func (r *Repo) askChanged(ctx context.Context, from, to string) ([]entry, error) {
+func (r *reader) askChanged(ctx context.Context, from, to string) ([]entry, error) {
 	out, err := r.git.Ask(ctx, "diff-tree", "-r", "--raw", "--no-abbrev", "-z", "-M", from, to, "--")
 	if err != nil {
 		return nil, failed(err, fault.GitCommandFailed)

@@ -10,7 +10,7 @@ import (
 
 // Dirty lists what git status lists: everything that is not as in HEAD and
 // not ignored. A new folder is one entry ending in a slash.
-func (r *Repo) Dirty(ctx context.Context) ([]Change, error) { return status(ctx, r.git, r.prefix) }
+func (r *reader) Dirty(ctx context.Context) ([]Change, error) { return status(ctx, r.git, r.prefix) }
 
 // Ignored names what git ignores in the workspace; a folder stands for all that
 // is in it.

@@ -20,7 +20,7 @@ import (
 const longestChain = 2000
 
 // IsAncestor reports whether commit is of or in its history.
-func (r *Repo) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
+func (r *reader) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
 	a, b, err := r.commits(ctx, commit, of)
 	if err != nil {
 		return false, err
@@ -40,7 +40,7 @@ func (r *Repo) IsAncestor(ctx context.Context, commit, of string) (bool, error) 
 
 // MergeBase is the commit where b left a: Diff from it to b shows what git
 // shows for a...b. Unrelated histories have none: "".
-func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
+func (r *reader) MergeBase(ctx context.Context, a, b string) (string, error) {
 	a, b, err := r.commits(ctx, a, b)
 	if err != nil {
 		return "", err
@@ -56,7 +56,7 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 }
 
 // Commits lists what tip has and base has not, oldest first.
-func (r *Repo) Commits(ctx context.Context, base, tip string) ([]Commit, error) {
+func (r *reader) Commits(ctx context.Context, base, tip string) ([]Commit, error) {
 	from, to, err := r.commits(ctx, base, tip)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func fromObject(c *object.Commit) Commit {
 
 const commitFields = "--format=tformat:%H%n%P%n%an <%ae>%n%at%n%B"
 
-func (r *Repo) askCommits(ctx context.Context, base, tip string) ([]Commit, error) {
+func (r *reader) askCommits(ctx context.Context, base, tip string) ([]Commit, error) {
 	out, err := r.git.Ask(ctx, "log", "-z", "--reverse", "--topo-order", "--no-show-signature", "--no-color",
 		"--encoding=UTF-8", commitFields, "^"+base, tip, "--")
 	if err != nil {

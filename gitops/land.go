@@ -190,9 +190,9 @@ func interrupted(gitDir, branch string) bool {
 // says what it said, and nothing has changed.
 func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
 	if at := r.CheckedOut(ctx, branch); at != "" {
-		return r.forward(ctx, at, branch, from, to)
+		return forward(ctx, r, at, branch, from, to)
 	}
-	if err := r.swap(ctx, branch, from, to); err != nil {
+	if err := swap(ctx, r, branch, from, to); err != nil {
 		return err
 	}
 	at := r.CheckedOut(ctx, branch)
@@ -201,18 +201,18 @@ func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
 	}
 	// It was checked out at that moment: its files are those of before, or of now already.
 	if _, err := r.git.In(at).Do(ctx, quiet("read-tree", "-m", "-u", from, to)...); err != nil {
-		return errors.Join(refusedAt(at, branch, err), r.swap(ctx, branch, to, from))
+		return errors.Join(refusedAt(at, branch, err), swap(ctx, r, branch, to, from))
 	}
 	return nil
 }
 
-func (r *Repo) swap(ctx context.Context, branch, from, to string) error {
+func swap(ctx context.Context, r *Repo, branch, from, to string) error {
 	_, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: landed", "--end-of-options", "refs/heads/"+branch, to, from)
-	return r.orMoved(ctx, err, branch, from)
+	return orMoved(ctx, r, err, branch, from)
 }
 
 // orMoved says of an error that the branch is no longer where it was, if so.
-func (r *Repo) orMoved(ctx context.Context, err error, branch, from string) error {
+func orMoved(ctx context.Context, r *Repo, err error, branch, from string) error {
 	if err == nil {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (r *Repo) orMoved(ctx context.Context, err error, branch, from string) erro
 }
 
 // forward lets git go forward in the checkout at a folder.
-func (r *Repo) forward(ctx context.Context, at, branch, from, to string) error {
+func forward(ctx context.Context, r *Repo, at, branch, from, to string) error {
 	g := r.git.In(at)
 	now, ok, err := r.BranchTip(ctx, branch)
 	if err != nil {
@@ -237,7 +237,7 @@ func (r *Repo) forward(ctx context.Context, at, branch, from, to string) error {
 	}
 	_, err = g.Do(ctx, quiet("-c", "merge.autoStash=false", "merge", "-q", "--ff-only", "--no-overwrite-ignore", to)...)
 	if err != nil {
-		if moved := r.orMoved(ctx, err, branch, from); errors.Is(moved, ErrMoved) || gitcmd.Exit(err) <= 0 {
+		if moved := orMoved(ctx, r, err, branch, from); errors.Is(moved, ErrMoved) || gitcmd.Exit(err) <= 0 {
 			return moved
 		}
 		return refusedAt(at, branch, err)

@@ -112,7 +112,7 @@ func lookAtFiles(ctx context.Context, w *Workspace, l *Left, index string) error
 			ignored = append(ignored, name)
 		}
 	}
-	if err := w.repo.noteIgnored(l, w.path, ignored); err != nil {
+	if err := noteIgnored(w.repo, l, w.path, ignored); err != nil {
 		return err
 	}
 	for _, c := range parseStatus(records, "") {
@@ -389,7 +389,7 @@ func lookAtRecord(ctx context.Context, w *Workspace, l *Left) error {
 	if len(names) == 0 {
 		return nil
 	}
-	l.Commits, err = w.repo.unheld(ctx, names)
+	l.Commits, err = unheld(ctx, w.repo, names)
 	return err
 }
 
@@ -422,7 +422,7 @@ const maxHeldLooks = 100
 
 // unheld are those of the names that are commits which no ref of the repository
 // reaches.
-func (r *Repo) unheld(ctx context.Context, names map[string]bool) ([]string, error) {
+func unheld(ctx context.Context, r *Repo, names map[string]bool) ([]string, error) {
 	var found []string
 	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(names)), maxHeldLooks) {
 		args := append([]string{"rev-list", "--ignore-missing"}, chunk...)

@@ -12,7 +12,7 @@ import (
 // perhaps below the folder except (relative to the root): so somebody took all
 // of it over in another way, by a squash with words of their own or by hand. A
 // git that cannot try a merge (before 2.38) counts as no.
-func (r *Repo) HasAllOf(ctx context.Context, commit, tip, except string) (bool, error) {
+func (r *reader) HasAllOf(ctx context.Context, commit, tip, except string) (bool, error) {
 	into, from, err := r.commits(ctx, commit, tip)
 	if err != nil {
 		return false, err

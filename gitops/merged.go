@@ -15,7 +15,7 @@ import (
 
 // RunCommitsInHead says which of the runs have a commit in HEAD's history,
 // also when it came there by a squash that quotes the trailers.
-func (r *Repo) RunCommitsInHead(ctx context.Context, runIDs []string) (map[string]bool, error) {
+func (r *reader) RunCommitsInHead(ctx context.Context, runIDs []string) (map[string]bool, error) {
 	found := make(map[string]bool, len(runIDs))
 	for _, id := range runIDs {
 		found[id] = false
@@ -63,7 +63,7 @@ func walk(repo *objects, tip string, note func(message string) bool) error {
 	}
 }
 
-func (r *Repo) askRunCommits(ctx context.Context, tip string, since time.Time, note func(string) bool) error {
+func (r *reader) askRunCommits(ctx context.Context, tip string, since time.Time, note func(string) bool) error {
 	args := []string{"log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "-F", "--grep=" + RunTrailer + ":", "--format=tformat:%B"}
 	if !since.IsZero() {
 		args = append(args, "--since="+since.UTC().Format(time.RFC3339))

@@ -13,7 +13,7 @@ import (
 )
 
 // Head says where the checkout stands.
-func (r *Repo) Head(ctx context.Context) (Head, error) { return headOf(ctx, r.src, r.git) }
+func (r *reader) Head(ctx context.Context) (Head, error) { return headOf(ctx, r.src, r.git) }
 
 func headOf(ctx context.Context, s *source, g gitcmd.Git) (Head, error) {
 	if h, err := read(s, readHead); err == nil {
@@ -72,7 +72,7 @@ func revParse(ctx context.Context, g gitcmd.Git, rev string) (string, bool, erro
 func line(out []byte) string { return strings.TrimSuffix(string(out), "\n") }
 
 // refTip is the commit that a full ref name stands at.
-func (r *Repo) refTip(ctx context.Context, ref string) (string, bool, error) {
+func (r *reader) refTip(ctx context.Context, ref string) (string, bool, error) {
 	tip, err := read(r.src, func(repo *objects) (string, error) { return readRef(repo, ref) })
 	switch {
 	case err == nil:
@@ -95,7 +95,7 @@ func readRef(repo *objects, ref string) (string, error) {
 }
 
 // BranchTip is the commit that a local branch stands at.
-func (r *Repo) BranchTip(ctx context.Context, name string) (commit string, ok bool, err error) {
+func (r *reader) BranchTip(ctx context.Context, name string) (commit string, ok bool, err error) {
 	if !ValidBranch(name) {
 		return "", false, nil
 	}
@@ -104,7 +104,7 @@ func (r *Repo) BranchTip(ctx context.Context, name string) (commit string, ok bo
 
 // commit is the full name of the commit that rev means: an object name, a
 // full ref name, or anything git understands.
-func (r *Repo) commit(ctx context.Context, rev string) (string, bool, error) {
+func (r *reader) commit(ctx context.Context, rev string) (string, bool, error) {
 	switch {
 	case isHash(rev):
 		return rev, true, nil
@@ -117,7 +117,7 @@ func (r *Repo) commit(ctx context.Context, rev string) (string, bool, error) {
 }
 
 // commits is commit for two revs that must exist.
-func (r *Repo) commits(ctx context.Context, a, b string) (string, string, error) {
+func (r *reader) commits(ctx context.Context, a, b string) (string, string, error) {
 	found := [2]string{}
 	for i, rev := range []string{a, b} {
 		c, ok, err := r.commit(ctx, rev)

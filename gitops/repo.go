@@ -22,9 +22,13 @@ const (
 // slash-separated and relative to the root that was opened, which may be a
 // folder inside the checkout.
 type Repo struct {
+	reader
 	WorkPrefix   string // such branches are never chosen as a base
 	WorktreesDir string // relative to root, or absolute; worktrees are made and removed only there
+}
 
+// reader answers what a repository holds. It writes nothing, so it asks no guard.
+type reader struct {
 	git       gitcmd.Git
 	root      string // where the project is
 	top       string // of the checkout
@@ -57,15 +61,15 @@ func Open(ctx context.Context, g gitcmd.Git, root string) (*Repo, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.GitNotRepo, "path", root)
 	}
-	r := &Repo{WorkPrefix: DefaultWorkPrefix, WorktreesDir: DefaultWorktreesDir, git: g.In(abs), root: abs, config: &settings{}}
-	if err := r.locate(ctx); err != nil {
+	r := &Repo{WorkPrefix: DefaultWorkPrefix, WorktreesDir: DefaultWorktreesDir, reader: reader{git: g.In(abs), root: abs, config: &settings{}}}
+	if err := locate(ctx, r); err != nil {
 		return nil, err
 	}
 	r.src = newSource(gitDirOf(r.top), r.commonDir)
 	return r, nil
 }
 
-func (r *Repo) locate(ctx context.Context) error {
+func locate(ctx context.Context, r *Repo) error {
 	out, err := r.git.Ask(ctx, "rev-parse", "--is-bare-repository", "--git-common-dir", "--show-prefix", "--show-toplevel")
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	switch {
@@ -74,13 +78,13 @@ func (r *Repo) locate(ctx context.Context) error {
 	case err != nil:
 		return failed(gitcmd.NoRepository(err, r.root), fault.GitNotRepo, "path", r.root)
 	case len(lines) != 4:
-		return r.locateOneByOne(ctx) // a path holds a line break
+		return locateOneByOne(ctx, r) // a path holds a line break
 	}
-	r.settle(lines[1], lines[2], lines[3])
+	settle(r, lines[1], lines[2], lines[3])
 	return nil
 }
 
-func (r *Repo) locateOneByOne(ctx context.Context) error {
+func locateOneByOne(ctx context.Context, r *Repo) error {
 	var answers [3]string
 	for i, question := range []string{"--git-common-dir", "--show-prefix", "--show-toplevel"} {
 		out, err := r.git.Ask(ctx, "rev-parse", question)
@@ -89,11 +93,11 @@ func (r *Repo) locateOneByOne(ctx context.Context) error {
 		}
 		answers[i] = strings.TrimSuffix(string(out), "\n")
 	}
-	r.settle(answers[0], answers[1], answers[2])
+	settle(r, answers[0], answers[1], answers[2])
 	return nil
 }
 
-func (r *Repo) settle(commonDir, prefix, top string) {
+func settle(r *Repo, commonDir, prefix, top string) {
 	if !filepath.IsAbs(commonDir) {
 		commonDir = filepath.Join(r.root, commonDir)
 	}
@@ -101,16 +105,16 @@ func (r *Repo) settle(commonDir, prefix, top string) {
 }
 
 // Top is the top folder of the checkout.
-func (r *Repo) Top() string { return r.top }
+func (r *reader) Top() string { return r.top }
 
 // CommonDir is the folder of git that all its worktrees share.
-func (r *Repo) CommonDir() string { return r.commonDir }
+func (r *reader) CommonDir() string { return r.commonDir }
 
 // Prefix is the project's folder inside the checkout: "" or "dir/".
-func (r *Repo) Prefix() string { return r.prefix }
+func (r *reader) Prefix() string { return r.prefix }
 
 // rel turns a path from the top into one from the root.
-func (r *Repo) rel(path string) string { return relative(r.prefix, path) }
+func (r *reader) rel(path string) string { return relative(r.prefix, path) }
 
 func relative(prefix, path string) string {
 	if prefix == "" || path == "" {

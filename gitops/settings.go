@@ -18,7 +18,7 @@ type settings struct {
 	urls bool                // addresses are rewritten
 }
 
-func (r *Repo) settings(ctx context.Context) *settings {
+func (r *reader) settings(ctx context.Context) *settings {
 	s := r.config
 	s.once.Do(func() {
 		out, err := r.git.Ask(ctx, "config", "-z", "--get-regexp",

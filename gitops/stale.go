@@ -15,7 +15,7 @@ import (
 // clearStale removes what is left over at path, and git's record of it, with
 // what is in it kept. A folder that git has no record of is somebody's, unless
 // all that is in it is in branch or ignored.
-func (r *Repo) clearStale(ctx context.Context, path, branch string, k Keep) error {
+func clearStale(ctx context.Context, r *Repo, path, branch string, k Keep) error {
 	if r.adminOf(path) != nil {
 		return r.RemoveWorktree(ctx, path, k)
 	}
@@ -25,7 +25,7 @@ func (r *Repo) clearStale(ctx context.Context, path, branch string, k Keep) erro
 	if os.Remove(path) == nil {
 		return nil // was empty
 	}
-	l, err := r.lookAtFolder(ctx, path, "refs/heads/"+branch)
+	l, err := lookAtFolder(ctx, r, path, "refs/heads/"+branch)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (r *Repo) clearStale(ctx context.Context, path, branch string, k Keep) erro
 
 // lookAtFolder is look for a folder that was a worktree once. The index used is
 // a private one, made from rev. Files that are missing are no loss.
-func (r *Repo) lookAtFolder(ctx context.Context, path, rev string) (*Left, error) {
+func lookAtFolder(ctx context.Context, r *Repo, path, rev string) (*Left, error) {
 	index := filepath.Join(r.commonDir, "aiflow-"+rand.Text()+".index")
 	defer func() { _ = os.Remove(index) }()
 	ask := func(args ...string) ([]string, error) {
@@ -75,11 +75,11 @@ func (r *Repo) lookAtFolder(ctx context.Context, path, rev string) (*Left, error
 			l.Changed = append(l.Changed, name)
 		}
 	}
-	return l, r.noteIgnored(l, path, ignored)
+	return l, noteIgnored(r, l, path, ignored)
 }
 
 // noteIgnored measures what git ignores. A link to the checkout's own is nothing.
-func (r *Repo) noteIgnored(l *Left, top string, names []string) error {
+func noteIgnored(r *Repo, l *Left, top string, names []string) error {
 	for _, name := range names {
 		name = strings.TrimSuffix(name, "/")
 		if r.borrowed(top, name) {

@@ -14,7 +14,7 @@ import (
 // Stores reports whether a file of these bytes in the checkout is what commit
 // has at relPath: the same bytes, or bytes that line end settings, an encoding
 // or a filter turn into those.
-func (r *Repo) Stores(ctx context.Context, commit, relPath string, data []byte) (bool, error) {
+func (r *reader) Stores(ctx context.Context, commit, relPath string, data []byte) (bool, error) {
 	stored, ok, err := r.ReadFile(ctx, commit, relPath)
 	if err != nil || !ok || bytes.Equal(stored, data) {
 		return ok && err == nil, err
@@ -33,7 +33,7 @@ func (r *Repo) Stores(ctx context.Context, commit, relPath string, data []byte) 
 
 // MergeClean reports whether git merges two versions of a file that come from
 // one base without a conflict.
-func (r *Repo) MergeClean(ctx context.Context, base, ours, theirs []byte) (bool, error) {
+func (r *reader) MergeClean(ctx context.Context, base, ours, theirs []byte) (bool, error) {
 	dir, err := os.MkdirTemp("", "aiflow-merge-")
 	if err != nil {
 		return false, failed(err, fault.PathNotWritable, "path", os.TempDir())

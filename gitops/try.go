@@ -41,7 +41,7 @@ func (r *Repo) TryMerges(ctx context.Context, pairs []Pair, scratch string) ([]T
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			return r.tryInWorktree(ctx, pairs, scratch)
+			return tryInWorktree(ctx, r, pairs, scratch)
 		}
 		all[i] = Tried{answer[0], answer[1:]}
 	}
@@ -62,7 +62,7 @@ func readTried(out []byte) []Tried {
 	return all
 }
 
-func (r *Repo) tryInWorktree(ctx context.Context, pairs []Pair, path string) (all []Tried, err error) {
+func tryInWorktree(ctx context.Context, r *Repo, pairs []Pair, path string) (all []Tried, err error) {
 	w, err := r.Scratch(ctx, path, pairs[0].Ours)
 	if err != nil {
 		return nil, err

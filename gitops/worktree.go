@@ -32,7 +32,7 @@ func (r *Repo) AddWorktree(ctx context.Context, path, branch string, k Keep) (*W
 		return nil, err
 	}
 	if r.adminOf(path) != nil || exists(path) {
-		if err := r.clearStale(ctx, path, branch, k); err != nil {
+		if err := clearStale(ctx, r, path, branch, k); err != nil {
 			return nil, err
 		}
 	}
