@@ -118,11 +118,11 @@ func (m *Manager) List() ([]Entry, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.LockUnreadable, "path", m.dir)
 	}
-	return m.listAll(names), nil
+	return listAll(m, names), nil
 }
 
 // listAll reads many files at once, each worker a run of neighbours.
-func (m *Manager) listAll(names []string) []Entry {
+func listAll(m *Manager, names []string) []Entry {
 	const enough = 64
 	room := make([]Entry, len(names))
 	parts := make([][]Entry, max(1, min(runtime.GOMAXPROCS(0), len(names)/enough)))
@@ -131,7 +131,7 @@ func (m *Manager) listAll(names []string) []Entry {
 	for i := range parts {
 		wg.Go(func() {
 			from, to := i*len(names)/len(parts), (i+1)*len(names)/len(parts)
-			parts[i] = m.listSome(room[from:from:to], names[from:to], of)
+			parts[i] = listSome(m, room[from:from:to], names[from:to], of)
 		})
 	}
 	wg.Wait()
@@ -142,20 +142,20 @@ func (m *Manager) listAll(names []string) []Entry {
 	return entries
 }
 
-func (m *Manager) listSome(entries []Entry, names []string, of processes) []Entry {
+func listSome(m *Manager, entries []Entry, names []string, of processes) []Entry {
 	for _, name := range names {
 		k, ok := keyOf(name)
 		if !ok {
 			continue
 		}
-		if e, ok := m.listed(k, of); ok {
+		if e, ok := listed(m, k, of); ok {
 			entries = append(entries, e)
 		}
 	}
 	return entries
 }
 
-func (m *Manager) listed(k Key, of processes) (Entry, bool) {
+func listed(m *Manager, k Key, of processes) (Entry, bool) {
 	data, mtime, f, err := m.files.Read(k.file())
 	switch {
 	case err == nil:
@@ -234,7 +234,7 @@ func (m *Manager) sweep(ctx context.Context, wanted func(Entry) bool) ([]Entry, 
 		if e, found, err := m.look(k, false); err != nil || !found || e.certain() || !wanted(e) {
 			continue
 		}
-		e, gone, err := m.sweepOne(ctx, k)
+		e, gone, err := sweepOne(ctx, m, k)
 		if err != nil {
 			return removed, err
 		}
@@ -242,10 +242,10 @@ func (m *Manager) sweep(ctx context.Context, wanted func(Entry) bool) ([]Entry, 
 			removed = append(removed, e)
 		}
 	}
-	return removed, m.sweepTemps(ctx, names)
+	return removed, sweepTemps(ctx, m, names)
 }
 
-func (m *Manager) sweepOne(ctx context.Context, k Key) (Entry, bool, error) {
+func sweepOne(ctx context.Context, m *Manager, k Key) (Entry, bool, error) {
 	unlock, firm, err := m.guard.Lock(ctx, false, flock.Patience)
 	if err != nil {
 		return Entry{}, false, err
@@ -263,7 +263,7 @@ func (m *Manager) sweepOne(ctx context.Context, k Key) (Entry, bool, error) {
 
 // sweepTemps: records are written under the guard only, so whoever holds it
 // sees no temporary file but those of the dead.
-func (m *Manager) sweepTemps(ctx context.Context, names []string) error {
+func sweepTemps(ctx context.Context, m *Manager, names []string) error {
 	for _, name := range names {
 		if !atomicfile.IsTemp(name) {
 			continue

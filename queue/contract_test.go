@@ -20,7 +20,7 @@ import (
 func TestTablesAreTheSeeds(t *testing.T) {
 	s := open(t)
 	ctx := context.Background()
-	q := must[*types.TableDescription](t)(s.describe(ctx, QueueTable))
+	q := must[*types.TableDescription](t)(describe(ctx, s, QueueTable))
 	if got := attributes(q.AttributeDefinitions); !reflect.DeepEqual(got, map[string]string{"namespace": "S", "task_id": "S", "status": "S", "created_at": "S"}) {
 		t.Errorf("attributes %v", got)
 	}
@@ -37,7 +37,7 @@ func TestTablesAreTheSeeds(t *testing.T) {
 	if q.BillingModeSummary == nil || q.BillingModeSummary.BillingMode != "PAY_PER_REQUEST" {
 		t.Errorf("billing %v", q.BillingModeSummary)
 	}
-	r := must[*types.TableDescription](t)(s.describe(ctx, RunnersTable))
+	r := must[*types.TableDescription](t)(describe(ctx, s, RunnersTable))
 	if got := schema(r.KeySchema); got != "namespace HASH, runner_id RANGE" || len(r.GlobalSecondaryIndexes) != 0 {
 		t.Errorf("runners %s %v", got, r.GlobalSecondaryIndexes)
 	}
@@ -70,7 +70,7 @@ func schema(keys []types.KeySchemaElement) string {
 
 func TestTablesOfAnotherShapeAreRefused(t *testing.T) {
 	s := open(t)
-	d := must[*types.TableDescription](t)(s.describe(context.Background(), QueueTable))
+	d := must[*types.TableDescription](t)(describe(context.Background(), s, QueueTable))
 	old := *d
 	old.KeySchema = d.KeySchema[1:]
 	assertFault(t, sameShape(&old, queueTable()), fault.QueueNotReady, "reason", "keys")

@@ -62,28 +62,28 @@ func stringKeys(names ...string) []types.AttributeDefinition {
 // further indexes and another billing mode are left as they are.
 func (s *Store) EnsureTables(ctx context.Context) error {
 	for _, def := range []*dynamodb.CreateTableInput{queueTable(), runnersTable()} {
-		if err := s.ensure(ctx, def); err != nil {
+		if err := ensure(ctx, s, def); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Store) ensure(ctx context.Context, def *dynamodb.CreateTableInput) error {
-	found, err := s.describe(ctx, *def.TableName)
+func ensure(ctx context.Context, s *Store, def *dynamodb.CreateTableInput) error {
+	found, err := describe(ctx, s, *def.TableName)
 	if err != nil {
 		return err
 	}
 	if found == nil {
-		if err := s.create(ctx, def); err != nil {
+		if err := create(ctx, s, def); err != nil {
 			return err
 		}
 	}
-	return s.untilActive(ctx, def)
+	return untilActive(ctx, s, def)
 }
 
 // describe gives nil for a table that is not there.
-func (s *Store) describe(ctx context.Context, table string) (*types.TableDescription, error) {
+func describe(ctx context.Context, s *Store, table string) (*types.TableDescription, error) {
 	var d *types.TableDescription
 	err := s.do(ctx, "DescribeTable", func(ctx context.Context) error {
 		out, err := s.api.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
@@ -99,7 +99,7 @@ func (s *Store) describe(ctx context.Context, table string) (*types.TableDescrip
 }
 
 // create counts a table that another client makes at the same time as made.
-func (s *Store) create(ctx context.Context, def *dynamodb.CreateTableInput) error {
+func create(ctx context.Context, s *Store, def *dynamodb.CreateTableInput) error {
 	return s.do(ctx, "CreateTable", func(ctx context.Context) error {
 		_, err := s.api.CreateTable(ctx, def)
 		var exists *types.ResourceInUseException
@@ -110,10 +110,10 @@ func (s *Store) create(ctx context.Context, def *dynamodb.CreateTableInput) erro
 	})
 }
 
-func (s *Store) untilActive(ctx context.Context, def *dynamodb.CreateTableInput) error {
+func untilActive(ctx context.Context, s *Store, def *dynamodb.CreateTableInput) error {
 	began := s.clock.Boot()
 	for {
-		d, err := s.describe(ctx, *def.TableName)
+		d, err := describe(ctx, s, *def.TableName)
 		if err != nil {
 			return err
 		}

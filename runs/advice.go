@@ -144,7 +144,7 @@ func (n Now) best(s *Stage, p *Plan, ways []fault.Advice) int {
 		case !a.Allowed:
 			continue
 		case a.Force: // beyond a limit, or against the request as it is
-		case a.Mode == s.recommended(p):
+		case a.Mode == helps(s, p):
 			rank = 0
 		default:
 			rank = 1
@@ -156,9 +156,9 @@ func (n Now) best(s *Stage, p *Plan, ways []fault.Advice) int {
 	return found
 }
 
-// recommended is the mode that helps this run. A command does again what it
+// helps is the mode that helps this run. A command does again what it
 // did; an AI command that is told may do better.
-func (s *Stage) recommended(p *Plan) Mode {
+func helps(s *Stage, p *Plan) Mode {
 	switch code := stopReason(s); {
 	case !s.State.Ended():
 		return ModeResume

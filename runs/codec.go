@@ -79,7 +79,7 @@ func decodeOurs(data []byte) *Stage {
 func (s *Stage) readFrom(data []byte) *Stage {
 	s.Version = Version
 	s.raw = data
-	s.mend()
+	mend(s)
 	return s
 }
 
@@ -108,7 +108,7 @@ func major(raw json.RawMessage) int {
 }
 
 // mend makes a record that others wrote keep our promises.
-func (s *Stage) mend() {
+func mend(s *Stage) {
 	s.fillIn()
 	if s.State.Ended() && s.EndedAt == nil {
 		at := s.UpdatedAt

@@ -91,7 +91,7 @@ func Resume(s *Stage, p *Plan, a Ask, b Bounds) (Point, error) {
 	if a.Mode == ModeReplan {
 		return Point{Mode: ModeReplan, State: Init, NewRun: true}, nil
 	}
-	if planned := p != nil && len(p.Steps) > 0 && s.follows(p); !planned {
+	if planned := p != nil && len(p.Steps) > 0 && follows(s, p); !planned {
 		if s.begun() {
 			return Point{}, fault.New(fault.ReplanRequired, "request_id", s.RequestID, "run_id", s.RunID, "reason", "plan_lost", "id", s.CurrentStepID)
 		}

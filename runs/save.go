@@ -72,7 +72,7 @@ func (d *Dir) replaceStage(s *Stage) error {
 	durable := now != d.synced
 	if s.FellBack {
 		d.current = stageVolatile
-	} else if err := d.keepPrev(durable); err != nil {
+	} else if err := keepPrev(d, durable); err != nil {
 		return err
 	}
 	if d.current, err = d.putStage(data, durable); err == nil {
@@ -93,7 +93,7 @@ func (d *Dir) putStage(data []byte, durable bool) (onDisk, error) {
 		return stageVolatile, nil
 	}
 	is := stageSynced
-	if d.current != stageUnknown && d.linkPrev() == nil {
+	if d.current != stageUnknown && linkPrev(d) == nil {
 		is = stageKept
 	}
 	return is, d.disk.SyncDir(d.Path)
@@ -113,7 +113,7 @@ const (
 // cut cannot tear. It is a link to a whole file, so it is whole itself; where
 // links cannot be made it is a copy. Its name is made safe here unless the save
 // to come does it: a torn stage.json must not be left beside an older one.
-func (d *Dir) keepPrev(durable bool) error {
+func keepPrev(d *Dir, durable bool) error {
 	switch d.current {
 	case stageVolatile, stageKept:
 		return nil
@@ -122,13 +122,13 @@ func (d *Dir) keepPrev(durable bool) error {
 			return err
 		}
 	}
-	err := d.linkPrev()
+	err := linkPrev(d)
 	if missing(err) {
 		d.current = stageVolatile
 		return nil
 	}
 	if err != nil {
-		err = d.copyPrev()
+		err = copyPrev(d)
 	}
 	if err != nil || durable {
 		return err
@@ -138,7 +138,7 @@ func (d *Dir) keepPrev(durable bool) error {
 
 var errNoLinks = errors.New("this disk makes no links")
 
-func (d *Dir) linkPrev() error {
+func linkPrev(d *Dir) error {
 	l, ok := d.disk.(Linker)
 	if !ok {
 		return errNoLinks
@@ -150,7 +150,7 @@ func (d *Dir) linkPrev() error {
 	return d.moveTo(tmp, d.file(prevFile))
 }
 
-func (d *Dir) copyPrev() error {
+func copyPrev(d *Dir) error {
 	old, err := read(d.file(stageFile), maxRecord)
 	if err != nil {
 		if missing(err) {

@@ -173,13 +173,13 @@ func (s *Stage) Check(p *Plan) error {
 		return s.broken("ended_at")
 	case s.CurrentStepIndex < 0 || len(s.Steps) > 0 && s.CurrentStepIndex >= len(s.Steps):
 		return s.broken("current_step_index")
-	case p != nil && !s.follows(p):
+	case p != nil && !follows(s, p):
 		return s.broken("steps_differ_from_plan")
 	}
 	return nil
 }
 
-func (s *Stage) follows(p *Plan) bool {
+func follows(s *Stage, p *Plan) bool {
 	if len(s.Steps) != len(p.Steps) {
 		return false
 	}

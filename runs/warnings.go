@@ -19,7 +19,7 @@ func (w Warning) Key() string { return "work.warning_" + strings.ToLower(string(
 // Warnings of a run, an empty list when there are none.
 func (s *Stage) Warnings() []Warning {
 	list := []Warning{}
-	if s.State == Done && s.Counters.ImplementerCalls > 0 && !s.tested() {
+	if s.State == Done && s.Counters.ImplementerCalls > 0 && !tested(s) {
 		list = append(list, NoTestRan)
 	}
 	if s.HasEvent(EventWithoutRouter) {
@@ -34,7 +34,7 @@ func (s *Stage) Warnings() []Warning {
 }
 
 // tested reports whether a test of a step ran to its end.
-func (s *Stage) tested() bool {
+func tested(s *Stage) bool {
 	for i := range s.Steps {
 		t := &s.Steps[i].Test
 		for _, r := range []TestResult{t.Unit, t.E2E, t.Static} {

@@ -194,7 +194,7 @@ func (s *Shell) refuse(l *line, common []urfave.Flag, mistake error) error {
 	case err != nil:
 		return err
 	case l.help && !l.topic:
-		return s.printHelp(s.out, l.command, common)
+		return printHelp(s, s.out, l.command, common)
 	}
 	return mistake
 }
@@ -207,14 +207,14 @@ func (s *Shell) act(c *urfave.Context, l *line, common []urfave.Flag) error {
 	case l.unknown != "" && (l.topic || !l.help):
 		return Usage("unknown_command", "name", l.unknown, "near", near.Word(l.unknown, l.names()), "command", l.path)
 	case l.man:
-		s.printMan(l.command, common)
+		printMan(s, l.command, common)
 		return nil
 	case l.help || l.topic:
-		return s.printHelp(s.out, l.command, common)
+		return printHelp(s, s.out, l.command, common)
 	case l.Action == nil && s.JSON:
 		return Usage("missing_command", "command", l.path)
 	case l.Action == nil:
-		if err := s.printHelp(s.Stderr, l.command, common); err != nil {
+		if err := printHelp(s, s.Stderr, l.command, common); err != nil {
 			return err
 		}
 		return Exit(fault.UsageError.Info().Exit)

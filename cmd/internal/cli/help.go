@@ -18,8 +18,8 @@ type row struct{ left, right string }
 
 // printHelp writes what a command is for, its commands and flags in order of
 // their names, and examples at the end.
-func (s *Shell) printHelp(w io.Writer, c *command, common []urfave.Flag) error {
-	h := s.helpBody(c, common)
+func printHelp(s *Shell, w io.Writer, c *command, common []urfave.Flag) error {
+	h := bodyOf(s, c, common)
 	if s.JSON && w == s.out {
 		return s.PrintJSON(h)
 	}

@@ -30,7 +30,7 @@ type helpFlag struct {
 	Summary string   `json:"summary"`
 }
 
-func (s *Shell) helpBody(c *command, common []urfave.Flag) helpBody {
+func bodyOf(s *Shell, c *command, common []urfave.Flag) helpBody {
 	s.follow()
 	b := helpBody{
 		Command: c.path, Summary: s.sentence(c.Usage), Usage: c.synopsis(), Description: strings.TrimSpace(s.sentence(c.Description)),
@@ -40,10 +40,10 @@ func (s *Shell) helpBody(c *command, common []urfave.Flag) helpBody {
 		b.Commands = append(b.Commands, helpCommand{sub.Name, sub.ArgsUsage, s.sentence(sub.Usage)})
 	}
 	for _, f := range shownFlags(c.flags()) {
-		b.Flags = append(b.Flags, s.flagHelp(f))
+		b.Flags = append(b.Flags, flagHelp(s, f))
 	}
 	for _, f := range common {
-		b.CommonFlags = append(b.CommonFlags, s.flagHelp(f))
+		b.CommonFlags = append(b.CommonFlags, flagHelp(s, f))
 	}
 	if c.UsageText != "" {
 		b.Examples = strings.Split(strings.TrimSpace(s.sentence(c.UsageText)), "\n")
@@ -53,7 +53,7 @@ func (s *Shell) helpBody(c *command, common []urfave.Flag) helpBody {
 
 // flagHelp takes the value's name from where it stands in backquotes in the
 // text.
-func (s *Shell) flagHelp(f urfave.Flag) helpFlag {
+func flagHelp(s *Shell, f urfave.Flag) helpFlag {
 	var h helpFlag
 	for _, n := range f.Names() {
 		h.Names = append(h.Names, dashed(n))

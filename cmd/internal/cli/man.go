@@ -7,8 +7,8 @@ import (
 )
 
 // printMan writes the manual page of c and of the commands below it, for man(1).
-func (s *Shell) printMan(c *command, common []urfave.Flag) {
-	h := s.helpBody(c, common)
+func printMan(s *Shell, c *command, common []urfave.Flag) {
+	h := bodyOf(s, c, common)
 	version, _ := s.build()
 	s.Printf(".TH %s 1 \"\" \"aiflow %s\"\n", roff(strings.ToUpper(strings.ReplaceAll(c.path, " ", "-"))), roff(version))
 	s.Printf(".SH NAME\n%s \\- %s\n", roff(c.path), roff(h.Summary))
@@ -16,32 +16,32 @@ func (s *Shell) printMan(c *command, common []urfave.Flag) {
 	if h.Description != "" {
 		s.Printf(".SH DESCRIPTION\n%s\n", roff(h.Description))
 	}
-	s.manFlags(".SH OPTIONS", h.Flags)
+	manFlags(s, ".SH OPTIONS", h.Flags)
 	if len(h.Commands) > 0 {
 		s.Printf(".SH COMMANDS\n")
-		s.manCommands(c, common)
+		manCommands(s, c, common)
 	}
-	s.manFlags(".SH COMMON OPTIONS", h.CommonFlags)
+	manFlags(s, ".SH COMMON OPTIONS", h.CommonFlags)
 	if len(h.Examples) > 0 {
 		s.Printf(".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(strings.Join(h.Examples, "\n")))
 	}
 	s.Printf(".SH SEE ALSO\n.BR aiflow (1)\n")
 }
 
-func (s *Shell) manCommands(c *command, common []urfave.Flag) {
+func manCommands(s *Shell, c *command, common []urfave.Flag) {
 	for _, sub := range c.VisibleCommands() {
 		below := c.child(sub.Name)
-		h := s.helpBody(below, common)
+		h := bodyOf(s, below, common)
 		s.Printf(".SS %s\n%s\n", roff(h.Usage), roff(h.Summary))
 		if h.Description != "" {
 			s.Printf(".PP\n%s\n", roff(h.Description))
 		}
-		s.manFlags(".PP", h.Flags)
-		s.manCommands(below, common)
+		manFlags(s, ".PP", h.Flags)
+		manCommands(s, below, common)
 	}
 }
 
-func (s *Shell) manFlags(head string, flags []helpFlag) {
+func manFlags(s *Shell, head string, flags []helpFlag) {
 	if len(flags) == 0 {
 		return
 	}
