@@ -35,10 +35,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		if !s.known(r) {
-			s.stranger(w, r)
+			stranger(s, w, r)
 			return
 		}
-		if status, err := s.unfit(r); err != nil {
+		if status, err := unfit(s, r); err != nil {
 			s.failWith(w, r, status, err)
 			return
 		}
@@ -151,7 +151,7 @@ const cookieAge = 30 * 24 * 60 * 60
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if r.Method != http.MethodGet || isAPI(r) || s.Token != "" && !s.isToken(q.Get("token")) || !isClean(r) {
-		s.stranger(w, r)
+		stranger(s, w, r)
 		return
 	}
 	if s.Token != "" {
@@ -167,7 +167,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 }
 
 // stranger is told that a token is needed, and nothing else.
-func (s *Server) stranger(w http.ResponseWriter, r *http.Request) {
+func stranger(s *Server, w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="aiflow"`)
 	err := fault.New(fault.TokenRequired)
 	if isAPI(r) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
@@ -180,7 +180,7 @@ func (s *Server) stranger(w http.ResponseWriter, r *http.Request) {
 
 // unfit turns away addresses that mean more than one thing, and bodies that
 // are not JSON.
-func (s *Server) unfit(r *http.Request) (int, error) {
+func unfit(s *Server, r *http.Request) (int, error) {
 	switch r.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
 		kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

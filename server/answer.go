@@ -146,7 +146,7 @@ func (s *Server) failWith(w http.ResponseWriter, r *http.Request, status int, er
 	if status == http.StatusInternalServerError {
 		s.log(err.Error())
 	}
-	s.locate(w, err)
+	locate(s, w, err)
 	w.Header().Del("ETag")
 	w.Header().Del("Content-Range")
 	w.Header().Set("Cache-Control", "no-store")
@@ -194,7 +194,7 @@ func only(facts fault.Facts, names ...string) fault.Facts {
 }
 
 // locate names the run that is in the way.
-func (s *Server) locate(w http.ResponseWriter, err error) {
+func locate(s *Server, w http.ResponseWriter, err error) {
 	f, ok := fault.As(err)
 	if !ok || f.Code != fault.RunInProgress && f.Code != fault.QueueInProgress {
 		return

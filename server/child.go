@@ -36,10 +36,10 @@ const (
 )
 
 func (s *Server) spawn(lang string, args ...string) (*child, error) {
-	return s.spawnProgram("aiflow-run", s.RunBin, lang, args...)
+	return spawnProgram(s, "aiflow-run", s.RunBin, lang, args...)
 }
 
-func (s *Server) spawnProgram(name, bin, lang string, args ...string) (*child, error) {
+func spawnProgram(s *Server, name, bin, lang string, args ...string) (*child, error) {
 	if bin == "" {
 		return nil, fault.New(fault.BinaryNotFound, "name", name)
 	}
@@ -60,7 +60,7 @@ func (s *Server) spawnProgram(name, bin, lang string, args ...string) (*child, e
 		return nil, fault.Wrap(err, fault.PathNotWritable, "path", p.Config.Paths.CacheDir)
 	}
 	defer said.Close()
-	cmd := exec.Command(bin, append(s.common(lang), args...)...)
+	cmd := exec.Command(bin, append(common(s, lang), args...)...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, proc.Apart(p.Env.Environ), out, said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -75,7 +75,7 @@ func (s *Server) spawnProgram(name, bin, lang string, args ...string) (*child, e
 }
 
 // common are the flags that every child gets.
-func (s *Server) common(lang string) []string {
+func common(s *Server, lang string) []string {
 	flags := []string{"--json", "--no-color", "--lang=" + lang}
 	if path := s.Project.Env.Config; path != "" {
 		if !filepath.IsAbs(path) {
@@ -136,7 +136,7 @@ func (c *child) result() (started, error) {
 }
 
 // begun waits until the child's lock names its run, or the child is over.
-func (s *Server) begun(ctx context.Context, c *child, key locks.Key) (started, error) {
+func begun(ctx context.Context, s *Server, c *child, key locks.Key) (started, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	m, err := s.Project.Locks()
@@ -157,12 +157,12 @@ func (s *Server) begun(ctx context.Context, c *child, key locks.Key) (started, e
 		case <-tick.C:
 		}
 		if e, found, err := m.Look(key); err == nil && found && e.PID == c.pid && e.RunID != "" {
-			return s.startedAs(key, e.RunID)
+			return startedAs(s, key, e.RunID)
 		}
 	}
 }
 
-func (s *Server) startedAs(key locks.Key, runID string) (started, error) {
+func startedAs(s *Server, key locks.Key, runID string) (started, error) {
 	if key.ID != "" {
 		return started{requestID: key.ID, runID: runID}, nil
 	}

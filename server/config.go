@@ -38,20 +38,20 @@ type configOrigin struct {
 	Where string `json:"where"`
 }
 
-func (s *Server) showConfig(w http.ResponseWriter, r *http.Request) error {
-	data, err := s.configFile()
+func showConfig(s *Server, w http.ResponseWriter, r *http.Request) error {
+	data, err := configFile(s)
 	if err != nil {
 		return err
 	}
-	cfg, warnings, err := s.loadConfig("")
+	cfg, warnings, err := loadConfig(s, "")
 	if err != nil {
 		return err
 	}
-	return s.giveConfig(w, r, data, cfg, warnings)
+	return giveConfig(s, w, r, data, cfg, warnings)
 }
 
 // configPath is the file that is read; --config names another than usual.
-func (s *Server) configPath() string {
+func configPath(s *Server) string {
 	name := s.Project.Env.Config
 	switch {
 	case name == "":
@@ -62,8 +62,8 @@ func (s *Server) configPath() string {
 	return filepath.Join(s.Project.Env.Dir, name)
 }
 
-func (s *Server) configFile() ([]byte, error) {
-	data, err := os.ReadFile(s.configPath())
+func configFile(s *Server) ([]byte, error) {
+	data, err := os.ReadFile(configPath(s))
 	if errors.Is(err, fs.ErrNotExist) {
 		return []byte("{}"), nil
 	}
@@ -75,7 +75,7 @@ func (s *Server) configFile() ([]byte, error) {
 
 // loadConfig reads the configuration as a run would; path is another file to
 // read it from, "" the usual one.
-func (s *Server) loadConfig(path string) (config.Config, []config.Warning, error) {
+func loadConfig(s *Server, path string) (config.Config, []config.Warning, error) {
 	env := s.Project.Env
 	src := config.Sources{Env: env.Getenv, Path: env.Config, Dir: env.Dir}
 	if path != "" {
@@ -84,7 +84,7 @@ func (s *Server) loadConfig(path string) (config.Config, []config.Warning, error
 	return config.Load(s.Project.Dir, src)
 }
 
-func (s *Server) giveConfig(w http.ResponseWriter, r *http.Request, data []byte, cfg config.Config, warnings []config.Warning) error {
+func giveConfig(s *Server, w http.ResponseWriter, r *http.Request, data []byte, cfg config.Config, warnings []config.Warning) error {
 	v := configAnswer{Path: config.File, Config: data, Values: []configValue{}, Warnings: []string{}}
 	for _, one := range cfg.Values() {
 		v.Values = append(v.Values, configValue{one.Key, json.RawMessage(one.Text), configOrigin{one.Origin.Kind, one.Origin.Where}})
@@ -101,7 +101,7 @@ func (s *Server) giveConfig(w http.ResponseWriter, r *http.Request, data []byte,
 func configTag(data []byte) string { return `"` + project.Fingerprint(data)[:32] + `"` }
 
 // writeConfig replaces the file by one that is valid.
-func (s *Server) writeConfig(w http.ResponseWriter, r *http.Request) error {
+func writeConfig(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var b struct {
 		Config json.RawMessage `json:"config"`
 	}
@@ -118,25 +118,25 @@ func (s *Server) writeConfig(w http.ResponseWriter, r *http.Request) error {
 	text.WriteByte('\n')
 	s.edits.Lock()
 	defer s.edits.Unlock()
-	old, err := s.configFile()
+	old, err := configFile(s)
 	if err != nil {
 		return err
 	}
 	if want := r.Header.Get("If-Match"); want != "" && !matches(want, configTag(old)) {
 		return fault.New(fault.Conflict, "path", config.File)
 	}
-	cfg, warnings, err := s.tryConfig(text.Bytes())
+	cfg, warnings, err := tryConfig(s, text.Bytes())
 	if err != nil {
 		return err
 	}
-	if err := s.saveConfig(text.Bytes()); err != nil {
+	if err := saveConfig(s, text.Bytes()); err != nil {
 		return err
 	}
-	return s.giveConfig(w, r, text.Bytes(), cfg, warnings)
+	return giveConfig(s, w, r, text.Bytes(), cfg, warnings)
 }
 
 // tryConfig reads the text as a run would read the file.
-func (s *Server) tryConfig(text []byte) (config.Config, []config.Warning, error) {
+func tryConfig(s *Server, text []byte) (config.Config, []config.Warning, error) {
 	f, err := os.CreateTemp("", "aiflow-config-*.json")
 	if err != nil {
 		return config.Config{}, nil, fault.Wrap(err, fault.PathNotWritable, "path", config.File)
@@ -149,7 +149,7 @@ func (s *Server) tryConfig(text []byte) (config.Config, []config.Warning, error)
 	if err != nil {
 		return config.Config{}, nil, fault.Wrap(err, fault.PathNotWritable, "path", config.File)
 	}
-	cfg, warnings, err := s.loadConfig(f.Name())
+	cfg, warnings, err := loadConfig(s, f.Name())
 	if e, ok := fault.As(err); ok {
 		e.Facts["path"] = config.File
 	}
@@ -159,8 +159,8 @@ func (s *Server) tryConfig(text []byte) (config.Config, []config.Warning, error)
 	return cfg, warnings, err
 }
 
-func (s *Server) saveConfig(text []byte) error {
-	path := s.configPath()
+func saveConfig(s *Server, text []byte) error {
+	path := configPath(s)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fault.Wrap(err, fault.PathNotWritable, "path", config.File)
 	}
@@ -171,8 +171,8 @@ func (s *Server) saveConfig(text []byte) error {
 	return nil
 }
 
-func (s *Server) listLocks(w http.ResponseWriter, r *http.Request) error {
-	entries, err := s.entries()
+func listLocks(s *Server, w http.ResponseWriter, r *http.Request) error {
+	entries, err := entries(s)
 	if err != nil {
 		return err
 	}

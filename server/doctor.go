@@ -10,11 +10,11 @@ import (
 	"aiflow/project"
 )
 
-func (s *Server) doctorQuick(w http.ResponseWriter, r *http.Request) error {
-	return s.examine(w, r, doctor.Quick, false)
+func doctorQuick(s *Server, w http.ResponseWriter, r *http.Request) error {
+	return examine(s, w, r, doctor.Quick, false)
 }
 
-func (s *Server) doctor(w http.ResponseWriter, r *http.Request) error {
+func doctorFull(s *Server, w http.ResponseWriter, r *http.Request) error {
 	b := struct {
 		Mode     string `json:"mode"`
 		Fix      bool   `json:"fix"`
@@ -25,22 +25,22 @@ func (s *Server) doctor(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch mode := doctor.Mode(b.Mode); mode {
 	case "":
-		return s.examine(w, r, doctor.Quick, b.Fix)
+		return examine(s, w, r, doctor.Quick, b.Fix)
 	case doctor.Quick, doctor.Full:
-		return s.examine(w, r, mode, b.Fix)
+		return examine(s, w, r, mode, b.Fix)
 	}
 	return fault.New(fault.InvalidRequest, "key", "mode", "allowed", "quick, full")
 }
 
 // examine answers with what doctor finds (D32); a project that is not well is
 // still an answer.
-func (s *Server) examine(w http.ResponseWriter, r *http.Request, mode doctor.Mode, fix bool) error {
+func examine(s *Server, w http.ResponseWriter, r *http.Request, mode doctor.Mode, fix bool) error {
 	env := s.Project.Env
 	env.Dir = s.Project.Dir
 	report := doctor.Run(r.Context(), doctor.Options{
 		Env: env, Mode: mode, Fix: fix, HookBin: s.HookBin,
 		Advised: func(ctx context.Context, _ *project.Project, err error) error {
-			return s.runnerIn(s.language(r)).Advised(ctx, err)
+			return runnerIn(s, s.language(r)).Advised(ctx, err)
 		},
 	})
 	if err := r.Context().Err(); err != nil {

@@ -14,12 +14,12 @@ const pulse = 15 * time.Second
 
 // events is the stream of what happens. The id that a browser sends when it
 // comes back brings what it missed, or "reset" when that is no longer known.
-func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	if !s.enterStream() {
+func streamEvents(s *Server, w http.ResponseWriter, r *http.Request) error {
+	if !enterStream(s) {
 		s.failWith(w, r, http.StatusServiceUnavailable, fault.New(fault.InvalidRequest, "key", "streams", "allowed", maxStreams))
 		return nil
 	}
-	defer s.leaveStream()
+	defer leaveStream(s)
 	select {
 	case <-s.ready:
 	case <-r.Context().Done():
@@ -51,7 +51,7 @@ func lastEventID(r *http.Request) string {
 	return r.URL.Query().Get("last_event_id")
 }
 
-func (s *Server) enterStream() bool {
+func enterStream(s *Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open >= maxStreams {
@@ -61,7 +61,7 @@ func (s *Server) enterStream() bool {
 	return true
 }
 
-func (s *Server) leaveStream() {
+func leaveStream(s *Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open--

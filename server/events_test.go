@@ -187,7 +187,7 @@ func TestManyStreams(t *testing.T) {
 		st.until("request", has("RQ-3"))
 	}
 	for range maxStreams - 100 {
-		if !w.s.enterStream() {
+		if !enterStream(w.s) {
 			t.Fatal("too few streams")
 		}
 	}

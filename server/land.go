@@ -44,7 +44,7 @@ func (b landBody) args() ([]string, error) {
 }
 
 // landForecast answers what a landing would come to. Nothing is changed.
-func (s *Server) landForecast(w http.ResponseWriter, r *http.Request) error {
+func showForecast(s *Server, w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	args, err := landBody{Names: q["name"], Into: q.Get("into")}.args()
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Server) landForecast(w http.ResponseWriter, r *http.Request) error {
 	}
 	out, told := &bounded{left: queueBytes}, &bounded{left: queueSays}
 	exit, err := proc.Run(r.Context(), proc.Command{
-		Argv: append([]string{s.LandBin, "--dry-run"}, append(args, s.common(s.language(r))...)...),
+		Argv: append([]string{s.LandBin, "--dry-run"}, append(args, common(s, s.language(r))...)...),
 		Dir:  s.Project.Dir, Env: s.Project.Env.Environ, Stdout: out, Stderr: told,
 		Timeout: s.Project.Config.AtMost(forecastTime), Grace: queueLeave,
 	})
@@ -98,7 +98,7 @@ func landAnswer(data []byte) (any, error) {
 
 // land starts a landing: 202 while it goes on, 200 with what it came to when it is over
 // at once.
-func (s *Server) land(w http.ResponseWriter, r *http.Request) error {
+func startLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var b landBody
 	if err := read(r, &b); err != nil {
 		return err
@@ -110,11 +110,11 @@ func (s *Server) land(w http.ResponseWriter, r *http.Request) error {
 	if len(b.Names) == 0 {
 		args = append(args, "--all")
 	}
-	c, err := s.spawnProgram("aiflow-land", s.LandBin, s.language(r), args...)
+	c, err := spawnProgram(s, "aiflow-land", s.LandBin, s.language(r), args...)
 	if err != nil {
 		return err
 	}
-	lock, over, err := s.landingBegun(r.Context(), c)
+	lock, over, err := landingBegun(r.Context(), s, c)
 	switch {
 	case err != nil:
 		return err
@@ -135,7 +135,7 @@ func (s *Server) land(w http.ResponseWriter, r *http.Request) error {
 }
 
 // landingBegun waits until the child holds the lock of a landing, or is over.
-func (s *Server) landingBegun(ctx context.Context, c *child) (lock string, over bool, err error) {
+func landingBegun(ctx context.Context, s *Server, c *child) (lock string, over bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	m, err := s.Project.Locks()

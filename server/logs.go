@@ -15,8 +15,8 @@ const noFollow = unix.O_NOFOLLOW | unix.O_NONBLOCK
 
 // showLog gives a log, or the part that a Range header asks for, with secrets
 // hidden byte for byte, so that places in it stay what they are.
-func (s *Server) showLog(w http.ResponseWriter, r *http.Request) error {
-	_, d, err := s.theRun(r)
+func showLog(s *Server, w http.ResponseWriter, r *http.Request) error {
+	_, d, err := theRun(s, r)
 	if err != nil {
 		return err
 	}

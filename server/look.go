@@ -101,7 +101,7 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 		return nil, err
 	}
 	sn := &snapshot{folder: folder, facts: survey.Facts, latest: map[string]*runs.Stage{}, lists: map[string]tagged{}}
-	if sn.key, err = s.fingerprint(ctx, sn, gen, survey); err != nil {
+	if sn.key, err = fingerprint(ctx, s, sn, gen, survey); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -120,7 +120,7 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 // fingerprint names everything that the answers depend on, as this snapshot
 // has read it: what is read a second time may be newer than what is kept under
 // its name.
-func (s *Server) fingerprint(ctx context.Context, sn *snapshot, gen uint64, survey *project.Survey) (string, error) {
+func fingerprint(ctx context.Context, s *Server, sn *snapshot, gen uint64, survey *project.Survey) (string, error) {
 	h := fnv.New128a()
 	fmt.Fprintln(h, gen)
 	for _, e := range survey.Locks {
@@ -149,14 +149,14 @@ func (s *Server) fingerprint(ctx context.Context, sn *snapshot, gen uint64, surv
 		waiting = true
 	}
 	if waiting {
-		sn.branches = s.branches(ctx)
+		sn.branches = branches(ctx, s)
 		fmt.Fprintln(h, slices.Sorted(maps.Keys(sn.branches)))
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
 // entries are all locks; a project where nothing ever ran has none.
-func (s *Server) entries() ([]locks.Entry, error) {
+func entries(s *Server) ([]locks.Entry, error) {
 	if _, err := os.Stat(s.Project.Path(s.Project.Config.Paths.LocksDir)); err != nil {
 		return nil, nil
 	}
@@ -169,7 +169,7 @@ func (s *Server) entries() ([]locks.Entry, error) {
 
 // branches are the work branches that exist; nil when git cannot say, which
 // counts as all of them.
-func (s *Server) branches(ctx context.Context) map[string]bool {
+func branches(ctx context.Context, s *Server) map[string]bool {
 	prefix := strings.TrimSuffix(s.Project.Config.Git.WorkBranchPrefix, "/")
 	out, err := s.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", "refs/heads/"+prefix)
 	if err != nil {

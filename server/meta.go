@@ -23,14 +23,14 @@ func metaKeys() []string {
 	return []string{"title", "priority", "status", "labels", "depends_on", "estimate", "base", "created_at", "updated_at"}
 }
 
-func (s *Server) changeMeta(w http.ResponseWriter, r *http.Request) error {
+func changeMeta(s *Server, w http.ResponseWriter, r *http.Request) error {
 	values, e, err := readMeta(r)
 	if err != nil {
 		return err
 	}
 	s.edits.Lock()
 	defer s.edits.Unlock()
-	sn, req, f, err := s.toEdit(r, e)
+	sn, req, f, err := toEdit(s, r, e)
 	if err != nil {
 		return err
 	}
@@ -43,18 +43,18 @@ func (s *Server) changeMeta(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if _, asked := values["status"]; asked {
-		release, err := s.claim(r.Context(), sn, req.ID)
+		release, err := claim(r.Context(), s, sn, req.ID)
 		if err != nil {
 			return err
 		}
 		defer release()
 	}
 	if !bytes.Equal(data, f.data) {
-		if err := s.replace(sn, req, f, data); err != nil {
+		if err := replace(s, sn, req, f, data); err != nil {
 			return err
 		}
 	}
-	return s.giveRequest(w, r, req.ID, false)
+	return giveRequest(s, w, r, req.ID, false)
 }
 
 // readMeta reads {key: text | [text] | null}, and the condition.
@@ -138,7 +138,7 @@ func (sn *snapshot) refuseRing(req *reqmeta.Request, data []byte, values map[str
 
 // claim holds the request's lock while its status changes, so that no run
 // begins meanwhile. Where nothing ever ran, no lock is needed.
-func (s *Server) claim(ctx context.Context, sn *snapshot, id string) (release func(), err error) {
+func claim(ctx context.Context, s *Server, sn *snapshot, id string) (release func(), err error) {
 	if h := sn.locked(id); h != nil {
 		return nil, inTheWay(id, h.RunID)
 	}

@@ -21,7 +21,7 @@ const (
 
 // queuePlace are the flags that name the queue, and whether there is one.
 // aiflow-queue reads the environment by itself.
-func (s *Server) queuePlace() (flags []string, configured bool) {
+func queuePlace(s *Server) (flags []string, configured bool) {
 	if s.QueueEndpoint != "" {
 		return []string{"--endpoint=" + s.QueueEndpoint}, true
 	}
@@ -53,15 +53,15 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 // callQueue asks aiflow-queue and decodes what it answers into v. The server
 // links no AWS itself. It ends with the caller, and after queueTime.
-func (s *Server) callQueue(ctx context.Context, v any, input string, args ...string) error {
+func callQueue(ctx context.Context, s *Server, v any, input string, args ...string) error {
 	if s.QueueBin == "" {
 		return fault.New(fault.BinaryNotFound, "name", "aiflow-queue")
 	}
-	place, _ := s.queuePlace()
+	place, _ := queuePlace(s)
 	limit := s.Project.Config.AtMost(queueTime)
 	out, said := &bounded{left: queueBytes}, &bounded{left: queueSays}
 	exit, err := proc.Run(ctx, proc.Command{
-		Argv: append([]string{s.QueueBin}, append(args, append(place, s.common(s.Lang)...)...)...),
+		Argv: append([]string{s.QueueBin}, append(args, append(place, common(s, s.Lang)...)...)...),
 		Dir:  s.Project.Dir, Env: s.Project.Env.Environ, Stdin: strings.NewReader(input), Stdout: out, Stderr: said,
 		Timeout: limit, Grace: queueLeave,
 	})

@@ -31,17 +31,17 @@ type file struct {
 func (f file) tag() string     { return `"` + project.Fingerprint(f.data)[:32] + `"` }
 func (f file) updated() string { return f.mtime.UTC().Format(time.RFC3339Nano) }
 
-func (s *Server) showRequest(w http.ResponseWriter, r *http.Request) error {
-	return s.giveRequest(w, r, r.PathValue("id"), true)
+func showRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
+	return giveRequest(s, w, r, r.PathValue("id"), true)
 }
 
-func (s *Server) showMeta(w http.ResponseWriter, r *http.Request) error {
-	return s.giveRequest(w, r, r.PathValue("id"), false)
+func showMeta(s *Server, w http.ResponseWriter, r *http.Request) error {
+	return giveRequest(s, w, r, r.PathValue("id"), false)
 }
 
 // giveRequest answers with a request as it stands now. Without its text it is
 // REQUEST_NOT_UTF8, unless the text is not what was asked for.
-func (s *Server) giveRequest(w http.ResponseWriter, r *http.Request, id string, withText bool) error {
+func giveRequest(s *Server, w http.ResponseWriter, r *http.Request, id string, withText bool) error {
 	sn, err := s.look(r.Context())
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *Server) giveRequest(w http.ResponseWriter, r *http.Request, id string, 
 	if err != nil {
 		return err
 	}
-	f, err := s.readFile(sn, req)
+	f, err := readFile(s, sn, req)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (f file) isText(req *reqmeta.Request) error {
 	return fault.New(fault.RequestNotUTF8, "request_id", req.ID, "path", req.Path, "line", line, "encoding", encoding)
 }
 
-func (s *Server) readFile(sn *snapshot, req *reqmeta.Request) (file, error) {
+func readFile(s *Server, sn *snapshot, req *reqmeta.Request) (file, error) {
 	data, err := sn.folder.Read(req)
 	if err != nil {
 		return file{}, err
@@ -114,7 +114,7 @@ func (e conditions) allows(req *reqmeta.Request, f file) error {
 }
 
 // toEdit finds a request to edit; the caller holds edits.
-func (s *Server) toEdit(r *http.Request, e conditions) (*snapshot, *reqmeta.Request, file, error) {
+func toEdit(s *Server, r *http.Request, e conditions) (*snapshot, *reqmeta.Request, file, error) {
 	sn, err := s.look(r.Context())
 	if err != nil {
 		return nil, nil, file{}, err
@@ -123,7 +123,7 @@ func (s *Server) toEdit(r *http.Request, e conditions) (*snapshot, *reqmeta.Requ
 	if err != nil {
 		return nil, nil, file{}, err
 	}
-	f, err := s.readFile(sn, req)
+	f, err := readFile(s, sn, req)
 	if err == nil {
 		err = e.allows(req, f)
 	}
@@ -138,7 +138,7 @@ type newText struct {
 	Expected *string `json:"expected_updated_at"`
 }
 
-func (s *Server) writeRequest(w http.ResponseWriter, r *http.Request) error {
+func writeRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var n newText
 	if err := read(r, &n); err != nil {
 		return err
@@ -148,28 +148,28 @@ func (s *Server) writeRequest(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.edits.Lock()
 	defer s.edits.Unlock()
-	sn, req, f, err := s.toEdit(r, conditions{r.Header.Get("If-Match"), n.Expected})
+	sn, req, f, err := toEdit(s, r, conditions{r.Header.Get("If-Match"), n.Expected})
 	if err != nil {
 		return err
 	}
 	if err := f.isText(req); err != nil {
 		return err
 	}
-	data, err := s.newFile(req, f.data, n)
+	data, err := newFile(s, req, f.data, n)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(data, f.data) {
-		if err := s.replace(sn, req, f, data); err != nil {
+		if err := replace(s, sn, req, f, data); err != nil {
 			return err
 		}
 	}
-	return s.giveRequest(w, r, req.ID, true)
+	return giveRequest(s, w, r, req.ID, true)
 }
 
 // replace writes the file unless somebody changed it since it was read.
-func (s *Server) replace(sn *snapshot, req *reqmeta.Request, f file, data []byte) error {
-	now, err := s.readFile(sn, req)
+func replace(s *Server, sn *snapshot, req *reqmeta.Request, f file, data []byte) error {
+	now, err := readFile(s, sn, req)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (s *Server) replace(sn *snapshot, req *reqmeta.Request, f file, data []byte
 // newFile is the file with its new text, in the line ends of the old one. The
 // head is not touched but for its updated_at, and the whole file must still be
 // the same request.
-func (s *Server) newFile(req *reqmeta.Request, old []byte, n newText) ([]byte, error) {
+func newFile(s *Server, req *reqmeta.Request, old []byte, n newText) ([]byte, error) {
 	if n.Markdown != nil {
 		data := edit.KeepLineEnds(old, []byte(*n.Markdown))
 		was, now := reqmeta.Parse(req.Path, old), reqmeta.Parse(req.Path, data)
@@ -193,7 +193,7 @@ func (s *Server) newFile(req *reqmeta.Request, old []byte, n newText) ([]byte, e
 		case now.Meta.Status == reqmeta.Running && was.Meta.Status != reqmeta.Running:
 			return nil, runningByHand()
 		}
-		return s.sized(data)
+		return sized(s, data)
 	}
 	head := old[:len(old)-len(reqmeta.Body(old))]
 	if len(head) > 0 && head[len(head)-1] != '\n' && *n.Body != "" {
@@ -206,10 +206,10 @@ func (s *Server) newFile(req *reqmeta.Request, old []byte, n newText) ([]byte, e
 	if data = edit.KeepLineEnds(old, data); bytes.Equal(data, old) {
 		return old, nil
 	}
-	return s.sized(edit.Renewed(req.Path, data, s.Project.Now()))
+	return sized(s, edit.Renewed(req.Path, data, s.Project.Now()))
 }
 
-func (s *Server) sized(data []byte) ([]byte, error) {
+func sized(s *Server, data []byte) ([]byte, error) {
 	if len(data) > reqmeta.MaxFile {
 		return nil, fault.New(fault.InvalidRequest, "key", "body_markdown", "allowed", reqmeta.MaxFile)
 	}

@@ -101,7 +101,7 @@ func (sn *snapshot) run(st *runs.Stage) runItem {
 	}
 }
 
-func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) error {
+func listRequests(s *Server, w http.ResponseWriter, r *http.Request) error {
 	sn, err := s.look(r.Context())
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (f filter) passes(r *reqmeta.Request) bool {
 		(f.text == "" || strings.Contains(strings.ToLower(r.ID+"\n"+r.Title()), f.text))
 }
 
-func (s *Server) queueNext(w http.ResponseWriter, r *http.Request) error {
+func queueNext(s *Server, w http.ResponseWriter, r *http.Request) error {
 	sn, err := s.look(r.Context())
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (sn *snapshot) selection(words *messages.Catalog) choose.Result {
 	return sel
 }
 
-func (s *Server) graph(w http.ResponseWriter, r *http.Request) error {
+func showGraph(s *Server, w http.ResponseWriter, r *http.Request) error {
 	sn, err := s.look(r.Context())
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ type newRequest struct {
 	Body      string   `json:"body_markdown"`
 }
 
-func (s *Server) createRequest(w http.ResponseWriter, r *http.Request) error {
+func createRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var n newRequest
 	if err := read(r, &n); err != nil {
 		return err

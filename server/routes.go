@@ -8,60 +8,60 @@ import (
 )
 
 // answer is a route: it writes its answer, or gives the error that is one.
-type answer func(w http.ResponseWriter, r *http.Request) error
+type answer func(s *Server, w http.ResponseWriter, r *http.Request) error
 
 const runPath = "/api/requests/{id}/runs/{run}"
 
 // routes are the whole API, in the order of docs/openapi.yaml.
-func (s *Server) routes() map[string]answer {
+func routes() map[string]answer {
 	return map[string]answer{
-		"GET /api/health":                    s.health,
-		"GET /api/requests":                  s.listRequests,
-		"POST /api/requests":                 s.createRequest,
-		"GET /api/requests/{id}":             s.showRequest,
-		"PUT /api/requests/{id}":             s.writeRequest,
-		"GET /api/requests/{id}/meta":        s.showMeta,
-		"PATCH /api/requests/{id}/meta":      s.changeMeta,
-		"POST /api/requests/{id}/run":        s.run,
-		"GET /api/requests/{id}/runs":        s.listRuns,
-		"GET /api/requests/{id}/latest-run":  s.latestRun,
-		"GET " + runPath:                     s.showRun,
-		"GET " + runPath + "/stage":          s.showStage,
-		"GET " + runPath + "/errors":         s.showErrors,
-		"GET " + runPath + "/report":         s.showReport,
-		"GET " + runPath + "/logs/{path...}": s.showLog,
-		"GET " + runPath + "/diff":           s.showDiff,
-		"POST " + runPath + "/resume":        s.resume,
-		"POST " + runPath + "/answer":        s.answer,
-		"POST " + runPath + "/stop":          s.stop,
-		"GET /api/queue/next":                s.queueNext,
-		"POST /api/queue/run-next":           s.runNext,
-		"GET /api/taskqueue":                 s.taskQueue,
-		"POST /api/taskqueue":                s.addTask,
-		"GET /api/taskqueue/{task}":          s.showTask,
-		"POST /api/taskqueue/{task}/cancel":  s.cancelTask,
-		"GET /api/autorun":                   s.autorun,
-		"POST /api/autorun/start":            s.startAutorun,
-		"POST /api/autorun/stop":             s.stopAutorun,
-		"GET /api/land/forecast":             s.landForecast,
-		"POST /api/land":                     s.land,
-		"GET /api/graph":                     s.graph,
-		"GET /api/locks":                     s.listLocks,
-		"GET /api/doctor":                    s.doctorQuick,
-		"POST /api/doctor":                   s.doctor,
-		"GET /api/config":                    s.showConfig,
-		"PUT /api/config":                    s.writeConfig,
-		"GET /api/messages":                  s.messages,
-		"GET /api/events":                    s.events,
+		"GET /api/health":                    showHealth,
+		"GET /api/requests":                  listRequests,
+		"POST /api/requests":                 createRequest,
+		"GET /api/requests/{id}":             showRequest,
+		"PUT /api/requests/{id}":             writeRequest,
+		"GET /api/requests/{id}/meta":        showMeta,
+		"PATCH /api/requests/{id}/meta":      changeMeta,
+		"POST /api/requests/{id}/run":        startRun,
+		"GET /api/requests/{id}/runs":        listRuns,
+		"GET /api/requests/{id}/latest-run":  latestRun,
+		"GET " + runPath:                     showRun,
+		"GET " + runPath + "/stage":          showStage,
+		"GET " + runPath + "/errors":         showErrors,
+		"GET " + runPath + "/report":         showReport,
+		"GET " + runPath + "/logs/{path...}": showLog,
+		"GET " + runPath + "/diff":           showDiff,
+		"POST " + runPath + "/resume":        resumeRun,
+		"POST " + runPath + "/answer":        answerRun,
+		"POST " + runPath + "/stop":          stopRun,
+		"GET /api/queue/next":                queueNext,
+		"POST /api/queue/run-next":           runNext,
+		"GET /api/taskqueue":                 showQueue,
+		"POST /api/taskqueue":                addTask,
+		"GET /api/taskqueue/{task}":          showTask,
+		"POST /api/taskqueue/{task}/cancel":  cancelTask,
+		"GET /api/autorun":                   showAutorun,
+		"POST /api/autorun/start":            startAutorun,
+		"POST /api/autorun/stop":             stopAutorun,
+		"GET /api/land/forecast":             showForecast,
+		"POST /api/land":                     startLanding,
+		"GET /api/graph":                     showGraph,
+		"GET /api/locks":                     listLocks,
+		"GET /api/doctor":                    doctorQuick,
+		"POST /api/doctor":                   doctorFull,
+		"GET /api/config":                    showConfig,
+		"PUT /api/config":                    writeConfig,
+		"GET /api/messages":                  showMessages,
+		"GET /api/events":                    streamEvents,
 	}
 }
 
 // Handler is the whole face.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, a := range s.routes() {
+	for pattern, a := range routes() {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := a(w, r); err != nil {
+			if err := a(s, w, r); err != nil {
 				s.fail(w, r, err)
 			}
 		})
@@ -72,10 +72,10 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux.HandleFunc("GET "+runPath+"/logs", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, fault.New(fault.NotFound)) })
 	mux.Handle("POST /api/project-lock/events", lockapi.Events(s.journal, s.fail))
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) { s.noRoute(mux, w, r) })
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) { noRoute(s, mux, w, r) })
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			s.noRoute(mux, w, r)
+			noRoute(s, mux, w, r)
 			return
 		}
 		s.page.ServeHTTP(w, r)
@@ -84,7 +84,7 @@ func (s *Server) Handler() http.Handler {
 }
 
 // noRoute says 405 where another method has a route, 404 elsewhere.
-func (s *Server) noRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+func noRoute(s *Server, mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
 		if _, pattern := mux.Handler(other); pattern != "/" && pattern != "/api/" {
@@ -98,8 +98,8 @@ func (s *Server) noRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Requ
 	s.failWith(w, r, http.StatusMethodNotAllowed, fault.New(fault.InvalidRequest, "key", "method"))
 }
 
-func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
-	_, queue := s.queuePlace()
+func showHealth(s *Server, w http.ResponseWriter, r *http.Request) error {
+	_, queue := queuePlace(s)
 	return s.give(w, r, struct {
 		OK      bool   `json:"ok"`
 		Name    string `json:"name"`
@@ -110,6 +110,6 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	}{true, "aiflow", s.Version, s.projectName(), s.language(r), queue})
 }
 
-func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
+func showMessages(s *Server, w http.ResponseWriter, r *http.Request) error {
 	return s.giveTagged(w, r, s.catalog(s.language(r)).All())
 }

@@ -16,7 +16,7 @@ import (
 	"aiflow/runs"
 )
 
-func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
+func listRuns(s *Server, w http.ResponseWriter, r *http.Request) error {
 	sn, err := s.look(r.Context())
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
 	}
 	items := []runItem{}
 	for _, id := range ids {
-		if st, _, err := s.record(req.ID, id); err == nil {
+		if st, _, err := record(s, req.ID, id); err == nil {
 			items = append(items, sn.run(st))
 		}
 	}
@@ -40,7 +40,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
 	}{items})
 }
 
-func (s *Server) latestRun(w http.ResponseWriter, r *http.Request) error {
+func latestRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	sn, err := s.look(r.Context())
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (s *Server) latestRun(w http.ResponseWriter, r *http.Request) error {
 }
 
 // record loads a run. A link in the way to it is no run.
-func (s *Server) record(id, runID string) (*runs.Stage, *runs.Dir, error) {
+func record(s *Server, id, runID string) (*runs.Stage, *runs.Dir, error) {
 	missing := fault.New(fault.RunNotFound, "request_id", id, "run_id", runID)
 	if _, ok := runs.ParseRunID(runID); !ok {
 		return nil, nil, fault.New(fault.RunNotFound)
@@ -81,7 +81,7 @@ func isDirIn(root *os.Root, name string) bool {
 }
 
 // theRun is the run that the address names.
-func (s *Server) theRun(r *http.Request) (*runs.Stage, *runs.Dir, error) {
+func theRun(s *Server, r *http.Request) (*runs.Stage, *runs.Dir, error) {
 	sn, err := s.look(r.Context())
 	if err != nil {
 		return nil, nil, err
@@ -90,7 +90,7 @@ func (s *Server) theRun(r *http.Request) (*runs.Stage, *runs.Dir, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.record(req.ID, r.PathValue("run"))
+	return record(s, req.ID, r.PathValue("run"))
 }
 
 // runDetail is everything about one run (D45).
@@ -131,8 +131,8 @@ type namedFile struct {
 	Type string `json:"type"`
 }
 
-func (s *Server) showRun(w http.ResponseWriter, r *http.Request) error {
-	st, d, err := s.theRun(r)
+func showRun(s *Server, w http.ResponseWriter, r *http.Request) error {
+	st, d, err := theRun(s, r)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (s *Server) showRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := runDetail{RequestID: st.RequestID, RunID: st.RunID, Logs: s.logs(d), Artifacts: artifacts(st, d), AwaitsMerge: sn.unmerged(st), Warnings: st.Warnings(), Usage: st.Usage(), Earlier: st.Earlier()}
+	v := runDetail{RequestID: st.RequestID, RunID: st.RunID, Logs: logs(s, d), Artifacts: artifacts(st, d), AwaitsMerge: sn.unmerged(st), Warnings: st.Warnings(), Usage: st.Usage(), Earlier: st.Earlier()}
 	if h := sn.locked(st.RequestID); h != nil && (h.RunID == st.RunID || h.RunID == "") {
 		v.Locked = h
 	}
@@ -148,7 +148,7 @@ func (s *Server) showRun(w http.ResponseWriter, r *http.Request) error {
 	if v.Interrupted {
 		v.Waits = st.Waits()
 	}
-	if v.Advice, err = s.advice(r, st); err != nil {
+	if v.Advice, err = advice(s, r, st); err != nil {
 		return err
 	}
 	if v.Stage, err = stageTree(st.Reworded(s.says(r), v.Advice)); err != nil {
@@ -163,17 +163,17 @@ func (s *Server) showRun(w http.ResponseWriter, r *http.Request) error {
 	v.Report.Path = d.RelPath("report.md")
 	text, _ := d.LoadReport()
 	v.Report.Markdown = string(mask([]byte(text), true))
-	v.CompareURL = s.compareURL(r, st)
+	v.CompareURL = compareURL(s, r, st)
 	return s.give(w, r, v)
 }
 
 // advice is what can be done now about a run.
-func (s *Server) advice(r *http.Request, st *runs.Stage) ([]fault.Advice, error) {
+func advice(s *Server, r *http.Request, st *runs.Stage) ([]fault.Advice, error) {
 	of, err := s.Project.Standing(r.Context(), []*runs.Stage{st})
 	if err != nil {
 		return nil, err
 	}
-	return s.runner(r).Adviser(r.Context(), of).Advice(r.Context(), st), nil
+	return runnerIn(s, s.language(r)).Adviser(r.Context(), of).Advice(r.Context(), st), nil
 }
 
 // tree is v as JSON would be read back, with secrets hidden.
@@ -205,7 +205,7 @@ func stageTree(st *runs.Stage) (any, error) {
 	return treeOf(data)
 }
 
-func (s *Server) compareURL(r *http.Request, st *runs.Stage) *string {
+func compareURL(s *Server, r *http.Request, st *runs.Stage) *string {
 	if st.Artifacts.CompareURL != nil {
 		return st.Artifacts.CompareURL
 	}
@@ -220,7 +220,7 @@ func (s *Server) compareURL(r *http.Request, st *runs.Stage) *string {
 	return &at
 }
 
-func (s *Server) logs(d *runs.Dir) []logItem {
+func logs(s *Server, d *runs.Dir) []logItem {
 	items := []logItem{}
 	for _, name := range runs.Logs(s.Project.Dir, d.Rel) {
 		in, ok := strings.CutPrefix(name, d.Rel+"/logs/")
@@ -256,12 +256,12 @@ func artifacts(st *runs.Stage, d *runs.Dir) []namedFile {
 	return files
 }
 
-func (s *Server) showStage(w http.ResponseWriter, r *http.Request) error {
-	st, _, err := s.theRun(r)
+func showStage(s *Server, w http.ResponseWriter, r *http.Request) error {
+	st, _, err := theRun(s, r)
 	if err != nil {
 		return err
 	}
-	list, err := s.advice(r, st)
+	list, err := advice(s, r, st)
 	if err != nil {
 		return err
 	}
@@ -274,8 +274,8 @@ func (s *Server) showStage(w http.ResponseWriter, r *http.Request) error {
 	}{v})
 }
 
-func (s *Server) showErrors(w http.ResponseWriter, r *http.Request) error {
-	st, d, err := s.theRun(r)
+func showErrors(s *Server, w http.ResponseWriter, r *http.Request) error {
+	st, d, err := theRun(s, r)
 	if err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func (s *Server) showErrors(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.advice(r, st)
+	list, err := advice(s, r, st)
 	if err != nil {
 		return err
 	}
@@ -296,8 +296,8 @@ func (s *Server) showErrors(w http.ResponseWriter, r *http.Request) error {
 	}{v})
 }
 
-func (s *Server) showReport(w http.ResponseWriter, r *http.Request) error {
-	_, d, err := s.theRun(r)
+func showReport(s *Server, w http.ResponseWriter, r *http.Request) error {
+	_, d, err := theRun(s, r)
 	if err != nil {
 		return err
 	}
@@ -313,8 +313,8 @@ func (s *Server) showReport(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *Server) showDiff(w http.ResponseWriter, r *http.Request) error {
-	st, _, err := s.theRun(r)
+func showDiff(s *Server, w http.ResponseWriter, r *http.Request) error {
+	st, _, err := theRun(s, r)
 	if err != nil {
 		return err
 	}

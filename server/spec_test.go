@@ -16,20 +16,20 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := map[string]bool{"POST /api/project-lock/events": true}
+	all := map[string]bool{"POST /api/project-lock/events": true}
 	for _, method := range []string{"GET", "PUT", "DELETE"} {
-		routes[method+" /api/project-lock"] = true
+		all[method+" /api/project-lock"] = true
 	}
-	for pattern := range (&Server{}).routes() {
-		routes[strings.Replace(pattern, "{path...}", "{path}", 1)] = true
+	for pattern := range routes() {
+		all[strings.Replace(pattern, "{path...}", "{path}", 1)] = true
 	}
-	for r := range routes {
+	for r := range all {
 		if described[r] == nil {
 			t.Errorf("docs/openapi.yaml does not have %s", r)
 		}
 	}
 	for r := range described {
-		if !routes[r] {
+		if !all[r] {
 			t.Errorf("docs/openapi.yaml has %s, the server does not", r)
 		}
 	}

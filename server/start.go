@@ -54,7 +54,7 @@ func (b startBody) flags() ([]string, error) {
 	return flags, nil
 }
 
-func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
+func startRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var b startBody
 	if err := read(r, &b); err != nil {
 		return err
@@ -83,19 +83,19 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, key locks.Key, ar
 	if err != nil {
 		return err
 	}
-	at, err := s.begun(r.Context(), c, key)
+	at, err := begun(r.Context(), s, c, key)
 	if err != nil {
-		return s.withRun(err)
+		return withRun(s, err)
 	}
 	select {
 	case s.runs <- at:
 	default: // many at once; their locks tell
 	}
-	return s.giveBegun(w, r, at)
+	return giveBegun(s, w, r, at)
 }
 
 // withRun adds the run to a refusal that only says who holds the queue.
-func (s *Server) withRun(err error) error {
+func withRun(s *Server, err error) error {
 	f, ok := fault.As(err)
 	if !ok || f.Code != fault.QueueInProgress || f.Facts["run_id"] == "" || f.Facts["request_id"] != "" {
 		return err
@@ -107,7 +107,7 @@ func (s *Server) withRun(err error) error {
 	return fault.New(f.Code, "request_id", id, "run_id", f.Facts["run_id"])
 }
 
-func (s *Server) giveBegun(w http.ResponseWriter, r *http.Request, at started) error {
+func giveBegun(s *Server, w http.ResponseWriter, r *http.Request, at started) error {
 	if at.runID == "" {
 		status := http.StatusAccepted
 		if at.requestID == "" {
@@ -123,7 +123,7 @@ func (s *Server) giveBegun(w http.ResponseWriter, r *http.Request, at started) e
 		}
 		return s.giveWith(w, status, begunRun{RequestID: orNil(at.requestID), Selection: at.selection})
 	}
-	st, d, err := s.record(at.requestID, at.runID)
+	st, d, err := record(s, at.requestID, at.runID)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (s *Server) giveBegun(w http.ResponseWriter, r *http.Request, at started) e
 	return s.giveWith(w, http.StatusAccepted, v)
 }
 
-func (s *Server) runNext(w http.ResponseWriter, r *http.Request) error {
+func runNext(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var b startBody
 	if err := read(r, &b); err != nil {
 		return err
@@ -144,14 +144,14 @@ func (s *Server) runNext(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.queueFree(); err != nil && !b.Overdue {
+	if err := queueFree(s); err != nil && !b.Overdue {
 		return err
 	}
 	return s.start(w, r, locks.Queue(), append([]string{"--next"}, flags...)...)
 }
 
 // queueFree refuses at once when the queue is held.
-func (s *Server) queueFree() error {
+func queueFree(s *Server) error {
 	m, err := s.Project.Locks()
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (s *Server) queueFree() error {
 	if err != nil || !found || !e.Live {
 		return err
 	}
-	return s.withRun(fault.New(fault.QueueInProgress, "run_id", e.RunID))
+	return withRun(s, fault.New(fault.QueueInProgress, "run_id", e.RunID))
 }
 
 type resumeBody struct {
@@ -169,7 +169,7 @@ type resumeBody struct {
 	Force bool   `json:"force"`
 }
 
-func (s *Server) resume(w http.ResponseWriter, r *http.Request) error {
+func resumeRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var b resumeBody
 	if err := read(r, &b); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request) error {
 	if b.Force {
 		args = append(args, "--force")
 	}
-	return s.goOn(w, r, args...)
+	return goOn(s, w, r, args...)
 }
 
 type answerBody struct {
@@ -202,7 +202,7 @@ type answerBody struct {
 const mostAnswered = 64 << 10
 
 // answer tells a run what its role asked for; the run goes on.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
+func answerRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var b answerBody
 	if err := read(r, &b); err != nil {
 		return err
@@ -211,16 +211,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.InvalidRequest, "key", "text")
 	}
 	// With the line end a "-" is an answer too, and not standard input.
-	return s.goOn(w, r, "answer", "--", r.PathValue("run"), strings.TrimSpace(b.Text)+"\n")
+	return goOn(s, w, r, "answer", "--", r.PathValue("run"), strings.TrimSpace(b.Text)+"\n")
 }
 
 // goOn starts what goes on with the run of the address.
-func (s *Server) goOn(w http.ResponseWriter, r *http.Request, args ...string) error {
-	st, _, err := s.theRun(r)
+func goOn(s *Server, w http.ResponseWriter, r *http.Request, args ...string) error {
+	st, _, err := theRun(s, r)
 	if err != nil {
 		return err
 	}
-	if h, err := s.holder(st.RequestID); err != nil || h != nil {
+	if h, err := holder(s, st.RequestID); err != nil || h != nil {
 		if err == nil {
 			err = inTheWay(st.RequestID, h.RunID)
 		}
@@ -229,7 +229,7 @@ func (s *Server) goOn(w http.ResponseWriter, r *http.Request, args ...string) er
 	return s.start(w, r, locks.Request(st.RequestID), args...)
 }
 
-func (s *Server) holder(id string) (*locks.Entry, error) {
+func holder(s *Server, id string) (*locks.Entry, error) {
 	m, err := s.Project.Locks()
 	if err != nil {
 		return nil, err
@@ -241,20 +241,20 @@ func (s *Server) holder(id string) (*locks.Entry, error) {
 	return &e, nil
 }
 
-func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
+func stopRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &struct{}{}); err != nil {
 		return err
 	}
-	st, _, err := s.theRun(r)
+	st, _, err := theRun(s, r)
 	if err != nil {
 		return err
 	}
-	if h, err := s.holder(st.RequestID); err != nil {
+	if h, err := holder(s, st.RequestID); err != nil {
 		return err
 	} else if h != nil && h.RunID != "" && h.RunID != st.RunID {
 		return fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", "not_running")
 	}
-	h, err := s.runner(r).Stop(r.Context(), st.RequestID, 0)
+	h, err := runnerIn(s, s.language(r)).Stop(r.Context(), st.RequestID, 0)
 	if err != nil {
 		return err
 	}
@@ -265,18 +265,16 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 	}{h.RequestID, st.RunID, h.StopRequested})
 }
 
-// runner reads sessions and stops runs; it runs nothing here.
-func (s *Server) runner(r *http.Request) *runner.Runner { return s.runnerIn(s.language(r)) }
-
-func (s *Server) runnerIn(lang string) *runner.Runner {
+// runnerIn reads sessions and stops runs; it runs nothing here.
+func runnerIn(s *Server, lang string) *runner.Runner {
 	return &runner.Runner{Setup: stage.Setup{
 		Project: s.Project, Words: stage.Words{Text: s.catalog(lang).Text, Fault: s.faultWords(lang)},
 		Doctor: func(ctx context.Context) error { return doctor.Gate(ctx, s.Project) },
 	}}
 }
 
-func (s *Server) autorun(w http.ResponseWriter, r *http.Request) error {
-	v, err := s.session(r.Context(), s.language(r))
+func showAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
+	v, err := session(r.Context(), s, s.language(r))
 	if err != nil {
 		return err
 	}
@@ -285,15 +283,15 @@ func (s *Server) autorun(w http.ResponseWriter, r *http.Request) error {
 
 // session is the auto-run as it stands; one that was asked to end after the
 // run in hand is STOPPING.
-func (s *Server) session(ctx context.Context, lang string) (runner.Session, error) {
-	v, err := s.runnerIn(lang).LoadSession(ctx)
+func session(ctx context.Context, s *Server, lang string) (runner.Session, error) {
+	v, err := runnerIn(s, lang).LoadSession(ctx)
 	if v.StopAsked {
 		v.State = runner.Stopping
 	}
 	return v, err
 }
 
-func (s *Server) cachePath(name string) string {
+func cachePath(s *Server, name string) string {
 	return s.Project.Path(s.Project.Config.Paths.CacheDir + "/" + name)
 }
 
@@ -306,7 +304,7 @@ type autorunBody struct {
 	LandInto   string  `json:"land_into"`
 }
 
-func (s *Server) startAutorun(w http.ResponseWriter, r *http.Request) error {
+func startAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var b autorunBody
 	if err := read(r, &b); err != nil {
 		return err
@@ -318,10 +316,10 @@ func (s *Server) startAutorun(w http.ResponseWriter, r *http.Request) error {
 	if !s.Project.Config.AutoRun.Enabled {
 		return fault.New(fault.InvalidRequest, "key", "auto_run.enabled")
 	}
-	if err := s.queueFree(); err != nil {
+	if err := queueFree(s); err != nil {
 		return err
 	}
-	before, err := s.session(r.Context(), s.Lang)
+	before, err := session(r.Context(), s, s.Lang)
 	if err != nil {
 		return err
 	}
@@ -329,10 +327,10 @@ func (s *Server) startAutorun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.sessionBegun(r.Context(), c, before); err != nil {
-		return s.withRun(err)
+	if err := sessionBegun(r.Context(), s, c, before); err != nil {
+		return withRun(s, err)
 	}
-	v, err := s.session(r.Context(), s.language(r))
+	v, err := session(r.Context(), s, s.language(r))
 	if err != nil {
 		return err
 	}
@@ -368,7 +366,7 @@ func (b autorunBody) args() ([]string, error) {
 
 // sessionBegun waits until the record is of this child's session and past its
 // checks, or the child is over.
-func (s *Server) sessionBegun(ctx context.Context, c *child, before runner.Session) error {
+func sessionBegun(ctx context.Context, s *Server, c *child, before runner.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	return poll(ctx, startPoll, func() (bool, error) {
@@ -378,23 +376,23 @@ func (s *Server) sessionBegun(ctx context.Context, c *child, before runner.Sessi
 			return true, err
 		default:
 		}
-		now, err := s.session(ctx, s.Lang)
+		now, err := session(ctx, s, s.Lang)
 		fresh := err == nil && now.StartedAt != nil && (before.StartedAt == nil || !now.StartedAt.Equal(*before.StartedAt))
 		return fresh && now.State != runner.Starting, nil
 	})
 }
 
-func (s *Server) stopAutorun(w http.ResponseWriter, r *http.Request) error {
+func stopAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var b struct {
 		Now bool `json:"now"`
 	}
 	if err := read(r, &b); err != nil {
 		return err
 	}
-	if _, err := s.runner(r).StopSession(r.Context(), b.Now, 0); err != nil {
+	if _, err := runnerIn(s, s.language(r)).StopSession(r.Context(), b.Now, 0); err != nil {
 		return err
 	}
-	v, err := s.session(r.Context(), s.language(r))
+	v, err := session(r.Context(), s, s.language(r))
 	if err != nil {
 		return err
 	}

@@ -113,8 +113,8 @@ func (v *queueSeen) keptFor() time.Duration { return keptFor(len(v.tasks), queue
 var queueName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?$`)
 
 // hasQueue refuses when no queue is configured, with what would configure one.
-func (s *Server) hasQueue(r *http.Request) error {
-	if _, ok := s.queuePlace(); !ok {
+func hasQueue(s *Server, r *http.Request) error {
+	if _, ok := queuePlace(s); !ok {
 		return fault.New(fault.NotFound, "reason", s.words(r).Text("serve.no_queue", nil))
 	}
 	return nil
@@ -131,8 +131,8 @@ func inQueue(name string) ([]string, error) {
 	return []string{"--namespace=" + name}, nil
 }
 
-func (s *Server) taskQueue(w http.ResponseWriter, r *http.Request) error {
-	if err := s.hasQueue(r); err != nil {
+func showQueue(s *Server, w http.ResponseWriter, r *http.Request) error {
+	if err := hasQueue(s, r); err != nil {
 		return err
 	}
 	q := r.URL.Query()
@@ -140,7 +140,7 @@ func (s *Server) taskQueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	seen, spaces, err := s.lookQueue(r.Context(), q.Get("namespace"), q.Get("again") == "true")
+	seen, spaces, err := lookQueue(r.Context(), s, q.Get("namespace"), q.Get("again") == "true")
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func grouped(tasks []queueTask) []queueGroup {
 }
 
 // lookQueue reads a namespace, or gives what was read a moment ago.
-func (s *Server) lookQueue(ctx context.Context, name string, again bool) (queueSeen, []queueSpace, error) {
+func lookQueue(ctx context.Context, s *Server, name string, again bool) (queueSeen, []queueSpace, error) {
 	in, err := inQueue(name)
 	if err != nil {
 		return queueSeen{}, nil, err
@@ -226,16 +226,16 @@ func (s *Server) lookQueue(ctx context.Context, name string, again bool) (queueS
 	seen := q.of(name)
 	now := s.Project.Now()
 	if now.Sub(seen.at) >= seen.keptFor() || again && now.Sub(seen.at) >= queueFresh {
-		if err := s.readTasks(ctx, seen, in); err != nil {
+		if err := readTasks(ctx, s, seen, in); err != nil {
 			return queueSeen{}, nil, err
 		}
 	}
 	if now.Sub(seen.runnersAt) >= queueFresh {
-		if err := s.readRunners(ctx, seen, in); err != nil {
+		if err := readRunners(ctx, s, seen, in); err != nil {
 			return queueSeen{}, nil, err
 		}
 	}
-	if err := s.readSpaces(ctx); err != nil {
+	if err := readSpaces(ctx, s); err != nil {
 		return queueSeen{}, nil, err
 	}
 	return *seen, q.withSeen(), nil
@@ -251,12 +251,12 @@ func (q *queueState) of(name string) *queueSeen {
 	return q.seen[name]
 }
 
-func (s *Server) readTasks(ctx context.Context, into *queueSeen, in []string) error {
+func readTasks(ctx context.Context, s *Server, into *queueSeen, in []string) error {
 	v := struct {
 		Namespace string
 		Items     []queueTask
 	}{}
-	if err := s.callQueue(ctx, &v, "", append([]string{"list"}, in...)...); err != nil {
+	if err := callQueue(ctx, s, &v, "", append([]string{"list"}, in...)...); err != nil {
 		return err
 	}
 	for i := range v.Items {
@@ -266,16 +266,16 @@ func (s *Server) readTasks(ctx context.Context, into *queueSeen, in []string) er
 	return nil
 }
 
-func (s *Server) readRunners(ctx context.Context, into *queueSeen, in []string) error {
+func readRunners(ctx context.Context, s *Server, into *queueSeen, in []string) error {
 	v := struct{ Items []queueRunner }{}
-	if err := s.callQueue(ctx, &v, "", append([]string{"runners"}, in...)...); err != nil {
+	if err := callQueue(ctx, s, &v, "", append([]string{"runners"}, in...)...); err != nil {
 		return err
 	}
 	into.runners, into.runnersAt = append([]queueRunner{}, v.Items...), s.Project.Now()
 	return nil
 }
 
-func (s *Server) readSpaces(ctx context.Context) error {
+func readSpaces(ctx context.Context, s *Server) error {
 	q, busy := &s.queue, 0
 	for _, n := range q.spaces {
 		busy += n.Queued + n.Running
@@ -284,7 +284,7 @@ func (s *Server) readSpaces(ctx context.Context) error {
 		return nil
 	}
 	v := struct{ Items []queueSpace }{}
-	if err := s.callQueue(ctx, &v, "", "namespaces"); err != nil {
+	if err := callQueue(ctx, s, &v, "", "namespaces"); err != nil {
 		return err
 	}
 	q.spaces, q.spacesAt = append([]queueSpace{}, v.Items...), s.Project.Now()
@@ -363,8 +363,8 @@ func (v *queueSeen) put(t queueTask) {
 }
 
 // showTask gives one task with its texts whole.
-func (s *Server) showTask(w http.ResponseWriter, r *http.Request) error {
-	if err := s.hasQueue(r); err != nil {
+func showTask(s *Server, w http.ResponseWriter, r *http.Request) error {
+	if err := hasQueue(s, r); err != nil {
 		return err
 	}
 	in, err := inQueue(r.URL.Query().Get("namespace"))
@@ -376,7 +376,7 @@ func (s *Server) showTask(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.TaskNotFound, "id", id)
 	}
 	var t queueTask
-	if err := s.callQueue(r.Context(), &t, "", append([]string{"show", id}, in...)...); err != nil {
+	if err := callQueue(r.Context(), s, &t, "", append([]string{"show", id}, in...)...); err != nil {
 		return err
 	}
 	t.eachText(hideIn)
@@ -399,8 +399,8 @@ type queueAdded struct {
 	Task    queueTask `json:"task"`
 }
 
-func (s *Server) addTask(w http.ResponseWriter, r *http.Request) error {
-	if err := s.hasQueue(r); err != nil {
+func addTask(s *Server, w http.ResponseWriter, r *http.Request) error {
+	if err := hasQueue(s, r); err != nil {
 		return err
 	}
 	var b queueAdd
@@ -411,7 +411,7 @@ func (s *Server) addTask(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	items, err := s.putIn(r.Context(), b.Prompt, args)
+	items, err := putIn(r.Context(), s, b.Prompt, args)
 	if err != nil {
 		s.queue.learn()
 		return err
@@ -429,13 +429,13 @@ func (s *Server) addTask(w http.ResponseWriter, r *http.Request) error {
 	}{items})
 }
 
-func (s *Server) putIn(ctx context.Context, prompt string, args []string) ([]queueAdded, error) {
+func putIn(ctx context.Context, s *Server, prompt string, args []string) ([]queueAdded, error) {
 	if args[0] == "add" {
 		one := make([]queueAdded, 1)
-		return one, s.callQueue(ctx, &one[0], prompt, args...)
+		return one, callQueue(ctx, s, &one[0], prompt, args...)
 	}
 	v := struct{ Items []queueAdded }{}
-	err := s.callQueue(ctx, &v, "", args...)
+	err := callQueue(ctx, s, &v, "", args...)
 	return append([]queueAdded{}, v.Items...), err
 }
 
@@ -469,8 +469,8 @@ func (b queueAdd) args() ([]string, error) {
 
 func notWord(text string) bool { return text == "" || strings.HasPrefix(text, "-") }
 
-func (s *Server) cancelTask(w http.ResponseWriter, r *http.Request) error {
-	if err := s.hasQueue(r); err != nil {
+func cancelTask(s *Server, w http.ResponseWriter, r *http.Request) error {
+	if err := hasQueue(s, r); err != nil {
 		return err
 	}
 	var b struct {
@@ -488,7 +488,7 @@ func (s *Server) cancelTask(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.TaskNotFound, "id", id)
 	}
 	v := struct{ Items []queueTask }{}
-	if err := s.callQueue(r.Context(), &v, "", append([]string{"cancel", id}, in...)...); err != nil {
+	if err := callQueue(r.Context(), s, &v, "", append([]string{"cancel", id}, in...)...); err != nil {
 		s.queue.learn()
 		return err
 	}

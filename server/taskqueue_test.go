@@ -83,7 +83,7 @@ func TestTaskQueueIsThereOnlyWhenConfigured(t *testing.T) {
 	for _, name := range []string{"AIFLOW_DYNAMODB_ENDPOINT=http://localhost:1", "AIFLOW_AWS_REGION=eu-west-1"} {
 		w := newWorld(t, nil, func(o *Options, _ *http.Server) { o.Project.Env.Environ = append(o.Project.Env.Environ, name) })
 		w.call(200, "GET", "/api/health", "").wants("taskqueue", true)
-		if flags, _ := w.s.queuePlace(); flags != nil {
+		if flags, _ := queuePlace(w.s); flags != nil {
 			t.Errorf("%s: %v", name, flags)
 		}
 	}

@@ -162,7 +162,7 @@ func (w *watcher) lockStamp() stamp {
 }
 
 func (w *watcher) readLocks(ctx context.Context, tell bool) {
-	entries, err := w.s.entries()
+	entries, err := entries(w.s)
 	if err != nil {
 		return
 	}
@@ -290,7 +290,7 @@ func stageEventOf(st *runs.Stage) stageEvent {
 }
 
 func (w *watcher) sessionStamps() [2]stamp {
-	return [2]stamp{stampFile(w.s.cachePath("autorun.json")), stampFile(w.s.cachePath("autorun.stop"))}
+	return [2]stamp{stampFile(cachePath(w.s, "autorun.json")), stampFile(cachePath(w.s, "autorun.stop"))}
 }
 
 func (w *watcher) autorun() {
@@ -299,7 +299,7 @@ func (w *watcher) autorun() {
 		return
 	}
 	w.session = now
-	if v, err := w.s.session(context.Background(), w.s.Lang); err == nil {
+	if v, err := session(context.Background(), w.s, w.s.Lang); err == nil {
 		w.s.hub.publish("autorun", v)
 	}
 }

@@ -384,7 +384,7 @@ func has(part string) func(string) bool {
 func (w *world) idle() {
 	w.t.Helper()
 	err := poll(context.Background(), 10*time.Millisecond, func() (bool, error) {
-		entries, err := w.s.entries()
+		entries, err := entries(w.s)
 		for _, e := range entries {
 			if e.Live {
 				return false, err
