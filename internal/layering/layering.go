@@ -24,6 +24,7 @@ type File struct {
 	Test    bool
 	Imports []string // import paths, our own without the module's name: "./locks"
 	Calls   []string // functions of packages os, log and time: "os.Exit"
+	Methods []string // for each method the type it belongs to
 }
 
 // layer is the height of each place; a package imports only lower ones. The
@@ -108,6 +109,9 @@ func homes() []home {
 	}
 }
 
+// mostMethods is how many methods a type may have.
+const mostMethods = 40
+
 // Check gives every breach, one line each, sorted.
 func Check(all []Package) []string {
 	var found []string
@@ -116,12 +120,21 @@ func Check(all []Package) []string {
 		if height, _ := layer(p.Path); height == tests {
 			continue
 		}
+		methods := map[string]int{}
 		for _, f := range p.Files {
 			if f.Test {
 				continue
 			}
 			found = append(found, imports(p, f)...)
 			found = append(found, calls(p, f)...)
+			for _, of := range f.Methods {
+				methods[of]++
+			}
+		}
+		for of, n := range methods {
+			if n > mostMethods {
+				found = append(found, fmt.Sprintf("%s: %s has %d methods, at most %d are read as one thing", p.Path, of, n, mostMethods))
+			}
 		}
 	}
 	sort.Strings(found)

@@ -88,6 +88,8 @@ func TestBreachesAreFound(t *testing.T) {
 		{"clock in a part", one("locks", "a.go", nil, "time.Now"), "locks/a.go: calls time.Now"},
 		{"environment in a part", one("gitops", "a.go", nil, "os.Getenv"), "gitops/a.go: calls os.Getenv"},
 
+		{"forty methods", []Package{{Path: "locks", Doc: doc, Files: []File{{Name: "a.go", Methods: slices.Repeat([]string{"T"}, 40)}}}}, ""},
+		{"forty-one methods in two files", []Package{{Path: "locks", Doc: doc, Files: []File{{Name: "a.go", Methods: slices.Repeat([]string{"T", "U"}, 20)}, {Name: "b.go", Methods: slices.Repeat([]string{"T"}, 21)}}}}, "locks: T has 41 methods, at most 40 are read as one thing"},
 		{"silent package", []Package{{Path: "locks", Doc: "Package locks locks."}}, `locks: the package comment does not say what the package does not do ("does not")`},
 		{"words over a line break", []Package{{Path: "locks", Doc: "Package locks does\nnot hurry."}}, ""},
 	} {

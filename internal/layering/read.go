@@ -52,7 +52,7 @@ func read(byPath map[string]*Package, root, path, module string) error {
 		p = &Package{Path: rel}
 		byPath[rel] = p
 	}
-	f := File{Name: filepath.Base(path), Test: strings.HasSuffix(path, "_test.go"), Imports: importsOf(src, module), Calls: callsOf(src)}
+	f := File{Name: filepath.Base(path), Test: strings.HasSuffix(path, "_test.go"), Imports: importsOf(src, module), Calls: callsOf(src), Methods: methodsOf(src)}
 	if !f.Test || !strings.HasSuffix(src.Name.Name, "_test") {
 		p.Doc += src.Doc.Text()
 	}
@@ -70,6 +70,28 @@ func importsOf(src *ast.File, module string) []string {
 		paths = append(paths, path)
 	}
 	return paths
+}
+
+func methodsOf(src *ast.File) []string {
+	var of []string
+	for _, decl := range src.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Recv == nil {
+			continue
+		}
+		e := f.Recv.List[0].Type
+		if star, ok := e.(*ast.StarExpr); ok {
+			e = star.X
+		}
+		switch generic := e.(type) {
+		case *ast.IndexExpr:
+			e = generic.X
+		case *ast.IndexListExpr:
+			e = generic.X
+		}
+		of = append(of, e.(*ast.Ident).Name)
+	}
+	return of
 }
 
 // callsOf finds the functions that only commands may use, called or passed on.
