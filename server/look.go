@@ -29,8 +29,12 @@ type latestCache struct {
 
 type latestEntry struct {
 	stage       *runs.Stage
+	before      []string // what the runs before it came to, the oldest first
 	folder, rec stamp
 }
+
+// lastRuns is how many runs of a request a list tells of.
+const lastRuns = 5
 
 func newLatestCache(p *project.Project) *latestCache {
 	return &latestCache{p: p, m: map[string]latestEntry{}}
@@ -66,11 +70,36 @@ func (c *latestCache) load(id string, folder stamp) latestEntry {
 	}
 	rec := stampFile(c.p.Path(c.p.RunsDir() + "/" + id + "/" + ids[0] + "/stage.json"))
 	st, _ := runs.Latest(c.p.Dir, c.p.RunsDir(), id)
-	e := latestEntry{stage: st, folder: folder}
+	e := latestEntry{stage: st, folder: folder, before: c.m[id].before}
+	if c.m[id].folder != folder {
+		e.before = c.outcomes(id, ids[1:min(len(ids), lastRuns)])
+	}
 	if st != nil && st.RunID == ids[0] {
 		e.rec = rec
 	}
 	return e
+}
+
+// outcomes are what these runs came to, which are given newest first.
+func (c *latestCache) outcomes(id string, ids []string) []string {
+	var all []string
+	for _, runID := range slices.Backward(ids) {
+		if st, err := c.p.Run(id, runID).LoadStage(); err == nil {
+			all = append(all, outcomeOf(st, false))
+		}
+	}
+	return all
+}
+
+// outcomeOf is the state of a run, in one word for one that nobody works for.
+func outcomeOf(st *runs.Stage, live bool) string {
+	switch {
+	case st.DroppedAt != nil:
+		return "DROPPED"
+	case !st.State.Ended() && !live:
+		return "INTERRUPTED"
+	}
+	return string(st.State)
 }
 
 // snapshot is the project at one moment, with what follows from it.
@@ -83,6 +112,7 @@ type snapshot struct {
 	excluded map[string]int // index in sel.Excluded, by path
 	done     map[string]bool
 	latest   map[string]*runs.Stage
+	before   map[string][]string // of each request, what came before the latest run
 	branches map[string]bool
 
 	mu    sync.Mutex
@@ -100,7 +130,7 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	sn := &snapshot{folder: folder, facts: survey.Facts, latest: map[string]*runs.Stage{}, lists: map[string]tagged{}}
+	sn := &snapshot{folder: folder, facts: survey.Facts, latest: map[string]*runs.Stage{}, before: map[string][]string{}, lists: map[string]tagged{}}
 	if sn.key, err = fingerprint(ctx, s, sn, gen, survey); err != nil {
 		return nil, err
 	}
@@ -138,7 +168,7 @@ func fingerprint(ctx context.Context, s *Server, sn *snapshot, gen uint64, surve
 	for _, id := range slices.Sorted(maps.Keys(withRuns)) {
 		e := s.latest.get(id)
 		if e.stage != nil {
-			sn.latest[id] = e.stage
+			sn.latest[id], sn.before[id] = e.stage, e.before
 			fmt.Fprintln(h, id, e.stage.RunID, e.stage.Seq, e.rec)
 			waiting = waiting || e.stage.Unmerged()
 		}

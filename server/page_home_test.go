@@ -1,6 +1,10 @@
 package server
 
-import "testing"
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
 
 // The list says in the morning what became of the night: how many need somebody, what
 // is to merge, what is next. Each number is a filter that the address keeps.
@@ -11,6 +15,7 @@ func TestPageMorning(t *testing.T) {
 		"requests/RQ-1.md": steps("Fails", "P0", "echo broken >&2; exit 3"),
 		"requests/RQ-2.md": steps("Works", "P1", "echo 2 > 2.txt"),
 		"requests/RQ-3.md": steps("Comes next", "P2", "echo 3 > 3.txt"),
+		"requests/RQ-4.md": request("title: Waits for the failing one and has a title that is far too long to be read whole in one row\nstatus: ready\npriority: P3\ndepends_on: [RQ-1]\nsteps: [{title: Nothing, run: 'true'}]\n", "The word is xylophone.\n"),
 	}, realRun(t))
 	p := w.tab(browser, "/")
 	p.sees("What to do first")
@@ -19,13 +24,30 @@ func TestPageMorning(t *testing.T) {
 		w.idle()
 	}
 	p.until("[...document.querySelectorAll('.counted')].map((e) => e.textContent).join() === '1 need you,1 ready to merge,0 running,1 can run'")
+	rowOf := func(id string) string {
+		return "[...document.querySelectorAll('.rq')].find((e) => e.querySelector('.id').textContent === " + quoted(id) + ")"
+	}
 	p.until("document.title === '! Needs you (1) · aiflow'")
 	lanes := "[...document.querySelectorAll('.lane')].map((l) => [...l.querySelectorAll('.lane-title')].map((a) => a.textContent).join('+')).join()"
 	if got := p.do(lanes); got != `"Fails,Works,Comes next"` {
 		t.Errorf("the lanes are %s", got)
 	}
-	if got := p.do("[...document.querySelectorAll('.rq .state')].map((e) => e.querySelectorAll('.chip').length).join()"); got != `"1,1,1"` {
+	if got := p.do("[...document.querySelectorAll('.rq .state')].map((e) => e.querySelectorAll('.chip').length).join()"); got != `"1,1,1,1"` {
 		t.Errorf("chips in the rows: %s", got)
+	}
+	for id, want := range map[string]string{"RQ-1": "The step's command failed", "RQ-2": "merge aiflow/", "RQ-4": "waits for RQ-1"} {
+		if got := strings.Trim(p.do(rowOf(id)+".querySelector('.why').textContent"), `"`); !strings.HasPrefix(got, want) {
+			t.Errorf("the reason of %s is %q", id, got)
+		}
+	}
+	if cut := p.do("[...document.querySelectorAll('.rq .why')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"); cut != "[]" {
+		t.Errorf("reasons that do not fit: %s", cut)
+	}
+	if got := p.do("[...document.querySelectorAll('.rq')].map((e) => e.getBoundingClientRect().height).join()"); got != `"40,40,40,40"` {
+		t.Errorf("the rows are %s px", got)
+	}
+	if got := p.do(rowOf("RQ-1") + ".querySelector('.dots').ariaLabel + ' ' + " + rowOf("RQ-1") + ".querySelector('.age').textContent"); got != `"last runs: needs input just now"` {
+		t.Errorf("the last runs: %s", got)
 	}
 	p.shot("morning")
 
@@ -40,13 +62,48 @@ func TestPageMorning(t *testing.T) {
 	p.open(p.address())
 	p.until("document.querySelector('[data-key=statusmerge]')?.ariaPressed === 'true' && document.querySelectorAll('.rq').length === 2")
 	p.press("Clear filter")
-	p.until("document.querySelectorAll('.rq').length === 3 && location.search === ''")
+	p.until("document.querySelectorAll('.rq').length === 4 && location.search === ''")
 	p.key("/")
 	p.do("void document.execCommand('insertText', false, 'step_command_failed')")
-	rows("RQ-1")
+	rows("RQ-1,RQ-4") // it stopped for that, and what waits for it
 	p.press("Clear filter")
+	p.key("/")
+	p.do("void document.execCommand('insertText', false, 'xylophone')") // only in its text
+	rows("RQ-4")
+	p.press("Clear filter")
+	p.do("void document.querySelector('[data-key=statusneeds_input]').click()")
+	rows("RQ-1")
+	p.until("location.search === '?status=needs_input'")
+	p.press("Clear filter")
+
+	// Several at once: archived, then ready again and of another priority.
+	pick := func(ids ...string) {
+		for _, id := range ids {
+			p.until(rowOf(id) + "?.querySelector('[type=checkbox]')")
+			p.do("void " + rowOf(id) + ".querySelector('[type=checkbox]').click()")
+		}
+		p.sees(strconv.Itoa(len(ids)) + " selected")
+	}
+	pick("RQ-3", "RQ-4")
+	p.shot("selected")
+	p.press("Archive")
+	p.answerDialog("Archive")
+	p.sees("2 changed.")
+	p.until("document.querySelectorAll('.picking .banner').length === 0 && " + rowOf("RQ-4") + ".querySelector('.state').textContent === 'archived'")
+	pick("RQ-3", "RQ-4")
+	p.press("Set to ready")
+	p.until("document.querySelectorAll('.picking .banner').length === 0")
+	pick("RQ-3", "RQ-4")
+	p.do("void ((e) => { e.value = 'P1'; e.dispatchEvent(new Event('change')); })(document.querySelector('.picking select'))")
+	p.until(rowOf("RQ-3") + ".querySelector('.prio').textContent + " + rowOf("RQ-4") + ".querySelector('.prio').textContent === 'P1P1'")
+	for _, id := range []string{"RQ-3", "RQ-4"} {
+		if text := w.read("requests/" + id + ".md"); !strings.Contains(text, "priority: P1\n") || !strings.Contains(text, "status: ready\n") {
+			t.Errorf("%s is %s", id, text)
+		}
+	}
+
 	p.do("void ((e) => { e.value = 'title'; e.dispatchEvent(new Event('change')); })(document.querySelector('select[aria-label=Sort]'))")
-	rows("RQ-3,RQ-1,RQ-2")
+	rows("RQ-3,RQ-1,RQ-4,RQ-2")
 	p.until("location.search === '?sort=title'")
 
 	// What needs somebody is one press away.

@@ -33,10 +33,12 @@ type derived struct {
 	BlockedBy     []string       `json:"blocked_by"`
 	Locked        *choose.Holder `json:"locked"`
 	LatestRun     *runItem       `json:"latest_run"`
+	LastRuns      []string       `json:"last_runs,omitempty"` // what they came to, the oldest first
 }
 
 type why struct {
 	ReasonCode fault.Code `json:"reason_code"`
+	Title      string     `json:"title"` // of what it is about in the end: why its run stopped, say
 	Detail     string     `json:"detail"`
 
 	Advice []fault.Advice `json:"advice,omitempty"` // what can be done now; not in lists
@@ -81,11 +83,15 @@ func (sn *snapshot) item(r *reqmeta.Request, words *messages.Catalog) item {
 	if i, ok := sn.excluded[r.Path]; ok {
 		e := sn.sel.Excluded[i]
 		e.Describe(words.Text)
-		d.Why = &why{ReasonCode: e.ReasonCode, Detail: e.Detail}
+		about := e.ReasonCode
+		if code := fault.Code(e.Fact("reason")); slices.Contains(fault.Codes(), code) {
+			about = code
+		}
+		d.Why = &why{ReasonCode: e.ReasonCode, Title: words.Code(about, nil).Title, Detail: e.Detail}
 	}
 	if st := sn.latest[r.ID]; st != nil {
 		run := sn.run(st)
-		d.LatestRun = &run
+		d.LatestRun, d.LastRuns = &run, append(slices.Clone(sn.before[r.ID]), outcomeOf(st, d.Locked != nil))
 	}
 	return item{ID: r.ID, Path: r.Path, Title: r.Title(), Meta: r.Meta, Derived: d, Problems: problems}
 }
@@ -137,7 +143,7 @@ func (sn *snapshot) listOf(words *messages.Catalog, f filter) list {
 		l.Next = &sn.sel.Next.RequestID
 	}
 	for _, r := range sn.order() {
-		if f.passes(r) {
+		if f.passes(r) && sn.says(r, f.text) {
 			l.Items = append(l.Items, sn.item(r, words))
 		}
 	}
@@ -147,11 +153,11 @@ func (sn *snapshot) listOf(words *messages.Catalog, f filter) list {
 // filter is what a caller wants to see; an empty field is no wish.
 type filter struct {
 	status, priority, label []string
-	text                    string
+	text                    []string // each of these words is in it
 }
 
 func filterOf(q url.Values) filter {
-	return filter{status: words(q["status"]), priority: words(q["priority"]), label: words(q["label"]), text: strings.ToLower(q.Get("q"))}
+	return filter{status: words(q["status"]), priority: words(q["priority"]), label: words(q["label"]), text: strings.Fields(strings.ToLower(q.Get("q")))}
 }
 
 // words takes both ?a=x&a=y and ?a=x,y.
@@ -168,15 +174,34 @@ func words(values []string) []string {
 }
 
 func (f filter) none() bool {
-	return len(f.status)+len(f.priority)+len(f.label) == 0 && f.text == ""
+	return len(f.status)+len(f.priority)+len(f.label)+len(f.text) == 0
 }
 
 func (f filter) passes(r *reqmeta.Request) bool {
 	among := func(wanted []string, has ...string) bool {
 		return len(wanted) == 0 || slices.ContainsFunc(has, func(h string) bool { return slices.Contains(wanted, h) })
 	}
-	return among(f.status, r.Meta.Status) && among(f.priority, r.Meta.Priority) && among(f.label, r.Meta.Labels...) &&
-		(f.text == "" || strings.Contains(strings.ToLower(r.ID+"\n"+r.Title()), f.text))
+	return among(f.status, r.Meta.Status) && among(f.priority, r.Meta.Priority) && among(f.label, r.Meta.Labels...)
+}
+
+// says whether each word is in what is known of a request, or in its file.
+func (sn *snapshot) says(r *reqmeta.Request, words []string) bool {
+	missing := func(text string) bool {
+		text = strings.ToLower(text)
+		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+	}
+	known := r.ID + "\n" + r.Title() + "\n" + r.Path
+	if st := sn.latest[r.ID]; st != nil {
+		known += "\n" + st.ReasonCode()
+	}
+	if i, ok := sn.excluded[r.Path]; ok {
+		known += "\n" + string(sn.sel.Excluded[i].ReasonCode)
+	}
+	if !missing(known) {
+		return true
+	}
+	data, err := sn.folder.Read(r)
+	return err == nil && !missing(known+"\n"+string(data))
 }
 
 func queueNext(s *Server, w http.ResponseWriter, r *http.Request) error {

@@ -62,10 +62,11 @@ export interface Item {
   readonly derived: {
     readonly queue_eligible: boolean;
     readonly rank: number | null;
-    readonly why: { readonly reason_code: string; readonly detail: string; readonly advice?: readonly Advice[] } | null;
+    readonly why: { readonly reason_code: string; readonly title: string; readonly detail: string; readonly advice?: readonly Advice[] } | null;
     readonly blocked_by: readonly string[];
     readonly locked: Holder | null;
     readonly latest_run: RunItem | null;
+    readonly last_runs?: readonly string[];
   };
   readonly problems: readonly Problem[];
 }

@@ -3,11 +3,10 @@ import { Autosave, Conflict, Unreachable, type HeldLock, type SaveState, type Sa
 import { fill, h, type Child } from './dom.js';
 import type { Drafts } from './drafts.js';
 import { clock, moment } from './format.js';
-import { t } from './i18n.js';
+import { t, type TextKey } from './i18n.js';
 import { createProjectLockApi, httpStore, httpTelemetry, isProjectLockError, type GuardedProjectLockLease, type ProjectLockApi } from '../lib/locks.js';
 import { renderMarkdown } from './markdown_view.js';
 import { button, toast } from './parts.js';
-import type { TextKey } from './texts.js';
 
 let shared: ProjectLockApi | undefined;
 

@@ -1,4 +1,6 @@
 /** Times and sizes as people read them. */
+import { t } from './i18n.js';
+
 export function duration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return '';
   const s = Math.floor(ms / 1000);
@@ -28,7 +30,16 @@ export function day(at: number): string {
 
 /** Today only the time, else the day too. */
 export function moment(at: string | number, now = Date.now()): string {
-  const t = typeof at === 'number' ? at : Date.parse(at);
-  if (Number.isNaN(t)) return '';
-  return day(t) === day(now) ? clock(t) : `${day(t)} ${clock(t).slice(0, 5)}`;
+  const when = typeof at === 'number' ? at : Date.parse(at);
+  if (Number.isNaN(when)) return '';
+  return day(when) === day(now) ? clock(when) : `${day(when)} ${clock(when).slice(0, 5)}`;
+}
+
+/** How long ago, in the largest unit that says something. */
+export function ago(at: string, now = Date.now()): string {
+  const m = Math.floor((now - Date.parse(at)) / 60_000);
+  if (Number.isNaN(m)) return '';
+  if (m < 1) return t('ago.now');
+  if (m < 60) return t('ago.m', { n: m });
+  return m < 48 * 60 ? t('ago.h', { n: Math.floor(m / 60) }) : t('ago.d', { n: Math.floor(m / 1440) });
 }

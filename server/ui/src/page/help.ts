@@ -1,7 +1,6 @@
 import { fill, h } from './dom.js';
-import { t } from './i18n.js';
+import { t, type TextKey } from './i18n.js';
 import { button, showDialog } from './parts.js';
-import type { TextKey } from './texts.js';
 
 /** The documented keys; docs/page.md has the same list. */
 export const keyList: readonly (readonly [string, TextKey])[] = [

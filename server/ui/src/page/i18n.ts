@@ -1,4 +1,7 @@
-import { en, ja, type TextKey } from './texts.js';
+import en from '../../../../messages/text/en/page.json';
+import ja from '../../../../messages/text/ja/page.json';
+
+export type TextKey = keyof typeof en;
 
 export type Lang = 'en' | 'ja';
 

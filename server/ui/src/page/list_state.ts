@@ -2,11 +2,12 @@
 import type { Item } from './api.js';
 import type { Filter } from './router.js';
 
-export function matchesFilter(i: Item, f: Filter): boolean {
+/** `inText` are the ids whose text the words were found in, as far as that is known. */
+export function matchesFilter(i: Item, f: Filter, inText?: ReadonlySet<string>): boolean {
   if (f.status.length > 0 && !f.status.some((v) => v === i.meta.status || v === standing(i) || (v === 'needs' && needsAnswer(i)))) return false;
   if (f.priority.length > 0 && !f.priority.includes(i.meta.priority ?? '')) return false;
   if (f.label !== '' && !(i.meta.labels ?? []).includes(f.label)) return false;
-  if (f.text === '') return true;
+  if (f.text === '' || inText?.has(i.id)) return true;
   const why = i.derived.why;
   const all = `${i.id}\n${i.title}\n${i.path}\n${(i.meta.labels ?? []).join('\n')}\n${why?.reason_code ?? ''}\n${why?.detail ?? ''}\n${i.derived.latest_run?.reason_code ?? ''}`.toLowerCase();
   return f.text

@@ -1,6 +1,6 @@
 import { ApiError, type Advice, type ErrorObject, type ProviderWait, type Usage } from './api.js';
 import { fill, h, type Child } from './dom.js';
-import { duration, moment } from './format.js';
+import { ago, duration, moment } from './format.js';
 import { t, word } from './i18n.js';
 import type { LiveEvent } from './live.js';
 import { requestAt } from './router.js';
@@ -232,7 +232,14 @@ export function elapsed(from: string | null | undefined, end: string | null | un
   return el;
 }
 
+/** How long ago something was; it counts by itself. */
+export const age = (at: string, title: string): HTMLElement => h('time', { class: 'age', datetime: at, title }, ago(at));
+
 export function tickElapsed(root: ParentNode): void {
+  for (const el of root.querySelectorAll<HTMLTimeElement>('time.age')) {
+    const text = ago(el.dateTime);
+    if (el.textContent !== text) el.textContent = text;
+  }
   for (const el of root.querySelectorAll<HTMLElement>('[data-since]')) {
     const text = duration(Math.max(0, Math.floor((Date.now() - Number(el.dataset['since'])) / 1000)) * 1000);
     if (el.textContent !== text) el.textContent = text;

@@ -1,15 +1,17 @@
 import { runNext, runRequest, stopQueue, stopRun, type Go } from './actions.js';
-import { call, get, type Item, type List, type Session } from './api.js';
+import { call, get, requestPath, type Item, type List, type Session } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
+import { moment } from './format.js';
 import { t, word } from './i18n.js';
 import { heldStill, inOrder, isBroken, labelsOf, matchesFilter, needsAnswer, sorted, standing, type Standing } from './list_state.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { button, chip, choice, confirmed, link, priorityChip, showError, showTitle, withCode, withLinks, type Tone, type View } from './parts.js';
+import { age, button, chip, choice, confirmed, errorOf, link, priorityChip, priorityOptions, requestLink, showError, showTitle, stateTone, toast, withCode, type Tone, type View } from './parts.js';
 import { address, noFilter, requestAt, runAt, type Filter } from './router.js';
 import { newRequest } from './new_request.js';
 import { scrollFor, visibleRange, type Sight } from './window.js';
 
 const filters = ['draft', 'ready', 'blocked', 'done', 'archived'];
+const runFilters = ['needs_input', 'failed', 'interrupted', 'waits'] as const;
 const counted = ['needs', 'merge', 'running', 'can_run'] as const;
 const inLane = 5;
 const tones: Partial<Record<Standing, Tone>> = { broken: 'bad', failed: 'bad', running: 'now', needs_input: 'ask', interrupted: 'ask', blocked: 'ask', merge: 'good', can_run: 'warn', done: 'good' };
@@ -23,6 +25,11 @@ export class RequestsView implements View {
   private filter: Filter;
   private session: Session | undefined;
   private ids = new Set<string>();
+  /** Ids whose text has the words of the filter; only the server knows the texts. */
+  private found: { readonly text: string; readonly ids: ReadonlySet<string> } | undefined;
+  private readonly picked = new Set<string>();
+  private readonly picking = h('div', { class: 'picking' });
+  private readonly find = coalesced(() => this.findText(), 250);
   private readonly rows = new Map<string, HTMLElement>();
   private readonly drawn = new WeakMap<HTMLElement, Item>();
   private readonly banner = h('div');
@@ -46,7 +53,10 @@ export class RequestsView implements View {
   ) {
     this.filter = filter;
     this.search = h('input', { type: 'search', class: 'search', placeholder: t('list.filter'), 'aria-label': t('list.filter'), value: filter.text });
-    this.search.addEventListener('input', () => this.refilter({ ...this.filter, text: this.search.value }));
+    this.search.addEventListener('input', () => {
+      this.refilter({ ...this.filter, text: this.search.value });
+      this.find();
+    });
     this.labels = choice([['', t('list.any_label')]], filter.label);
     this.labels.setAttribute('aria-label', t('list.label'));
     this.labels.addEventListener('change', () => this.refilter({ ...this.filter, label: this.labels.value }));
@@ -68,6 +78,7 @@ export class RequestsView implements View {
       this.top,
       h('div', { class: 'toolbar' }, this.search, this.labels, this.sort, this.chips),
       h('div', { class: 'row spread' }, this.count, this.moved),
+      this.picking,
       this.body,
     );
     window.addEventListener('scroll', this.onScroll, { passive: true });
@@ -78,6 +89,7 @@ export class RequestsView implements View {
     });
     this.body.addEventListener('mouseleave', () => this.settle());
     void this.reload.now().catch(showError);
+    this.find();
   }
 
   title = (): string => {
@@ -134,14 +146,30 @@ export class RequestsView implements View {
     const same = etag !== '' && etag === this.etag;
     this.etag = etag;
     this.list = same && this.list ? this.list : { ...data, items: inOrder(data.items) };
-    if (!same) this.ids = new Set(data.items.map((i) => i.id));
+    if (!same) {
+      this.ids = new Set(data.items.map((i) => i.id));
+      this.find();
+    }
     this.take();
+  }
+
+  private async findText(): Promise<void> {
+    const text = this.filter.text.trim();
+    if (text === '') return;
+    const { items } = await get<List>(`/requests?q=${encodeURIComponent(text)}`);
+    this.found = { text, ids: new Set(items.map((i) => i.id)) };
+    if (text === this.filter.text.trim()) this.take();
+  }
+
+  private wanted(list: List): readonly Item[] {
+    const inText = this.found?.text === this.filter.text.trim() ? this.found.ids : undefined;
+    return sorted(list.items.filter((i) => matchesFilter(i, this.filter, inText)), this.filter.sort);
   }
 
   private take(): void {
     const list = this.list;
     if (!list) return;
-    const next = sorted(list.items.filter((i) => matchesFilter(i, this.filter)), this.filter.sort);
+    const next = this.wanted(list);
     this.waiting = 0;
     if (this.shown.length > 0 && this.isBusy()) {
       const { items, changed } = heldStill(this.shown, next);
@@ -164,7 +192,7 @@ export class RequestsView implements View {
     const list = this.list;
     if (!list) return;
     this.waiting = 0;
-    this.shown = [...sorted(list.items.filter((i) => matchesFilter(i, this.filter)), this.filter.sort)];
+    this.shown = [...this.wanted(list)];
     this.paint();
   }
 
@@ -190,6 +218,7 @@ export class RequestsView implements View {
     const isSet = address({ view: 'requests', filter: this.filter }) !== '/';
     fillIf(this.chips, JSON.stringify(this.filter), () => [
       h('span', { role: 'group', 'aria-label': t('list.status'), class: 'group' }, filters.map((v) => toggle('status', v, word('status', v)))),
+      h('span', { role: 'group', 'aria-label': t('list.run_state'), class: 'group' }, runFilters.map((v) => toggle('status', v, t(`standing.${v}`)))),
       h('span', { role: 'group', 'aria-label': t('list.priority'), class: 'group' }, ['P0', 'P1', 'P2', 'P3'].map((v) => toggle('priority', v, v))),
       isSet
         ? button(t('list.clear'), () => {
@@ -217,7 +246,62 @@ export class RequestsView implements View {
     fillIf(this.moved, String(this.waiting), () =>
       this.waiting > 0 ? button(t('list.changed', { n: this.waiting }), () => this.show(), { class: 'btn small primary' }) : null,
     );
+    this.paintPicking(list);
     this.paintRows();
+  }
+
+  private pick(paths: readonly string[], on: boolean): void {
+    for (const p of paths) {
+      if (on) this.picked.add(p);
+      else this.picked.delete(p);
+    }
+    this.paint();
+  }
+
+  /** What can be done with all that are selected; what is filtered away is not meant. */
+  private paintPicking(list: List): void {
+    const items = this.shown.filter((i) => this.picked.has(i.path) && list.items.includes(i));
+    const priority = (): HTMLElement => {
+      const el = choice([['-', t('list.pick_priority')], ...priorityOptions().slice(1)], '-');
+      el.setAttribute('aria-label', t('list.pick_priority'));
+      el.addEventListener('change', () => void this.change(items, { priority: el.value }).catch(showError));
+      return el;
+    };
+    fillIf(this.picking, JSON.stringify([items.map((i) => i.path), this.shown.length]), () =>
+      items.length === 0
+        ? null
+        : h(
+            'div',
+            { class: 'banner now', role: 'group', 'aria-label': t('list.picked', { n: items.length }) },
+            h('strong', null, t('list.picked', { n: items.length })),
+            button(t('req.ready'), () => this.change(items, { status: 'ready' }), { class: 'btn small', 'data-key': 'pick-ready' }),
+            button(t('req.archive'), () => this.archive(items), { class: 'btn small', 'data-key': 'pick-archive' }),
+            priority(),
+            h('span', { class: 'grow' }),
+            items.length < this.shown.length ? button(t('list.pick_all', { n: this.shown.length }), () => this.pick(this.shown.map((i) => i.path), true), { class: 'btn small', 'data-key': 'pick-all' }) : null,
+            button(t('list.pick_none'), () => this.pick([...this.picked], false), { class: 'btn small', 'data-key': 'pick-none' }),
+          ),
+    );
+  }
+
+  private async archive(items: readonly Item[]): Promise<void> {
+    if (await confirmed(t('list.archive_sure', { n: items.length }), t('req.archive'))) await this.change(items, { status: 'archived' });
+  }
+
+  /** Those that are refused stay selected, the first reason is told. */
+  private async change(items: readonly Item[], meta: Readonly<Record<string, string>>): Promise<void> {
+    const refused: unknown[] = [];
+    for (const i of items) {
+      try {
+        await call('PATCH', `${requestPath(i.id)}/meta`, meta);
+        this.picked.delete(i.path);
+      } catch (e) {
+        refused.push(e);
+      }
+    }
+    if (refused.length > 0) toast([h('strong', null, t('list.pick_refused', { n: refused.length }), ': '), errorOf(refused[0]).title], 'bad');
+    if (refused.length < items.length) toast(t('list.pick_done', { n: items.length - refused.length }), 'good');
+    await this.reload.now();
   }
 
   private paintBanner(list: List): void {
@@ -265,7 +349,7 @@ export class RequestsView implements View {
         : h(
             'div',
             { class: 'lanes' },
-            this.lane('needs', lanes.needs, (i) => [this.outcome(i), ' ', h('span', { class: 'code-name' }, i.derived.latest_run?.reason_code)]),
+            this.lane('needs', lanes.needs, (i) => [this.outcome(i), ' ', i.derived.why?.title, ' ', this.age(i)]),
             this.lane('merge', lanes.merge, (i) => link(runAt(i.id, i.derived.latest_run?.run_id ?? '', 'diff'), t('run.see_diff'), { class: 'btn small', 'data-key': 'look:' + i.id })),
             this.lane('next', go, (i) => (i.derived.locked ? [this.outcome(i), ' ', `${i.derived.latest_run?.percent ?? 0}%`] : h('span', { class: 'muted' }, `${i.derived.rank ?? ''}`))),
           ),
@@ -348,7 +432,8 @@ export class RequestsView implements View {
       this.rows.set(item.path, row);
       this.body.append(row);
     }
-    const place = `${n}/${at.count}/${at.row}`;
+    const picked = this.picked.has(item.path);
+    const place = `${n}/${at.count}/${at.row}/${picked}`;
     if (this.drawn.get(row) === item && row.dataset['place'] === place) return;
     this.drawn.set(row, item);
     row.dataset['place'] = place;
@@ -357,26 +442,26 @@ export class RequestsView implements View {
     row.setAttribute('aria-posinset', String(n + 1));
     row.setAttribute('aria-setsize', String(at.count));
     row.style.transform = `translateY(${n * at.row}px)`;
-    fillIf(row, JSON.stringify(item), () => this.cells(item, isNext));
+    fillIf(row, JSON.stringify([item, picked]), () => this.cells(item, isNext, picked));
   }
 
-  private cells(i: Item, isNext: boolean): Child {
+  private cells(i: Item, isNext: boolean, picked: boolean): Child {
     const run = i.derived.latest_run;
+    const box = h('input', { type: 'checkbox', 'aria-label': t('list.pick', { title: i.title }), 'data-key': 'pick', onchange: () => this.pick([i.path], box.checked) });
+    box.checked = picked;
     return [
+      box,
       h('span', { class: 'rank' }, isNext ? chip(t('list.next'), 'good') : (i.derived.rank ?? '')),
       priorityChip(i.meta.priority),
       h(
         'div',
         { class: 'what' },
-        h('div', { class: 'name' }, link(requestAt(i.id), i.title, { class: 'title', 'data-key': 'open' })),
-        h('div', { class: 'sub' }, h('span', { class: 'id' }, i.id), (i.meta.labels ?? []).map((l) => h('span', { class: 'label' }, l)), this.why(i)),
+        link(requestAt(i.id), i.title, { class: 'title', 'data-key': 'open', title: i.title }),
+        h('span', { class: 'sub' }, h('span', { class: 'id' }, i.id), (i.meta.labels ?? []).map((l) => h('span', { class: 'label' }, l)), this.why(i)),
       ),
-      h(
-        'div',
-        { class: 'state' },
-        this.outcome(i),
-        run && i.derived.locked ? h('span', { class: 'pct' }, `${run.percent}%`) : null,
-      ),
+      this.dots(i),
+      this.age(i),
+      h('div', { class: 'state' }, this.outcome(i), run && i.derived.locked ? h('span', { class: 'pct' }, `${run.percent}%`) : null),
       h(
         'div',
         { class: 'do' },
@@ -389,6 +474,21 @@ export class RequestsView implements View {
     ];
   }
 
+  /** What the last runs came to, the newest at the right. */
+  private dots(i: Item): Child {
+    const states = i.derived.last_runs ?? [];
+    const said = (s: string): string => (s === 'INTERRUPTED' ? t('run.interrupted') : s === 'DROPPED' ? t('run.dropped') : word('state', s));
+    const label = t('list.last_runs', { states: states.map(said).join(', ') });
+    return h('span', { class: 'dots', ...(states.length > 0 ? { role: 'img', 'aria-label': label, title: label } : {}) }, states.map((s) => h('i', { class: s === 'INTERRUPTED' ? 'ask' : s === 'DROPPED' ? 'quiet' : stateTone(s) })));
+  }
+
+  private age(i: Item): Child {
+    const run = i.derived.latest_run;
+    if (!run) return h('span', { class: 'age' });
+    const at = run.finished_at ?? run.started_at;
+    return age(at, t('list.last_run', { at: moment(at) }));
+  }
+
   /** One chip, of file and run; it leads to the run where the run is what it tells of. */
   private outcome(i: Item): Child {
     const run = i.derived.latest_run;
@@ -398,10 +498,18 @@ export class RequestsView implements View {
     return link(runAt(i.id, i.derived.locked?.run_id || run.run_id), [made, run.warnings.map((w) => [' ', chip(word('warning', w), 'ask', w)])], { class: 'plain', 'data-key': 'latest' });
   }
 
+  /** The reason in a few words; the whole of it is the title, and on the request. */
   private why(i: Item): Child {
-    const detail = i.derived.why?.detail;
-    if (!detail || i.meta.status === 'done' || i.meta.status === 'archived') return null;
-    return h('span', { class: 'why', title: detail }, withLinks(detail, (id) => this.ids.has(id), i.id));
+    const why = i.derived.why;
+    const title = why?.detail ?? '';
+    const short = (...kids: Child[]): Child => h('span', { class: 'why', title }, kids);
+    if (isBroken(i)) return short(i.problems.find((p) => p.level === 'error')?.message);
+    if (!why || i.derived.locked || ['draft', 'done', 'archived'].includes(standing(i))) return null;
+    const [first, ...more] = i.derived.blocked_by;
+    const run = i.derived.latest_run;
+    if (run?.awaits_merge) return short(t('list.short_merge'), ' ', h('code', null, run.work_branch));
+    if (why.reason_code === 'DEPENDS_NOT_DONE' && first) return short(t('list.short_waits'), ' ', this.ids.has(first) ? requestLink(first) : first, more.length > 0 ? ` ${t('list.more', { n: more.length })}` : '');
+    return short(why.title);
   }
 
   private move(by: number): void {
