@@ -30,7 +30,7 @@ func children() map[string][]string {
 		"runner/land shell":     {"land_test_fails.txtar"},
 		"doctor startElsewhere": {"doctor_preset_hangs.txtar"},
 		"server callQueue":      {"server TestQueueProgramThatHangs"},
-		"server landForecast":   {"server TestForecastThatHangs"},
+		"server showForecast":   {"server TestForecastThatHangs"},
 
 		"server spawnProgram":              {"our own aiflow-run and aiflow-land: they are to live on, and have limits of their own"},
 		"cmd/aiflow-serve open":            {"the person's browser"},
