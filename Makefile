@@ -8,6 +8,7 @@
 #   make test                 vet, format, staticcheck, tests with -race
 #   make test-agents          the real AI commands, also what takes them minutes
 #   make figures              how large the code is
+#   make install              what is built, below PREFIX (/usr/local); make uninstall
 #
 # ARGS passes more: make next ARGS="--json".
 
@@ -37,9 +38,12 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 PROGRAMS := $(patsubst cmd/%/main.go,%,$(wildcard cmd/*/main.go))
 
 # A source that is gone, and another Go, are newer than no file: the stamp tells.
+# Where there is no Go, as where root installs, what is built stays.
+ifneq ($(shell command -v $(GO) 2>/dev/null),)
 STAMP := $(firstword $(shell { $(GO) env GOVERSION; echo '$(SOURCE)'; } | cksum))
 ifneq ($(STAMP),$(shell cat $(BUILT) 2>/dev/null))
 $(shell rm -f $(BUILT))
+endif
 endif
 
 # The repository to work on; without REPO a demo under .demo/.
@@ -53,7 +57,7 @@ endif
 AIFLOW = cd '$(subst ','\'',$(TARGET))' && AIFLOW_CALLED_FROM='$(subst ','\'',$(CURDIR))' '$(subst ','\'',$(CURDIR))/bin/aiflow'
 
 .DEFAULT_GOAL := build
-.PHONY: build check test figures tidy vet format staticcheck race test-agents bench next run-next list show diff logs resume auto doctor ui demo demo-agents clean
+.PHONY: install uninstall build check test figures tidy vet format staticcheck race test-agents bench next run-next list show diff logs resume auto doctor ui demo demo-agents clean
 
 build: $(BUILT)
 
@@ -62,6 +66,13 @@ $(BUILT): go.mod go.sum Makefile $(SOURCE)
 	$(GO) build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/.new/ $(addprefix ./cmd/,$(PROGRAMS))
 	@cd bin/.new && for f in $(PROGRAMS); do cp $$f ../.$$f && mv ../.$$f ../$$f || exit; done && rm -r ../.new
 	@echo $(STAMP) >$@
+
+# DESTDIR is for packagers: what is below it is moved elsewhere later.
+PREFIX ?= /usr/local
+install: $(BUILT)
+uninstall:
+install uninstall:
+	@scripts/install $@ bin '$(subst ','\'',$(DESTDIR)$(PREFIX))' $(PROGRAMS)
 
 test: tidy vet format staticcheck race
 
