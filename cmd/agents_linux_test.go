@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -71,7 +70,7 @@ func TestRealAgents(t *testing.T) {
 			cmds := commands()
 			cmds["models"] = cmdModels(server.URL)
 			testscript.Run(t, testscript.Params{
-				Files: agentScripts(t, name), Cmds: cmds, RequireUniqueNames: true,
+				Dir: filepath.Join(agentsDir, "script"), Cmds: cmds, RequireUniqueNames: true,
 				Setup: func(e *testscript.Env) error {
 					if err := setup(e, bin); err != nil {
 						return err
@@ -92,22 +91,6 @@ func TestRealAgents(t *testing.T) {
 			})
 		})
 	}
-}
-
-// agentScripts are the scripts that a program is tried with. gemini takes seconds of both
-// cores for each start: most of its scripts are of make test-agents.
-func agentScripts(t *testing.T, name string) []string {
-	t.Helper()
-	all, err := filepath.Glob(filepath.Join(agentsDir, "script", "*.txtar"))
-	if err != nil || len(all) == 0 {
-		t.Fatalf("%v %v", all, err)
-	}
-	if name != "gemini" || *slowAgents {
-		return all
-	}
-	return slices.DeleteFunc(all, func(path string) bool {
-		return !slices.Contains([]string{"agent_edit", "agent_deny", "agent_limit", "agent_plant"}, strings.TrimSuffix(filepath.Base(path), ".txtar"))
-	})
 }
 
 // TestAgentsAreNamed: docs/agents.md names the versions that the presets are tried with.

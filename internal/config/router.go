@@ -64,7 +64,7 @@ type Route struct {
 // too.
 type Command struct {
 	Bin        string
-	Args       []string // places: {{prompt}} {{model}} {{workdir}} {{model_args}} {{access_args}} {{test_args}} {{budget_args}}
+	Args       []string // places: {{prompt}} {{model}} {{workdir}} {{workdir_json}} {{model_args}} {{access_args}} {{test_args}} {{budget_args}}
 	ModelArgs  []string `json:"model_args"`  // what {{model_args}} becomes when there is a model
 	EditArgs   []string `json:"edit_args"`   // what {{access_args}} becomes for an implementer that edits files
 	ReadArgs   []string `json:"read_args"`   // what it becomes for everybody else
@@ -222,7 +222,8 @@ func (r Router) call(role, provider string) Call {
 
 // Argv is the command line with its places filled in.
 func (c Call) Argv(prompt, workdir string) []string {
-	fill := strings.NewReplacer("{{prompt}}", prompt, "{{model}}", c.Model, "{{workdir}}", workdir, "{{test_command}}", c.Test,
+	quoted, _ := json.Marshal(workdir) // a string never fails
+	fill := strings.NewReplacer("{{prompt}}", prompt, "{{model}}", c.Model, "{{workdir}}", workdir, "{{workdir_json}}", string(quoted), "{{test_command}}", c.Test,
 		"{{budget_usd}}", strconv.FormatFloat(max(c.Budget, 0.0001), 'f', 4, 64))
 	argv := []string{c.Command.Bin}
 	for _, arg := range c.spread() {

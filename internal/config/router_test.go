@@ -29,7 +29,7 @@ func TestPresets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(r.Calls(RolePlanner)[0].Argv("P", "/w d"), " "); got != "codex exec --ephemeral --color never -c allow_login_shell=false --json --sandbox read-only --cd /w d --model m1 -" {
+	if got := strings.Join(r.Calls(RolePlanner)[0].Argv("P", "/w d"), " "); got != "codex exec --ephemeral --color never -c allow_login_shell=false -c projects={\"/w d\"={trust_level=\"untrusted\"}} --json --sandbox read-only --cd /w d --model m1 -" {
 		t.Errorf("%q", got)
 	}
 	calls := r.Calls(RoleImplementer)

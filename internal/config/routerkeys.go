@@ -59,7 +59,7 @@ func commandKeys() []row[Router] {
 	}
 	return []row[Router]{
 		command("bin", kindText, "program, on PATH or a path", func(c *Command, v any) { c.Bin = v.(string) }),
-		command("args", kindList, "arguments; places {{prompt}} {{model}} {{workdir}} {{model_args}} {{access_args}} {{test_args}} {{budget_args}}; the prompt is on standard input too", func(c *Command, v any) { c.Args = v.([]string) }),
+		command("args", kindList, "arguments; places {{prompt}} {{model}} {{workdir}} {{workdir_json}} {{model_args}} {{access_args}} {{test_args}} {{budget_args}}; the prompt is on standard input too", func(c *Command, v any) { c.Args = v.([]string) }),
 		command("model_args", kindList, "what an argument {{model_args}} becomes when there is a model", func(c *Command, v any) { c.ModelArgs = v.([]string) }),
 		command("edit_args", kindList, "what an argument {{access_args}} becomes for an implementer that edits files", func(c *Command, v any) { c.EditArgs = v.([]string) }),
 		command("read_args", kindList, "what an argument {{access_args}} becomes for a planner, for qa and for an implementer of mode patch", func(c *Command, v any) { c.ReadArgs = v.([]string) }),
