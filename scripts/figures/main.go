@@ -65,7 +65,7 @@ func (c *counts) visit(path string, d fs.DirEntry, err error) error {
 	c.files++
 	first, _, _ := strings.Cut(filepath.ToSlash(path), "/")
 	c.perFolder[first] += n
-	if n < small && filepath.Base(path) != "doc.go" && !constrained(path, file) {
+	if n < small && filepath.Base(path) != "doc.go" && !constrained(path, file) && !alone(path, file) {
 		c.smallFiles = append(c.smallFiles, fmt.Sprintf("%s (%d)", filepath.ToSlash(path), n))
 	}
 	for _, decl := range file.Decls {
@@ -94,6 +94,12 @@ func constrained(path string, file *ast.File) bool {
 	return false
 }
 
+// alone reports whether a file is a whole program.
+func alone(path string, file *ast.File) bool {
+	files, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.go"))
+	return file.Name.Name == "main" && len(files) == 1
+}
+
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -113,7 +119,7 @@ func (c *counts) print() {
 	for _, folder := range sorted(c.perFolder) {
 		fmt.Printf("  %-10s %6d\n", folder, c.perFolder[folder])
 	}
-	fmt.Printf("files under %d lines, not for a platform, not doc.go: %d\n", small, len(c.smallFiles))
+	fmt.Printf("files under %d lines, not for a platform, not doc.go, no whole program: %d\n", small, len(c.smallFiles))
 	for _, name := range c.smallFiles {
 		fmt.Printf("  %s\n", name)
 	}
