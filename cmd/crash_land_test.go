@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aiflow/internal/proc"
+	"aiflow/runs"
 )
 
 // landing is a lab with two finished runs.
@@ -143,5 +144,91 @@ func (w *world) landedAll(into, tree string) {
 		if found := w.glob(pattern); len(found) > 0 {
 			w.t.Errorf("left over: %v", found)
 		}
+	}
+}
+
+// stacked is a lab with a run that stands on one that was made anew since.
+func stacked(t *testing.T) *lab {
+	t.Helper()
+	const name, below, above = "stacked", "RQ-20260101-001-below", "RQ-20260101-002-above"
+	if shared[name] != nil {
+		return shared[name]
+	}
+	l := labIn(t, filepath.Join(crashBin(t), "labs", name), below, "---\ntitle: Below\nstatus: ready\nsteps: [{title: x, run: 'date +%N > below.txt'}]\n---\n",
+		`{"version": "1.0", "tests": {"land": {"command": "cat below.txt"}}}`)
+	l.write(t, "template/requests/"+above+".md", "---\ntitle: Above\nstatus: ready\ndepends_on: ["+below+"]\nsteps: [{title: x, run: 'echo above > above.txt'}]\n---\n")
+	l.git(t, l.template, "add", "-A")
+	l.git(t, l.template, "commit", "-q", "-m", "more")
+	w := &world{lab: l, t: t, dir: l.template, side: filepath.Join(l.home, "side")}
+	for _, args := range [][]string{{below}, {above, "--stack"}, {below, "--fresh"}} {
+		if res := w.run("aiflow-run", args); res.status != 0 {
+			t.Fatalf("%s: %s", args, res)
+		}
+	}
+	shared[name] = l
+	return l
+}
+
+// restackPoints are what a restack passes when nobody disturbs it, and the tree at its end.
+func restackPoints(t *testing.T) (points []string, tree string) {
+	t.Helper()
+	w := stacked(t).world(t)
+	list := filepath.Join(t.TempDir(), "points")
+	if res := w.run("aiflow-run", []string{"restack", "--all"}, "AIFLOW_FAILPOINT_LIST="+list); res.status != 0 {
+		t.Fatalf("undisturbed: %s", res)
+	}
+	data, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(data)), w.git(t, w.dir, "rev-parse", w.latest("RQ-20260101-002-above").Git.WorkBranch+"^{tree}")
+}
+
+// TestKilledWhileRestacking kills a restack at its points. The branch is where it was or
+// where it should be; the same command again moves it, and a landing then takes both.
+func TestKilledWhileRestacking(t *testing.T) {
+	points, tree := restackPoints(t)
+	chosen := selection(points, *everyPoint)
+	if !*everyPoint {
+		named := slices.DeleteFunc(slices.Clone(points), func(p string) bool { return !strings.HasPrefix(p, "at.") })
+		chosen = append(named, oneOfEach(slices.DeleteFunc(chosen, func(p string) bool { return strings.HasPrefix(p, "at.") }), 6)...)
+	}
+	if testing.Short() {
+		chosen = chosen[:1]
+	}
+	t.Logf("%d points, %d taken", len(points), len(chosen))
+	for i, point := range chosen {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			w := stacked(t).world(t)
+			old := w.latest("RQ-20260101-002-above")
+			w.run("aiflow-run", []string{"restack", "--all"}, "AIFLOW_FAILPOINT="+point).diedAt(t, point)
+			w.looks("after the kill")
+			if i%2 == 0 { // a landing comes first: it does not take what is half moved for something else
+				if res := w.run("aiflow-land", []string{old.RequestID}); res.status == 0 {
+					t.Errorf("landed without what it stands on: %s", res)
+				}
+			}
+			if res := w.run("aiflow-run", []string{"restack", "--all"}); res.status != 0 {
+				t.Fatalf("again: %s", res)
+			}
+			st := w.latest(old.RequestID)
+			tip := w.git(t, w.dir, "rev-parse", st.Git.WorkBranch)
+			if st.Git.Restack != nil || st.Tip() != tip || st.Git.BaseCommit == old.Git.BaseCommit {
+				t.Errorf("the record: %+v, the branch is at %s", st.Git, tip)
+			}
+			if now := w.git(t, w.dir, "rev-parse", tip+"^{tree}"); now != tree {
+				t.Errorf("the tree differs: %s, want %s", now, tree)
+			}
+			if n := w.git(t, w.dir, "rev-list", "--count", st.Git.BaseCommit+".."+tip); n != "2" {
+				t.Errorf("%s commits of its own", n)
+			}
+			if kept := w.git(t, w.dir, "rev-parse", runs.AttemptsOf(st.RunID)+"/restack/1"); kept != old.Tip() {
+				t.Errorf("kept %s, was %s", kept, old.Tip())
+			}
+			if res := w.run("aiflow-land", []string{"--all"}); res.status != 0 {
+				t.Fatalf("landing: %s", res)
+			}
+		})
 	}
 }

@@ -559,7 +559,8 @@ func TestEveryPointIsInTheSources(t *testing.T) {
 	dropped, _ := dropping(t).points(t)
 	passed = append(passed, kinds(dropped)...)
 	landed, _ := landingPoints(t, "main")
-	passed = append(passed, kinds(landed)...)
+	restacked, _ := restackPoints(t)
+	passed = append(append(passed, kinds(landed)...), kinds(restacked)...)
 	for _, name := range pointsInSources(t) {
 		if !slices.Contains(passed, "at."+name) {
 			t.Errorf("no crash test passes the point %q", name)

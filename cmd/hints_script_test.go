@@ -426,7 +426,7 @@ func (c *twin) typed(line string, done func() bool) (out string, status int, err
 
 var (
 	refusedRE = regexp.MustCompile(`(?m)` + saidRE.String())
-	lookRE    = regexp.MustCompile(`^aiflow[ -](run (show|logs|diff|list|status)\b|next\b|request (list|show|graph|edit --read-only)\b|lock list\b|queue (list|show|runners|namespaces)\b|hook (status|snippet)\b|help\b|version\b)`)
+	lookRE    = regexp.MustCompile(`^aiflow[ -](run (show|logs|diff|list|status)\b|next\b|land --dry-run\b|request (list|show|graph|edit --read-only)\b|lock list\b|queue (list|show|runners|namespaces)\b|hook (status|snippet)\b|help\b|version\b)`)
 	judgeRE   = regexp.MustCompile(`^aiflow[ -](doctor|request check|hook status)\b`) // they end with what they find
 	followRE  = regexp.MustCompile(` (-f|--wait)\b`)                                  // they go on as long as somebody else does
 	serveRE   = regexp.MustCompile(`^aiflow[ -]serve\b`)

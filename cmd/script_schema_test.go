@@ -106,7 +106,7 @@ var under = map[string][]string{
 	"lock":    {"list", "release", "events"},
 	"queue":   {"init", "add", "push", "list", "show", "cancel", "runners", "namespaces", "watch", "work"},
 	"request": {"list", "show", "new", "set", "edit", "check", "graph"},
-	"run":     {"list", "show", "logs", "diff", "stop", "drop", "clean", "auto", "status", "resume"},
+	"run":     {"list", "show", "logs", "diff", "stop", "drop", "restack", "clean", "auto", "status", "resume"},
 }
 
 // same are commands that answer as others do.

@@ -88,6 +88,7 @@ func (w *Workspace) Restart(ctx context.Context, commit string) error {
 // Take is what a scratch worktree takes over.
 type Take struct {
 	Method  Method
+	Own     bool          // only what is after Base: it is moved on top first
 	Commit  string        // the tip of what is taken over
 	Base    string        // rebase: what is after it and up to Commit
 	Message CommitMessage // of the commit that a merge or squash makes
@@ -110,15 +111,19 @@ func (w *Workspace) Take(ctx context.Context, t Take) (commit string, conflicts 
 	}
 	message := t.Message.bytes()
 	var said string
-	switch t.Method {
-	case Merge:
+	if t.Own && t.Method != Rebase {
+		said, err = moveOwn(ctx, w, &t, run)
+	}
+	switch {
+	case err != nil:
+	case t.Method == Merge:
 		said, err = run(nil, "-c", "merge.autoStash=false", "merge", "-q", "--no-ff", "--no-squash", "--commit", "-m", string(message), t.Commit)
-	case Squash:
+	case t.Method == Squash:
 		said, err = run(nil, "-c", "merge.autoStash=false", "merge", "-q", "--squash", t.Commit)
 		if err == nil {
 			said, err = run(message, "commit", "-q", "-F", "-", "--cleanup=whitespace", "--allow-empty")
 		}
-	case Rebase:
+	case t.Method == Rebase:
 		said, err = rebase(ctx, w, t, run)
 	}
 	if err != nil {
@@ -132,6 +137,22 @@ func (w *Workspace) Take(ctx context.Context, t Take) (commit string, conflicts 
 	}
 	commit, err = w.Head(ctx)
 	return commit, nil, err
+}
+
+// moveOwn puts the commits after Base on top of where the worktree is, and goes back.
+func moveOwn(ctx context.Context, w *Workspace, t *Take, run func([]byte, ...string) (string, error)) (string, error) {
+	onto, err := w.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	said, err := rebase(ctx, w, *t, run)
+	if err != nil {
+		return said, err
+	}
+	if t.Commit, err = w.Head(ctx); err != nil {
+		return "", err
+	}
+	return "", w.Restart(ctx, onto)
 }
 
 // rebase takes the commits one by one; those that are there already stay as empty
@@ -211,6 +232,26 @@ func swap(ctx context.Context, r *Repo, branch, from, to string) error {
 	return orMoved(ctx, r, err, branch, from)
 }
 
+// MoveBranch moves a branch that nobody has checked out from one commit to another one,
+// which need not be later, and keeps the old one under a ref. ErrMoved in the chain.
+func (r *Repo) MoveBranch(ctx context.Context, branch, from, to, kept string) error {
+	if !ValidBranch(branch) || !strings.HasPrefix(kept, "refs/aiflow/") {
+		return refuse(fault.GitCommandFailed, "bad_name", "branch", branch, "name", kept)
+	}
+	input := "start\nupdate " + kept + " " + from + "\nupdate refs/heads/" + branch + " " + to + " " + from + "\ncommit\n"
+	_, err := r.git.DoInput(ctx, []byte(input), "update-ref", "-m", "aiflow: restacked", "--stdin")
+	return orMoved(ctx, r, err, branch, from)
+}
+
+// Own are the commits after base up to tip, oldest first.
+func (r *Repo) Own(ctx context.Context, base, tip string) ([]string, error) {
+	out, err := r.git.Ask(ctx, "rev-list", "--reverse", "--topo-order", "--no-merges", base+".."+tip)
+	if err != nil {
+		return nil, failed(err, fault.GitCommandFailed, "commit", tip)
+	}
+	return strings.Fields(string(out)), nil
+}
+
 // orMoved says of an error that the branch is no longer where it was, if so.
 func orMoved(ctx context.Context, r *Repo, err error, branch, from string) error {
 	if err == nil {
@@ -263,6 +304,12 @@ func refusedAt(at, branch string, err error) error {
 		}
 	}
 	first, _, _ := strings.Cut(said, "\n")
+	unfinished := ""
+	for _, u := range []struct{ file, name string }{{"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}} {
+		if exists(filepath.Join(gitDirOf(at), u.file)) {
+			unfinished = u.name
+		}
+	}
 	return fault.Wrap(err, fault.LandRefused, "path", at, "branch", branch, "files", strings.Join(files, ", "),
-		"cause", strings.TrimPrefix(strings.TrimPrefix(first, "error: "), "fatal: "), "output", said)
+		"cause", strings.TrimPrefix(strings.TrimPrefix(first, "error: "), "fatal: "), "output", said, "unfinished", unfinished)
 }

@@ -2,64 +2,36 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"os"
-	"strings"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 )
 
-// Tried is what a merge would come to.
-type Tried struct {
-	Tree      string
-	Conflicts []string // files; none: it is clean
-}
-
-// Pair are two commits that are to be merged.
-type Pair struct{ Ours, Theirs string }
+// Tried and Pair are those of package gitcmd.
+type (
+	Tried = gitcmd.Tried
+	Pair  = gitcmd.Pair
+)
 
 // TryMerges says what merges would come to, without making them: neither a branch
 // nor a file changes. scratch is where a git that cannot do that (before
 // 2.38) may make a worktree, which is gone afterwards.
 func (r *Repo) TryMerges(ctx context.Context, pairs []Pair, scratch string) ([]Tried, error) {
-	if len(pairs) == 0 {
-		return nil, nil
+	all, err := r.git.TryMerges(ctx, pairs)
+	if errors.Is(err, gitcmd.ErrCannotTry) {
+		return tryInWorktree(ctx, r, pairs, scratch)
 	}
-	var input strings.Builder
-	for _, p := range pairs {
-		input.WriteString(p.Ours + " " + p.Theirs + "\n")
-	}
-	out, err := r.git.DoInput(ctx, []byte(input.String()), "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "--stdin")
-	if all := readTried(out); err == nil && len(all) == len(pairs) {
-		return all, nil
-	}
-	all := make([]Tried, len(pairs))
-	for i, p := range pairs { // before 2.39 one at a time
-		out, err := r.git.Do(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", p.Ours, p.Theirs)
-		answer := fields(out)
-		if code := gitcmd.Exit(err); code != 0 && code != 1 || len(answer) == 0 {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			return tryInWorktree(ctx, r, pairs, scratch)
-		}
-		all[i] = Tried{answer[0], answer[1:]}
-	}
-	return all, nil
+	return all, err
 }
 
-// readTried reads records of a status, a tree, the names of files and an empty field.
-func readTried(out []byte) []Tried {
-	var all []Tried
-	parts := strings.Split(string(out), "\x00")
-	for i := 0; i+1 < len(parts); i++ {
-		t := Tried{Tree: parts[i+1]}
-		for i += 2; i < len(parts) && parts[i] != ""; i++ {
-			t.Conflicts = append(t.Conflicts, parts[i])
-		}
-		all = append(all, t)
-	}
-	return all
+// Together is base with these commits merged one after the other; see gitcmd. scratch is
+// as for TryMerges.
+func (r *Repo) Together(ctx context.Context, base string, tips []string, scratch string) (commit string, stuck int, files []string, err error) {
+	return r.git.Together(ctx, base, tips, func(ctx context.Context, pairs []Pair) ([]Tried, error) {
+		return r.TryMerges(ctx, pairs, scratch)
+	})
 }
 
 func tryInWorktree(ctx context.Context, r *Repo, pairs []Pair, path string) (all []Tried, err error) {
@@ -95,9 +67,18 @@ func tryInWorktree(ctx context.Context, r *Repo, pairs []Pair, path string) (all
 // MergeOf makes a commit of a tree with two parents that no branch has: what
 // a later try goes on from.
 func (r *Repo) MergeOf(ctx context.Context, tree string, of Pair) (string, error) {
-	out, err := r.git.Do(ctx, "commit-tree", "-p", of.Ours, "-p", of.Theirs, "-m", "aiflow: tried", tree)
+	commit, err := r.git.MergeOf(ctx, tree, of, "aiflow: tried")
 	if err != nil {
 		return "", failed(err, fault.GitCommandFailed, "commit", of.Theirs)
+	}
+	return commit, nil
+}
+
+// OnParent makes a commit with the content of another one on a parent; no branch has it.
+func (r *Repo) OnParent(ctx context.Context, commit, parent string) (string, error) {
+	out, err := r.git.Do(ctx, "commit-tree", "-p", parent, "-m", "aiflow: tried", commit+"^{tree}")
+	if err != nil {
+		return "", failed(err, fault.GitCommandFailed, "commit", commit)
 	}
 	return line(out), nil
 }

@@ -286,9 +286,14 @@ func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
 }
 
 // oldestBase is the base commit of the run that started first: no commit of
-// any of the runs can lie before it.
+// any of the runs can lie before it. "" where that run stands on others, which may be
+// among these and were perhaps made anew since.
 func oldestBase(stages []*runs.Stage) string {
-	return slices.MinFunc(stages, func(a, b *runs.Stage) int { return strings.Compare(a.RunID, b.RunID) }).Git.BaseCommit
+	first := slices.MinFunc(stages, func(a, b *runs.Stage) int { return strings.Compare(a.RunID, b.RunID) })
+	if len(first.Git.StackedOn) > 0 || first.HasEvent(runs.EventRestacked) {
+		return ""
+	}
+	return first.Git.BaseCommit
 }
 
 // Trailers of the commits that a run makes.

@@ -22,12 +22,14 @@ type Standing struct {
 	within   map[string]bool // branches whose tip is in such a history
 	here     map[string]bool // runs that are in what is checked out
 	told     map[string]bool // finished runs whose request says done
+
+	p *Project
 }
 
 // Standing looks at the locks once and at git once or twice, for all of these
 // runs together. It changes nothing.
 func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing, error) {
-	s := &Standing{working: map[locks.Key]string{}}
+	s := &Standing{p: p, working: map[locks.Key]string{}}
 	err := s.readLocks(p)
 	if err != nil {
 		return nil, err
@@ -189,7 +191,16 @@ func (s *Standing) OnlySaid(st *runs.Stage) bool {
 func (s *Standing) Summary(st *runs.Stage) runs.Summary {
 	r := st.Summary()
 	r.Interrupted, r.Merged, r.BranchExists = s.Interrupted(st), s.Merged(st), s.BranchExists(st)
+	if s.AwaitsMerge(st) {
+		stale := s.StaleOn(st)
+		r.Stale, r.Restacks = stale.On, stale.Again
+	}
 	return r
+}
+
+// StaleOn is what became of that on which a run stands.
+func (s *Standing) StaleOn(st *runs.Stage) Stale {
+	return s.p.StaleOn(st, func(branch string) bool { return s.branches[branch] || s.branches[anyBranch] })
 }
 
 // AwaitsMerge: a finished run whose branch is there, and whose work is not in

@@ -119,6 +119,7 @@ func look(ctx context.Context, p *Project, folder *folder.Folder, latest map[str
 		return nil, err
 	}
 	s.Facts.Concerned = s.concerned()
+	s.Stacks(s.p.Config.AutoRun.Stack)
 	if len(s.held) > 0 {
 		s.Facts.Locked = s.locked
 	}
@@ -230,8 +231,13 @@ func (s *Survey) latestRun(ctx context.Context, id string) *choose.LatestRun {
 	if st.Error != nil {
 		r.ReasonCode = st.Error.ReasonCode
 	}
+	if !st.State.Ended() {
+		r.On = st.Git.Below()
+	}
 	if st.Unmerged() {
-		r.Unmerged = s.branchExists(ctx, st.Git.WorkBranch)
+		exists := func(branch string) bool { return s.branchExists(ctx, branch) }
+		stale := s.p.StaleOn(st, exists)
+		r.Unmerged, r.Stale, r.Again = exists(st.Git.WorkBranch), stale.On, stale.Again
 	}
 	return r
 }

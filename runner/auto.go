@@ -21,6 +21,7 @@ type AutoOptions struct {
 	Until      time.Time
 	MaxCostUSD float64 // 0: any
 	Base       string
+	Stack      bool
 	LandInto   string // branch onto which each finished run lands, and from which runs start; "" is none
 }
 
@@ -138,7 +139,7 @@ func (a *auto) loop(ctx context.Context) {
 			return
 		}
 		a.set(Selecting)
-		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Slot: a.slot, Skip: a.skip, Begun: a.begun, Lost: a.lost, purse: &a.purse}, a.queue)
+		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Stack: a.o.Stack, Slot: a.slot, Skip: a.skip, Begun: a.begun, Lost: a.lost, purse: &a.purse}, a.queue)
 		switch {
 		case ctx.Err() != nil:
 			a.note(ctx, out)

@@ -88,6 +88,7 @@ func (r *Runner) afterLock(ctx context.Context, o Options, before *project.Surve
 // setChoice tells a survey what was asked for that decides what may run.
 func setChoice(ctx context.Context, s *project.Survey, o Options) error {
 	s.Fresh = o.Fresh
+	s.Stacks(o.Stack || s.Facts.Stack != nil)
 	return s.StartFrom(ctx, o.Base)
 }
 

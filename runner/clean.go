@@ -275,7 +275,7 @@ func (c *cleaner) removeWorktree(ctx context.Context, st *runs.Stage, it *Cleane
 	if err != nil || !ok || ws.Branch() != st.Git.WorkBranch {
 		return nil
 	}
-	return c.repo.RemoveWorktree(ctx, ws.Path(), gitops.Keep{Ref: stage.AttemptsOf(st.RunID) + "/left", Refuse: true, Before: func(k gitops.Kept) error {
+	return c.repo.RemoveWorktree(ctx, ws.Path(), gitops.Keep{Ref: runs.AttemptsOf(st.RunID) + "/left", Refuse: true, Before: func(k gitops.Kept) error {
 		all := stage.SummedItems(k.Gone)
 		it.IgnoredFiles, it.IgnoredBytes = all.Files, all.Bytes
 		return nil
@@ -284,7 +284,7 @@ func (c *cleaner) removeWorktree(ctx context.Context, st *runs.Stage, it *Cleane
 
 func (c *cleaner) dropAttempts(ctx context.Context, runID string) error {
 	g := c.r.Project.Git()
-	refs, err := g.Ask(ctx, "for-each-ref", "--format=delete %(refname)", stage.AttemptsOf(runID))
+	refs, err := g.Ask(ctx, "for-each-ref", "--format=delete %(refname)", runs.AttemptsOf(runID))
 	if err != nil || len(strings.TrimSpace(string(refs))) == 0 {
 		return err
 	}

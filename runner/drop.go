@@ -168,7 +168,7 @@ func dropBranch(ctx context.Context, run *stage.Run, out *Dropped) error {
 	}
 	out.Commit = tip
 	if tip != run.Stage.Git.BaseCommit {
-		ref := stage.AttemptsOf(run.Stage.RunID) + "/branch"
+		ref := runs.AttemptsOf(run.Stage.RunID) + "/branch"
 		if err := run.Repo.KeepTip(ctx, ref, tip); err != nil {
 			return err
 		}
@@ -199,9 +199,9 @@ func closeDropped(run *stage.Run) error {
 
 // keptRefs are the refs under which the run's work is kept.
 func keptRefs(ctx context.Context, run *stage.Run) ([]string, error) {
-	out, err := run.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", stage.AttemptsOf(run.Stage.RunID))
+	out, err := run.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", runs.AttemptsOf(run.Stage.RunID))
 	if err != nil {
-		return nil, fault.Wrap(err, fault.GitCommandFailed, "name", stage.AttemptsOf(run.Stage.RunID))
+		return nil, fault.Wrap(err, fault.GitCommandFailed, "name", runs.AttemptsOf(run.Stage.RunID))
 	}
 	return append([]string{}, strings.Fields(string(out))...), nil
 }

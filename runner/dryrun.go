@@ -13,18 +13,19 @@ import (
 
 // Intent is what a run would do.
 type Intent struct {
-	OK         bool            `json:"ok"`
-	DryRun     bool            `json:"dry_run"`
-	RequestID  string          `json:"request_id"`
-	Title      string          `json:"title"`
-	Resumes    string          `json:"resumes,omitempty"` // the interrupted run that would go on
-	BaseBranch string          `json:"base_branch"`
-	BaseCommit string          `json:"base_commit"`
-	WorkBranch string          `json:"work_branch"`
-	Workspace  string          `json:"workspace"`
-	Steps      []runs.PlanStep `json:"steps"`
-	Planner    string          `json:"planner,omitempty"`   // provider that would make the steps
-	Selection  *choose.Result  `json:"selection,omitempty"` // when nothing is runnable: why
+	OK         bool             `json:"ok"`
+	DryRun     bool             `json:"dry_run"`
+	RequestID  string           `json:"request_id"`
+	Title      string           `json:"title"`
+	Resumes    string           `json:"resumes,omitempty"` // the interrupted run that would go on
+	BaseBranch string           `json:"base_branch"`
+	BaseCommit string           `json:"base_commit"`
+	StackedOn  []runs.StackedOn `json:"stacked_on,omitempty"` // not merged: it would start on top of these
+	WorkBranch string           `json:"work_branch"`
+	Workspace  string           `json:"workspace"`
+	Steps      []runs.PlanStep  `json:"steps"`
+	Planner    string           `json:"planner,omitempty"`   // provider that would make the steps
+	Selection  *choose.Result   `json:"selection,omitempty"` // when nothing is runnable: why
 }
 
 // DryRun says what Run would do with the same options. It writes nothing.
@@ -81,6 +82,7 @@ func intent(ctx context.Context, run *stage.Run, last *runs.Stage) (Intent, erro
 		if in.BaseBranch, in.BaseCommit, err = run.Repo.ResolveBase(ctx, run.Survey.BaseOf(run.Request)); err != nil {
 			return Intent{}, err
 		}
+		in.StackedOn = run.Survey.StackOf(ctx, run.Request)
 		in.WorkBranch = stage.BranchName(run, run.Project.Now().UTC())
 	}
 	in.Workspace = stage.NewWorkspace(run, run.Request.ID)

@@ -19,6 +19,7 @@ type Runner struct{ stage.Setup }
 type Options struct {
 	RequestID   string // "" is the next one, under the queue lock
 	Base        string // branch; "" is the request's, the configuration's, …
+	Stack       bool   // it may start on top of finished runs that are not merged
 	Fresh       bool   // do not go on with an interrupted run
 	TakeOverdue bool   // take the lock of a live but overdue holder
 	Wait        time.Duration

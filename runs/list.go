@@ -103,27 +103,30 @@ func fromNewer(err error) bool {
 
 // Summary is what a list of runs shows.
 type Summary struct {
-	RequestID  string     `json:"request_id"`
-	RunID      string     `json:"run_id"`
-	State      State      `json:"state"`
-	ReasonCode fault.Code `json:"reason_code"`
-	WorkBranch string     `json:"work_branch"`
-	BaseBranch string     `json:"base_branch"`
-	StartedAt  time.Time  `json:"started_at"`
-	EndedAt    *time.Time `json:"finished_at"`
-	ReplacedBy string     `json:"replaced_by,omitempty"`
-	DroppedAt  *time.Time `json:"dropped_at,omitempty"`
-	Landed     *Landed    `json:"landed,omitempty"`
-	Warnings   []Warning  `json:"warnings"`
-	Usage      *Usage     `json:"usage,omitempty"` // of all AI commands of the run, as they report it
+	RequestID  string      `json:"request_id"`
+	RunID      string      `json:"run_id"`
+	State      State       `json:"state"`
+	ReasonCode fault.Code  `json:"reason_code"`
+	WorkBranch string      `json:"work_branch"`
+	BaseBranch string      `json:"base_branch"`
+	StartedAt  time.Time   `json:"started_at"`
+	EndedAt    *time.Time  `json:"finished_at"`
+	ReplacedBy string      `json:"replaced_by,omitempty"`
+	DroppedAt  *time.Time  `json:"dropped_at,omitempty"`
+	Landed     *Landed     `json:"landed,omitempty"`
+	StackedOn  []StackedOn `json:"stacked_on,omitempty"`
+	Warnings   []Warning   `json:"warnings"`
+	Usage      *Usage      `json:"usage,omitempty"` // of all AI commands of the run, as they report it
 
 	// Waits is the provider that the run waits for: it was put off.
 	Waits *ProviderWait `json:"waits,omitempty"`
 
 	// What the record does not say itself; whoever lists runs fills it in.
-	Interrupted  bool `json:"interrupted"` // not ended, and nobody works for it
-	Merged       bool `json:"merged"`
-	BranchExists bool `json:"branch_exists"`
+	Interrupted  bool   `json:"interrupted"` // not ended, and nobody works for it
+	Merged       bool   `json:"merged"`
+	BranchExists bool   `json:"branch_exists"`
+	Stale        string `json:"stale,omitempty"` // the request on which it stands and that is no longer what it was
+	Restacks     bool   `json:"-"`               // it can be moved to where that is now
 }
 
 // Summary of a record.
@@ -131,7 +134,7 @@ func (s *Stage) Summary() Summary {
 	return Summary{
 		RequestID: s.RequestID, RunID: s.RunID, State: s.State, ReasonCode: fault.Code(s.ReasonCode()),
 		WorkBranch: s.Git.WorkBranch, BaseBranch: s.Git.BaseBranch,
-		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy, DroppedAt: s.DroppedAt, Landed: s.Landed, Warnings: s.Warnings(),
+		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy, DroppedAt: s.DroppedAt, Landed: s.Landed, StackedOn: s.Git.StackedOn, Warnings: s.Warnings(),
 		Usage: s.Usage(), Waits: s.Waits(),
 	}
 }

@@ -30,6 +30,9 @@ func (w *reporter) head() {
 			w.line("- " + f.name + ": " + inline(f.value))
 		}
 	}
+	for _, on := range w.s.Git.StackedOn {
+		w.line("- stacked_on: " + inline(on.RequestID) + " " + inline(on.Branch) + " " + shortHash(on.Commit))
+	}
 	if l := w.s.Landed; l != nil {
 		w.line("- landed: " + inline(l.Into) + " " + shortHash(l.Commit) + " " + stamp(l.At))
 	}

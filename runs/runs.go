@@ -95,7 +95,8 @@ const (
 	EventPushed          = "PUSHED"
 	EventDropped         = "DROPPED"
 	EventLanded          = "LANDED"
-	EventMerged          = "MERGED" // its commits are in HEAD; the request was told once
+	EventRestacked       = "RESTACKED" // its commits were moved to where what it depends on is now
+	EventMerged          = "MERGED"    // its commits are in HEAD; the request was told once
 )
 
 // OutcomeOf says how a run ends for this reason: FAILED only where no answer

@@ -179,13 +179,63 @@ type Holder struct {
 
 // Git is what the run did in the repository.
 type Git struct {
-	BaseBranch string   `json:"base_branch"`
-	BaseCommit string   `json:"base_commit"`
-	WorkBranch string   `json:"work_branch"`
-	Workspace  string   `json:"workspace"`
-	ReturnTo   string   `json:"return_to,omitempty"` // in place: where the checkout goes back to
-	Made       []string `json:"made,omitempty"`      // ignored paths in the workspace after workspace.setup
-	Commits    []Commit `json:"commits"`
+	BaseBranch string `json:"base_branch"`
+	BaseCommit string `json:"base_commit"`
+	WorkBranch string `json:"work_branch"`
+	Workspace  string `json:"workspace"`
+	// StackedOn are the finished runs, not merged by then, on top of which this one
+	// began: BaseCommit has them all.
+	StackedOn []StackedOn `json:"stacked_on,omitempty"`
+	Restack   *Restack    `json:"restack,omitempty"`   // only while it is under way
+	ReturnTo  string      `json:"return_to,omitempty"` // in place: where the checkout goes back to
+	Made      []string    `json:"made,omitempty"`      // ignored paths in the workspace after workspace.setup
+	Commits   []Commit    `json:"commits"`
+}
+
+// StackedOn is a run on which another one stands, and the commit of its branch.
+type StackedOn struct {
+	RequestID string `json:"request_id"`
+	RunID     string `json:"run_id"`
+	Branch    string `json:"branch"`
+	Commit    string `json:"commit"`
+}
+
+// Restack says where a run that stands on others is about to be moved. Whether it was
+// is asked of git.
+type Restack struct {
+	BaseCommit string      `json:"base_commit"`
+	StackedOn  []StackedOn `json:"stacked_on,omitempty"`
+	Commit     string      `json:"commit"` // of the branch
+}
+
+// AttemptsOf is where the attempts of a run are kept.
+func AttemptsOf(runID string) string { return "refs/aiflow/attempts/" + runID }
+
+// Compared is the branch with which the work is compared: the base, or the branch of
+// the one run on which it stands.
+func (g *Git) Compared() string {
+	if len(g.StackedOn) == 1 {
+		return g.StackedOn[0].Branch
+	}
+	return g.BaseBranch
+}
+
+// Below are the requests on whose runs one stands.
+func (g *Git) Below() []string {
+	var ids []string
+	for _, on := range g.StackedOn {
+		ids = append(ids, on.RequestID)
+	}
+	return ids
+}
+
+// Commits are those of the branches, in order.
+func Commits(list []StackedOn) []string {
+	var all []string
+	for _, on := range list {
+		all = append(all, on.Commit)
+	}
+	return all
 }
 
 // Commit is one commit of the run; the last one of a finished run has the
@@ -334,6 +384,16 @@ func (s *Stage) ReasonCode() string {
 // HasEvent reports whether the history has such a line.
 func (s *Stage) HasEvent(event string) bool {
 	return slices.ContainsFunc(s.History, func(e Event) bool { return e.Event == event })
+}
+
+// LastEvent is when such a line was last added to the history.
+func (s *Stage) LastEvent(event string) (time.Time, bool) {
+	for _, e := range slices.Backward(s.History) {
+		if e.Event == event {
+			return e.At, true
+		}
+	}
+	return time.Time{}, false
 }
 
 // Unmerged reports whether the run is finished and its work was not yet seen

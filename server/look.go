@@ -105,6 +105,7 @@ func outcomeOf(st *runs.Stage, live bool) string {
 // snapshot is the project at one moment, with what follows from it.
 type snapshot struct {
 	key      string
+	p        *project.Project
 	folder   *folder.Folder
 	facts    choose.Facts
 	sel      choose.Result
@@ -130,7 +131,7 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	sn := &snapshot{folder: folder, facts: survey.Facts, latest: map[string]*runs.Stage{}, before: map[string][]string{}, lists: map[string]tagged{}}
+	sn := &snapshot{p: s.Project, folder: folder, facts: survey.Facts, latest: map[string]*runs.Stage{}, before: map[string][]string{}, lists: map[string]tagged{}}
 	if sn.key, err = fingerprint(ctx, s, sn, gen, survey); err != nil {
 		return nil, err
 	}
@@ -235,10 +236,24 @@ func (sn *snapshot) latestRun(id string) *choose.LatestRun {
 	if st == nil {
 		return nil
 	}
-	return &choose.LatestRun{
+	r := &choose.LatestRun{
 		RunID: st.RunID, State: string(st.State), ReasonCode: fault.Code(st.ReasonCode()),
 		WorkBranch: st.Git.WorkBranch, Unmerged: sn.unmerged(st),
 	}
+	stale := sn.stale(st)
+	r.Stale, r.Again = stale.On, stale.Again
+	if !st.State.Ended() {
+		r.On = st.Git.Below()
+	}
+	return r
+}
+
+// stale is what became of that on which a finished run stands.
+func (sn *snapshot) stale(st *runs.Stage) project.Stale {
+	if !sn.unmerged(st) {
+		return project.Stale{}
+	}
+	return sn.p.StaleOn(st, func(branch string) bool { return sn.branches == nil || sn.branches[branch] })
 }
 
 func (sn *snapshot) unmerged(st *runs.Stage) bool {

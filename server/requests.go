@@ -31,6 +31,7 @@ type derived struct {
 	Rank          *int           `json:"rank"` // place among those that can run, from 1
 	Why           *why           `json:"why"`  // not
 	BlockedBy     []string       `json:"blocked_by"`
+	StackedOn     []string       `json:"stacked_on,omitempty"` // not merged: a run would start on top of these
 	Locked        *choose.Holder `json:"locked"`
 	LatestRun     *runItem       `json:"latest_run"`
 	LastRuns      []string       `json:"last_runs,omitempty"` // what they came to, the oldest first
@@ -52,6 +53,8 @@ type runItem struct {
 	ReasonCode    *string        `json:"reason_code"`
 	Interrupted   bool           `json:"interrupted"` // not ended, and nobody works for it
 	AwaitsMerge   bool           `json:"awaits_merge"`
+	Stale         string         `json:"stale,omitempty"`      // the request on which it stands and that is no longer what it was
+	StackedOn     []string       `json:"stacked_on,omitempty"` // requests
 	Title         string         `json:"title"`
 	WorkBranch    string         `json:"work_branch"`
 	BaseBranch    string         `json:"base_branch"`
@@ -79,6 +82,9 @@ func (sn *snapshot) item(r *reqmeta.Request, words *messages.Catalog) item {
 	d := derived{BlockedBy: sn.blockedBy(r), Locked: sn.locked(r.ID)}
 	if rank, ok := sn.rank[r.Path]; ok {
 		d.QueueEligible, d.Rank = true, &rank
+		for _, on := range sn.sel.Runnable[rank-1].StackedOn {
+			d.StackedOn = append(d.StackedOn, on.RequestID)
+		}
 	}
 	if i, ok := sn.excluded[r.Path]; ok {
 		e := sn.sel.Excluded[i]
@@ -100,7 +106,7 @@ func (sn *snapshot) run(st *runs.Stage) runItem {
 	holder := sn.locked(st.RequestID)
 	return runItem{
 		RequestID: st.RequestID, RunID: st.RunID, State: st.State, ReasonCode: orNil(st.ReasonCode()),
-		Interrupted: !st.State.Ended() && holder == nil, AwaitsMerge: sn.unmerged(st),
+		Interrupted: !st.State.Ended() && holder == nil, AwaitsMerge: sn.unmerged(st), Stale: sn.stale(st).On, StackedOn: st.Git.Below(),
 		Title: st.Title, WorkBranch: st.Git.WorkBranch, BaseBranch: st.Git.BaseBranch,
 		StartedAt: st.StartedAt, FinishedAt: st.EndedAt, ReplacedBy: orNil(st.ReplacedBy), Replaces: orNil(st.Replaces), DroppedAt: st.DroppedAt,
 		CurrentStepID: st.CurrentStepID, Percent: st.Progress.Percent, Warnings: st.Warnings(), Usage: st.Usage(),

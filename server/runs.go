@@ -213,7 +213,7 @@ func compareURL(s *Server, r *http.Request, st *runs.Stage) *string {
 	if err != nil || st.Git.WorkBranch == "" {
 		return nil
 	}
-	at, err := repo.CompareURL(r.Context(), st.Git.BaseBranch, st.Git.WorkBranch, s.Project.Config.Git.CompareURLTemplate)
+	at, err := repo.CompareURL(r.Context(), st.Git.Compared(), st.Git.WorkBranch, s.Project.Config.Git.CompareURLTemplate)
 	if err != nil || !strings.HasPrefix(at, "https://") && !strings.HasPrefix(at, "http://") {
 		return nil
 	}

@@ -33,6 +33,7 @@ type startBody struct {
 	BaseBranch string `json:"base_branch"`
 	Fresh      bool   `json:"fresh"`
 	Overdue    bool   `json:"take_overdue"`
+	Stack      bool   `json:"stack"`
 }
 
 func (b startBody) flags() ([]string, error) {
@@ -44,6 +45,9 @@ func (b startBody) flags() ([]string, error) {
 		return nil, fault.New(fault.InvalidRequest, "key", "base_branch")
 	case b.BaseBranch != "":
 		flags = append(flags, "--base="+b.BaseBranch)
+	}
+	if b.Stack {
+		flags = append(flags, "--stack")
 	}
 	if b.Fresh {
 		flags = append(flags, "--fresh")
@@ -302,6 +306,7 @@ type autorunBody struct {
 	Until      string  `json:"until"`    // HH:MM
 	BaseBranch string  `json:"base_branch"`
 	LandInto   string  `json:"land_into"`
+	Stack      bool    `json:"stack"`
 }
 
 func startAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
@@ -360,6 +365,9 @@ func (b autorunBody) args() ([]string, error) {
 		if f.value != "" {
 			args = append(args, f.name+"="+f.value)
 		}
+	}
+	if b.Stack {
+		args = append(args, "--stack")
 	}
 	return args, nil
 }

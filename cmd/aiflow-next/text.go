@@ -36,6 +36,7 @@ func (q *question) printNext(r choose.Result) {
 	} else { // whole, however long: what is next is what was asked
 		q.Printf("%s\n", headline(r.Next.RequestID, r.Next.Priority, r.Next.Title))
 		q.printBase(r.Next.Base)
+		q.printStack(r.Next.StackedOn)
 	}
 	if h := r.Queue.Holder; h != nil {
 		q.line("%s", q.Text("next.queue_locked", "run_id", h.RunID, "pid", h.PID, "host", cmp.Or(h.Hostname, h.Host)))
@@ -52,6 +53,13 @@ func (q *question) printNext(r choose.Result) {
 func (q *question) printBase(base string) {
 	if base != "" {
 		q.line("%s", q.Text("next.base", "branch", base, "here", q.survey.Here()))
+	}
+}
+
+// printStack says on top of what a run would start that is not merged.
+func (q *question) printStack(on []choose.OnTop) {
+	for _, o := range on {
+		q.line("%s", q.Text("next.stacked", "id", o.RequestID, "branch", o.Branch))
 	}
 }
 

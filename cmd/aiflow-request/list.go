@@ -147,6 +147,8 @@ func (v *view) state(r *reqmeta.Request) string {
 	switch e := v.excluded[r.Path]; {
 	case v.runnable[r.Path] && last != nil && !last.State.Ended():
 		return v.Text("request.list_interrupted", "state", fault.Interrupted)
+	case len(v.on[r.Path]) > 0:
+		return v.Text("request.list_stacked", "ids", reqmeta.Join(v.on[r.Path]))
 	case v.runnable[r.Path]:
 		return "runnable"
 	case e == nil:

@@ -21,6 +21,7 @@ type view struct {
 	survey   *project.Survey
 	done     map[string]bool              // ids that count as done
 	runnable map[string]bool              // by path
+	on       map[string][]string          // by path: the requests, not merged, on top of which a run would start
 	excluded map[string]*choose.Exclusion // by path
 }
 
@@ -47,9 +48,12 @@ func (v *view) look() error {
 
 func (v *view) judge() {
 	r := v.survey.Select()
-	v.done, v.runnable, v.excluded = map[string]bool{}, map[string]bool{}, map[string]*choose.Exclusion{}
+	v.done, v.runnable, v.on, v.excluded = map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]*choose.Exclusion{}
 	for _, c := range r.Runnable {
 		v.runnable[c.Path] = true
+		for _, on := range c.StackedOn {
+			v.on[c.Path] = append(v.on[c.Path], on.RequestID)
+		}
 	}
 	for i := range r.Excluded {
 		v.excluded[r.Excluded[i].Path] = &r.Excluded[i]
@@ -75,6 +79,7 @@ type item struct {
 type derived struct {
 	QueueEligible bool       `json:"queue_eligible"`
 	BlockedBy     []string   `json:"blocked_by"`
+	StackedOn     []string   `json:"stacked_on,omitempty"` // not merged: a run would start on top of these
 	LatestRun     *latestRun `json:"latest_run"`
 }
 
@@ -93,7 +98,7 @@ func (v *view) item(r *reqmeta.Request) item {
 	reqmeta.DescribeProblems(problems, v.Catalog().Text)
 	return item{
 		ID: r.ID, Path: r.Path, Title: r.Title(), Meta: r.Meta, Problems: problems,
-		Derived: derived{QueueEligible: v.runnable[r.Path], BlockedBy: v.blockedBy(r), LatestRun: v.latest(r.ID)},
+		Derived: derived{QueueEligible: v.runnable[r.Path], BlockedBy: v.blockedBy(r), StackedOn: v.on[r.Path], LatestRun: v.latest(r.ID)},
 	}
 }
 

@@ -23,19 +23,21 @@ type autoOptions struct {
 	maxCost             float64
 	until, base         string
 	landInto            string
+	stack               bool
 }
 
 func autoCommand(s *cli.Shell) *urfave.Command {
 	var o autoOptions
 	return &urfave.Command{
 		Name: "auto", Usage: "work.auto_usage", Description: "work.auto_description",
-		UsageText: "aiflow-run auto\naiflow-run auto --max-runs 5\naiflow-run auto --until 07:30 --max-cost 20\naiflow-run auto --land-into nightly",
+		UsageText: "aiflow-run auto\naiflow-run auto --max-runs 5\naiflow-run auto --until 07:30 --max-cost 20\naiflow-run auto --stack\naiflow-run auto --land-into nightly",
 		Flags: []urfave.Flag{
 			&urfave.IntFlag{Name: "max-runs", Usage: "work.auto_max_runs", Destination: &o.maxRuns},
 			&urfave.IntFlag{Name: "max-minutes", Usage: "work.auto_max_minutes", Destination: &o.maxMinutes},
 			&urfave.Float64Flag{Name: "max-cost", Usage: "work.auto_max_cost", Destination: &o.maxCost},
 			&urfave.StringFlag{Name: "until", Usage: "work.auto_until", Destination: &o.until},
 			&urfave.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
+			&urfave.BoolFlag{Name: "stack", Usage: "work.flag_stack", Destination: &o.stack},
 			&urfave.StringFlag{Name: "land-into", Usage: "work.auto_land_into", Destination: &o.landInto},
 		},
 		Action: func(c *urfave.Context) error {
@@ -76,7 +78,7 @@ func auto(s *cli.Shell, o autoOptions) error {
 	ctx, hurry := s.Patience()
 	show := newShow(s, p)
 	r := newRunner(s, p, show, hurry)
-	session, err := r.Auto(ctx, runner.AutoOptions{MaxRuns: o.maxRuns, MaxMinutes: o.maxMinutes, MaxCostUSD: o.maxCost, Until: until, Base: o.base, LandInto: o.landInto})
+	session, err := r.Auto(ctx, runner.AutoOptions{MaxRuns: o.maxRuns, MaxMinutes: o.maxMinutes, MaxCostUSD: o.maxCost, Until: until, Base: o.base, Stack: o.stack, LandInto: o.landInto})
 	show.end()
 	if err != nil {
 		return err

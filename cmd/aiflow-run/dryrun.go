@@ -17,6 +17,9 @@ func printDryRun(s *cli.Shell, p *project.Project, in runner.Intent) error {
 		s.Printf("%s\n", s.Text("work.dry_resumes", "run_id", in.Resumes))
 	}
 	s.Printf("%s\n", s.Text("work.dry_base", "branch", in.BaseBranch, "commit", short(in.BaseCommit)))
+	for _, on := range in.StackedOn {
+		s.Printf("%s\n", s.Text("work.dry_stacked", "id", on.RequestID, "branch", on.Branch))
+	}
 	s.Printf("%s\n", s.Text("work.dry_branch", "branch", in.WorkBranch))
 	s.Printf("%s\n", s.Text("work.dry_workspace", "path", app.Here(s, p, in.Workspace)))
 	if in.Planner != "" {

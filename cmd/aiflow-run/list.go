@@ -165,6 +165,8 @@ func stateText(s *cli.Shell, r runs.Summary) string {
 		return string(fault.Interrupted)
 	case r.Merged:
 		return s.Text("work.state_merged", "state", r.State)
+	case r.Stale != "":
+		return s.Text("work.state_stale", "state", r.State, "on", r.Stale)
 	case r.State == runs.Done && r.BranchExists:
 		return s.Text("work.state_unmerged", "state", r.State)
 	case r.State == runs.Done:

@@ -31,6 +31,7 @@ func program(s *cli.Shell) *urfave.App {
 			&urfave.BoolFlag{Name: "next", Usage: "work.flag_next", Destination: &o.next},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "work.flag_dry_run", Destination: &o.dryRun},
 			&urfave.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
+			&urfave.BoolFlag{Name: "stack", Usage: "work.flag_stack", Destination: &o.stack},
 			&urfave.BoolFlag{Name: "fresh", Usage: "work.flag_fresh", Destination: &o.fresh},
 			&urfave.DurationFlag{Name: "wait", Usage: "work.flag_wait", Destination: &o.wait},
 			&urfave.BoolFlag{Name: "take-overdue", Usage: "work.flag_take_overdue", Destination: &o.takeOverdue},
@@ -38,7 +39,7 @@ func program(s *cli.Shell) *urfave.App {
 		Action: func(c *urfave.Context) error { return run(s, o, c.Args().First()) },
 		Commands: []*urfave.Command{
 			listCommand(s), showCommand(s), logsCommand(s), diffCommand(s), cleanCommand(s),
-			resumeCommand(s), answerCommand(s), dropCommand(s), stopCommand(s), autoCommand(s), statusCommand(s),
+			resumeCommand(s), answerCommand(s), dropCommand(s), restackCommand(s), stopCommand(s), autoCommand(s), statusCommand(s),
 		},
 	}
 	return offering(s, a)

@@ -12,9 +12,9 @@ import (
 )
 
 type runOptions struct {
-	next, dryRun, fresh, takeOverdue bool
-	base                             string
-	wait                             time.Duration
+	next, dryRun, fresh, takeOverdue, stack bool
+	base                                    string
+	wait                                    time.Duration
 }
 
 // run does one run: of the request with this id, or of the next one.
@@ -26,7 +26,7 @@ func run(s *cli.Shell, o runOptions, id string) error {
 	if err != nil {
 		return err
 	}
-	ask := runner.Options{RequestID: id, Base: o.base, Fresh: o.fresh, TakeOverdue: o.takeOverdue, Wait: o.wait}
+	ask := runner.Options{RequestID: id, Base: o.base, Stack: o.stack, Fresh: o.fresh, TakeOverdue: o.takeOverdue, Wait: o.wait}
 	if o.dryRun {
 		return dryRun(s, p, ask)
 	}

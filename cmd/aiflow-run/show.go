@@ -132,6 +132,12 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 	}
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
+	for _, on := range st.Git.StackedOn {
+		s.Printf("  %s\n", s.Text("work.stacked", "id", on.RequestID, "run_id", on.RunID, "commit", short(on.Commit)))
+	}
+	if sum.Stale != "" {
+		s.Printf("  %s\n", s.Paint(term.Yellow, staleText(s, sum)))
+	}
 	if l := st.Landed; l != nil && l.At != nil {
 		s.Printf("  %s\n", s.Text("work.landed", "into", l.Into, "commit", short(l.Commit), "at", l.At.Local().Format(time.DateTime)))
 	}
@@ -147,6 +153,14 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 			s.Printf("  %s\n", s.Text("work.merge", "command", a.Command))
 		}
 	}
+}
+
+func staleText(s *cli.Shell, sum runs.Summary) string {
+	restack := ""
+	if sum.Restacks {
+		restack = "aiflow run restack " + sum.RunID
+	}
+	return s.Text("work.stale", "on", sum.Stale, "command", restack)
 }
 
 // hasWorkspace: the folder is there, and no later run has it.

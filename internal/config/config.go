@@ -133,6 +133,7 @@ type UI struct {
 // AutoRun says when a session of runs ends.
 type AutoRun struct {
 	Enabled                  bool
+	Stack                    bool // runs may start on top of finished ones that are not merged
 	StopOnNeedsInput         bool
 	StopOnFailed             bool
 	MaxRunsPerSession        int

@@ -188,6 +188,7 @@ func testKeys() []row[Config] {
 func autoRunKeys() []row[Config] {
 	return []row[Config]{
 		boolKey("auto_run.enabled", "allow auto-run", func(c *Config) *bool { return &c.AutoRun.Enabled }),
+		boolKey("auto_run.stack", "start a run on top of finished ones that it depends on and that are not merged; see stacking.md", func(c *Config) *bool { return &c.AutoRun.Stack }),
 		boolKey("auto_run.stop_on_needs_input", "stop after max_consecutive_needs_input runs that need input", func(c *Config) *bool { return &c.AutoRun.StopOnNeedsInput }),
 		boolKey("auto_run.stop_on_failed", "stop after max_consecutive_failed runs that failed", func(c *Config) *bool { return &c.AutoRun.StopOnFailed }),
 		numberKey("auto_run.max_runs_per_session", "runs of one session", 1, 0, func(c *Config) *int { return &c.AutoRun.MaxRunsPerSession }),

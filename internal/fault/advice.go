@@ -42,6 +42,7 @@ const (
 	VerbMerge     = "merge"
 	VerbSwitch    = "switch"
 	VerbDrop      = "drop"
+	VerbRestack   = "restack"
 	VerbRun       = "run"
 	VerbFresh     = "fresh" // a run from the first step on
 	VerbSet       = "set"   // a value in the request's file

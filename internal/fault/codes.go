@@ -171,6 +171,8 @@ const (
 	LandOtherBase      Code = "LAND_OTHER_BASE"
 	LandBaseMoved      Code = "LAND_BASE_MOVED"
 	LandIntoCheckedOut Code = "LAND_INTO_CHECKED_OUT"
+	StackConflict      Code = "STACK_CONFLICT"
+	StackStale         Code = "STACK_STALE"
 )
 
 // Test.
@@ -276,7 +278,7 @@ func (c Code) Info() Info {
 	case StageWriteFailed, StageUnreadable, InternalError:
 		return internal()
 	case BaseBranchNotFound, WorkBranchRequired, PatchApplyFailed, GitCommitFailed, GitCommandFailed, GitTimeout,
-		LandConflict, LandRefused, LandOtherBase, LandIntoCheckedOut:
+		LandConflict, LandRefused, LandOtherBase, LandIntoCheckedOut, StackConflict, StackStale:
 		return git(false)
 	case BranchCreateFailed, GitPushFailed, LandBaseMoved:
 		return git(true)
@@ -330,7 +332,7 @@ func Codes() []Code {
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
 		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,
-		GitPushFailed, GitCommitFailed, GitCommandFailed, GitTimeout, LandConflict, LandRefused, LandOtherBase, LandBaseMoved, LandIntoCheckedOut,
+		GitPushFailed, GitCommitFailed, GitCommandFailed, GitTimeout, LandConflict, LandRefused, LandOtherBase, LandBaseMoved, LandIntoCheckedOut, StackConflict, StackStale,
 		UnitTestFailed, E2ETestFailed, StaticCheckFailed, QARejected, E2ERequired, TestTimeout, TestCommandNotFound, LandTestFailed,
 		NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput,
 		LatestRunDone,

@@ -1,6 +1,8 @@
 package choose
 
 import (
+	"slices"
+
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/reqmeta"
@@ -56,6 +58,12 @@ func (e *Exclusion) Advise(a Around) []fault.Advice {
 			merge = a.Merge(e.Fact("branch"))
 		}
 		return []fault.Advice{fault.ToSee(fault.VerbDiff, "aiflow run diff "+run), fault.ToDo(fault.VerbMerge, merge), fault.ToDo(fault.VerbDrop, "aiflow run drop "+id)}
+	case "latest_stale":
+		list := []fault.Advice{fault.ToSee(fault.VerbDiff, "aiflow run diff "+run), fault.ToDo(fault.VerbDrop, "aiflow run drop "+id)}
+		if e.Fact("again") == "true" {
+			list = slices.Insert(list, 0, fault.ToDo(fault.VerbRestack, "aiflow run restack "+run))
+		}
+		return list
 	case "base_unclear":
 		return []fault.Advice{fault.ToDo(fault.VerbSwitch, "git switch -")}
 	case "base_missing", "kept":

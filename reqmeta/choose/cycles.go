@@ -110,7 +110,7 @@ func (j *judge) rootOf(i int) *root {
 	var missing []string
 	for k, d := range j.links.of(i) {
 		switch {
-		case d == doneLink:
+		case d == doneLink, j.borne(i, d):
 		case d == missingLink:
 			missing = append(missing, ids[k])
 		case d == duplicateLink:

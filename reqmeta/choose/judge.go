@@ -86,6 +86,8 @@ func (j *judge) before(i int) (Exclusion, bool) {
 			e := exclude(r, fault.LatestRunNeedsInput, "latest_needs_input")
 			e.lazy.stopped, e.lazy.run = true, run
 			return e, false
+		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged && run.Stale != "":
+			return exclude(r, fault.LatestRunDone, "latest_stale", "run_id", run.RunID, "branch", run.WorkBranch, "on", run.Stale, "again", strconv.FormatBool(run.Again)), false
 		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
 			return exclude(r, fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
 		}
@@ -148,12 +150,14 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 	r := j.f.Requests[i]
 	var missing []string
 	deps := j.links.ids(i)
-	waits := waiting{all: deps}
+	waits, borne := waiting{all: deps}, false
 	for k, d := range j.links.of(i) {
 		switch {
 		case d == doneLink:
 		case d == missingLink:
 			missing = append(missing, deps[k])
+		case j.borne(i, d):
+			borne = true
 		case d < 0 || !j.isDone(int(d)):
 			waits.add(k)
 		}
@@ -161,12 +165,15 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 	switch {
 	case len(missing) > 0:
 		return j.lacks(r, missing), false
-	case waits.n == 0:
+	case waits.n == 0 && !borne:
 		return Exclusion{}, true
 	}
 	j.walk(i)
 	if ring := j.ringAt(i); ring != nil {
 		return ring.exclude(r, i), false
+	}
+	if waits.n == 0 {
+		return j.collides(i)
 	}
 	return j.waitsFor(r, waits.ids(), j.state[i].root), false
 }

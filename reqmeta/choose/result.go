@@ -24,7 +24,10 @@ type LatestRun struct {
 	State      string // stage.json's state: DONE, NEEDS_INPUT, …
 	ReasonCode fault.Code
 	WorkBranch string
-	Unmerged   bool // the work branch still exists and is not merged
+	Unmerged   bool     // the work branch still exists and is not merged
+	On         []string // the requests on which one that has not ended began
+	Again      bool     // it can be moved to where that one is now
+	Stale      string   // the request on which it stands and that changed since; "" is none
 }
 
 // Stopped reports whether the run can be resumed.
@@ -38,6 +41,7 @@ type Facts struct {
 	LatestRun func(id string) *LatestRun
 	Concerned []string // ids of which Locked and LatestRun may know something; nil: of any
 	Bases     func() *Bases
+	Stack     *Stacking // nil: a dependency is met by what is merged alone
 	// Obstacles gives the question what keeps a request from being run, whose
 	// answer is nil for nothing.
 	Obstacles func() func(r *reqmeta.Request) *Obstacle
@@ -50,7 +54,8 @@ type Choice struct {
 	Status    string           `json:"status"`
 	Title     string           `json:"title"`
 	Path      string           `json:"path"`
-	Base      string           `json:"base,omitempty"` // from which it would start, where that is not what is checked out
+	Base      string           `json:"base,omitempty"`       // from which it would start, where that is not what is checked out
+	StackedOn []OnTop          `json:"stacked_on,omitempty"` // not merged: it would start on top of these
 	Request   *reqmeta.Request `json:"-"`
 }
 

@@ -93,7 +93,7 @@ func (j *judge) choice(i int) Choice {
 	r := j.f.Requests[i]
 	return Choice{
 		RequestID: r.ID, Priority: r.Meta.Priority, Status: r.Meta.Status, Title: r.Title(), Path: r.Path,
-		Base: j.links.bases.of(r), Request: r,
+		Base: j.links.bases.of(r), StackedOn: j.onTop(i), Request: r,
 	}
 }
 
@@ -153,7 +153,7 @@ func (p *planner) add(rank, i int) {
 	}
 	open := 0
 	for _, d := range p.j.links.of(i) {
-		if d == doneLink || d >= 0 && p.j.isDone(int(d)) {
+		if d == doneLink || d >= 0 && p.j.isDone(int(d)) || p.j.borne(i, d) {
 			continue
 		}
 		open++

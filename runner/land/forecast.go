@@ -70,7 +70,11 @@ func (s *landing) scratch() string { return s.path("forecast-" + s.Project.Suffi
 func (s *landing) alone(ctx context.Context, todo []*runs.Stage, tips map[string]string) (map[string]string, error) {
 	var pairs []gitops.Pair
 	for _, st := range todo {
-		pairs = append(pairs, gitops.Pair{Ours: s.result.From, Theirs: tips[st.RequestID]})
+		pair, err := pairOf(ctx, s, st, s.result.From, tips[st.RequestID])
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, pair)
 	}
 	tried, err := s.repo.TryMerges(ctx, pairs, s.scratch())
 	if err != nil {
@@ -79,7 +83,7 @@ func (s *landing) alone(ctx context.Context, todo []*runs.Stage, tips map[string
 	merged := map[string]string{}
 	for i, st := range todo {
 		if len(tried[i].Conflicts) == 0 {
-			if merged[st.RequestID], err = s.repo.MergeOf(ctx, tried[i].Tree, pairs[i]); err != nil {
+			if merged[st.RequestID], err = s.repo.MergeOf(ctx, tried[i].Tree, gitops.Pair{Ours: s.result.From, Theirs: tips[st.RequestID]}); err != nil {
 				return nil, err
 			}
 		}
@@ -121,7 +125,7 @@ func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[str
 	defer func() { s.out = before }()
 	for _, st := range todo {
 		item := Item{RequestID: st.RequestID, RunID: st.RunID, Branch: st.Git.WorkBranch}
-		why := s.mayLand(st)
+		why := s.mayLand(ctx, st)
 		if why == nil {
 			why = s.onBase(ctx, st, s.result.From)
 		}
@@ -144,7 +148,10 @@ func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[str
 
 // onto is what a branch becomes on top of a commit.
 func (s *landing) onto(ctx context.Context, st *runs.Stage, at, tip string) (string, error) {
-	pair := gitops.Pair{Ours: at, Theirs: tip}
+	pair, err := pairOf(ctx, s, st, at, tip)
+	if err != nil {
+		return "", err
+	}
 	tried, err := s.repo.TryMerges(ctx, []gitops.Pair{pair}, s.scratch())
 	if err != nil {
 		return "", err
@@ -152,7 +159,18 @@ func (s *landing) onto(ctx context.Context, st *runs.Stage, at, tip string) (str
 	if c := tried[0].Conflicts; len(c) > 0 {
 		return "", s.collides(ctx, st, at, c)
 	}
-	return s.repo.MergeOf(ctx, tried[0].Tree, pair)
+	return s.repo.MergeOf(ctx, tried[0].Tree, gitops.Pair{Ours: at, Theirs: tip})
+}
+
+// pairOf is what is merged to take a branch over. Of a run whose own commits alone are
+// taken ours is the same content on the base of the run, so that its change counts
+// from there.
+func pairOf(ctx context.Context, s *landing, st *runs.Stage, ours, tip string) (gitops.Pair, error) {
+	own, err := moves(ctx, s, st, ours)
+	if err == nil && own {
+		ours, err = s.repo.OnParent(ctx, ours, st.Git.BaseCommit)
+	}
+	return gitops.Pair{Ours: ours, Theirs: tip}, err
 }
 
 // mostSteps bounds the search: beyond it the best that was found counts.

@@ -107,6 +107,7 @@ type landing struct {
 	known    map[string]bool // bases that are in the branch's history
 	out      map[string]bool // requests that wait and are not landed
 	finished []*runs.Stage
+	place    string // of its workspace and its lock
 }
 
 // Land lands what can be landed. Its error is about the whole; what was left out
@@ -121,7 +122,7 @@ func (l *Lander) Land(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if s.lease, err = m.AcquireNamed(ctx, lockName(s.result.Into), locks.Ask{Wait: o.Wait}); err != nil {
+	if s.lease, err = m.AcquireNamed(ctx, s.place, locks.Ask{Wait: o.Wait}); err != nil {
 		return Result{}, err
 	}
 	defer func() { _ = s.lease.Release() }()
@@ -148,6 +149,20 @@ func (l *Lander) Land(ctx context.Context, o Options) (Result, error) {
 
 // begin finds the branch.
 func (l *Lander) begin(ctx context.Context, o Options) (*landing, error) {
+	s, err := l.open(ctx, o)
+	if err == nil {
+		err = s.find(ctx, s.repo)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.place = lockName(s.result.Into)
+	s.repo = s.repo.Marked(s.mark())
+	return s, nil
+}
+
+// open opens the repository.
+func (l *Lander) open(ctx context.Context, o Options) (*landing, error) {
 	p := l.Project
 	if o.Method == "" {
 		o.Method = gitops.Merge
@@ -157,13 +172,9 @@ func (l *Lander) begin(ctx context.Context, o Options) (*landing, error) {
 		return nil, err
 	}
 	repo.WorktreesDir, repo.WorkPrefix = p.WorktreesDir(), p.Config.Git.WorkBranchPrefix
-	s := &landing{Lander: l, o: o, known: map[string]bool{}, out: map[string]bool{}}
+	s := &landing{Lander: l, o: o, repo: repo, known: map[string]bool{}, out: map[string]bool{}}
 	s.result.Method = o.Method
 	s.result.Test, _ = p.Config.LandTest()
-	if err := s.find(ctx, repo); err != nil {
-		return nil, err
-	}
-	s.repo = repo.Marked(s.mark())
 	return s, nil
 }
 
@@ -224,7 +235,7 @@ func lockName(branch string) string {
 // mark is in the environment of what a landing starts, by which it is found should
 // the landing die.
 func (s *landing) mark() string {
-	sum := sha256.Sum256([]byte(s.Project.Path(s.Project.Config.Paths.LocksDir) + "\x00" + s.result.Into))
+	sum := sha256.Sum256([]byte(s.Project.Path(s.Project.Config.Paths.LocksDir) + "\x00" + s.place))
 	return "AIFLOW_LANDING=" + hex.EncodeToString(sum[:8])
 }
 
@@ -259,7 +270,11 @@ func inOrder(a, b *runs.Stage) int {
 // settle records what a landing that died had landed.
 func (s *landing) settle(ctx context.Context) error {
 	for i, st := range s.finished {
-		if st.Landing == nil {
+		st, err := settleMove(ctx, s, st)
+		if err != nil {
+			return err
+		}
+		if s.finished[i] = st; st.Landing == nil {
 			continue
 		}
 		tip, ok, err := s.repo.BranchTip(ctx, st.Landing.Into)
@@ -314,7 +329,7 @@ func ofOne(err error) bool {
 	}
 	switch fault.CodeOf(err) {
 	case fault.LandTestFailed, fault.TestTimeout, fault.LandRefused, fault.LandOtherBase, fault.LandBaseMoved, fault.DependsNotDone,
-		fault.GitCommitFailed, fault.RunInProgress, fault.NothingToDo:
+		fault.GitCommitFailed, fault.RunInProgress, fault.NothingToDo, fault.StackConflict, fault.StackStale:
 		return true
 	}
 	return false
@@ -335,5 +350,5 @@ func (s *landing) At(name string) {
 
 // path is where the landing works; no request has such a name.
 func (s *landing) path(kind string) string {
-	return filepath.Join(s.Project.Path(s.Project.WorktreesDir()), "_"+kind+strings.TrimPrefix(lockName(s.result.Into), "land"))
+	return filepath.Join(s.Project.Path(s.Project.WorktreesDir()), "_"+kind+"-"+strings.TrimPrefix(s.place, "land-"))
 }

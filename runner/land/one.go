@@ -42,7 +42,7 @@ func (c *collision) fault(into string, i Item) error {
 
 // one lands a run: already says that it was on the branch when its turn came.
 func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already bool, err error) {
-	if err := s.mayLand(st); err != nil {
+	if err := s.mayLand(ctx, st); err != nil {
 		return false, err
 	}
 	for try := range tries {
@@ -82,7 +82,14 @@ func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already 
 }
 
 // mayLand refuses what stands on something that waits and was not landed.
-func (s *landing) mayLand(st *runs.Stage) error {
+func (s *landing) mayLand(ctx context.Context, st *runs.Stage) error {
+	if is := stale(ctx, s, st); is.On != "" {
+		f := fault.New(fault.StackStale, "request_id", st.RequestID, "run_id", st.RunID, "on", is.On)
+		if is.Again {
+			f.Facts["name"] = st.RunID
+		}
+		return f
+	}
 	for _, id := range s.dependsOn(st) {
 		if id != st.RequestID && (s.out[id] || s.rejected(id)) {
 			return fault.New(fault.DependsNotDone, "request_id", st.RequestID, "run_id", st.RunID, "value", id)
@@ -109,7 +116,7 @@ func (s *landing) there(ctx context.Context, st *runs.Stage, from string) (bool,
 // onBase refuses a run that would bring what others have committed where it began.
 func (s *landing) onBase(ctx context.Context, st *runs.Stage, from string) error {
 	base := st.Git.BaseCommit
-	if s.o.Method == gitops.Rebase || base == "" || s.known[base] {
+	if s.o.Method == gitops.Rebase || base == "" || s.known[base] || len(st.Git.StackedOn) > 0 {
 		return nil
 	}
 	in, err := s.repo.IsAncestor(ctx, base, from)
@@ -121,17 +128,31 @@ func (s *landing) onBase(ctx context.Context, st *runs.Stage, from string) error
 		"commit", short(base), "into", s.result.Into, "branch", st.Git.WorkBranch)
 }
 
+// moves: the run stands on something that is on the branch in another form, so that only
+// its own commits are taken.
+func moves(ctx context.Context, s *landing, st *runs.Stage, from string) (bool, error) {
+	if len(st.Git.StackedOn) == 0 {
+		return false, nil
+	}
+	in, err := s.repo.IsAncestor(ctx, st.Git.BaseCommit, from)
+	return !in, err
+}
+
 func short(commit string) string { return commit[:min(10, len(commit))] }
 
 // taken is the commit that a run becomes on top of from, tested.
 func (s *landing) taken(ctx context.Context, st *runs.Stage, item Item, from, tip string) (string, error) {
-	if err := s.open(ctx, from); err != nil {
+	if err := s.stand(ctx, from); err != nil {
+		return "", err
+	}
+	own, err := moves(ctx, s, st, from)
+	if err != nil {
 		return "", err
 	}
 	s.At("land_opened")
 	s.tell(Event{Kind: "taking", Item: item})
 	commit, conflicts, err := s.ws.Take(ctx, gitops.Take{
-		Method: s.o.Method, Commit: tip, Base: st.Git.BaseCommit, Message: s.message(st), Hooks: s.Project.Config.Git.RunHooks,
+		Method: s.o.Method, Own: own, Commit: tip, Base: st.Git.BaseCommit, Message: s.message(st), Hooks: s.Project.Config.Git.RunHooks,
 		Env: []string{"AIFLOW_REQUEST=" + st.RequestID},
 	})
 	s.stands = ""

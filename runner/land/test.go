@@ -14,8 +14,8 @@ import (
 	"aiflow/runs"
 )
 
-// open puts the workspace to a commit, and makes it where there is none.
-func (s *landing) open(ctx context.Context, commit string) error {
+// stand puts the workspace to a commit, and makes it where there is none.
+func (s *landing) stand(ctx context.Context, commit string) error {
 	if s.ws != nil && s.stands == commit {
 		return nil
 	}

@@ -34,7 +34,15 @@ func Create(ctx context.Context, run *Run) error {
 	if wanted != "" {
 		run.Tell(Event{Kind: BaseTold, RequestID: run.Request.ID, What: base, Title: run.Survey.Here()})
 	}
-	if err := record(run, base, commit); err != nil {
+	if run.Replaces != nil && len(run.Replaces.Git.StackedOn) > 0 {
+		run.Survey.Stacks(true) // one that takes its place begins as it did
+	}
+	stacked := run.Survey.StackOf(ctx, run.Request)
+	commit, err = stackBase(ctx, run, commit, stacked)
+	if err != nil {
+		return err
+	}
+	if err := record(run, base, commit, stacked); err != nil {
 		return err
 	}
 	if !run.strict() {
@@ -43,8 +51,26 @@ func Create(ctx context.Context, run *Run) error {
 	return nil
 }
 
+// stackBase is the commit from which a run starts that stands on others.
+func stackBase(ctx context.Context, run *Run, base string, on []runs.StackedOn) (string, error) {
+	if len(on) == 0 {
+		return base, nil
+	}
+	if len(on) == 1 && len(run.Request.Meta.DependsOn) == 1 { // what else it needs is in the base
+		base = on[0].Commit
+	}
+	commit, stuck, files, err := run.Repo.Together(ctx, base, runs.Commits(on), run.Project.Path(run.Project.WorktreesDir())+"/_stack-"+run.Request.ID)
+	if err == nil && len(files) > 0 {
+		return "", project.StackConflict(on, stuck, files)
+	}
+	for _, o := range on {
+		run.Tell(Event{Kind: StackTold, RequestID: run.Request.ID, What: o.RequestID, Title: o.Branch})
+	}
+	return commit, err
+}
+
 // record writes the run's first stage.json and the request as it is taken.
-func record(run *Run, base, commit string) error {
+func record(run *Run, base, commit string, stacked []runs.StackedOn) error {
 	now := run.Project.Now().UTC()
 	before := ""
 	if ids, err := runs.ListRuns(run.Project.Dir, run.Project.RunsDir(), run.Request.ID); err == nil && len(ids) > 0 {
@@ -53,7 +79,7 @@ func record(run *Run, base, commit string) error {
 	runID := runs.NewRunIDAfter(before, now, run.Project.RandomHex(1)[0])
 	run.Stage = runs.NewStage(run.Request.ID, runID, run.Request.Title(), now)
 	run.Stage.Worked(run.Lease.Record().BootID)
-	run.Stage.Git.BaseBranch, run.Stage.Git.BaseCommit = base, commit
+	run.Stage.Git.BaseBranch, run.Stage.Git.BaseCommit, run.Stage.Git.StackedOn = base, commit, stacked
 	id, _ := runs.ParseRunID(runID)
 	run.Stage.Git.WorkBranch = BranchName(run, id.Time)
 	run.Stage.Git.Workspace = NewWorkspace(run, run.Request.ID)

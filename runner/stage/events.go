@@ -35,6 +35,7 @@ const (
 	Chosen       EventKind = "chosen"
 	Skipped      EventKind = "skipped" // chosen, but no longer runnable once locked
 	BaseTold     EventKind = "base"    // what it starts from (What), where that is not the branch checked out (Title)
+	StackTold    EventKind = "stacked" // the request (What) and branch (Title) on which it starts, not merged
 	Found        EventKind = "found"   // an interrupted run that goes on
 	LockTaken    EventKind = "lock_recovered"
 	StraysEnded  EventKind = "strays_ended"

@@ -41,11 +41,8 @@ func KeepAttempt(ctx context.Context, run *Run, step *runs.Step) error {
 
 // AttemptRef is the ref under which an attempt of a step is kept.
 func AttemptRef(runID, stepID string, n int) string {
-	return AttemptsOf(runID) + "/" + stepID + "/" + strconv.Itoa(n)
+	return runs.AttemptsOf(runID) + "/" + stepID + "/" + strconv.Itoa(n)
 }
-
-// AttemptsOf is where the attempts of a run are kept.
-func AttemptsOf(runID string) string { return "refs/aiflow/attempts/" + runID }
 
 // Orphans is where the content of workspaces is kept whose run is not on record.
 const Orphans = "refs/aiflow/attempts/orphan"
@@ -92,7 +89,7 @@ func keep(run *Run) gitops.Keep {
 		Trailers: run.trailers(),
 	}
 	return gitops.Keep{
-		Ref: AttemptsOf(run.Stage.RunID) + "/left", Message: m,
+		Ref: runs.AttemptsOf(run.Stage.RunID) + "/left", Message: m,
 		Dir: filepath.Join(run.Dir.Path, runs.KeptDir), Ignored: run.Project.Config.Workspace.KeepIgnored(), Made: run.Stage.Git.Made,
 		Before: func(k gitops.Kept) error { return noteKept(run, k, runs.LeftChanges) },
 	}

@@ -13,7 +13,7 @@ func publish(ctx context.Context, run *Run) error {
 		return err
 	}
 	g, cfg := run.Stage.Git, run.Project.Config.Git
-	url, err := run.Repo.CompareURL(ctx, g.BaseBranch, g.WorkBranch, cfg.CompareURLTemplate)
+	url, err := run.Repo.CompareURL(ctx, g.Compared(), g.WorkBranch, cfg.CompareURLTemplate)
 	a := &run.Stage.Artifacts
 	a.CompareURL, a.CompareProblem = nil, ""
 	if err != nil {

@@ -64,6 +64,8 @@ export interface Item {
     readonly rank: number | null;
     readonly why: { readonly reason_code: string; readonly title: string; readonly detail: string; readonly advice?: readonly Advice[] } | null;
     readonly blocked_by: readonly string[];
+    /** Not merged: a run would start on top of these. */
+    readonly stacked_on?: readonly string[];
     readonly locked: Holder | null;
     readonly latest_run: RunItem | null;
     readonly last_runs?: readonly string[];

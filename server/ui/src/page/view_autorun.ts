@@ -22,6 +22,7 @@ export class AutorunView implements View {
   private readonly maxMinutes = h('input', { type: 'number', min: 1, max: 10000, class: 'short' });
   private readonly maxCost = h('input', { type: 'number', min: 0.01, step: 'any', class: 'short' });
   private readonly until = h('input', { type: 'time', class: 'short' });
+  private readonly stack = h('input', { type: 'checkbox' });
   private readonly reload = coalesced(() => this.load(), 60);
   private readonly timer = window.setInterval(() => this.isActive() && this.paintPicture(), 3_000);
 
@@ -100,7 +101,7 @@ export class AutorunView implements View {
     const form = h(
       'form',
       { class: 'card' },
-      h('div', { class: 'row wrap end-line' }, field(t('auto.max_runs'), this.maxRuns), field(t('auto.max_minutes'), this.maxMinutes), field(t('auto.max_cost'), this.maxCost), field(t('auto.until'), this.until)),
+      h('div', { class: 'row wrap end-line' }, field(t('auto.max_runs'), this.maxRuns), field(t('auto.max_minutes'), this.maxMinutes), field(t('auto.max_cost'), this.maxCost), field(t('auto.until'), this.until), h('label', null, this.stack, ' ', t('auto.stack'))),
       h('div', { class: 'row wrap' }, button(t('auto.start'), () => this.start(), { type: 'submit', class: 'btn primary', 'data-key': 'start' }), button(t('list.run_next'), () => runNext(this.go), { 'data-key': 'next' })),
     );
     form.addEventListener('submit', (e) => e.preventDefault()); // Enter presses the button
@@ -160,6 +161,7 @@ export class AutorunView implements View {
       ...(this.maxMinutes.value === '' ? {} : { max_minutes: Number(this.maxMinutes.value) }),
       ...(this.maxCost.value === '' ? {} : { max_cost: Number(this.maxCost.value) }),
       ...(this.until.value === '' ? {} : { until: this.until.value }),
+      ...(this.stack.checked ? { stack: true } : {}),
     };
     try {
       this.session = (await call<Session>('POST', '/autorun/start', body)).data;

@@ -188,7 +188,7 @@ export class RequestView implements View {
       const known = new Set([...d.derived.blocked_by, ...(d.meta.depends_on ?? [])]);
       return h('section', { class: 'card ask' }, h('strong', null, t('req.why'), ': '), withLinks(why, (id) => known.has(id), d.id), ' ', h('span', { class: 'code-name' }, code), commands(advice));
     }
-    return rank === null ? null : h('section', { class: 'card good' }, t('req.rank', { n: rank }));
+    return rank === null ? null : h('section', { class: 'card good' }, t('req.rank', { n: rank }), (d.derived.stacked_on ?? []).map((id) => [' ', t('req.stacked'), ' ', requestLink(id)]));
   }
 
   private paintMain(d: Known): void {

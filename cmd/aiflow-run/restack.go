@@ -1,0 +1,81 @@
+package main
+
+import (
+	urfave "github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/runner/land"
+)
+
+func restackCommand(s *cli.Shell) *urfave.Command {
+	var all bool
+	return &urfave.Command{
+		Name: "restack", Usage: "work.restack_usage", Description: "work.restack_description", ArgsUsage: "[RUN...]",
+		UsageText: "aiflow-run restack --all\naiflow-run restack RQ-20251214-002",
+		Flags:     []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "work.restack_all", Destination: &all}},
+		Action: func(c *urfave.Context) error {
+			if all == c.Args().Present() {
+				return cli.Usage("restack_what", "command", s.Name)
+			}
+			return restack(s, c.Args().Slice())
+		},
+	}
+}
+
+// notMoved is a run that stays where it was, as JSON.
+type notMoved struct {
+	land.Item
+	Error cli.ErrorBody `json:"error"`
+}
+
+// restack moves runs that stand on others to where those are now.
+func restack(s *cli.Shell, names []string) error {
+	p, err := app.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	l := &land.Lander{Project: p, Text: s.Catalog().Text, Point: app.Point(p), Observe: func(e land.Event) {
+		s.Tell(term.Escape(s.Text("land.event_"+e.Kind, "id", e.Item.RequestID, "branch", e.Item.Branch, "name", e.What)))
+	}}
+	ctx, hurry := s.Patience()
+	l.Hurry = hurry
+	out, err := l.Restack(ctx, names)
+	if err == nil {
+		err = out.Err()
+	}
+	if s.JSON {
+		v := struct {
+			OK      bool         `json:"ok"`
+			Moved   []land.Moved `json:"restacked"`
+			Already []land.Item  `json:"already"`
+			LeftOut []notMoved   `json:"left_out"`
+		}{err == nil, append([]land.Moved{}, out.Moved...), append([]land.Item{}, out.Already...), []notMoved{}}
+		for _, l := range out.LeftOut {
+			v.LeftOut = append(v.LeftOut, notMoved{l.Item, s.Body(l.Err)})
+		}
+		if len(out.LeftOut) == 0 && err != nil {
+			return err
+		}
+		if e := s.PrintJSON(v); e != nil {
+			return e
+		}
+		return cli.Reported(err)
+	}
+	for _, m := range out.Moved {
+		s.Printf("%s\n", s.Paint(term.Green, s.Text("work.restacked", "id", m.RequestID, "branch", m.Branch, "commit", short(m.Commit), "ref", m.Kept)))
+	}
+	for _, i := range out.Already {
+		s.Printf("%s\n", s.Text("work.restack_already", "id", i.RequestID))
+	}
+	for _, l := range out.LeftOut {
+		line := s.Text("land.left_out", "id", l.RequestID, "reason", fault.CodeOf(l.Err), "cause", s.Body(l.Err).Message)
+		s.Printf("%s\n", s.Paint(term.Red, term.Escape(line)))
+	}
+	if len(out.Moved)+len(out.Already)+len(out.LeftOut) == 0 && err == nil {
+		s.Printf("%s\n", s.Text("work.restack_none"))
+	}
+	return err
+}
