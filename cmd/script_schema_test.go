@@ -106,7 +106,7 @@ var under = map[string][]string{
 	"lock":    {"list", "release", "events"},
 	"queue":   {"init", "add", "push", "list", "show", "cancel", "runners", "namespaces", "watch", "work"},
 	"request": {"list", "show", "new", "set", "edit", "check", "graph"},
-	"run":     {"list", "show", "logs", "diff", "stop", "drop", "restack", "clean", "auto", "status", "resume"},
+	"run":     {"list", "show", "logs", "diff", "stop", "drop", "restack", "clean", "deinit", "auto", "status", "resume"},
 }
 
 // same are commands that answer as others do.
@@ -133,7 +133,7 @@ func schemaOf(program string, words []string, value json.RawMessage) string {
 		return "version"
 	}
 	name := strings.TrimPrefix(program, "aiflow-")
-	shorts := map[string]string{"new": "request", "check": "request", "auto": "run", "resume": "run", "stop": "run", "logs": "run", "diff": "run"}
+	shorts := map[string]string{"new": "request", "check": "request", "auto": "run", "resume": "run", "stop": "run", "logs": "run", "diff": "run", "deinit": "run"}
 	if name == "aiflow" {
 		for _, w := range words {
 			if _, ok := under[w]; ok {

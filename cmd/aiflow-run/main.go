@@ -39,7 +39,7 @@ func program(s *cli.Shell) *urfave.App {
 		Action: func(c *urfave.Context) error { return run(s, o, c.Args().First()) },
 		Commands: []*urfave.Command{
 			listCommand(s), showCommand(s), logsCommand(s), diffCommand(s), cleanCommand(s),
-			resumeCommand(s), answerCommand(s), dropCommand(s), restackCommand(s), stopCommand(s), autoCommand(s), statusCommand(s),
+			resumeCommand(s), answerCommand(s), dropCommand(s), restackCommand(s), stopCommand(s), autoCommand(s), statusCommand(s), deinitCommand(s),
 		},
 	}
 	return offering(s, a)

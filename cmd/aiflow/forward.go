@@ -36,7 +36,7 @@ func shortcuts() map[string][]string {
 	return map[string][]string{
 		"list": {"request", "list"}, "show": {"request", "show"}, "new": {"request", "new"}, "check": {"request", "check"},
 		"auto": {"run", "auto"}, "resume": {"run", "resume"}, "stop": {"run", "stop"}, "logs": {"run", "logs"}, "diff": {"run", "diff"},
-		"run-next": {"run", "--next"}, "ui": {"serve"},
+		"run-next": {"run", "--next"}, "deinit": {"run", "deinit"}, "ui": {"serve"},
 	}
 }
 

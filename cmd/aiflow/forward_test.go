@@ -18,6 +18,8 @@ func TestForwarded(t *testing.T) {
 		"auto":                          "run: auto",
 		"run-next --dry-run":            "run: --next --dry-run",
 		"ui":                            "serve:",
+		"deinit --dry-run":              "run: deinit --dry-run",
+		"help deinit":                   "run: deinit --help",
 		"--complete run sh":             "run: --complete sh",
 		"--complete run":                "",
 		"init":                          "",

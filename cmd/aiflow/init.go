@@ -1,11 +1,9 @@
 package main
 
 import (
-	_ "embed"
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,20 +11,16 @@ import (
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
+	"aiflow/cmd/internal/shipped"
 	"aiflow/hooks"
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
-	"aiflow/internal/prompts"
 	"aiflow/internal/term"
 	"aiflow/project"
-	"aiflow/reqmeta"
 )
-
-//go:embed files/aiflow.mk
-var makefile []byte
 
 type initOptions struct{ force, prompts bool }
 
@@ -61,7 +55,7 @@ type initializer struct {
 	force bool
 	files []initFile
 	notes []string // sentences about folders that are in use already
-	paths string   // what the configuration says because of them, as JSON
+	said  shipped.Config
 }
 
 func initProject(s *cli.Shell, o initOptions) error {
@@ -76,11 +70,19 @@ func initProject(s *cli.Shell, o initOptions) error {
 	s.Adopt(cfg, warnings)
 	in := &initializer{shell: s, root: root, cfg: cfg, force: o.force}
 	in.lookFirst()
-	steps := []func() error{in.requests, in.template, in.config, in.schema, in.make, in.ignore, in.bin}
+	files := shipped.Files(in.cfg)
 	if o.prompts {
-		steps = append(steps, in.prompts)
+		files = append(files, shipped.Prompts(in.cfg)...)
 	}
-	for _, step := range steps {
+	if err := in.requests(); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := in.shipped(f.Path, f.Text(s.Lang())); err != nil {
+			return err
+		}
+	}
+	for _, step := range []func() error{in.config, in.ignore, in.bin} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -126,26 +128,6 @@ func (in *initializer) mkdir(rel string) error {
 	return nil
 }
 
-func (in *initializer) template() error {
-	return in.shipped(in.cfg.Paths.RequestsDir+"/"+reqmeta.TemplateName, reqmeta.Template(in.shell.Lang()))
-}
-
-// schema is what an editor completes and checks the configuration with.
-func (in *initializer) schema() error { return in.shipped(configSchema, config.Schema()) }
-
-func (in *initializer) make() error { return in.shipped(".aiflow/aiflow.mk", makefile) }
-
-// prompts writes what roles are told, for the project to change.
-func (in *initializer) prompts() error {
-	for _, name := range prompts.Names() {
-		text := []byte(prompts.Default(in.shell.Lang(), name))
-		if err := in.shipped(in.cfg.Paths.PromptsDir+"/"+prompts.FileName(name), text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // shipped writes a file that is ours: once, and again with --force.
 func (in *initializer) shipped(rel string, text []byte) error {
 	old, err := os.ReadFile(in.path(rel))
@@ -185,12 +167,25 @@ func (in *initializer) config() error {
 		in.note(config.File, kept)
 		return nil
 	}
-	lang := ""
-	if said := in.shell.LangSaid(); said != "" {
-		lang = "\n  \"lang\": \"" + said + "\","
-	}
+	in.said.Lang = in.shell.LangSaid()
 	in.note(config.File, made)
-	return in.write(config.File, []byte("{\n  \"$schema\": \"./"+path.Base(configSchema)+"\",\n  \"version\": \"1.0\","+lang+in.paths+"\n  \"tests\": {\n    \"unit\": { \"command\": \"\" }\n  }\n}\n"))
+	return in.write(config.File, in.said.Text())
+}
+
+// ignore adds what is missing to .gitignore and leaves what is there as it is.
+func (in *initializer) ignore() error {
+	const name = ".gitignore"
+	old, err := os.ReadFile(in.path(name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.Wrap(err, fault.PathNotWritable, "path", name)
+	}
+	text, lines := shipped.WithIgnored(string(old), shipped.Ignored(in.root.Dir, in.cfg, !in.othersIn(in.cfg.Paths.RunsDir)))
+	if len(lines) == 0 {
+		in.note(name, kept)
+		return nil
+	}
+	in.note(name, added, lines...)
+	return in.write(name, []byte(text))
 }
 
 // bin records where the binaries are, for aiflow.mk; the record is not tracked.

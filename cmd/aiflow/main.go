@@ -55,6 +55,7 @@ func program(s *cli.Shell) *urfave.App {
 			},
 		},
 	}
+	a.Commands = append(a.Commands, &urfave.Command{Name: "deinit", Usage: "work.deinit_usage"}) // passed on
 	for _, b := range others() {
 		a.Commands = append(a.Commands, &urfave.Command{Name: b.name, Usage: b.usage})
 	}

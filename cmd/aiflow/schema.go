@@ -12,9 +12,6 @@ import (
 	"aiflow/internal/term"
 )
 
-// configSchema is where init writes the schema of the configuration, for editors.
-const configSchema = ".aiflow/config.v1.schema.json"
-
 // madeSchemas are the schemas that are no part of the one file.
 func madeSchemas() map[string]func() []byte {
 	contract := func(role string) func() []byte { return func() []byte { return schema.Contract(role) } }

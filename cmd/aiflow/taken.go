@@ -17,14 +17,14 @@ import (
 func (in *initializer) lookFirst() {
 	_, err := os.Lstat(in.path(config.File))
 	configured := err == nil
-	var said []string
 	for _, f := range []struct {
 		key   string
 		dir   *string
+		said  *string
 		taken func(dir string) bool
 	}{
-		{"runs_dir", &in.cfg.Paths.RunsDir, in.othersIn},
-		{"requests_dir", &in.cfg.Paths.RequestsDir, in.noRequestIn},
+		{"runs_dir", &in.cfg.Paths.RunsDir, &in.said.Paths.Runs, in.othersIn},
+		{"requests_dir", &in.cfg.Paths.RequestsDir, &in.said.Paths.Requests, in.noRequestIn},
 	} {
 		key := "paths." + f.key
 		if in.cfg.Origin(key).Kind != "default" || !f.taken(*f.dir) {
@@ -38,14 +38,10 @@ func (in *initializer) lookFirst() {
 		}
 		other := ".aiflow/" + path.Base(*f.dir)
 		in.notes = append(in.notes, in.shell.Text("cli.init_taken", "dir", *f.dir, "other", other, "key", key))
-		said = append(said, `"`+f.key+`": "`+other+`"`)
-		*f.dir = other
+		*f.dir, *f.said = other, other
 	}
 	if command := project.TestRunnerInside(in.root.Dir, in.cfg); command != "" {
 		in.notes = append(in.notes, in.shell.Text("cli.init_searched", "command", command, "line", project.WorkspacesBeside))
-	}
-	if len(said) > 0 {
-		in.paths = "\n  \"paths\": { " + strings.Join(said, ", ") + " },"
 	}
 }
 

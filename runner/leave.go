@@ -1,0 +1,414 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/locks"
+	"aiflow/project"
+	"aiflow/reqmeta"
+	"aiflow/reqmeta/folder"
+	"aiflow/runner/revive"
+	"aiflow/runner/stage"
+	"aiflow/runs"
+)
+
+// LeaveOptions say what goes besides what git holds elsewhere.
+type LeaveOptions struct {
+	Discard []string // runs, requests, branches, refs, or "all": their unmerged work goes too
+	DryRun  bool
+}
+
+// Parting is one thing that was taken away, or stays.
+type Parting struct {
+	Kind      string `json:"kind"` // hook, workspace, branch, ref, record, file, entry, folder
+	Name      string `json:"name"`
+	RequestID string `json:"request_id,omitempty"`
+	RunID     string `json:"run_id,omitempty"`
+	Commit    string `json:"commit,omitempty"` // where the branch or ref was
+	Did       string `json:"did"`              // removed, would_remove, stays, failed
+	Why       string `json:"why,omitempty"`    // a word; of a failure the sentence
+}
+
+// Leave takes away what runs left in the repository: workspaces, records, and the
+// branches and refs whose work is merged or is nothing. What is only in a workspace
+// is kept as an attempt first. then is done while nobody can begin a run. Faults:
+// those of a lock that somebody holds; RUN_NOT_FOUND for a name that is nothing here.
+func (r *Runner) Leave(ctx context.Context, o LeaveOptions, then func([]Parting) error) error {
+	release, err := r.alone(ctx, o.DryRun)
+	defer release()
+	if err != nil {
+		return err
+	}
+	l := &leaver{r: r, o: o, byBranch: map[string]*runs.Stage{}, here: map[string]bool{}}
+	if r.Project.Root.Git {
+		if err := l.begin(ctx); err != nil {
+			return err
+		}
+		for _, step := range []func(context.Context) error{l.workspaces, l.leftWorkspaces, l.branches, l.refs, l.records} {
+			if err := step(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return then(l.all)
+}
+
+// alone takes every slot, so that no run can begin, and refuses while anybody else
+// holds a lock.
+func (r *Runner) alone(ctx context.Context, look bool) (release func(), err error) {
+	var held []*locks.Lease
+	release = func() {
+		for _, l := range held {
+			_ = l.Release()
+		}
+	}
+	m, err := r.Project.Locks()
+	if err != nil {
+		return release, err
+	}
+	for n := r.Project.Config.Limits.Jobs; n > 0 && !look; n-- {
+		l, err := r.Project.TakeSlot(ctx, 0)
+		if err != nil {
+			return release, err
+		}
+		held = append(held, l)
+	}
+	all, err := m.List()
+	for _, e := range all {
+		key, ok := locks.KeyOf(e.Path)
+		if !ok || !e.Live || e.Verdict == locks.Mine {
+			continue
+		}
+		l, err := m.Acquire(ctx, key, locks.Ask{})
+		if err != nil {
+			return release, err
+		}
+		_ = l.Release() // it ended meanwhile
+	}
+	return release, err
+}
+
+type leaver struct {
+	r        *Runner
+	o        LeaveOptions
+	c        *cleaner
+	newest   []*runs.Stage          // the latest run of each request
+	byBranch map[string]*runs.Stage // runs on record
+	here     map[string]bool        // ids of requests and runs of this project
+	all      []Parting
+}
+
+func (l *leaver) begin(ctx context.Context) error {
+	s, err := l.r.survey(ctx, Options{})
+	if fault.Has(err, fault.RequestsDirNotFound) {
+		s, err = &project.Survey{Folder: &folder.Folder{}}, nil
+	}
+	if err != nil {
+		return err
+	}
+	repo, err := l.r.OpenRepo(ctx)
+	if err != nil {
+		return err
+	}
+	ids, err := runs.ListRequestsWithRuns(l.r.Project.Dir, l.r.Project.RunsDir())
+	if err != nil {
+		return err
+	}
+	known := recorded(l.r.Project, ids)
+	standing, err := l.r.Project.Standing(ctx, known)
+	if err != nil {
+		return err
+	}
+	l.c = &cleaner{r: l.r, repo: repo, s: s, standing: standing}
+	for _, q := range s.Folder.Requests {
+		l.here[q.ID] = true
+	}
+	for _, st := range known {
+		l.byBranch[st.Git.WorkBranch], l.here[st.RequestID], l.here[st.RunID] = st, true, true
+		if last, err := runs.Latest(l.r.Project.Dir, l.r.Project.RunsDir(), st.RequestID); err == nil && last != nil && last.RunID == st.RunID {
+			l.newest = append(l.newest, st)
+		}
+	}
+	slices.SortFunc(l.newest, func(a, b *runs.Stage) int { return strings.Compare(a.RequestID, b.RequestID) })
+	return l.known(ctx)
+}
+
+// known refuses a name to discard that is nothing here, before anything is done.
+func (l *leaver) known(ctx context.Context) error {
+	for _, name := range l.o.Discard {
+		if name == "all" || l.here[name] {
+			continue
+		}
+		heads := "refs/heads/"
+		out, err := l.r.Project.Git().Ask(ctx, "for-each-ref", "--count=1", "--format=%(refname)", "--",
+			name, heads+name, heads+l.r.Project.Config.Git.WorkBranchPrefix+name, runs.AttemptsOf(name), stage.Orphans+"/"+name)
+		if err != nil || len(out) == 0 {
+			return fault.Wrap(err, fault.RunNotFound, "run_id", name)
+		}
+	}
+	return nil
+}
+
+// did notes what became of p; err is why it did not go.
+func (l *leaver) did(p Parting, err error) {
+	switch {
+	case err != nil:
+		p.Did, p.Why = "failed", l.r.InWords(err)
+	case p.Did != "":
+	case l.o.DryRun:
+		p.Did = "would_remove"
+	default:
+		p.Did = "removed"
+	}
+	l.all = append(l.all, p)
+}
+
+// discarded reports whether a person named it by one of these names.
+func (l *leaver) discarded(names ...string) bool {
+	found := slices.Contains(l.o.Discard, "all")
+	for _, name := range names {
+		found = found || name != "" && slices.Contains(l.o.Discard, name)
+	}
+	return found
+}
+
+// workspaces give the workspace of each request back, and its status.
+func (l *leaver) workspaces(ctx context.Context) error {
+	for _, st := range l.newest {
+		if st.DroppedAt != nil {
+			continue
+		}
+		p := Parting{Kind: "workspace", Name: l.r.Project.Workspace(st), RequestID: st.RequestID, RunID: st.RunID}
+		ws, ok, err := l.c.repo.OpenWorktree(ctx, l.r.Project.Path(p.Name))
+		there := err == nil && ok && ws.Branch() == st.Git.WorkBranch
+		if !l.o.DryRun {
+			err = l.giveUp(ctx, st)
+		}
+		if there && st.Git.Workspace != "." || err != nil {
+			l.did(p, err)
+		}
+	}
+	return nil
+}
+
+func (l *leaver) giveUp(ctx context.Context, st *runs.Stage) error {
+	lease, err := l.r.lockRequest(ctx, st.RequestID, Options{})
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	req := l.c.s.Folder.Unique(st.RequestID)
+	if req == nil {
+		req = &reqmeta.Request{ID: st.RequestID, Path: st.Artifacts.RequestPath}
+	}
+	run := revive.Other(stage.New(&l.r.Setup, l.c.repo, req, lease), st)
+	_, had, err := l.c.repo.BranchTip(ctx, st.Git.WorkBranch)
+	if err != nil {
+		return err
+	}
+	if st.State != runs.Done {
+		if err := giveBack(ctx, run); err != nil {
+			return err
+		}
+	}
+	if err := leaveDropped(ctx, run); err != nil || had {
+		return err
+	}
+	tip, again, err := l.c.repo.BranchTip(ctx, st.Git.WorkBranch) // made only to look
+	if err == nil && again {
+		err = l.c.repo.DeleteBranch(ctx, st.Git.WorkBranch, tip)
+	}
+	return err
+}
+
+// leftWorkspaces are those of no run on record.
+func (l *leaver) leftWorkspaces(ctx context.Context) error {
+	root := l.r.Project.WorktreesDir()
+	entries, _ := os.ReadDir(l.r.Project.Path(root))
+	for _, e := range entries {
+		if l.o.DryRun && slices.ContainsFunc(l.all, func(p Parting) bool { return p.Name == path.Join(root, e.Name()) }) {
+			continue
+		}
+		p := Parting{Kind: "workspace", Name: path.Join(root, e.Name()), RequestID: e.Name()}
+		at := l.r.Project.Path(p.Name)
+		if !l.o.DryRun && os.Remove(at) == nil { // it was empty
+			continue
+		}
+		var err error
+		if !l.o.DryRun {
+			err = l.c.repo.RemoveWorktree(ctx, at, gitops.Keep{
+				Ref: stage.Orphans + "/" + e.Name(), Message: gitops.CommitMessage{Subject: "aiflow(" + e.Name() + "): what was left in the workspace"},
+			})
+		}
+		l.did(p, err)
+	}
+	return nil
+}
+
+// branches removes work branches whose work is elsewhere.
+func (l *leaver) branches(ctx context.Context) error {
+	prefix := "refs/heads/" + l.r.Project.Config.Git.WorkBranchPrefix
+	return l.each(ctx, prefix, func(ref, tip string) error {
+		name := strings.TrimPrefix(ref, "refs/heads/")
+		st := l.byBranch[name]
+		p := Parting{Kind: "branch", Name: name, RequestID: path.Dir(strings.TrimPrefix(ref, prefix)), Commit: tip}
+		if st != nil {
+			p.RunID = st.RunID
+		}
+		if st == nil && !l.ours(p.RequestID) {
+			return nil
+		}
+		p.Why = l.safe(ctx, st, tip)
+		if p.Why == "" && l.discarded(p.Name, p.RequestID, p.RunID) {
+			p.Why = "discarded"
+		}
+		if p.Why == "" {
+			p.Did, p.Why = "stays", "not_merged"
+			l.did(p, nil)
+			return nil
+		}
+		var err error
+		if !l.o.DryRun {
+			err = l.c.repo.DeleteBranch(ctx, name, tip)
+		}
+		l.did(p, err)
+		return nil
+	})
+}
+
+// ours reports whether a run or request is of this project, and not of another
+// in the same repository.
+func (l *leaver) ours(id string) bool { return l.here[id] || l.r.Project.Inside() == "." }
+
+// safe is why nothing is lost with a commit; "" is that something would be.
+func (l *leaver) safe(ctx context.Context, st *runs.Stage, tip string) string {
+	if st != nil && tip == st.Git.BaseCommit {
+		return "empty"
+	}
+	if st != nil && st.DroppedAt == nil && l.c.merged(ctx, st, tip) {
+		return "merged"
+	}
+	in := []string{"HEAD"}
+	if st != nil {
+		in = append(in, st.Git.BaseBranch)
+	}
+	for _, of := range in {
+		if is, err := l.c.repo.IsAncestor(ctx, tip, of); err == nil && is {
+			return "merged"
+		}
+	}
+	if is, err := l.c.repo.HasAllOf(ctx, "HEAD", tip, l.r.Project.RequestsDir()); err == nil && is {
+		return "merged"
+	}
+	return ""
+}
+
+// refs removes what was kept, where it is merged or a person says so.
+func (l *leaver) refs(ctx context.Context) error {
+	return l.each(ctx, "refs/aiflow/", func(ref, tip string) error {
+		p := Parting{Kind: "ref", Name: ref, Commit: tip}
+		if id, _, _ := strings.Cut(strings.TrimPrefix(ref, runs.AttemptsOf("")), "/"); strings.HasPrefix(id, runs.IDPrefix) {
+			p.RunID, p.RequestID = id, l.requestOf(id)
+		} else {
+			p.RequestID = path.Base(path.Dir(ref))
+		}
+		if !l.ours(p.RunID) && !l.ours(p.RequestID) {
+			return nil
+		}
+		p.Why = l.safe(ctx, nil, tip)
+		if p.Why == "" && l.discarded(ref, p.RunID, p.RequestID) {
+			p.Why = "discarded"
+		}
+		if p.Why == "" {
+			p.Did, p.Why = "stays", "not_merged"
+			l.did(p, nil)
+			return nil
+		}
+		var err error
+		if !l.o.DryRun {
+			_, err = l.r.Project.Git().Do(ctx, "update-ref", "-d", ref, tip)
+		}
+		l.did(p, err)
+		return nil
+	})
+}
+
+func (l *leaver) requestOf(runID string) string {
+	for _, st := range l.byBranch {
+		if st.RunID == runID {
+			return st.RequestID
+		}
+	}
+	return ""
+}
+
+// each calls f for every ref that begins with prefix.
+func (l *leaver) each(ctx context.Context, prefix string, f func(ref, tip string) error) error {
+	out, err := l.r.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", strings.TrimSuffix(prefix, "/"))
+	if err != nil {
+		return fault.Wrap(err, fault.GitCommandFailed, "name", prefix)
+	}
+	for line := range strings.Lines(string(out)) {
+		ref, tip, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if err := f(ref, tip); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// records go, but for what was kept in them whole and is nowhere else.
+func (l *leaver) records(context.Context) error {
+	p := l.r.Project
+	ids, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
+	if err != nil {
+		return err
+	}
+	for _, id := range sortedKeys(ids) {
+		all, err := runs.ListRuns(p.Dir, p.RunsDir(), id)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(l.all, func(w Parting) bool { return w.Kind == "workspace" && w.RequestID == id && w.Did == "failed" }) {
+			continue // its workspace would belong to nobody
+		}
+		for _, runID := range all {
+			dir := p.Run(id, runID)
+			it := Parting{Kind: "record", Name: dir.Rel, RequestID: id, RunID: runID}
+			kept, _ := os.ReadDir(filepath.Join(dir.Path, runs.KeptDir))
+			if len(kept) > 0 && !l.discarded(id, runID) {
+				it.Did, it.Why, it.Name = "stays", "kept_files", dir.RelPath(runs.KeptDir)
+			}
+			var err error
+			if !l.o.DryRun {
+				err = emptied(dir.Path, it.Did == "stays")
+			}
+			l.did(it, err)
+		}
+		if !l.o.DryRun {
+			_ = os.Remove(filepath.Join(p.Path(p.RunsDir()), id))
+		}
+	}
+	return nil
+}
+
+// emptied removes a record, or all of it but what was kept.
+func emptied(dir string, but bool) error {
+	if !but {
+		return os.RemoveAll(dir)
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != runs.KeptDir && err == nil {
+			err = os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
+	return err
+}
