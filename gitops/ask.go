@@ -15,19 +15,6 @@ import (
 	"aiflow/internal/gitcmd"
 )
 
-// Tracked reports whether the checkout's index has the file.
-func (r *reader) Tracked(ctx context.Context, relPath string) (bool, error) {
-	return tracked(ctx, r.git, relPath)
-}
-
-func tracked(ctx context.Context, g gitcmd.Git, relPath string) (bool, error) {
-	out, err := g.Ask(ctx, "--literal-pathspecs", "ls-files", "-z", "--", relPath)
-	if err != nil {
-		return false, failed(err, fault.GitCommandFailed, "path", relPath)
-	}
-	return len(out) > 0, nil
-}
-
 // Ignored gives those of the paths that git ignores. Tracked files are never
 // ignored.
 func (r *reader) Ignored(ctx context.Context, paths ...string) ([]string, error) {

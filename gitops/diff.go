@@ -86,7 +86,7 @@ type Line struct {
 }
 
 // Diff compares the trees of two commits. For what a branch did since it was
-// made, compare with MergeBase.
+// made, compare with their merge base.
 func (r *reader) Diff(ctx context.Context, from, to string, o DiffOptions) (Diff, error) {
 	from, to, err := r.commits(ctx, from, to)
 	if err != nil {

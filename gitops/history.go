@@ -38,23 +38,6 @@ func (r *reader) IsAncestor(ctx context.Context, commit, of string) (bool, error
 	return true, nil
 }
 
-// MergeBase is the commit where b left a: Diff from it to b shows what git
-// shows for a...b. Unrelated histories have none: "".
-func (r *reader) MergeBase(ctx context.Context, a, b string) (string, error) {
-	a, b, err := r.commits(ctx, a, b)
-	if err != nil {
-		return "", err
-	}
-	out, err := r.git.Ask(ctx, "merge-base", a, b)
-	if gitcmd.Exit(err) == 1 {
-		return "", nil
-	}
-	if err != nil {
-		return "", failed(err, fault.GitCommandFailed)
-	}
-	return line(out), nil
-}
-
 // Commits lists what tip has and base has not, oldest first.
 func (r *reader) Commits(ctx context.Context, base, tip string) ([]Commit, error) {
 	from, to, err := r.commits(ctx, base, tip)

@@ -242,7 +242,6 @@ func TestEveryAnswerEqualsGit(t *testing.T) {
 				c.history()
 				c.trees()
 				c.files()
-				c.runs()
 			}
 			c.status()
 		})
@@ -476,32 +475,6 @@ func (c *comparison) files() {
 			if _, ok, err := c.r.ReadFile(ctx, commit, none); ok || err != nil {
 				t.Errorf("ReadFile(%s) = %t, %v", none, ok, err)
 			}
-		}
-	}
-}
-
-func (c *comparison) runs() {
-	t, ctx := c.b.t, c.b.t.Context()
-	if h, _ := c.r.Head(ctx); h.Unborn {
-		return
-	}
-	log := c.git("log", "--encoding=UTF-8", "--format=%B", "HEAD")
-	for n := 1; n <= 3; n++ {
-		id := fmt.Sprintf("RUN-20260101-000000-%06d", n)
-		want := strings.Contains(log, "Aiflow-Run: "+id)
-		got, err := c.r.RunCommitsInHead(ctx, []string{id})
-		if err != nil || got[id] != want {
-			t.Errorf("RunCommitsInHead(%s) = %v, %v, want %t", id, got, err, want)
-		}
-		asked := false
-		err = c.r.askRunCommits(ctx, "HEAD", oldest([]string{id}), func(text string) bool {
-			for _, found := range runsNamed(text) {
-				asked = asked || found == id
-			}
-			return false
-		})
-		if err != nil || asked != want {
-			t.Errorf("askRunCommits(%s) = %t, %v, want %t", id, asked, err, want)
 		}
 	}
 }

@@ -110,9 +110,6 @@ func (r *reader) Top() string { return r.top }
 // CommonDir is the folder of git that all its worktrees share.
 func (r *reader) CommonDir() string { return r.commonDir }
 
-// Prefix is the project's folder inside the checkout: "" or "dir/".
-func (r *reader) Prefix() string { return r.prefix }
-
 // rel turns a path from the top into one from the root.
 func (r *reader) rel(path string) string { return relative(r.prefix, path) }
 

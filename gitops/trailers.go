@@ -54,21 +54,3 @@ func trailerLine() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9-]+)[
 
 // RunTrailer names the run that made a commit.
 const RunTrailer = "Aiflow-Run"
-
-// runLine finds the trailer anywhere in a message: a squashed commit quotes
-// the messages of its parts.
-func runLine() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^[ \t>*-]*` + RunTrailer + `:[ \t]*(\S+)`)
-}
-
-// runsNamed lists the runs that a message names.
-func runsNamed(message string) []string {
-	if !strings.Contains(message, RunTrailer) {
-		return nil
-	}
-	var ids []string
-	for _, m := range runLine().FindAllStringSubmatch(message, -1) {
-		ids = append(ids, m[1])
-	}
-	return ids
-}

@@ -40,9 +40,6 @@ func (w *Workspace) Dir() string { return filepath.Join(w.path, filepath.FromSla
 // Branch is the branch that was checked out when the workspace was opened.
 func (w *Workspace) Branch() string { return w.branch }
 
-// Linked reports whether it is a linked worktree, not the user's checkout.
-func (w *Workspace) Linked() bool { return w.linked }
-
 // LeaveOut names files and folders, relative to Dir, that are no part of the
 // work when the workspace is the user's own checkout.
 func (w *Workspace) LeaveOut(paths ...string) { w.leave = append(w.leave, paths...) }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -466,6 +467,31 @@ func TestAnswer(t *testing.T) {
 	w.idle()
 	w.call(200, "GET", at, "").wants("stage.state", "DONE")
 	w.call(400, "POST", at+"/answer", `{"text":"Green."}`).wants("error.reason_code", "NOTHING_TO_DO")
+}
+
+// A project's own texts replace ours; a file of them that cannot be read is told of
+// in the log, and ours are used.
+func TestOwnTexts(t *testing.T) {
+	var mu sync.Mutex
+	var said []string
+	own := `{"reason_codes": {"REQUEST_NOT_FOUND": {"title": "Nope"}}}`
+	w := newWorld(t, map[string]string{
+		".aiflow/messages/messages.v1.en.json": own, ".aiflow/messages/messages.v1.ja.json": own + "}",
+	}, func(o *Options, _ *http.Server) {
+		o.Log = func(line string) { mu.Lock(); defer mu.Unlock(); said = append(said, line) }
+	})
+	const at = "/api/requests/RQ-1"
+	if text := w.call(404, "GET", at, "").text("error.message"); !strings.HasPrefix(text, "Nope: ") {
+		t.Error(text)
+	}
+	if text := w.call(404, "GET", at, "", "Accept-Language", "ja").text("error.message"); !strings.HasPrefix(text, "リクエストが") {
+		t.Error(text)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(said) != 1 || !strings.Contains(said[0], "messages.v1.ja.json") {
+		t.Errorf("the log says %q", said)
+	}
 }
 
 func TestAutorun(t *testing.T) {

@@ -142,6 +142,9 @@ func (s *Server) catalog(lang string) *messages.Catalog {
 	c := s.catalogs[lang]
 	if c == nil {
 		c = messages.OpenWith(lang, s.Project.Path(s.Project.Config.Paths.AiflowDir+"/messages"))
+		if err := c.Problem(); err != nil {
+			s.log(err.Error()) // ours are used
+		}
 		s.catalogs[lang] = c
 	}
 	return c
