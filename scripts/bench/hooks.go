@@ -140,7 +140,7 @@ func gitLine(args ...string) []string {
 
 // tracked makes a repository with n requests and a first commit.
 func (b *bench) tracked(n int, name string) (string, error) {
-	project, err := b.project(n)
+	project, err := b.project(n, "")
 	if err != nil {
 		return "", err
 	}

@@ -25,14 +25,19 @@ func (b *bench) start([]int) error {
 	return b.show("Start", jobs)
 }
 
-// project makes a folder with n generated requests, once.
-func (b *bench) project(n int) (string, error) {
-	dir := filepath.Join(b.work, fmt.Sprintf("project-%d", n))
+// project makes a folder with n generated requests, and a configuration, once.
+func (b *bench) project(n int, config string) (string, error) {
+	dir := filepath.Join(b.work, fmt.Sprintf("project-%d-%d", n, len(config)))
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
 	if err := os.MkdirAll(filepath.Join(dir, ".aiflow"), 0o777); err != nil {
 		return "", err
+	}
+	if config != "" {
+		if err := os.WriteFile(filepath.Join(dir, ".aiflow", "config.v1.json"), []byte(config), 0o666); err != nil {
+			return "", err
+		}
 	}
 	return dir, reqgen.Write(filepath.Join(dir, "requests"), b.seed, n)
 }
@@ -56,7 +61,7 @@ func (b *bench) next(ns []int) error {
 		return nil
 	}
 	for _, n := range ns {
-		dir, err := b.project(n)
+		dir, err := b.project(n, "")
 		if err != nil {
 			return err
 		}
@@ -69,6 +74,11 @@ func (b *bench) next(ns []int) error {
 			{name: "aiflow-next", argv: []string{next}, dir: dir, against: 1, promise: "2x of the floor; 1 s at 100,000"},
 			{name: "aiflow-next --json --all", argv: []string{next, "--json", "--all"}, dir: dir, against: 1},
 		}
+		stacking, err := b.project(n, `{"version": "1.0", "auto_run": {"stack": true}}`)
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, job{name: "aiflow-next with auto_run.stack", argv: []string{next}, dir: stacking, against: 2, promise: "1.1x of aiflow-next"})
 		if n <= 100 {
 			jobs[2].against, jobs[2].promise = 0, "2.2x of hello"
 		}

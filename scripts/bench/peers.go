@@ -38,7 +38,7 @@ func noEnv(string) []string { return nil }
 // peersNext asks the peers that are there the same question as aiflow-next.
 func (b *bench) peersNext(ns []int) error {
 	for _, n := range ns {
-		project, err := b.project(n)
+		project, err := b.project(n, "")
 		if err != nil {
 			return err
 		}
