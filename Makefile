@@ -57,7 +57,7 @@ endif
 AIFLOW = cd '$(subst ','\'',$(TARGET))' && AIFLOW_CALLED_FROM='$(subst ','\'',$(CURDIR))' '$(subst ','\'',$(CURDIR))/bin/aiflow'
 
 .DEFAULT_GOAL := build
-.PHONY: install uninstall build check test figures tidy vet format staticcheck race test-agents bench next run-next list show diff logs resume auto doctor ui demo demo-agents clean
+.PHONY: install uninstall build check test figures tidy vet format staticcheck race test-agents bench next run-next list show diff logs resume auto land doctor ui demo demo-agents clean
 
 build: $(BUILT)
 
@@ -138,6 +138,9 @@ resume: $(BUILT) $(NEEDED)
 
 auto: $(BUILT) $(NEEDED)
 	@$(AIFLOW) run auto $(ARGS)
+
+land: $(BUILT) $(NEEDED)
+	@$(AIFLOW) land $(or $(ARGS),--all)
 
 doctor: $(BUILT) $(NEEDED)
 	@$(AIFLOW) doctor $(ARGS)

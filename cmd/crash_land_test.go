@@ -1,8 +1,13 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -231,4 +236,134 @@ func TestKilledWhileRestacking(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStackedNight is a generated graph of requests, of which some fail and some collide, done
+// by sessions with --stack that are killed now and then, and landed in the morning: the
+// branch is what plain git makes by merging the same branches, and the checkout stays as it was.
+func TestStackedNight(t *testing.T) {
+	const n = 16
+	rnd := rand.New(rand.NewPCG(3, 1))
+	id := func(i int) string { return fmt.Sprintf("RQ-20260102-%03d", i) }
+	needs := map[string][]string{}
+	l := labIn(t, t.TempDir(), crashRequest, "---\ntitle: First\nstatus: ready\nsteps: [{title: x, run: 'true'}]\n---\n",
+		`{"version": "1.0", "auto_run": {"stop_on_needs_input": false, "stop_on_failed": false}}`)
+	for i := range n {
+		for range rnd.IntN(3) {
+			if dep := id(rnd.IntN(n)); dep < id(i) && !slices.Contains(needs[id(i)], dep) {
+				needs[id(i)] = append(needs[id(i)], dep)
+			}
+		}
+		command := "echo " + id(i) + " > " + id(i) + ".txt"
+		switch rnd.IntN(6) {
+		case 0:
+			command = "exit 1"
+		case 1, 2:
+			command = fmt.Sprintf("echo %s > shared-%d.txt", id(i), rnd.IntN(2))
+		}
+		l.write(t, "template/requests/"+id(i)+".md", fmt.Sprintf("---\ntitle: R\nstatus: ready\ncreated_at: 2026-01-02\ndepends_on: [%s]\nsteps: [{title: x, run: 'echo %s >> \"$SIDE\"; %s'}]\n---\n",
+			strings.Join(needs[id(i)], ", "), id(i), command))
+	}
+	l.git(t, l.template, "add", "-A")
+	l.git(t, l.template, "commit", "-q", "-m", "requests")
+	l.git(t, l.template, "branch", "integration")
+	w := l.world(t)
+	head := w.git(t, w.dir, "rev-parse", "HEAD")
+
+	night := []string{"auto", "--stack", "--max-runs", "60"}
+	for _, point := range []string{"at.step_command:3", "at.begun:2", "at.worktree:2", "at.completed:3", "at.step_command:2", "at.tidied:2"} {
+		w.run("aiflow-run", night, "AIFLOW_FAILPOINT="+point)
+	}
+	if res := w.run("aiflow-run", night); res.killed || !strings.Contains(res.stdout, "NOTHING_RUNNABLE") {
+		t.Fatalf("the last session: %s", res)
+	}
+	side, err := os.ReadFile(w.side)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := w.git(t, w.dir, "rev-parse", "HEAD"); now != head {
+		t.Errorf("the checkout moved to %s", now)
+	}
+	if changed := w.git(t, w.dir, "status", "--porcelain", "--", ".", ":!requests"); changed != "" {
+		t.Errorf("the checkout changed: %s", changed)
+	}
+	var finished []*runs.Stage
+	stacked := 0
+	for i := range n {
+		if times := strings.Count(string(side), id(i)+"\n"); times > 2 {
+			t.Errorf("the step of %s was done %d times", id(i), times)
+		}
+		if len(w.glob("runs/"+id(i))) == 0 {
+			continue
+		}
+		if st := w.latest(id(i)); st.State == runs.Done {
+			finished = append(finished, st)
+			stacked += len(st.Git.StackedOn)
+		}
+	}
+	if len(finished) < n/2 || stacked < 4 {
+		t.Fatalf("%d finished, %d on top of others: the graph shows nothing", len(finished), stacked)
+	}
+	finished = append(finished, w.latest(crashRequest), w.latest("RQ-20260101-002-after"))
+	needs["RQ-20260101-002-after"] = []string{crashRequest}
+
+	tree, out := w.mergedByHand(finished, needs)
+	res := w.run("aiflow-land", []string{"--all", "--into", "integration", "--json"})
+	var answer struct {
+		Landed []struct {
+			RequestID string `json:"request_id"`
+		}
+		LeftOut []struct {
+			RequestID string `json:"request_id"`
+			Error     struct {
+				ReasonCode string `json:"reason_code"`
+			}
+		} `json:"left_out"`
+	}
+	if err := json.Unmarshal([]byte(res.stdout), &answer); err != nil {
+		t.Fatalf("%v: %s", err, res)
+	}
+	if now := w.git(t, w.dir, "rev-parse", "integration^{tree}"); now != tree {
+		t.Errorf("the tree differs from that of plain git: %s", w.git(t, w.dir, "diff", "--stat", tree, now))
+	}
+	left := map[string]string{}
+	for _, l := range answer.LeftOut {
+		left[l.RequestID] = l.Error.ReasonCode
+	}
+	if !maps.Equal(left, out) || len(left) == 0 {
+		t.Errorf("left out %v, plain git %v", left, out)
+	}
+	if len(answer.Landed)+len(left) != len(finished) {
+		t.Errorf("%d landed, %d left out, of %d", len(answer.Landed), len(left), len(finished))
+	}
+}
+
+// mergedByHand merges finished branches with plain git, dependencies first, then by the time of
+// finishing, and says what cannot be.
+func (w *world) mergedByHand(finished []*runs.Stage, needs map[string][]string) (tree string, out map[string]string) {
+	w.t.Helper()
+	at := filepath.Join(w.t.TempDir(), "oracle")
+	w.git(w.t, w.dir, "worktree", "add", "-q", "--detach", at, "integration")
+	defer w.git(w.t, w.dir, "worktree", "remove", "--force", at)
+	slices.SortFunc(finished, func(a, b *runs.Stage) int {
+		return cmp.Or(a.EndedAt.Compare(*b.EndedAt), strings.Compare(a.RunID, b.RunID))
+	})
+	out = map[string]string{}
+	for tried := map[string]bool{}; len(tried) < len(finished); {
+		st := finished[slices.IndexFunc(finished, func(st *runs.Stage) bool {
+			return !tried[st.RequestID] && !slices.ContainsFunc(needs[st.RequestID], func(id string) bool { return !tried[id] })
+		})]
+		tried[st.RequestID] = true
+		if slices.ContainsFunc(needs[st.RequestID], func(id string) bool { return out[id] != "" }) {
+			out[st.RequestID] = "DEPENDS_NOT_DONE"
+			continue
+		}
+		merge := exec.Command("git", "merge", "-q", "--no-ff", "--no-edit", st.Git.WorkBranch)
+		merge.Dir, merge.Env = at, w.env()
+		if merge.Run() != nil {
+			w.git(w.t, at, "merge", "--abort")
+			out[st.RequestID] = "LAND_CONFLICT"
+		}
+	}
+	return w.git(w.t, at, "rev-parse", "HEAD^{tree}"), out
 }
