@@ -238,7 +238,12 @@ func (l *leaver) leftWorkspaces(ctx context.Context) error {
 		}
 		p := Parting{Kind: "workspace", Name: path.Join(root, e.Name()), RequestID: e.Name()}
 		at := l.r.Project.Path(p.Name)
-		if !l.o.DryRun && os.Remove(at) == nil { // it was empty
+		if !l.o.DryRun && e.IsDir() && os.Remove(at) == nil { // it was empty
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err != nil {
+			p.Did, p.Why = "stays", "foreign"
+			l.did(p, nil)
 			continue
 		}
 		var err error
