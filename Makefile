@@ -9,6 +9,7 @@
 #   make test-agents          the real AI commands, also what takes them minutes
 #   make figures              how large the code is
 #   make install              what is built, below PREFIX (/usr/local); make uninstall
+#   make dist                 archives and Debian packages for other machines
 #
 # ARGS passes more: make next ARGS="--json".
 
@@ -57,7 +58,7 @@ endif
 AIFLOW = cd '$(subst ','\'',$(TARGET))' && AIFLOW_CALLED_FROM='$(subst ','\'',$(CURDIR))' '$(subst ','\'',$(CURDIR))/bin/aiflow'
 
 .DEFAULT_GOAL := build
-.PHONY: install uninstall build check test figures tidy vet format staticcheck race test-agents bench next run-next list show diff logs resume auto land doctor ui demo demo-agents clean
+.PHONY: install uninstall dist build check test figures tidy vet format staticcheck race test-agents bench next run-next list show diff logs resume auto land doctor ui demo demo-agents clean
 
 build: $(BUILT)
 
@@ -73,6 +74,12 @@ install: $(BUILT)
 uninstall:
 install uninstall:
 	@scripts/install $@ bin '$(subst ','\'',$(DESTDIR)$(PREFIX))' $(PROGRAMS)
+
+# Archives for other machines, with checksums, and Debian packages, into DIST.
+DIST      ?= dist
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+dist: $(BUILT)
+	@VERSION='$(VERSION)' AIFLOW='$(CURDIR)/bin/aiflow' GO='$(GO)' TAGS='$(TAGS)' LDFLAGS='$(LDFLAGS)' scripts/dist '$(DIST)' $(PLATFORMS)
 
 test: tidy vet format staticcheck race
 
@@ -160,4 +167,4 @@ demo-agents: $(BUILT)
 	@cd .demo/agents && PATH='$(CURDIR)/bin':"$$PATH" aiflow run auto
 
 clean:
-	rm -rf bin .demo .bench
+	rm -rf bin dist .demo .bench

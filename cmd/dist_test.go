@@ -1,0 +1,89 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// The same sources give the same archives, whoever makes them where and when; what
+// is in them works.
+func TestDist(t *testing.T) {
+	if out, err := exec.Command("tar", "--version").Output(); err != nil || !bytes.Contains(out, []byte("GNU")) {
+		t.Skip("no GNU tar")
+	}
+	for _, script := range []string{"../scripts/dist", "../scripts/install"} { // a change of these is a reason to test again
+		if _, err := os.ReadFile(script); err != nil {
+			t.Fatal(err)
+		}
+	}
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	make := func(env ...string) string {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), "dist")
+		cmd := exec.Command("sh", "-c", `umask $UMASK; exec ../scripts/dist "$0" "$1"`, dir, platform)
+		cmd.Env = append(append(os.Environ(), "VERSION=0.0.0", "AIFLOW="+filepath.Join(bin, "aiflow"),
+			"TAGS="+tags, "LDFLAGS=-s -w -X main.version=0.0.0 -X main.commit=test"), env...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return dir
+	}
+	read := func(path string) string {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	one, two := make("UMASK=077", "TZ=Asia/Tokyo"), make("UMASK=002", "TZ=UTC", "LC_ALL=C", "TMPDIR="+t.TempDir())
+	sums := read(filepath.Join(one, "SHA256SUMS"))
+	if sums != read(filepath.Join(two, "SHA256SUMS")) {
+		t.Errorf("one %s\ntwo %s", sums, read(filepath.Join(two, "SHA256SUMS")))
+	}
+	name := "aiflow-0.0.0-" + strings.ReplaceAll(platform, "/", "-")
+	if !strings.Contains(sums, "  "+name+".tar.gz\n") {
+		t.Errorf("%s", sums)
+	}
+	run := func(command string, args ...string) string {
+		t.Helper()
+		out, err := exec.Command(command, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", command, args, err, out)
+		}
+		return string(out)
+	}
+	run("sh", "-c", `cd "$0" && sha256sum -c SHA256SUMS`, one)
+	run("tar", "-C", one, "-xzf", filepath.Join(one, name+".tar.gz"))
+	works := func(usr string) {
+		t.Helper()
+		if out := run(filepath.Join(usr, "bin", "aiflow"), "version"); out != "aiflow 0.0.0 (test)\n" {
+			t.Error(out)
+		}
+		if out := run(filepath.Join(usr, "bin", "aiflow"), "help", "run", "--lang", "en"); !strings.Contains(out, "aiflow-run") {
+			t.Error(out)
+		}
+	}
+	works(filepath.Join(one, name))
+
+	if _, err := exec.LookPath("dpkg-deb"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("no dpkg-deb")
+	}
+	deb, root := filepath.Join(one, "aiflow_0.0.0_"+runtime.GOARCH+".deb"), filepath.Join(one, "root")
+	run("dpkg-deb", "-x", deb, root)
+	works(filepath.Join(root, "usr"))
+	if out := run("dpkg-deb", "-f", deb, "Package", "Version", "Depends"); out != "Package: aiflow\nVersion: 0.0.0\nDepends: git (>= 1:2.26)\n" {
+		t.Error(out)
+	}
+	if out := run("dpkg-deb", "-c", deb); !strings.Contains(out, "-rwxr-xr-x root/root") || strings.Contains(out, "drwx------") {
+		t.Error(out)
+	}
+	for _, file := range []string{"man/man1/aiflow-run.1.gz", "bash-completion/completions/aiflow", "zsh/vendor-completions/_aiflow", "doc/aiflow/copyright"} {
+		read(filepath.Join(root, "usr", "share", file))
+	}
+}
