@@ -88,7 +88,7 @@ func (r *Runner) newAuto(o AutoOptions, queue, slot *locks.Lease) *auto {
 	now := r.Project.Now()
 	a := &auto{r: r, o: o, queue: queue, slot: slot, s: idle(), skip: map[string]bool{}, lost: map[string]*fault.Error{}, used: map[string]*runs.Usage{}, purse: stage.Purse{Budget: runs.Budget{CostUSD: o.MaxCostUSD}}}
 	a.s.StartedAt = &now
-	a.s.Limits = SessionLimits{MaxRuns: o.MaxRuns, MaxMinutes: o.MaxMinutes, MaxCostUSD: o.MaxCostUSD}
+	a.s.Limits = SessionLimits{MaxRuns: o.MaxRuns, MaxMinutes: o.MaxMinutes, MaxCostUSD: o.MaxCostUSD, Stack: o.Stack || r.Project.Config.AutoRun.Stack}
 	if !o.Until.IsZero() {
 		a.s.Limits.Until = &o.Until
 	}

@@ -109,6 +109,7 @@ type SessionLimits struct {
 	MaxMinutes int        `json:"max_minutes"` // 0: Until alone bounds its time
 	Until      *time.Time `json:"until,omitempty"`
 	MaxCostUSD float64    `json:"max_cost_usd,omitempty"` // 0: any
+	Stack      bool       `json:"stack,omitempty"`        // runs may start on top of finished ones that are not merged
 }
 
 const (

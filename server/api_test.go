@@ -500,12 +500,12 @@ func TestAutorun(t *testing.T) {
 	st := w.listen()
 	w.call(200, "GET", "/api/autorun", "").wants("state", "IDLE", "stop_reason", nil)
 	w.call(400, "POST", "/api/autorun/stop", "").wants("error.reason_code", "NOTHING_TO_DO")
-	started := w.call(202, "POST", "/api/autorun/start", `{"max_runs":5,"max_cost":2.5,"land_into":"nightly"}`)
+	started := w.call(202, "POST", "/api/autorun/start", `{"max_runs":5,"max_cost":2.5,"land_into":"nightly","stack":true}`)
 	if s := started.text("state"); s != "SELECTING" && s != "RUNNING" {
 		t.Error(s)
 	}
 	st.until("autorun", has(`"RUNNING"`))
-	w.call(200, "GET", "/api/autorun", "").wants("limits.max_cost_usd", 2.5)
+	w.call(200, "GET", "/api/autorun", "").wants("limits.max_cost_usd", 2.5, "limits.stack", true)
 	w.call(409, "POST", "/api/autorun/start", "").wants("error.reason_code", "QUEUE_IN_PROGRESS")
 	w.call(202, "POST", "/api/autorun/stop", `{}`).wants("state", "STOPPING", "current_request_id", "RQ-1")
 	st.until("autorun", has(`"STOPPING"`)) // whoever asked, all pages are told

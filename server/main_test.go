@@ -76,7 +76,8 @@ func aiflowRun(args []string) int {
 		return say(&out, err)
 	case len(words) == 1 && words[0] == "auto":
 		cost, _ := strconv.ParseFloat(flags["--max-cost"], 64)
-		s, err := r.Auto(ctx, runner.AutoOptions{MaxCostUSD: cost, LandInto: flags["--land-into"]})
+		_, stack := flags["--stack"]
+		s, err := r.Auto(ctx, runner.AutoOptions{MaxCostUSD: cost, LandInto: flags["--land-into"], Stack: stack})
 		if err != nil {
 			return say(nil, err)
 		}

@@ -201,6 +201,9 @@ func (q *question) printExplained(x explanation) {
 	q.line("  %s", q.Text("next.explain_file", "path", x.Path, "status", cmp.Or(x.Status, "-")))
 	if x.Runnable {
 		q.line("  %s", q.Text("next.explain_runnable", "count", *x.Position))
+		for _, o := range choose.Stack(q.survey.Folder, q.survey.Facts, x.RequestID) {
+			q.line("  %s", q.Text("next.stacked", "id", o.RequestID, "branch", o.Branch))
+		}
 	} else {
 		q.Printf("  %s: %s\n", *x.ReasonCode, x.Detail)
 	}

@@ -22,7 +22,7 @@ func offering(s *cli.Shell, a *urfave.App) *urfave.App {
 		switch c.Name {
 		case "list":
 			c.BashComplete = cli.Offer(first(func(cli.Asked) []string { return requestsWithRuns(s) }), nil)
-		case "show", "logs", "diff", "stop", "resume", "answer", "drop":
+		case "show", "logs", "diff", "stop", "resume", "answer", "drop", "restack":
 			c.BashComplete = cli.Offer(run, map[string]cli.Candidates{"mode": modes})
 		}
 	}
