@@ -38,6 +38,13 @@ var foreignPriority = [...]foreign{
 	{"P3", "p3 low lowest minor trivial 低"},
 }
 
+// MeantStatus gives our status for a word of another tool; "" for none. Ready
+// stands for all that is open.
+func MeantStatus(word string) string { return meantBy(foreignStatus[:], word) }
+
+// MeantPriority gives our priority for a word of another tool; "" for none.
+func MeantPriority(word string) string { return meantBy(foreignPriority[:], word) }
+
 // meantBy gives our word for one of another tool; "" for none.
 func meantBy(list []foreign, word string) string {
 	word = squeeze(word)

@@ -1,7 +1,7 @@
-// Command aiflow-request makes, lists, shows, edits, changes, checks and draws
-// requests.
+// Command aiflow-request makes, lists, shows, edits, changes, checks, draws,
+// imports and exports requests.
 //
-// It does not run any, and it changes no file but the one it is asked to.
+// It does not run any, and it changes no file but those it is asked to.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/convert"
 )
 
 var version, commit string // set by the linker
@@ -25,6 +26,7 @@ func program(s *cli.Shell) *urfave.App {
 		UsageText: "aiflow-request new --title \"Say hello\"\naiflow-request list --runnable\naiflow-request set RQ-20251214-001 status=ready priority=P1",
 		Commands: []*urfave.Command{
 			listCommand(s), showCommand(s), newCommand(s), editCommand(s), setCommand(s), checkCommand(s), graphCommand(s),
+			importCommand(s), exportCommand(s),
 		},
 	}
 }
@@ -111,5 +113,56 @@ func graphCommand(s *cli.Shell) *urfave.Command {
 		Flags:        []urfave.Flag{&urfave.StringFlag{Name: "format", Usage: "request.graph_format", Value: "dot", Destination: &format}},
 		Action:       func(*urfave.Context) error { return graph(s, format) },
 		BashComplete: cli.Offer(nil, map[string]cli.Candidates{"format": cli.Words("dot", "mermaid", "svg")}),
+	}
+}
+
+func importCommand(s *cli.Shell) *urfave.Command {
+	var o importOptions
+	return &urfave.Command{
+		Name: "import", Usage: "request.import_usage", ArgsUsage: "PATH|-",
+		UsageText: "aiflow-request import --dry-run ../old/backlog\naiflow-request import tasks.csv --map map.json\n" +
+			"gh issue list --state all --limit 5000 --json number,title,body,state,stateReason,labels,milestone,createdAt,updatedAt,url | aiflow-request import --from github -",
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "from", Usage: "request.import_from", Destination: &o.From},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "request.import_dry_run", Destination: &o.dryRun},
+			&urfave.BoolFlag{Name: "update", Usage: "request.import_update", Destination: &o.update},
+			&urfave.StringFlag{Name: "only", Usage: "request.import_only", Destination: &o.Only},
+			&urfave.BoolFlag{Name: "ready", Usage: "request.import_ready", Destination: &o.Ready},
+			&urfave.StringFlag{Name: "status", Usage: "request.import_status", Destination: &o.statusWords},
+			&urfave.StringFlag{Name: "map", Usage: "request.import_map", Destination: &o.mapFile},
+			&urfave.StringFlag{Name: "prefix", Usage: "request.import_prefix", Destination: &o.Prefix},
+			&urfave.BoolFlag{Name: "no-pad", Usage: "request.import_no_pad", Destination: &o.NoPad},
+			&urfave.StringFlag{Name: "parents", Usage: "request.import_parents", Destination: &o.Parents},
+			&urfave.StringFlag{Name: "subtasks", Usage: "request.import_subtasks", Destination: &o.Subtasks},
+			&urfave.StringFlag{Name: "tag", Usage: "request.import_tag", Destination: &o.Tag},
+			&urfave.BoolFlag{Name: "text-deps", Usage: "request.import_text_deps", Destination: &o.TextDeps},
+			&urfave.BoolFlag{Name: "comments", Usage: "request.import_comments", Destination: &o.Comments},
+			&urfave.BoolFlag{Name: "people", Usage: "request.import_people", Destination: &o.People},
+			&urfave.BoolFlag{Name: "keep", Usage: "request.import_keep", Destination: &o.Keep},
+			&urfave.StringFlag{Name: "tz", Usage: "request.import_tz", Destination: &o.zone},
+			&urfave.BoolFlag{Name: "strict", Usage: "request.import_strict", Destination: &o.Strict},
+			&urfave.BoolFlag{Name: "all", Usage: "request.import_all", Destination: &o.all},
+		},
+		Action: func(c *urfave.Context) error { return importRequests(s, o, c.Args().First()) },
+		BashComplete: cli.Offer(nil, map[string]cli.Candidates{
+			"from": cli.Words(convert.Sources...), "only": cli.Words(convert.OnlyReady, convert.OnlyOpen, convert.OnlyAll),
+			"parents": cli.Words("keep", "skip"), "subtasks": cli.Words("requests", "checklist"),
+		}),
+	}
+}
+
+func exportCommand(s *cli.Shell) *urfave.Command {
+	var o exportOptions
+	return &urfave.Command{
+		Name: "export", Usage: "request.export_usage", UsageText: "aiflow-request export --to json > requests.jsonl\naiflow-request export --to csv --status ready,blocked",
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "to", Usage: "request.export_to", Value: "json", Destination: &o.to},
+			&urfave.StringSliceFlag{Name: "status", Usage: "request.flag_status", Destination: &o.status},
+			&urfave.BoolFlag{Name: "bom", Usage: "request.export_bom", Destination: &o.bom},
+		},
+		Action: func(*urfave.Context) error { return export(s, o) },
+		BashComplete: cli.Offer(nil, map[string]cli.Candidates{
+			"to": cli.Words("json", "csv"), "status": app.Listed(reqmeta.Statuses[:]...),
+		}),
 	}
 }

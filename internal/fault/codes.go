@@ -85,6 +85,8 @@ const (
 	RequestInvalidFormat  Code = "REQUEST_INVALID_FORMAT"
 	RequestNotFound       Code = "REQUEST_NOT_FOUND"
 	RequestExists         Code = "REQUEST_EXISTS"
+	ImportUnreadable      Code = "IMPORT_UNREADABLE"
+	ImportIncomplete      Code = "IMPORT_INCOMPLETE"
 	RequestNotUTF8        Code = "REQUEST_NOT_UTF8"
 	RunNotFound           Code = "RUN_NOT_FOUND"
 	InvalidRequest        Code = "INVALID_REQUEST"
@@ -252,7 +254,7 @@ func (c Code) Info() Info {
 		return input(409)
 	case UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, InvalidRequest, DependsCycle, ACTooFew,
-		NeedsClarification, ModelNotFound, ContextTooLong, NothingToDo, StepNotAvailable:
+		NeedsClarification, ModelNotFound, ContextTooLong, NothingToDo, StepNotAvailable, ImportUnreadable, ImportIncomplete:
 		return input(400)
 	case JSONParseError, JSONSchemaInvalid:
 		return contract()
@@ -323,7 +325,7 @@ func Codes() []Code {
 		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, WorkspaceBlocked, BinaryNotFound, HookRefused,
 		QueueNotAvailable, QueueNotReady,
 		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
-		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RequestNotUTF8, RunNotFound,
+		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RequestNotUTF8, ImportUnreadable, ImportIncomplete, RunNotFound,
 		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, ModelNotFound, ContextTooLong, NothingToDo, StepNotAvailable, Conflict, TaskNotFound, TaskFinished, TaskNotOurs,
 		NotFound, AccessDenied, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,

@@ -96,6 +96,7 @@ func homes() []home {
 	return []home{
 		{"github.com/adrg/frontmatter", "reqmeta", "one reader of request files"},
 		{"go.yaml.in/yaml/v3", "reqmeta", "one reader of request files"},
+		{"github.com/yuin/goldmark", "reqmeta/convert", "only an import reads markdown as such"},
 		{"github.com/go-git", "gitops", "small binaries must not link it"},
 		{"github.com/sergi/go-diff", "gitops", "diffs are made in one place"},
 		{"github.com/urfave/cli", "cmd", "parts know no flags"},
@@ -190,7 +191,7 @@ func down(from, to string) string {
 
 // steps are the heights of packages that belong together and are not on one level.
 var steps = map[string]int{
-	"reqmeta": 1, "reqmeta/folder": 2, "reqmeta/edit": 2, "reqmeta/choose": 3, "reqmeta/draw": 4,
+	"reqmeta": 1, "reqmeta/folder": 2, "reqmeta/edit": 2, "reqmeta/choose": 3, "reqmeta/convert": 3, "reqmeta/draw": 4,
 	"runner/agent": 1, "runner/stage": 2, "runner/land": 2, "runner/revive": 3, "runner": 4,
 }
 

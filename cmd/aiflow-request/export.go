@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/csv"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"aiflow/cmd/internal/cli"
+	"aiflow/reqmeta"
+	"aiflow/reqmeta/convert"
+)
+
+type exportOptions struct {
+	to     string
+	bom    bool
+	status urfave.StringSlice
+}
+
+// exported is a request with its text.
+type exported struct {
+	item
+	Body string `json:"body"`
+}
+
+// export prints all requests, by id, in bytes that depend on nothing else.
+func export(s *cli.Shell, o exportOptions) error {
+	if o.to != "json" && o.to != "csv" {
+		return cli.Usage("bad_value", "name", "--to", "value", o.to, "allowed", "json, csv")
+	}
+	if err := (filter{status: o.status}).check(); err != nil {
+		return err
+	}
+	v, err := open(s)
+	if err != nil {
+		return err
+	}
+	list := slices.Clone(v.survey.Folder.Requests)
+	slices.SortStableFunc(list, func(a, b *reqmeta.Request) int { return strings.Compare(a.ID, b.ID) })
+	list = slices.DeleteFunc(list, func(r *reqmeta.Request) bool { return !oneOf(o.status.Value(), r.Meta.Status) })
+	if o.to == "csv" {
+		return v.exportCSV(list, o.bom)
+	}
+	for _, r := range list {
+		data, err := v.survey.Folder.Read(r)
+		if err != nil {
+			return err
+		}
+		if err := v.PrintJSON(exported{v.item(r), string(reqmeta.Readable(data))}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *view) exportCSV(list []*reqmeta.Request, bom bool) error {
+	if bom {
+		v.Printf("\ufeff")
+	}
+	w := csv.NewWriter(v.Out())
+	w.UseCRLF = true // RFC 4180
+	_ = w.Write(convert.Columns)
+	for _, r := range list {
+		data, err := v.survey.Folder.Read(r)
+		if err != nil {
+			return err
+		}
+		_ = w.Write(convert.Row(r, string(reqmeta.Readable(data))))
+	}
+	w.Flush()
+	return w.Error()
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
+	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
+	"aiflow/internal/term"
+	"aiflow/project"
+	"aiflow/reqmeta/convert"
+)
+
+type importOptions struct {
+	convert.Options
+	dryRun, update, all        bool
+	mapFile, statusWords, zone string
+}
+
+// complete reads the flags that are more than a word.
+func (o *importOptions) complete() (err error) {
+	for _, want := range []struct {
+		flag, value string
+		allowed     []string
+	}{
+		{"--from", o.From, convert.Sources},
+		{"--only", o.Only, []string{convert.OnlyReady, convert.OnlyOpen, convert.OnlyAll}},
+		{"--parents", o.Parents, []string{"keep", "skip"}},
+		{"--subtasks", o.Subtasks, []string{"requests", "checklist"}},
+	} {
+		if want.value != "" && !slices.Contains(want.allowed, want.value) {
+			return cli.Usage("bad_value", "name", want.flag, "value", want.value, "allowed", strings.Join(want.allowed, ", "))
+		}
+	}
+	if o.Status, err = statusWords(o.statusWords); err != nil {
+		return err
+	}
+	if o.Zone, err = time.LoadLocation(o.zone); err != nil {
+		return cli.Usage("bad_value", "name", "--tz", "value", o.zone, "allowed", "Asia/Tokyo, UTC, …")
+	}
+	if o.mapFile != "" {
+		if o.Map, err = os.ReadFile(o.mapFile); err != nil {
+			return fault.Wrap(err, fault.UsageError, "cause", err.Error())
+		}
+	}
+	return nil
+}
+
+// statusWords reads `in progress=blocked,ideas=draft`.
+func statusWords(text string) (map[string]string, error) {
+	words := map[string]string{}
+	for pair := range strings.SplitSeq(text, ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		from, to, ok := strings.Cut(pair, "=")
+		if to = strings.TrimSpace(to); !ok || !slices.Contains(convert.Means, to) {
+			return nil, cli.Usage("bad_value", "name", "--status", "value", pair, "allowed", "WORD="+strings.Join(convert.Means, "|"))
+		}
+		words[from] = to
+	}
+	return words, nil
+}
+
+// hashesFile keeps what the bodies were when they were imported.
+const hashesFile = "import.v1.json"
+
+func importRequests(s *cli.Shell, o importOptions, name string) error {
+	if name == "" {
+		return cli.Usage("missing_argument", "name", "PATH|-", "command", "aiflow-request import")
+	}
+	if err := o.complete(); err != nil {
+		return err
+	}
+	p, err := app.Open(s, nil)
+	if err != nil {
+		return err
+	}
+	there, err := p.Requests()
+	if err != nil {
+		return err
+	}
+	cache := p.Path(filepath.Join(p.Config.Paths.CacheDir, hashesFile))
+	hashes := map[string]string{}
+	if data, err := os.ReadFile(cache); err == nil {
+		_ = json.Unmarshal(data, &hashes)
+	}
+	plan, guesses, err := convert.Read(name, s.Stdin, o.Options, there, hashes, o.update, p.Now())
+	switch {
+	case err != nil:
+		return unreadable(err, name)
+	case plan == nil:
+		if len(guesses) == 0 {
+			guesses = convert.Sources
+		}
+		return cli.Usage("import_from", "value", name, "allowed", strings.Join(guesses, ", "))
+	}
+	plan.Report.DryRun = o.dryRun
+	if !o.dryRun {
+		hashes, err := plan.Write(p.Env.Disk, p.Dir, p.RequestsDir(), p.Suffix())
+		if err != nil {
+			return err
+		}
+		keepHashes(p, cache, hashes)
+	}
+	return told(s, plan.Report, o)
+}
+
+// keepHashes is done as well as can be: without them a body is left alone.
+func keepHashes(p *project.Project, path string, hashes map[string]string) {
+	data, err := json.Marshal(hashes)
+	if _, missing := os.Stat(filepath.Dir(filepath.Dir(path))); missing != nil {
+		return // a project that is only a folder of requests stays one
+	}
+	if err == nil && os.MkdirAll(filepath.Dir(path), 0o755) == nil {
+		_ = atomicfile.Write(p.Env.Disk, path, data, atomicfile.Options{TempSuffix: p.Suffix()})
+	}
+}
+
+// unreadable is why nothing at all is taken over.
+func unreadable(err error, name string) error {
+	var why *convert.Unreadable
+	if errors.As(err, &why) {
+		return fault.New(fault.ImportUnreadable, "path", why.Path, "cause_key", "request.import_why_"+why.Reason, "value", why.Value)
+	}
+	if _, ok := fault.As(err); ok {
+		return err
+	}
+	return fault.Wrap(err, fault.ImportUnreadable, "path", name, "cause", err.Error())
+}
+
+// told prints the report. Its status tells whether something was refused.
+func told(s *cli.Shell, r convert.Report, o importOptions) error {
+	refused := r.Counts[convert.Refused]
+	var end error
+	if refused > 0 {
+		end = fault.New(fault.ImportIncomplete, "count", refused, "source", r.Source)
+	}
+	if s.JSON {
+		if err := s.PrintJSON(r); err != nil {
+			return err
+		}
+		return cli.Reported(end)
+	}
+	key := "request.import_source"
+	if o.From == "" {
+		key = "request.import_guessed"
+	}
+	s.Printf("%s\n", s.Text(key, "source", r.Source))
+	key = "request.import_counts"
+	if r.DryRun {
+		key = "request.import_would"
+	}
+	s.Printf("%s\n", s.Text(key, "made", r.Counts[convert.Made], "unchanged", r.Counts[convert.Unchanged],
+		"updated", r.Counts[convert.Updated], "skipped", r.Counts[convert.Skipped], "refused", refused, "count", r.Input))
+	tellItems(s, r, o)
+	for _, c := range r.Changes {
+		s.Printf("  %s\n", term.Escape(s.Text("request.import_change_"+c.Kind, "count", c.Count, "value", c.Value, "where", c.Where)))
+	}
+	if n := len(r.Drafts); n > 0 && !r.DryRun {
+		shown := r.Drafts[:min(n, mostShown)]
+		more := ""
+		if n > len(shown) {
+			more = fmt.Sprint(n - len(shown))
+		}
+		s.Printf("%s\n", s.Text("request.import_drafts", "count", n, "ids", strings.Join(shown, " "), "more", more))
+	}
+	return end
+}
+
+// mostShown is how many are named without --all.
+const mostShown = 20
+
+// tellItems names each item with --all; else those that were skipped and
+// refused by their causes, and in a rehearsal what would be made.
+func tellItems(s *cli.Shell, r convert.Report, o importOptions) {
+	type cause struct {
+		result convert.Result
+		reason string
+	}
+	var order []cause
+	count, first, shown := map[cause]int{}, map[cause]convert.Item{}, 0
+	for _, it := range r.Items {
+		switch {
+		case o.all || r.DryRun && it.Path != "" && it.Result != convert.Unchanged && shown < mostShown:
+			shown++
+			s.Printf("  %s\n", term.Escape(s.Text("request.import_item", "result", it.Result, "where", it.Where, "path", it.Path, "reason", why(s, it))))
+		case it.Reason != "":
+			c := cause{it.Result, it.Reason}
+			if count[c]++; count[c] == 1 {
+				first[c] = it
+				order = append(order, c)
+			}
+		}
+	}
+	for _, c := range order {
+		s.Printf("  %s\n", term.Escape(s.Text("request.import_cause", "result", c.result, "count", count[c], "where", first[c].Where, "reason", why(s, first[c]))))
+	}
+}
+
+func why(s *cli.Shell, it convert.Item) string {
+	if it.Reason == "" {
+		return ""
+	}
+	key := "request.import_why_" + it.Reason
+	if text := s.Text(key, "value", it.Value); !strings.Contains(text, key) {
+		return text
+	}
+	return s.Text("problem."+it.Reason, "key", it.Value, "value", it.Value, "format", it.Value)
+}

@@ -1,0 +1,149 @@
+// Package convert takes tasks over from other tools, and gives requests to
+// them. A source is read into records, a map of fields makes tasks of these, and
+// one set of rules for all sources gives ids, references, status and text.
+//
+// It does not ask any network, start any program, or change what it reads.
+package convert
+
+import (
+	"fmt"
+	"time"
+
+	"aiflow/reqmeta"
+)
+
+// Options say what is imported and how.
+type Options struct {
+	From     string            // the source; "" is guessed
+	Map      []byte            // JSON of a Map, laid over the source's own
+	Status   map[string]string // words of the source, for ours
+	Prefix   string            // of ids that are numbers or no ids of ours
+	NoPad    bool              // numbers keep their width
+	Only     string            // ready, open (default) or all
+	Ready    bool              // open work becomes ready
+	Strict   bool              // rings are refused
+	Parents  string            // keep (default) or skip
+	Subtasks string            // requests (default) or checklist
+	Tag      string            // of a tasks.json
+	Keep     bool              // scalars under unknown keys, as x_KEY
+	People   bool              // assignee, owner, reporter
+	Comments bool
+	TextDeps bool           // "blocked by #12" in the text of an issue counts
+	Zone     *time.Location // of times without one; nil: UTC
+}
+
+// Only takes.
+const (
+	OnlyReady = "ready"
+	OnlyOpen  = "open"
+	OnlyAll   = "all"
+)
+
+// Result is what becomes of one item of the source.
+type Result string
+
+// The results. Every item of the source has exactly one.
+const (
+	Made      Result = "made"
+	Unchanged Result = "unchanged"
+	Updated   Result = "updated"
+	Skipped   Result = "skipped"
+	Refused   Result = "refused"
+)
+
+// Item is one item of the source and what became of it.
+type Item struct {
+	Where    string `json:"where"` // in the source: a file, a line, a number
+	SourceID string `json:"source_id"`
+	ID       string `json:"id"`
+	Path     string `json:"path"`
+	Result   Result `json:"result"`
+	Reason   string `json:"reason"` // of what was skipped or refused
+	Value    string `json:"value"`
+}
+
+// Change is something that is not as it was in the source.
+type Change struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"` // the word, the field, the id
+	Where string `json:"where"` // where it was met first
+	Count int    `json:"count"`
+}
+
+// Report counts what became of the source.
+type Report struct {
+	Source  string         `json:"source"`
+	DryRun  bool           `json:"dry_run"`
+	Input   int            `json:"input"`
+	Counts  map[Result]int `json:"counts"`
+	Items   []Item         `json:"items"`
+	Changes []Change       `json:"changes"`
+	Drafts  []string       `json:"drafts"` // ids of open work that was made a draft
+}
+
+// task is one item of the source in words of ours.
+type task struct {
+	item                       *Item
+	key                        string   // how others in the source refer to it
+	also                       []string // further names: the stem of its file
+	title, text                string   // text is the body below the title
+	status, priority, estimate string   // status is "ready" for whatever is open
+	labels                     []string
+	needs, blocks, related     []string // as they stand in the source
+	parent                     string
+	created, updated           string
+	url                        string
+	extra                      [][2]string // keys that are kept and not judged
+	on                         []*task     // what it waits for
+	children                   []*task
+	numeric                    bool
+	draft                      bool // must not become ready, whatever is asked
+	kept                       bool
+	old                        *reqmeta.Request // which it was imported as
+	raw                        string           // the body as it stands
+}
+
+func (t *task) over() bool { return t.status == reqmeta.Done || t.status == reqmeta.Archived }
+
+// conv is one import at work.
+type conv struct {
+	Options
+	m       Map
+	now     time.Time
+	tasks   []*task
+	items   []*Item
+	changes map[[2]string]*Change
+	order   []*Change
+	parents [][2]string // child and parent, where the parent names the child
+	byKey   map[string]*task
+}
+
+func (c *conv) count(kind, value, where string) {
+	key := [2]string{kind, value}
+	if c.changes[key] == nil {
+		c.changes[key] = &Change{Kind: kind, Value: value, Where: where}
+		c.order = append(c.order, c.changes[key])
+	}
+	c.changes[key].Count++
+}
+
+func (c *conv) add(where, id string) *Item {
+	it := &Item{Where: where, SourceID: id}
+	c.items = append(c.items, it)
+	return it
+}
+
+// leave ends an item that does not become a request.
+func (it *Item) leave(result Result, reason, value string) {
+	it.Result, it.Reason, it.Value = result, reason, value
+}
+
+// refuse is an item that cannot be read.
+func (c *conv) refuse(where, reason, value string) {
+	c.add(where, "").leave(Refused, reason, value)
+}
+
+// Unreadable says why a source as a whole cannot be read.
+type Unreadable struct{ Path, Reason, Value string }
+
+func (e *Unreadable) Error() string { return fmt.Sprintf("%s: %s %s", e.Path, e.Reason, e.Value) }

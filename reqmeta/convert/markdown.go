@@ -1,0 +1,362 @@
+package convert
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	gmtext "github.com/yuin/goldmark/text"
+
+	"aiflow/reqmeta"
+)
+
+// readBacklog reads the folder of Backlog.md.
+func readBacklog(c *conv, in input) error {
+	words := c.backlogWords(in)
+	milestones := map[string]string{}
+	shown := c.items
+	_ = c.files(filepath.Join(in.dir, "milestones"), in.path, func(_, where string, data []byte) {
+		if r, _, _ := c.head(where, data); r != nil {
+			milestones[r.one("id")] = r.one("title")
+		}
+	})
+	c.items = shown
+	for _, part := range []struct{ dir, status string }{
+		{"tasks", ""}, {"completed", reqmeta.Done}, {"drafts", reqmeta.Draft}, {"archive/tasks", reqmeta.Archived},
+	} {
+		dir := filepath.Join(in.dir, filepath.FromSlash(part.dir))
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		err := c.files(dir, filepath.Join(in.path, part.dir), func(_, where string, data []byte) {
+			r, reason, value := c.head(where, data)
+			switch {
+			case r == nil && reason == "no_frontmatter", r != nil && r.one("id") == "":
+				c.add(where, "").leave(Skipped, "no_task", "")
+				return
+			case r == nil:
+				c.refuse(where, reason, value)
+				return
+			}
+			status := part.status
+			if word := r.one("status"); status == "" {
+				status = words[squeeze(word)]
+				if word == "" {
+					status = reqmeta.Ready
+				}
+			}
+			if part.status != "" || status != "" && meant(r.one("status"), c.Status) == "" {
+				r.drop("status")
+				r.put("status", status)
+			}
+			if title := milestones[r.one("milestone")]; title != "" {
+				r.drop("milestone")
+				r.put("milestone", title)
+			}
+			r.body = backlogBody(r.body)
+			c.take(r)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// backlogWords is what the words of the configuration mean: the last one is
+// done, what no table knows otherwise is open.
+func (c *conv) backlogWords(in input) map[string]string {
+	words := map[string]string{}
+	data, err := reqmeta.ReadInside(in.dir, "config.yml")
+	if err != nil {
+		return words
+	}
+	r, _, _ := c.head("config.yml", slices.Concat([]byte("---\n"), data, []byte("\n---\n")))
+	if r == nil {
+		return words
+	}
+	list := r.all([]string{"statuses"})
+	for i, word := range list {
+		means := reqmeta.MeantStatus(word)
+		switch {
+		case i == len(list)-1:
+			means = reqmeta.Done
+		case means == "" || i == 0:
+			means = reqmeta.Ready
+		}
+		words[squeeze(word)] = means
+	}
+	return words
+}
+
+var (
+	sectionMark = regexp.MustCompile(`^\s*<!-- [A-Z_]+(:[A-Z_]+)*:(BEGIN|END) -->\s*$`)
+	criterion   = regexp.MustCompile(`^(\s*[-*] \[[ xX]\] )#\d+ `)
+	fence       = regexp.MustCompile("^ {0,3}(```+|~~~+)")
+)
+
+// backlogBody drops the marks of sections and the numbers of criteria.
+func backlogBody(body string) string {
+	var out []string
+	code := ""
+	for line := range strings.SplitSeq(normal(body), "\n") {
+		mark := fence.FindStringSubmatch(line)
+		switch {
+		case mark != nil && code == "":
+			code = mark[1]
+		case mark != nil && strings.HasPrefix(mark[1], code):
+			code = ""
+		case code != "":
+		case sectionMark.MatchString(line):
+			continue
+		case strings.EqualFold(strings.TrimSpace(line), "## Acceptance Criteria"):
+			line = "## Acceptance criteria"
+		default:
+			line = criterion.ReplaceAllString(line, "$1")
+		}
+		out = append(out, line)
+	}
+	return strings.Trim(strings.Join(out, "\n"), "\n")
+}
+
+// checkbox is the mark of an item, with the brackets of Japanese keyboards too.
+var checkbox = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])?\s*[\[［]([ xX/>\-?!　])[\]］]\s+`)
+
+var mark = regexp.MustCompile(`^[\[［]([ xX/>\-?!　])[\]］](?:\s+|$)`)
+
+var marksMean = map[string]string{"x": "done", "X": "done", "-": "archived"}
+
+// readTodo reads checkboxes of markdown: each at the top is a request, those
+// below it are its checklist. A list without markdown is todo.txt.
+func readTodo(c *conv, in input) error {
+	data, err := in.all()
+	if err != nil {
+		return err
+	}
+	data = []byte(normal(string(data)))
+	if strings.EqualFold(filepath.Ext(in.path), ".txt") && !regexp.MustCompile(`(?m)`+checkbox.String()).Match(data) {
+		c.todoTxt(in.path, string(data))
+		return nil
+	}
+	td := &todo{c: c, path: in.path, data: data}
+	doc := goldmark.DefaultParser().Parse(gmtext.NewReader(data))
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		td.block(n)
+	}
+	td.flush()
+	return nil
+}
+
+// todo reads a list of checkboxes.
+type todo struct {
+	c        *conv
+	path     string
+	data     []byte
+	headings [7]string
+	last     *todoItem
+	n        int
+}
+
+// todoItem is a checkbox that is still gathering its text.
+type todoItem struct {
+	r    *record
+	body []string
+}
+
+func (td *todo) block(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.Heading:
+		td.flush()
+		td.headings[n.Level] = string(n.Lines().Value(td.data))
+		clear(td.headings[n.Level+1:])
+	case *ast.List:
+		for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+			td.item(item)
+		}
+	default:
+		if from, to := td.span(n); td.last != nil && from < to {
+			td.last.body = append(td.last.body, string(td.data[from:to]))
+		}
+	}
+}
+
+// span is what a block covers in the source, whole lines.
+func (td *todo) span(n ast.Node) (from, to int) {
+	from, to = len(td.data), 0
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering && n.Type() == ast.TypeBlock {
+			for i := range n.Lines().Len() {
+				s := n.Lines().At(i)
+				from, to = min(from, s.Start), max(to, s.Stop)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	if from < to {
+		from = bytes.LastIndexByte(td.data[:from], '\n') + 1
+	}
+	if f, ok := n.(*ast.FencedCodeBlock); ok && from < to { // its fences belong to it
+		if from > 0 {
+			from = bytes.LastIndexByte(td.data[:from-1], '\n') + 1
+		}
+		_ = f
+		if end := bytes.IndexByte(td.data[min(to, len(td.data)):], '\n'); end >= 0 {
+			to += end
+		} else {
+			to = len(td.data)
+		}
+	}
+	return from, to
+}
+
+func (td *todo) item(item ast.Node) {
+	first := item.FirstChild()
+	if first == nil || first.Lines().Len() == 0 {
+		return
+	}
+	line := first.Lines().At(0)
+	said := strings.TrimSpace(string(line.Value(td.data)))
+	box := mark.FindStringSubmatch(said)
+	if box == nil {
+		td.c.count("bullets_ignored", "", td.where(line.Start))
+		return
+	}
+	td.flush()
+	td.n++
+	r := newRecord(td.where(line.Start))
+	status := marksMean[box[1]]
+	if status == "" {
+		status = reqmeta.Ready
+	}
+	r.put("status", status)
+	if box[1] == "!" {
+		r.put("priority", "P1")
+	}
+	td.last = &todoItem{r: r}
+	for _, heading := range td.headings {
+		if heading != "" {
+			r.put("labels", "section:"+heading)
+		}
+	}
+	todoWords(r, said[len(box[0]):], strconv.Itoa(td.n))
+	if _, to := td.span(item); to > line.Stop {
+		td.last.body = append(td.last.body, dedent(string(td.data[line.Stop:to])))
+	}
+}
+
+func (td *todo) where(at int) string {
+	return fmt.Sprintf("%s:%d", td.path, bytes.Count(td.data[:at], []byte("\n"))+1)
+}
+
+func (td *todo) flush() {
+	if td.last == nil {
+		return
+	}
+	td.last.r.body = strings.Join(td.last.body, "\n\n")
+	r := td.last.r
+	td.last = nil
+	if t := td.c.take(r); t != nil {
+		t.also = append(t.also, r.texts["number"]...)
+	}
+}
+
+// dedent takes off the blanks that all lines begin with.
+func dedent(s string) string {
+	lines, least := strings.Split(s, "\n"), 100
+	for _, line := range lines {
+		if strings.TrimSpace(line) != "" {
+			least = min(least, len(line)-len(strings.TrimLeft(line, " \t")))
+		}
+	}
+	for i, line := range lines {
+		lines[i] = line[min(least, len(line)-len(strings.TrimLeft(line, " \t"))):]
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}
+
+var todoForms = []struct {
+	key  string
+	form *regexp.Regexp
+}{
+	{"id", regexp.MustCompile(`(?:\s\^([A-Za-z0-9-]+)|\s?\{#([A-Za-z0-9._-]+)\}|\s\(([A-Z]+-\d+)\))\s*$`)},
+	{"priority", regexp.MustCompile(`(?:^|\s)(?:\(([A-D])\)|!(high|medium|low|critical)|(⏫|🔼|🔽))(?:\s|$)`)},
+	{"due", regexp.MustCompile(`(?:^|\s)(?:due:|📅\s*)(\d{4}-\d{2}-\d{2})`)},
+	{"needs", regexp.MustCompile(`(?:^|\s)(?:after\s+#?|⛔\s*|dep:)([A-Za-z0-9._-]+)`)},
+	{"labels", regexp.MustCompile(`(?:^|\s)([#+@][\pL\pN_][\pL\pN_/.-]*)`)},
+}
+
+var todoPriority = map[string]string{"A": "P0", "B": "P1", "C": "P2", "D": "P3", "⏫": "P1", "🔼": "P1", "🔽": "P3"}
+
+// todoWords takes what is not title out of the text of an item. Without an id
+// of its own an item is known by its text.
+func todoWords(r *record, said, number string) {
+	sum := sha256.Sum256([]byte(clean(said)))
+	title := said
+	for _, f := range todoForms {
+		for _, m := range f.form.FindAllStringSubmatch(title, -1) {
+			value := strings.Join(m[1:], "")
+			switch f.key {
+			case "priority":
+				if p := todoPriority[value]; p != "" {
+					value = p
+				}
+				r.drop("priority")
+			case "labels":
+				value = value[1:]
+			}
+			r.put(f.key, value)
+		}
+		title = f.form.ReplaceAllString(title, " ")
+	}
+	if r.one("id") == "" {
+		r.put("id", hex.EncodeToString(sum[:4]))
+		r.put("number", number)
+	}
+	r.put("title", clean(title))
+}
+
+var txtDates = regexp.MustCompile(`^(?:(\d{4}-\d{2}-\d{2}) )?(?:(\d{4}-\d{2}-\d{2}) )?`)
+
+// todoTxt reads the lines of todo.txt: `x` for done, `(A)`, dates, words.
+func (c *conv) todoTxt(path, data string) {
+	n := 0
+	for i, line := range strings.Split(data, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		n++
+		r := newRecord(fmt.Sprintf("%s:%d", path, i+1))
+		status := reqmeta.Ready
+		if rest, ok := strings.CutPrefix(line, "x "); ok {
+			line, status = rest, reqmeta.Done
+		}
+		r.put("status", status)
+		if len(line) > 3 && line[0] == '(' && line[2] == ')' && line[3] == ' ' && line[1] >= 'A' && line[1] <= 'Z' {
+			p := todoPriority[line[1:2]]
+			if p == "" {
+				p = "P3"
+			}
+			r.put("priority", p)
+			line = line[4:]
+		}
+		dates := txtDates.FindStringSubmatch(line)
+		if line = line[len(dates[0]):]; dates[2] != "" {
+			dates[1] = dates[2] // the first is when it was done
+		}
+		r.put("created", dates[1])
+		todoWords(r, line, strconv.Itoa(n))
+		if t := c.take(r); t != nil {
+			t.also = append(t.also, r.texts["number"]...)
+		}
+	}
+}

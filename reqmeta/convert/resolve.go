@@ -1,0 +1,483 @@
+package convert
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aiflow/reqmeta"
+)
+
+// origin is what a request was imported from.
+type origin struct{ source, id string }
+
+// resolve gives every task its id, what it waits for, and whether it is taken.
+func (c *conv) resolve(there []*reqmeta.Request) {
+	c.twice()
+	known, used := map[origin]*reqmeta.Request{}, map[string]bool{}
+	for _, r := range there {
+		used[strings.ToLower(r.ID)] = true
+		used[strings.ToLower(reqmeta.Stem(r.Path))] = true
+		if o := (origin{r.Meta.Unknown["source"], r.Meta.Unknown["source_id"]}); o.id != "" && known[o] == nil {
+			known[o] = r
+		}
+		if c.From == "aiflow" {
+			known[origin{"aiflow", strings.ToLower(r.ID)}] = r
+		}
+	}
+	for _, t := range c.tasks {
+		if c.From == "aiflow" { // these ids are ours already
+			t.numeric, t.old = false, known[origin{c.From, strings.ToLower(t.key)}]
+		} else {
+			t.old = known[origin{c.From, t.item.SourceID}]
+		}
+		if t.old != nil {
+			t.item.ID, t.item.Path = t.old.ID, t.old.Path
+		}
+	}
+	if c.From == "todo" {
+		c.gone(there)
+	}
+	c.name(used)
+	index := c.index()
+	c.family(index)
+	c.edges(index)
+	c.choose()
+	c.rings()
+}
+
+// gone names requests of this source whose items are no longer in the list.
+func (c *conv) gone(there []*reqmeta.Request) {
+	here := map[string]bool{}
+	for _, t := range c.tasks {
+		here[t.item.SourceID] = true
+	}
+	for _, r := range there {
+		if id := r.Meta.Unknown["source_id"]; r.Meta.Unknown["source"] == c.From && !here[id] && !r.SaysOver() {
+			c.count("gone", r.ID, r.Path)
+		}
+	}
+}
+
+// twice keeps apart what the source calls by one id.
+func (c *conv) twice() {
+	first := map[string]int{}
+	for _, t := range c.tasks {
+		key := strings.ToLower(t.key)
+		if first[key]++; first[key] > 1 {
+			t.item.SourceID = fmt.Sprintf("%s~%d", t.item.SourceID, first[key])
+			c.count("id_twice", t.key, t.item.Where)
+		}
+	}
+}
+
+// name gives ids to those that were not imported before.
+func (c *conv) name(used map[string]bool) {
+	var width [8]int // of the numbers, by how many dots stand before
+	for _, t := range c.tasks {
+		for i, part := range numberParts(t) {
+			width[min(i, 7)] = max(width[min(i, 7)], len(part))
+		}
+	}
+	for _, t := range c.tasks {
+		if t.old != nil {
+			continue
+		}
+		id := t.key
+		if parts := slices.Clone(numberParts(t)); parts != nil {
+			for i, part := range parts {
+				if c.NoPad {
+					break
+				}
+				parts[i] = strings.Repeat("0", max(0, width[min(i, 7)]-len(part))) + part
+			}
+			id = strings.Join(parts, ".")
+		}
+		if t.numeric || t.numbered() || !isID(id) {
+			id = legal(c.Prefix + id)
+		}
+		if !isID(id) {
+			id = legal("T-" + id)
+		}
+		if id != t.key && !t.numeric && !t.numbered() {
+			c.count("id_altered", t.key, t.item.Where)
+		}
+		base := id
+		for n := 1; used[strings.ToLower(id)]; n++ {
+			end := "-" + string(rune('a'+n%26))
+			if n > 25 {
+				end = fmt.Sprintf("-%d", n)
+			}
+			id = base[:min(len(base), 120)] + end
+		}
+		if id != base {
+			c.count("id_taken", base, t.item.Where)
+		}
+		used[strings.ToLower(id)] = true
+		t.item.ID = id
+	}
+}
+
+// numbered: an item of a list that has no id but is known by its text.
+func (t *task) numbered() bool { return len(t.also) > 0 && isNumber(t.also[0]) }
+
+func numberParts(t *task) []string {
+	switch {
+	case t.numbered():
+		return t.also[:1:1]
+	case !t.numeric:
+		return nil
+	}
+	return strings.Split(t.key, ".")
+}
+
+func isID(id string) bool { return reqmeta.CheckID(id) && reqmeta.IsRequestName(id+".md") }
+
+// legal makes an id of any text.
+func legal(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch ok := r < 0x80 && (r == '.' || r == '_' || r == '-' || reqmeta.CheckID(string(r))); {
+		case ok && !(r == '.' && strings.HasSuffix(b.String(), ".")):
+			b.WriteRune(r)
+		case !ok && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	id := strings.TrimLeft(b.String(), "-._")
+	if len(id) > 120 {
+		sum := sha256.Sum256([]byte(text))
+		id = id[:115] + "-" + hex.EncodeToString(sum[:2])
+	}
+	id = strings.TrimRight(id, ".-")
+	for strings.HasSuffix(id, ".lock") {
+		id = strings.TrimSuffix(id, ".lock") + "-lock"
+	}
+	return id
+}
+
+// index finds tasks by what the source calls them, without case.
+func (c *conv) index() map[string]*task {
+	index := map[string]*task{}
+	for _, keys := range []func(*task) []string{
+		func(t *task) []string { return []string{t.key} },
+		func(t *task) []string { return append([]string{t.item.ID}, t.also...) },
+	} {
+		for _, t := range c.tasks {
+			for _, key := range keys(t) {
+				if key = strings.ToLower(key); index[key] == nil {
+					index[key] = t
+				}
+			}
+		}
+	}
+	return index
+}
+
+// find gives the task that a reference means. A bare number means the only
+// task that has it behind its prefix.
+func (c *conv) find(index map[string]*task, ref string) *task {
+	if t := index[strings.ToLower(ref)]; t != nil || !isNumber(ref) {
+		return t
+	}
+	return c.sameNumber(ref)
+}
+
+// sameNumber is the only task with that number behind its prefix.
+func (c *conv) sameNumber(number string) *task {
+	var found *task
+	for _, t := range c.tasks {
+		if i := strings.LastIndexByte(t.key, '-'); i >= 0 && t.key[i+1:] == number {
+			if found != nil {
+				return nil
+			}
+			found = t
+		}
+	}
+	return found
+}
+
+func (t *task) note(line string) {
+	t.text = strings.TrimRight(t.text, "\n")
+	if t.text != "" {
+		t.text += "\n\n"
+	}
+	t.text += line
+}
+
+func (t *task) wait(on *task) {
+	if on != t && !slices.Contains(t.on, on) {
+		t.on = append(t.on, on)
+	}
+}
+
+// family finds parents and children.
+func (c *conv) family(index map[string]*task) {
+	for _, pair := range c.parents {
+		if child := c.find(index, pair[0]); child != nil && child.parent == "" {
+			child.parent = pair[1]
+		}
+	}
+	for _, t := range c.tasks {
+		if t.parent == "" {
+			continue
+		}
+		parent := c.find(index, t.parent)
+		if parent == nil || parent == t || parent.below(t) {
+			c.count("parent_missing", t.parent, t.item.Where)
+			t.note("Parent: " + t.parent)
+			t.parent = ""
+			continue
+		}
+		t.parent = parent.key
+		parent.children = append(parent.children, t)
+	}
+	for _, t := range c.tasks {
+		if len(t.children) == 0 {
+			continue
+		}
+		if t.over() && slices.ContainsFunc(t.children, func(child *task) bool { return !child.over() }) {
+			c.count("parent_done", t.item.ID, t.item.Where)
+		}
+		if c.Subtasks != "checklist" && c.Parents != "skip" && strings.TrimSpace(t.text) == "" && !t.over() {
+			t.draft = true
+			c.count("parent_empty", t.item.ID, t.item.Where)
+		}
+	}
+}
+
+// below reports whether t is a descendant of top.
+func (t *task) below(top *task) bool {
+	todo := slices.Clone(top.children)
+	for len(todo) > 0 {
+		one := todo[0]
+		todo = append(todo[1:], one.children...)
+		if one == t {
+			return true
+		}
+	}
+	return false
+}
+
+// edges turns references into tasks that are waited for. What leads nowhere
+// stands in the text, and nobody runs such a request unseen.
+func (c *conv) edges(index map[string]*task) {
+	for _, t := range c.tasks {
+		for _, ref := range t.needs {
+			switch on := c.find(index, ref); {
+			case on != nil:
+				t.wait(on)
+			case strings.Contains(ref, "/") && strings.Contains(ref, "#"):
+				c.count("depends_foreign", ref, t.item.Where)
+				t.note("Waits for: " + ref)
+			default:
+				c.count("depends_missing", ref, t.item.Where)
+				t.draft = true
+				line := "Waited for, not in the source: " + ref
+				if near := c.sameNumber(ref[strings.LastIndexByte(ref, '-')+1:]); near != nil {
+					c.count("depends_near", ref+" = "+near.item.ID, t.item.Where)
+				}
+				t.note(line)
+			}
+		}
+		for _, ref := range t.blocks {
+			if other := c.find(index, ref); other != nil {
+				other.wait(t)
+			} else {
+				t.note("Blocks: " + ref)
+			}
+		}
+		for _, ref := range t.related {
+			if other := c.find(index, ref); other != nil {
+				ref = other.item.ID
+			}
+			t.note("Related: " + ref)
+		}
+	}
+	inherited := map[*task]bool{}
+	for _, t := range c.tasks {
+		c.inherit(t, inherited)
+	}
+	for _, t := range c.tasks {
+		switch {
+		case len(t.children) == 0:
+		case c.Subtasks == "checklist":
+			c.checklist(t)
+		case c.Parents == "skip":
+			c.skipParent(t)
+		default:
+			for _, child := range t.children {
+				child.on = slices.DeleteFunc(child.on, func(on *task) bool { return on == t })
+				t.wait(child)
+			}
+		}
+	}
+}
+
+// inherit gives a child what its parent waits for, from the top down.
+func (c *conv) inherit(t *task, done map[*task]bool) {
+	var chain []*task
+	for at := t; at != nil && !done[at]; at = at.up(c) {
+		chain = append(chain, at)
+		done[at] = true
+	}
+	for _, at := range slices.Backward(chain) {
+		parent := at.up(c)
+		if parent == nil {
+			continue
+		}
+		for _, on := range parent.on {
+			if on != at && !slices.Contains(parent.children, on) && !on.below(at) {
+				at.wait(on)
+			}
+		}
+	}
+}
+
+func (t *task) up(c *conv) *task {
+	if t.parent == "" {
+		return nil
+	}
+	if c.byKey == nil {
+		c.byKey = map[string]*task{}
+		for _, one := range c.tasks {
+			if c.byKey[one.key] == nil {
+				c.byKey[one.key] = one
+			}
+		}
+	}
+	return c.byKey[t.parent]
+}
+
+// checklist puts the children into the body of their parent.
+func (c *conv) checklist(t *task) {
+	lines := []string{"## Subtasks", ""}
+	for _, child := range t.children {
+		box := "- [ ] "
+		if child.over() {
+			box = "- [x] "
+		}
+		lines = append(lines, box+child.title)
+		child.item.leave(Skipped, "in_parent", t.item.ID)
+		c.replace(child, t)
+	}
+	t.note(strings.Join(lines, "\n"))
+}
+
+// skipParent leaves the parent out; its text stands before that of each child.
+func (c *conv) skipParent(t *task) {
+	for _, child := range t.children {
+		child.on = slices.DeleteFunc(child.on, func(on *task) bool { return on == t })
+		if t.text != "" {
+			child.text = strings.TrimSpace(t.text + "\n\n" + child.text)
+		}
+	}
+	t.item.leave(Skipped, "parent", "")
+	c.replace(t, t.children...)
+}
+
+// replace makes whoever waited for one wait for others.
+func (c *conv) replace(gone *task, by ...*task) {
+	for _, t := range c.tasks {
+		if i := slices.Index(t.on, gone); i >= 0 {
+			t.on = slices.Delete(t.on, i, i+1)
+			for _, other := range by {
+				t.wait(other)
+			}
+		}
+	}
+}
+
+// choose says which tasks are taken: what is open, and what that waits for.
+func (c *conv) choose() {
+	var todo []*task
+	for _, t := range c.tasks {
+		if t.item.Result == Skipped {
+			continue
+		}
+		if c.Only == OnlyAll || !t.over() && (c.Only != OnlyReady || t.status == reqmeta.Ready && !t.draft) {
+			t.kept = true
+			todo = append(todo, t)
+		}
+	}
+	for len(todo) > 0 {
+		t := todo[0]
+		todo = todo[1:]
+		if t.over() {
+			continue
+		}
+		for _, on := range t.on {
+			if on.status == reqmeta.Archived {
+				c.count("depends_archived", on.item.ID, t.item.Where)
+			}
+			if !on.kept && on.item.Result == "" {
+				on.kept = true
+				todo = append(todo, on)
+			}
+		}
+	}
+	for _, t := range c.tasks {
+		switch {
+		case t.kept || t.item.Result != "":
+		case t.old != nil: // imported before, and still there
+			t.kept = true
+		case t.status == reqmeta.Done:
+			t.item.leave(Skipped, "finished", "")
+		case t.status == reqmeta.Archived:
+			t.item.leave(Skipped, "cancelled", "")
+		default:
+			t.item.leave(Skipped, "not_ready", t.status)
+		}
+	}
+	for _, t := range c.tasks {
+		t.on = slices.DeleteFunc(t.on, func(on *task) bool { return !on.kept })
+	}
+}
+
+// rings names each ring of open tasks once.
+func (c *conv) rings() {
+	const unseen, open, closed = 0, 1, 2
+	state := map[*task]int{}
+	type at struct {
+		t    *task
+		next int
+	}
+	for _, start := range c.tasks {
+		if !start.kept || state[start] != unseen {
+			continue
+		}
+		path := []at{{t: start}}
+		state[start] = open
+		for len(path) > 0 {
+			here := &path[len(path)-1]
+			if here.next == len(here.t.on) {
+				state[here.t] = closed
+				path = path[:len(path)-1]
+				continue
+			}
+			on := here.t.on[here.next]
+			here.next++
+			switch {
+			case on.over():
+			case state[on] == unseen:
+				state[on] = open
+				path = append(path, at{t: on})
+			case state[on] == open:
+				var ids []string
+				for i := slices.IndexFunc(path, func(p at) bool { return p.t == on }); i < len(path); i++ {
+					ids = append(ids, path[i].t.item.ID)
+					if c.Strict {
+						path[i].t.item.leave(Refused, "ring", "")
+						path[i].t.kept = false
+					}
+				}
+				if len(ids) > 5 {
+					ids = append(ids[:4], "…", ids[len(ids)-1])
+				}
+				c.count("ring", strings.Join(ids, " → "), on.item.Where)
+			}
+		}
+	}
+}

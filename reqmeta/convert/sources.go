@@ -1,0 +1,728 @@
+package convert
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"aiflow/reqmeta"
+)
+
+// source is a kind of store of tasks.
+type source struct {
+	name   string
+	prefix string // of ids that are numbers
+	fields Map
+	read   func(c *conv, in input) error
+}
+
+// Sources are the names that --from takes, in the order of the documentation.
+var Sources = []string{"backlog", "taskmaster", "beads", "ticket", "github", "todo", "folder", "csv", "aiflow"}
+
+// input is what is read: a folder, or a file as a stream.
+type input struct {
+	path  string // as it was named
+	dir   string // of a folder, where its links lead to
+	open  func() (io.ReadCloser, error)
+	begin []byte // of a file
+}
+
+// maxSource bounds a file that is held as a whole.
+const maxSource = 512 << 20
+
+func (in input) all() ([]byte, error) {
+	file, err := in.open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxSource+1))
+	if err == nil && len(data) > maxSource {
+		err = &Unreadable{in.path, "too_large", strconv.Itoa(maxSource)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if reason, value := wrong(data); reason != "" {
+		return nil, &Unreadable{in.path, reason, value}
+	}
+	return bytes.TrimPrefix(data, []byte("\ufeff")), nil
+}
+
+var marks = regexp.MustCompile(`(?m)^(<{7} |>{7} )`)
+
+// wrong says why a file is not read: another encoding, marks of a merge.
+func wrong(data []byte) (reason, value string) {
+	if line, encoding := reqmeta.Foreign(data); line > 0 {
+		return "not_utf8", strings.TrimSpace(fmt.Sprintf("%s (%d)", encoding, line))
+	}
+	if at := marks.FindIndex(data); at != nil {
+		return "merge_marks", strconv.Itoa(bytes.Count(data[:at[0]], []byte("\n")) + 1)
+	}
+	return "", ""
+}
+
+// openInput looks at what is named; a folder of a project leads to the store
+// in it.
+func openInput(name string, stdin io.Reader) (input, error) {
+	if name == "-" {
+		r := bufio.NewReaderSize(stdin, 64<<10)
+		begin, err := r.Peek(32 << 10)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return input{}, err
+		}
+		return input{path: "-", begin: bytes.Clone(begin), open: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}, nil
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return input{}, err
+	}
+	in := input{path: name, open: func() (io.ReadCloser, error) { return os.Open(name) }}
+	if info.IsDir() {
+		if in.dir, err = filepath.Abs(name); err == nil {
+			in.dir, err = filepath.EvalSymlinks(in.dir)
+		}
+		return in, err
+	}
+	if !info.Mode().IsRegular() {
+		return input{}, &Unreadable{name, "no_file", ""}
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return input{}, err
+	}
+	defer file.Close()
+	in.begin = make([]byte, 32<<10)
+	n, err := io.ReadFull(file, in.begin)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return input{}, err
+	}
+	in.begin = in.begin[:n]
+	return in, nil
+}
+
+// stores are where tools keep their tasks in a project.
+var stores = []struct{ source, path string }{
+	{"backlog", "backlog/tasks"},
+	{"backlog", "tasks"},
+	{"taskmaster", ".taskmaster/tasks/tasks.json"},
+	{"taskmaster", "tasks/tasks.json"},
+	{"beads", ".beads/issues.jsonl"},
+	{"beads", "issues.jsonl"},
+	{"ticket", ".tickets"},
+}
+
+// Guess names the sources that an input may be, the surest first.
+func (in input) guess() []string {
+	if in.dir == "" {
+		return in.guessFile()
+	}
+	var found []string
+	for _, s := range stores {
+		_, err := os.Stat(filepath.Join(in.dir, s.path))
+		if s.path == "tasks" && err == nil { // a word of many; the settings beside it are Backlog.md's own
+			_, err = os.Stat(filepath.Join(in.dir, "config.yml"))
+		}
+		if err == nil && !slices.Contains(found, s.source) {
+			found = append(found, s.source)
+		}
+	}
+	if filepath.Base(in.dir) == ".tickets" {
+		return []string{"ticket"}
+	}
+	if len(found) == 0 {
+		if entries, err := os.ReadDir(in.dir); err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return reqmeta.IsMarkdown(e.Name()) }) {
+			found = []string{"folder"}
+		}
+	}
+	return found
+}
+
+func (in input) guessFile() []string {
+	text := string(bytes.TrimSpace(bytes.TrimPrefix(in.begin, []byte("\ufeff"))))
+	has := func(words ...string) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, `"`+w+`"`) })
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	switch ext := strings.ToLower(filepath.Ext(in.path)); {
+	case strings.HasPrefix(text, "{") && has("meta") && has("derived"):
+		return []string{"aiflow"}
+	case strings.HasPrefix(text, "{") && has("tasks") && !has("issue_type"):
+		return []string{"taskmaster"}
+	case strings.HasPrefix(text, "{") && has("id", "status") && has("title"):
+		return []string{"beads"}
+	case strings.HasPrefix(text, "["):
+		if has("number", "title") {
+			return []string{"github"}
+		}
+		if has("issue_type") {
+			return []string{"beads"}
+		}
+		if !strings.HasPrefix(text, "[ ]") && !strings.HasPrefix(text, "[x]") {
+			return nil
+		}
+		return []string{"todo"}
+	case ext == ".csv":
+		return []string{"csv"}
+	case reqmeta.IsMarkdown(in.path) || ext == ".txt" || checkbox.MatchString(text):
+		return []string{"todo"}
+	case in.path == "-" && strings.Count(line, ",") > 1:
+		return []string{"csv"}
+	}
+	return nil
+}
+
+// inside is the file or folder of a store in the folder that was named.
+func (in input) inside(name string) (input, error) {
+	if in.dir == "" {
+		return in, nil
+	}
+	for _, s := range stores {
+		if s.source != name {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(in.dir, s.path)); err == nil {
+			if name == "backlog" {
+				return openInput(filepath.Dir(filepath.Join(in.path, s.path)), nil)
+			}
+			return openInput(filepath.Join(in.path, s.path), nil)
+		}
+	}
+	return in, nil
+}
+
+// eachObject gives the objects of a JSON array, of one object, or of a list of
+// objects one behind the other.
+func (in input) eachObject(do func(m map[string]any)) error {
+	data, err := in.all()
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	lineOf := func() string {
+		return strconv.Itoa(bytes.Count(data[:min(int(d.InputOffset()), len(data))], []byte("\n")) + 1)
+	}
+	bad := func(err error) error {
+		return &Unreadable{in.path, "json", lineOf() + ": " + err.Error()}
+	}
+	isList := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
+	if isList {
+		if _, err := d.Token(); err != nil {
+			return bad(err)
+		}
+	}
+	for isList && d.More() || !isList {
+		var v any
+		err := d.Decode(&v)
+		if !isList && errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return bad(err)
+		}
+		m, _ := v.(map[string]any)
+		do(m)
+	}
+	if _, err := d.Token(); err != nil {
+		return bad(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return &Unreadable{in.path, "json", lineOf()}
+	}
+	return nil
+}
+
+// eachLine gives the lines of a stream that are JSON objects, however large the
+// stream is; one that is none is refused by its number.
+func (c *conv) eachLine(in input, do func(where string, m map[string]any)) error {
+	file, err := in.open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	r := bufio.NewReaderSize(file, 1<<20)
+	var buf []byte
+	for n := 1; ; n++ {
+		line, long, err := readLine(r, buf[:0])
+		buf = line
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if n == 1 {
+			if _, encoding := reqmeta.Foreign(line[:min(len(line), 4)]); strings.HasPrefix(encoding, "UTF") {
+				return &Unreadable{in.path, "not_utf8", encoding}
+			}
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		where := fmt.Sprintf("%s:%d", in.path, n)
+		if marks.Match(line[:min(len(line), 8)]) {
+			return &Unreadable{in.path, "merge_marks", strconv.Itoa(n)}
+		}
+		line = bytes.TrimSpace(line)
+		switch {
+		case long > reqmeta.MaxFile:
+			c.refuse(where, "too_large", strconv.FormatInt(long, 10))
+		case len(line) == 0:
+		case !utf8.Valid(line):
+			_, encoding := reqmeta.Foreign(line)
+			c.refuse(where, "not_utf8", encoding)
+		default:
+			m, err := decodeObject(line)
+			if err != nil {
+				c.refuse(where, "json", err.Error())
+			} else {
+				do(where, m)
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+func decodeObject(line []byte) (m map[string]any, err error) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	if err = d.Decode(&m); err == nil && m == nil {
+		err = errors.New("null")
+	}
+	if err == nil {
+		if _, end := d.Token(); !errors.Is(end, io.EOF) {
+			err = errors.New("more than one value")
+		}
+	}
+	return m, err
+}
+
+// readLine reads a line, of which it keeps no more than a file may hold.
+func readLine(r *bufio.Reader, buf []byte) (line []byte, long int64, err error) {
+	line = buf
+	for {
+		part, err := r.ReadSlice('\n')
+		if long += int64(len(part)); long <= reqmeta.MaxFile {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, long, err
+		}
+	}
+}
+
+// files gives the markdown files below a folder in the order of their names.
+// Links are not followed.
+func (c *conv) files(dir, shown string, do func(rel, where string, data []byte)) error {
+	return filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, p)
+		rel = filepath.ToSlash(rel)
+		where := filepath.ToSlash(filepath.Join(shown, rel))
+		switch {
+		case rel == ".":
+			return nil
+		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || !reqmeta.IsMarkdown(d.Name()):
+			return nil
+		case !reqmeta.IsRequestName(d.Name()) || reqmeta.IsIgnored(rel, c.m.Skip):
+			c.add(where, "").leave(Skipped, "no_task", "")
+			return nil
+		case !d.Type().IsRegular():
+			c.add(where, "").leave(Skipped, "link", "")
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Size() > reqmeta.MaxFile {
+			c.refuse(where, "too_large", strconv.FormatInt(info.Size(), 10))
+			return nil
+		}
+		data, err := reqmeta.ReadInside(dir, rel)
+		if err != nil {
+			c.refuse(where, "unreadable", err.Error())
+			return nil
+		}
+		if reason, value := wrong(data); reason != "" {
+			c.refuse(where, reason, value)
+			return nil
+		}
+		do(rel, where, data)
+		return nil
+	})
+}
+
+// readFolder reads a folder of markdown, each file one task.
+func readFolder(c *conv, in input) error {
+	return c.files(in.dir, in.path, func(rel, where string, data []byte) {
+		r, reason, value := c.head(where, data)
+		if r == nil {
+			if reason == "no_frontmatter" {
+				c.add(where, "").leave(Skipped, "no_task", "")
+			} else {
+				c.refuse(where, reason, value)
+			}
+			return
+		}
+		if c.From == "ticket" {
+			ticket(r, rel)
+		}
+		t := c.take(r)
+		if dir, _, ok := strings.Cut(rel, "/"); t != nil && ok && c.From == "folder" {
+			t.label("folder:" + dir)
+		}
+	})
+}
+
+// ticket brings the heads of ticket tools into one form: those without a
+// status tell it by times.
+func ticket(r *record, rel string) {
+	if dir := filepath.Dir(rel); strings.EqualFold(filepath.Base(rel), "ticket.md") && dir != "." {
+		r.stem = filepath.Base(dir)
+	}
+	if _, told := r.texts["closedat"]; r.one("status") == "" && told {
+		if r.one("closed_at") != "" {
+			r.put("status", "closed")
+		} else {
+			r.put("status", "open")
+		}
+		if p := r.one("priority"); p != "" { // these tools count from 1
+			r.drop("priority")
+			r.put("priority", map[string]string{"1": "P0", "2": "P1", "3": "P2", "4": "P3"}[p])
+		}
+	}
+}
+
+func readCSV(c *conv, in input) error {
+	data, err := in.all()
+	if err != nil {
+		return err
+	}
+	d := csv.NewReader(bytes.NewReader(data))
+	d.FieldsPerRecord = -1
+	if line, _, _ := bytes.Cut(data, []byte("\n")); bytes.Count(line, []byte(";")) > bytes.Count(line, []byte(",")) {
+		d.Comma = ';'
+	}
+	names, err := d.Read()
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return &Unreadable{in.path, "csv", err.Error()}
+	}
+	for {
+		row, err := d.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return &Unreadable{in.path, "csv", err.Error()}
+		}
+		line, _ := d.FieldPos(0)
+		where := fmt.Sprintf("%s:%d", in.path, line)
+		if len(row) > len(names) {
+			c.refuse(where, "csv", strconv.Itoa(len(row)))
+			continue
+		}
+		r := newRecord(where)
+		for i, cell := range row {
+			r.put(names[i], cell)
+		}
+		// What export guards from spreadsheets comes back as it was.
+		for _, name := range names {
+			for i, cell := range r.texts[squeeze(name)] {
+				if len(cell) > 1 && cell[0] == '\'' && strings.IndexByte("=+-@", cell[1]) >= 0 {
+					r.texts[squeeze(name)][i] = cell[1:]
+				}
+			}
+		}
+		c.take(r)
+	}
+}
+
+func readGitHub(c *conv, in input) error {
+	n := 0
+	return in.eachObject(func(m map[string]any) {
+		n++
+		r := object("#"+text(m["number"]), m)
+		switch {
+		case text(m["number"]) == "":
+			c.refuse(fmt.Sprintf("%s[%d]", in.path, n), "no_id", "")
+			return
+		case m["pull_request"] != nil:
+			c.add(r.where, text(m["number"])).leave(Skipped, "pull_request", "")
+			return
+		}
+		reason := squeeze(text(m["stateReason"]) + text(m["state_reason"]))
+		state := strings.ToLower(text(m["state"]))
+		if reason == "notplanned" || reason == "duplicate" {
+			state = "cancelled"
+		}
+		for _, label := range texts(m["labels"]) {
+			word := strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(label), "priority"), "type"))
+			if p := reqmeta.MeantPriority(strings.Trim(word, ":/ ")); p != "" && (strings.HasPrefix(strings.ToLower(label), "priority") || len(label) == 2) {
+				r.put("priority", p)
+			}
+			if strings.EqualFold(label, "blocked") && state == "open" {
+				state = "blocked"
+			}
+		}
+		r.drop("state")
+		r.put("state", state)
+		r.drop("blockedBy", "parent", "subIssues")
+		repo := repoOf(text(m["url"]))
+		for _, one := range list(m["blockedBy"]) {
+			r.put("blockedBy", issueIn(one, repo)...)
+		}
+		r.put("parent", issueIn(m["parent"], repo)...)
+		for _, one := range list(m["subIssues"]) {
+			r.put("children", issueIn(one, repo)...)
+		}
+		body := text(m["body"])
+		if c.TextDeps {
+			for _, found := range textDeps.FindAllStringSubmatch(body, -1) {
+				r.put("blockedBy", found[1])
+			}
+		} else if found := textDeps.FindStringSubmatch(body); found != nil {
+			c.count("text_deps", "", r.where)
+		}
+		r.body = body
+		t := c.take(r)
+		if t == nil {
+			return
+		}
+		for _, found := range taskList.FindAllStringSubmatch(body, -1) {
+			r.put("children", found[1])
+		}
+		t.also = append(t.also, "#"+t.key)
+		for _, child := range r.texts["children"] {
+			c.parents = append(c.parents, [2]string{child, t.key})
+		}
+	})
+}
+
+var (
+	textDeps = regexp.MustCompile(`(?mi)^[ \t]*(?:[-*+] )?(?:blocked by|depends on):? #(\d+)\b`)
+	taskList = regexp.MustCompile(`(?m)^[ \t]*[-*+] \[[ xX]\] #(\d+)\b`)
+	atSign   = regexp.MustCompile(`(?m)^([ \t]*(?:-|[A-Za-z_]+:) +)(@[^\s'"]+)[ \t]*$`)
+)
+
+func repoOf(url string) string {
+	parts := strings.Split(strings.TrimPrefix(url, "https://"), "/")
+	if len(parts) > 3 {
+		return strings.Join(parts[1:3], "/")
+	}
+	return ""
+}
+
+// issueIn is the number of an issue, with its repository when that is another.
+func issueIn(v any, repo string) []string {
+	m, _ := v.(map[string]any)
+	number := text(m["number"])
+	if number == "" {
+		return nil
+	}
+	other := repoOf(text(m["url"]))
+	if in, ok := m["repository"].(map[string]any); ok {
+		other = text(in["nameWithOwner"])
+	}
+	if other != "" && repo != "" && !strings.EqualFold(other, repo) {
+		return []string{other + "#" + number}
+	}
+	return []string{number}
+}
+
+func text(v any) string {
+	if list := texts(v); len(list) > 0 {
+		return list[0]
+	}
+	return ""
+}
+
+func list(v any) []any {
+	switch v := v.(type) {
+	case []any:
+		return v
+	case map[string]any: // of a query: {"nodes": […]}
+		nodes, _ := v["nodes"].([]any)
+		return nodes
+	}
+	return nil
+}
+
+func readBeads(c *conv, in input) error {
+	one := func(where string, m map[string]any) {
+		r := object(where, m)
+		r.drop("dependencies", "comments")
+		for _, v := range list(m["dependencies"]) {
+			d, _ := v.(map[string]any)
+			to := text(d["depends_on_id"])
+			if to == "" {
+				to = text(d["id"])
+			}
+			switch text(d["type"]) {
+			case "blocks", "conditional-blocks", "waits-for":
+				r.put("needs", to)
+			case "parent-child":
+				r.put("parent", to)
+			default:
+				r.put("related", to)
+			}
+		}
+		for _, v := range list(m["comments"]) {
+			d, _ := v.(map[string]any)
+			r.put("comments", text(d["text"]))
+		}
+		if category := text(m["status_category"]); category != "" && reqmeta.MeantStatus(text(m["status"])) == "" {
+			r.drop("status")
+			r.put("status", category)
+		}
+		switch kind := text(m["issue_type"]); kind {
+		case "message", "event", "gate", "molecule", "decision", "milestone":
+			c.add(where, text(m["id"])).leave(Skipped, "kind", kind)
+			return
+		}
+		if text(m["status"]) == "tombstone" || text(m["deleted_at"]) != "" {
+			c.add(where, text(m["id"])).leave(Skipped, "deleted", "")
+			return
+		}
+		if text(m["priority"]) == "4" {
+			r.put("labels", "backlog")
+		}
+		c.take(r)
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(in.begin), []byte("[")) {
+		n := 0
+		return in.eachObject(func(m map[string]any) {
+			n++
+			one(fmt.Sprintf("%s[%d]", in.path, n), m)
+		})
+	}
+	return c.eachLine(in, one)
+}
+
+// readTaskmaster reads both shapes of a tasks.json. A number among the
+// dependencies of a subtask is a sibling where there is one.
+func readTaskmaster(c *conv, in input) error {
+	return in.eachObject(func(top map[string]any) {
+		if _, old := top["tasks"].([]any); old {
+			top = map[string]any{"master": top}
+		}
+		for _, tag := range slices.Sorted(maps.Keys(top)) {
+			of, _ := top[tag].(map[string]any)
+			tasks := list(of["tasks"])
+			if some, ok := top[tag].([]any); ok && len(some) > 0 {
+				c.refuse(tag, "json", "tasks")
+			}
+			if c.Tag != "" && c.Tag != tag {
+				for i, v := range tasks {
+					m, _ := v.(map[string]any)
+					for range 1 + len(list(m["subtasks"])) {
+						c.add(fmt.Sprintf("%s[%d]", tag, i+1), text(m["id"])).leave(Skipped, "tag", tag)
+					}
+				}
+				continue
+			}
+			scope := ""
+			if tag != "master" {
+				scope = tag + "."
+			}
+			for i, v := range tasks {
+				m, _ := v.(map[string]any)
+				c.taskmaster(fmt.Sprintf("%s[%d]", tag, i+1), scope, m, "", nil, "")
+			}
+		}
+	})
+}
+
+func (c *conv) taskmaster(where, scope string, m map[string]any, parent string, siblings map[string]bool, priority string) {
+	id := text(m["id"])
+	if id == "" {
+		c.refuse(where, "no_id", "")
+		return
+	}
+	prefix := scope
+	if parent != "" {
+		prefix = parent + "."
+	}
+	r := object(where, m)
+	r.drop("id", "dependencies", "subtasks", "acceptanceCriteria")
+	r.put("id", prefix+id)
+	for _, dep := range refs(texts(m["dependencies"])) {
+		if siblings[dep] {
+			r.put("needs", prefix+dep)
+		} else {
+			r.put("needs", scope+dep)
+		}
+	}
+	r.put("parentKey", parent)
+	if r.one("priority") == "" {
+		r.drop("priority")
+		r.put("priority", priority)
+	}
+	r.put("criteria", checkboxes(texts(m["acceptanceCriteria"])))
+	subtasks := list(m["subtasks"])
+	known := map[string]bool{}
+	for _, v := range subtasks {
+		sub, _ := v.(map[string]any)
+		known[text(sub["id"])] = true
+	}
+	c.take(r)
+	for i, v := range subtasks {
+		sub, _ := v.(map[string]any)
+		c.taskmaster(fmt.Sprintf("%s.subtasks[%d]", where, i+1), scope, sub, prefix+id, known, r.one("priority"))
+	}
+}
+
+// checkboxes makes one of each line.
+func checkboxes(lines []string) string {
+	var out []string
+	for line := range strings.SplitSeq(strings.Join(lines, "\n"), "\n") {
+		if line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "-*+")); line == "" {
+			continue
+		} else if checkbox.MatchString("- " + line) {
+			out = append(out, "- "+line)
+		} else {
+			out = append(out, "- [ ] "+line)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// readExport reads what `aiflow request export` wrote.
+func readExport(c *conv, in input) error {
+	seen := map[string]bool{}
+	return c.eachLine(in, func(where string, m map[string]any) {
+		id := text(m["id"])
+		if !isID(id) || seen[strings.ToLower(id)] {
+			c.refuse(where, "no_id", id)
+			return
+		}
+		seen[strings.ToLower(id)] = true
+		meta, _ := m["meta"].(map[string]any)
+		r := object(where, meta)
+		r.put("id", text(m["id"]))
+		r.texts["title"] = nil
+		r.put("title", text(m["title"]))
+		r.body = text(m["body"])
+		if t := c.take(r); t != nil {
+			t.raw = text(m["body"])
+			unknown, _ := meta["unknown"].(map[string]any)
+			for _, key := range slices.Sorted(maps.Keys(unknown)) {
+				t.extra = append(t.extra, [2]string{key, text(unknown[key])})
+			}
+		}
+	})
+}
