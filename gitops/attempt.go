@@ -39,6 +39,38 @@ func (w *Workspace) KeepAttempt(ctx context.Context, ref string, m CommitMessage
 	return commit, nil
 }
 
+// SoFar is a commit, on no branch, of everything in the workspace that Changes would
+// see. The same content is the same commit; branch, index and files stay as they are.
+func SoFar(ctx context.Context, w *Workspace) (string, error) {
+	head, err := w.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	tree, err := written(ctx, w, false)
+	if err != nil {
+		return "", err
+	}
+	if of, err := w.repo.treeOf(ctx, head); err == nil && of == tree {
+		return head, nil
+	}
+	out, err := w.git.Run(ctx, gitcmd.Call{
+		Args: []string{"commit-tree", "--no-gpg-sign", "-p", head, "-m", "aiflow: so far", tree}, Mode: gitcmd.Write,
+		Env: append(anonymous(), "GIT_AUTHOR_DATE=@0 +0000", "GIT_COMMITTER_DATE=@0 +0000"),
+	})
+	if err != nil {
+		return "", failedIn(w.path, err, fault.GitCommandFailed, "commit", head)
+	}
+	return line(out), nil
+}
+
+// anonymous names aiflow where git may know nobody.
+func anonymous() []string {
+	return []string{
+		"GIT_AUTHOR_NAME=aiflow", "GIT_AUTHOR_EMAIL=aiflow@localhost",
+		"GIT_COMMITTER_NAME=aiflow", "GIT_COMMITTER_EMAIL=aiflow@localhost",
+	}
+}
+
 func sameAttempt(ctx context.Context, w *Workspace, ref, known, tree string, err error) (string, error) {
 	if err != nil {
 		return "", err
@@ -165,10 +197,7 @@ func commitTree(ctx context.Context, w *Workspace, tree string, parents []string
 	}
 	out, err := w.git.Run(ctx, c)
 	if err != nil && ctx.Err() == nil {
-		c.Env = []string{
-			"GIT_AUTHOR_NAME=aiflow", "GIT_AUTHOR_EMAIL=aiflow@localhost",
-			"GIT_COMMITTER_NAME=aiflow", "GIT_COMMITTER_EMAIL=aiflow@localhost",
-		}
+		c.Env = anonymous()
 		out, err = w.git.Run(ctx, c)
 	}
 	return line(out), err

@@ -8,7 +8,7 @@ import (
 // DiffOptions bound a diff. Zero values mean the defaults.
 type DiffOptions struct {
 	Context      int           // lines around a change; default 3, negative is none
-	MaxFiles     int           // files with hunks; default 300
+	MaxFiles     int           // files with hunks; default 300, negative is none
 	MaxFileLines int           // lines of hunks per file; default 2000
 	MaxLines     int           // lines of hunks in all; default 20000
 	MaxFileBytes int64         // a file with a larger side is listed without hunks; default 1 MiB
@@ -28,7 +28,7 @@ func (o DiffOptions) defaults() DiffOptions {
 	set(&o.MaxFileLines, 2000)
 	set(&o.MaxLines, 20000)
 	set(&o.MaxLineBytes, 4096)
-	o.Context = max(o.Context, 0)
+	o.Context, o.MaxFiles = max(o.Context, 0), max(o.MaxFiles, 0)
 	if o.MaxFileBytes == 0 {
 		o.MaxFileBytes = 1 << 20
 	}
@@ -136,7 +136,7 @@ func (b *builder) add(e entry, loaded bool) {
 	}
 	switch {
 	case e.oldHash == e.newHash:
-	case !loaded, b.shown == b.o.MaxFiles, b.large[e.oldHash], b.large[e.newHash]:
+	case !loaded, b.shown >= b.o.MaxFiles, b.large[e.oldHash], b.large[e.newHash]:
 		f.Truncated, b.uncounted = true, true
 	default:
 		b.compare(&f, e)

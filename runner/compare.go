@@ -13,14 +13,23 @@ import (
 	"aiflow/runs"
 )
 
-// Comparison is what a run changed: what it committed, and what the attempt
-// left in which it stopped. Its JSON is part of the API.
+// Comparison is what a run changed: what it committed, and what its step at hand has
+// made beyond that: so far, or until it stopped. Its JSON is part of the API.
 type Comparison struct {
 	gitops.Diff
 	Uncommitted *Uncommitted `json:"uncommitted,omitempty"`
+	Parts       []Part       `json:"parts"`
 }
 
-// Uncommitted is the change of a kept attempt that became no commit.
+// Part is a change of the run for itself: what a step committed, or an attempt that
+// was kept.
+type Part struct {
+	StepID  string `json:"step_id"`
+	Attempt int    `json:"attempt,omitempty"` // of one that was kept
+	Commit  string `json:"commit"`
+}
+
+// Uncommitted is the change of a step that became no commit.
 type Uncommitted struct {
 	StepID  string `json:"step_id"`
 	Attempt int    `json:"attempt"`
@@ -30,44 +39,89 @@ type Uncommitted struct {
 // Ends name what a comparison depends on.
 type Ends struct {
 	Base, Head string // of the run's commits
-	StepID     string // of the kept attempt; "" is none
+	StepID     string // of what is not committed; "" is none
 	Attempt    int
 	Kept       string // its commit
+	Parts      []Part
 }
 
 // EndsOf finds what is to be compared for a run.
 func EndsOf(ctx context.Context, p *project.Project, st *runs.Stage) (Ends, error) {
-	e := Ends{Base: st.Git.BaseCommit, Head: st.Git.BaseCommit}
+	e := Ends{Base: st.Git.BaseCommit, Head: st.Git.BaseCommit, Parts: []Part{}}
 	if n := len(st.Git.Commits); n > 0 {
 		e.Head = st.Git.Commits[n-1].Hash
 	}
 	if e.Head == "" {
 		return e, fault.New(fault.RunNotFound, "request_id", st.RequestID, "run_id", st.RunID)
 	}
+	for _, c := range st.Git.Commits {
+		if c.StepID != runs.RecordStep {
+			e.Parts = append(e.Parts, Part{StepID: c.StepID, Commit: c.Hash})
+		}
+	}
+	kept := keptAttempts(ctx, p, st.RunID)
+	e.Parts = append(e.Parts, kept...)
 	step := st.Current()
-	if step == nil || step.Status.Settled() || !st.State.Ended() {
+	if step == nil || step.Status.Settled() {
 		return e, nil
 	}
-	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(objectname) %(refname)", path.Dir(stage.AttemptRef(st.RunID, step.StepID, 1)))
-	if err != nil {
-		return e, nil // without it the commits are still shown
+	if !st.State.Ended() {
+		if now, err := soFar(ctx, p, st); err == nil && now != e.Head { // without it the commits are still shown
+			e.StepID, e.Attempt, e.Kept = step.StepID, max(step.Attempt, 1), now
+		}
+		return e, nil
 	}
-	for line := range strings.Lines(string(out)) {
-		hash, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if n, err := strconv.Atoi(path.Base(ref)); err == nil && n > e.Attempt {
-			e.StepID, e.Attempt, e.Kept = step.StepID, n, hash
+	for _, k := range kept {
+		if k.StepID == step.StepID && k.Attempt > e.Attempt {
+			e.StepID, e.Attempt, e.Kept = k.StepID, k.Attempt, k.Commit
 		}
 	}
 	return e, nil
 }
 
-// Compare shows the changes between these ends.
-func Compare(ctx context.Context, p *project.Project, e Ends, o gitops.DiffOptions) (Comparison, error) {
+// keptAttempts are none where git cannot say.
+func keptAttempts(ctx context.Context, p *project.Project, runID string) []Part {
+	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(objectname) %(refname)", stage.AttemptsOf(runID))
+	if err != nil {
+		return nil
+	}
+	var all []Part
+	for line := range strings.Lines(string(out)) {
+		hash, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.Atoi(path.Base(ref)); err == nil {
+			all = append(all, Part{StepID: path.Base(path.Dir(ref)), Attempt: n, Commit: hash})
+		}
+	}
+	return all
+}
+
+// soFar is the commit of what the workspace of a run holds now.
+func soFar(ctx context.Context, p *project.Project, st *runs.Stage) (string, error) {
 	repo, err := gitops.Open(ctx, p.Git(), p.Dir)
 	if err != nil {
-		return Comparison{}, err
+		return "", err
 	}
-	var c Comparison
+	if st.Git.Workspace == "." {
+		ws, err := repo.InPlace(ctx)
+		if err != nil {
+			return "", err
+		}
+		return gitops.SoFar(ctx, ws)
+	}
+	ws, ok, err := repo.OpenWorktree(ctx, p.Path(st.Git.Workspace))
+	if err != nil || !ok {
+		return "", fault.Wrap(err, fault.WorkspaceFailed, "path", st.Git.Workspace)
+	}
+	return gitops.SoFar(ctx, ws)
+}
+
+// Compare shows the changes between these ends.
+func Compare(ctx context.Context, p *project.Project, e Ends, o gitops.DiffOptions) (Comparison, error) {
+	c := Comparison{Parts: e.Parts}
+	repo, err := gitops.Open(ctx, p.Git(), p.Dir)
+	if err != nil {
+		return c, err
+	}
 	if c.Diff, err = repo.Diff(ctx, e.Base, e.Head, o); err != nil || e.Kept == "" {
 		return c, err
 	}

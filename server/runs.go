@@ -2,11 +2,14 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"aiflow/gitops"
@@ -322,15 +325,31 @@ func showDiff(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	paths := r.URL.Query()["path"]
-	tag := `"` + project.Fingerprint([]byte(ends.Base + ends.Head + ends.Kept + strings.Join(paths, "\n")))[:32] + `"`
+	q := r.URL.Query()
+	o := gitops.DiffOptions{Paths: q["path"]}
+	if text := q.Get("hunks"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return fault.New(fault.InvalidRequest, "key", "hunks")
+		}
+		if o.MaxFiles = n; n == 0 {
+			o.MaxFiles = -1 // 0 is the usual number
+		}
+	}
+	if one := q.Get("commit"); one != "" {
+		if !slices.ContainsFunc(ends.Parts, func(p runner.Part) bool { return p.Commit == one }) {
+			return fault.New(fault.InvalidRequest, "key", "commit")
+		}
+		ends = runner.Ends{Base: one + "^", Head: one, Parts: ends.Parts}
+	}
+	tag := `"` + project.Fingerprint(fmt.Append(nil, ends, o))[:32] + `"`
 	w.Header().Set("ETag", tag)
 	w.Header().Set("Cache-Control", "no-cache")
 	if matches(r.Header.Get("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	c, err := runner.Compare(r.Context(), s.Project, ends, gitops.DiffOptions{Paths: paths})
+	c, err := runner.Compare(r.Context(), s.Project, ends, o)
 	if err != nil {
 		return err
 	}

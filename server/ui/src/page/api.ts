@@ -223,7 +223,8 @@ export interface Diff {
   readonly stat: { readonly files: number; readonly additions: number; readonly deletions: number };
   readonly truncated: boolean;
   readonly files: readonly FileDiff[] | null;
-  readonly uncommitted?: Diff & { readonly step_id: string; readonly attempt: number };
+  readonly uncommitted?: Omit<Diff, 'parts'> & { readonly step_id: string; readonly attempt: number };
+  readonly parts: readonly { readonly step_id: string; readonly attempt?: number; readonly commit: string }[];
 }
 
 export interface Excluded {

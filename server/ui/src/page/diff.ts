@@ -102,9 +102,88 @@ export type FoldReason = 'large' | 'generated';
 const foldFrom = 400;
 const generated = /(^|\/)(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|Cargo\.lock|composer\.lock|poetry\.lock)$|\.(min\.(js|css)|map|snap)$|(^|\/)(dist|vendor)\//;
 
+/** One column: what went, then what came. */
+export function unified(rows: readonly Row[]): Row[] {
+  const out: Row[] = [];
+  let come: Row[] = [];
+  for (const r of rows) {
+    if (r.kind === 'same') {
+      out.push(...come, r);
+      come = [];
+      continue;
+    }
+    if (r.old) out.push({ kind: 'del', old: r.old });
+    if (r.new) come.push({ kind: 'add', new: r.new });
+  }
+  return [...out, ...come];
+}
+
+/** Lines that differ in whitespace alone are as if nothing had changed. */
+export function withoutSpace(hunk: Hunk): Hunk {
+  const bare = (l: DiffLine): string => l.text.replace(/\s+/g, '');
+  const lines: DiffLine[] = [];
+  let gone: DiffLine[] = [];
+  let come: DiffLine[] = [];
+  const flush = () => {
+    let at = 0;
+    for (const g of gone) {
+      const same = bare(g) === '' ? (come[at] && bare(come[at] as DiffLine) === '' ? at : -1) : come.findIndex((c, i) => i >= at && bare(c) === bare(g));
+      if (same < 0) lines.push(g);
+      else {
+        lines.push(...come.slice(at, same), { op: ' ', text: come[same]?.text ?? '' });
+        at = same + 1;
+      }
+    }
+    lines.push(...come.slice(at));
+    gone = [];
+    come = [];
+  };
+  for (const l of hunk.lines) {
+    if (l.op === '-') gone.push(l);
+    else if (l.op === '+') come.push(l);
+    else {
+      flush();
+      lines.push(l);
+    }
+  }
+  flush();
+  return { ...hunk, lines };
+}
+
+export const isChanged = (k: Hunk): boolean => k.lines.some((l) => l.op !== ' ');
+
+/** A folder of changed files; folders that hold one folder alone are one. `files` are indices. */
+export interface Folder {
+  readonly name: string;
+  readonly folders: readonly Folder[];
+  readonly files: readonly number[];
+}
+
+const natural = new Intl.Collator('en', { numeric: true });
+
+export function treeOf(paths: readonly string[]): Folder {
+  const build = (name: string, depth: number, files: readonly number[]): Folder => {
+    const inside = new Map<string, number[]>();
+    const own: number[] = [];
+    for (const f of files) {
+      const parts = (paths[f] ?? '').split('/');
+      const dir = parts[depth];
+      if (dir === undefined || depth === parts.length - 1) own.push(f);
+      else inside.set(dir, [...(inside.get(dir) ?? []), f]);
+    }
+    const [only] = inside;
+    if (own.length === 0 && inside.size === 1 && only) return build(name === '' ? only[0] : `${name}/${only[0]}`, depth + 1, only[1]);
+    const folders = [...inside].sort((a, b) => natural.compare(a[0], b[0])).map(([dir, list]) => build(dir, depth + 1, list));
+    return { name, folders, files: own.sort((a, b) => natural.compare(paths[a] ?? '', paths[b] ?? '')) };
+  };
+  return build('', 0, paths.map((_, n) => n));
+}
+
+/** The files in the order of the tree. */
+export const inTree = (f: Folder): number[] => [...f.folders.flatMap(inTree), ...f.files];
+
 /** Why a file is closed at first. */
 export function foldReason(f: FileDiff): FoldReason | undefined {
   if (generated.test(f.path)) return 'generated';
-  const lines = (f.hunks ?? []).reduce((sum, k) => sum + k.lines.length, 0);
-  return lines > foldFrom ? 'large' : undefined;
+  return f.additions + f.deletions > foldFrom ? 'large' : undefined;
 }

@@ -1,145 +1,339 @@
-import { call, runPath, type Diff } from './api.js';
-import { layout, foldReason, type FileDiff, type Row, type Side } from './diff.js';
+import { get, call, runPath, type Diff } from './api.js';
+import { foldReason, inTree, isChanged, layout, treeOf, unified, withoutSpace, type FileDiff, type Folder, type Row, type Side } from './diff.js';
 import { fill, h, type Child } from './dom.js';
 import { t, word } from './i18n.js';
+import { coalesced } from './live.js';
 import { visible } from './logtext.js';
-import { button, chip, withCode } from './parts.js';
+import { memory } from './memory.js';
+import { button, chip, choice, showError, withCode } from './parts.js';
 
+/** Of what was committed, or of what a step has made beyond that. */
 type Mark = '' | 'kept-';
 
-/** Old beside new, one fold a file; a file is drawn when it is opened. */
+/** So many files come with their lines at once; the lines of others are asked for when they are seen. */
+const atOnce = 20;
+const lineHeight = 18.75;
+const headHeight = 22;
+
+interface Box {
+  readonly mark: Mark;
+  readonly head: string; // the commit that ticks are kept by
+  readonly el: HTMLElement;
+  readonly toggle: HTMLElement;
+  readonly body: HTMLElement;
+  readonly link: HTMLElement;
+  file: FileDiff;
+  drawn: boolean;
+  asked: boolean;
+}
+
+/** A tree of files at the left, the files at the right: old beside new or in one column. */
 export class DiffView {
   readonly el = h('div', { class: 'diff' });
   private etag = '';
+  private part = '';
+  private parts: Diff['parts'] = [];
+  private noSpace = false;
+  private boxes: Box[] = [];
   private readonly folds = new Map<string, boolean>();
+  private readonly pending = new Set<Box>();
+  /** What was gone to: it stays there while those above it are drawn, until somebody scrolls. */
+  private aim: Box | undefined;
+  private readonly said = h('p', { class: 'muted', 'aria-live': 'polite' });
+  private readonly fetch = coalesced(() => this.fetchLines(), 30);
+  private readonly sight = new IntersectionObserver(
+    (seen) => {
+      for (const e of seen) {
+        const box = e.isIntersecting ? this.boxes.find((b) => b.el === e.target) : undefined;
+        if (box && isOpen(box)) this.draw(box);
+      }
+    },
+    { rootMargin: '800px 0px' },
+  );
 
   constructor(
     private readonly id: string,
     private readonly run: string,
+    private readonly isLive: () => boolean,
   ) {
+    for (const kind of ['wheel', 'touchmove', 'pointerdown', 'keydown']) this.el.addEventListener(kind, () => (this.aim = undefined), { passive: true });
     fill(this.el, h('p', { class: 'muted' }, t('common.loading')));
   }
 
+  private query(more: string): string {
+    return `${runPath(this.id, this.run)}/diff?${more}${this.part === '' ? '' : '&commit=' + this.part}`;
+  }
+
   async load(): Promise<void> {
-    const { data, etag } = await call<Diff>('GET', `${runPath(this.id, this.run)}/diff`);
+    const { data, etag } = await call<Diff>('GET', this.query('hunks=' + atOnce));
     if (etag !== '' && etag === this.etag) return;
     this.etag = etag;
+    this.parts = data.parts;
+    const y = window.scrollY;
     this.paint(data);
+    window.scrollTo(0, y);
   }
 
   private paint(d: Diff): void {
-    const folds: HTMLDetailsElement[] = [];
-    const kept = d.uncommitted;
+    this.sight.disconnect();
+    this.pending.clear();
+    const more = d.uncommitted;
+    const lists: [Diff['files'], Mark, string][] = [[d.files, '', d.head]];
+    if (more) lists.unshift([more.files, 'kept-', more.head]); // what is at hand stands first
+    this.boxes = lists.flatMap(([files, mark, head]) => inTree(treeOf((files ?? []).map((f) => f.path))).flatMap((n) => (files?.[n] ? [this.box(files[n], mark, head)] : [])));
+    const none = this.boxes.length === 0;
+    const section = (of: Omit<Diff, 'parts'>, mark: Mark): Child => {
+      const boxes = this.boxes.filter((b) => b.mark === mark);
+      return [h('p', null, h('strong', null, t('run.lines_changed', { files: of.stat.files, added: of.stat.additions, deleted: of.stat.deletions }))), boxes.map((b) => b.el)];
+    };
     fill(
       this.el,
-      (d.files ?? []).length === 0 ? h('p', { class: 'muted' }, t('diff.none')) : this.part(d, '', folds),
-      kept ? h('section', { class: 'kept' }, h('h3', null, t('diff.kept', { step: kept.step_id, attempt: kept.attempt })), this.part(kept, 'kept-', folds)) : null,
+      this.tools(none),
+      this.said,
+      h(
+        'div',
+        { class: 'diff-body' },
+        this.boxes.length > 1
+          ? h('nav', { class: 'file-tree', 'aria-label': t('diff.files') }, lists.map(([, mark]) => {
+              const boxes = this.boxes.filter((b) => b.mark === mark);
+              return branch(treeOf(boxes.map((b) => b.file.path)), boxes);
+            }))
+          : null,
+        h(
+          'div',
+          { class: 'files' },
+          more ? h('section', { class: 'kept' }, h('h3', null, t(this.isLive() ? 'diff.so_far' : 'diff.kept', { step: more.step_id, attempt: more.attempt })), section(more, 'kept-')) : null,
+          (d.files ?? []).length === 0 ? h('p', { class: 'muted' }, t('diff.none')) : section(d, ''),
+        ),
+      ),
     );
-    const asked = folds.find((f) => '#' + f.id === location.hash);
-    if (asked) {
-      asked.open = true;
-      asked.scrollIntoView({ block: 'start' });
+    for (const b of this.boxes) {
+      this.open(b, this.folds.get(b.mark + b.file.path) ?? (foldReason(b.file) === undefined && !this.isViewed(b)), false);
+      this.showViewed(b);
+      this.sight.observe(b.el);
+    }
+    for (const b of this.boxes.slice(0, atOnce)) if (isOpen(b)) this.draw(b);
+    this.say();
+    const asked = this.boxes.find((b) => b.link.getAttribute('href') === location.hash);
+    if (asked) this.show(asked);
+  }
+
+  private tools(none: boolean): Child {
+    const which = choice([['', t('diff.part_all')], ...this.parts.map((p): [string, string] => [p.commit, p.attempt ? t('diff.part_attempt', { step: p.step_id, attempt: p.attempt }) : t('diff.part_commit', { step: p.step_id })])], this.part);
+    which.setAttribute('aria-label', t('diff.which'));
+    which.addEventListener('change', () => {
+      this.part = which.value;
+      void this.load().catch(showError);
+    });
+    const inOne = memory.get('diff') === 'unified';
+    const space = h('input', { type: 'checkbox', 'data-key': 'space' });
+    space.checked = this.noSpace;
+    space.addEventListener('change', () => {
+      this.noSpace = space.checked;
+      this.redraw();
+    });
+    const all = (open: boolean) => () => this.boxes.forEach((b) => this.open(b, open));
+    const columns = button(t(inOne ? 'diff.split' : 'diff.unified'), () => {
+      memory.set('diff', memory.get('diff') === 'unified' ? 'split' : 'unified');
+      columns.textContent = t(memory.get('diff') === 'unified' ? 'diff.split' : 'diff.unified');
+      this.redraw();
+    }, { class: 'btn small', 'data-key': 'columns' });
+    return h(
+      'div',
+      { class: 'row wrap' },
+      this.parts.length > 1 ? which : null,
+      none ? null : [columns, h('label', { class: 'check' }, space, ' ', t('diff.space')), h('span', { class: 'grow' }), button(t('diff.open_all'), all(true), { class: 'btn small' }), button(t('diff.fold_all'), all(false), { class: 'btn small' })],
+    );
+  }
+
+  /** How much of it is on the page, and what is folded. */
+  private say(): void {
+    const files = this.boxes.length;
+    const drawn = this.boxes.filter((b) => b.drawn).length;
+    const folded = this.boxes.filter((b) => !isOpen(b) && !this.isViewed(b)).map((b) => visible(b.file.path));
+    const viewed = this.boxes.filter((b) => this.isViewed(b)).length;
+    const names = [...folded.slice(0, 5), ...(folded.length > 5 ? [t('diff.and_more', { n: folded.length - 5 })] : [])].join(', ');
+    const text = [drawn < files ? t('diff.drawn', { drawn, files }) : '', folded.length > 0 ? t('diff.folded', { names }) : '', viewed > 0 ? t('diff.viewed_of', { n: viewed, files }) : ''].filter(Boolean).join(' · ');
+    if (this.said.textContent !== text) this.said.textContent = text;
+  }
+
+  private box(f: FileDiff, mark: Mark, head: string): Box {
+    const why = foldReason(f);
+    const at = `${mark}file=${encodeURIComponent(f.path).replaceAll('%2F', '/')}`;
+    const toggle = h(
+      'button',
+      { type: 'button', class: 'file-toggle' },
+      h('span', { class: 'file-name' }, visible(f.path)),
+      f.old_path && f.old_path !== f.path ? h('small', null, t('diff.was', { old: visible(f.old_path) })) : null,
+      numbers(f),
+      chip(word('diff', f.status), 'quiet', f.status),
+      why ? chip(t(why === 'large' ? 'diff.large' : 'diff.generated'), 'warn') : null,
+    );
+    const tick = h('input', { type: 'checkbox', 'aria-label': `${t('diff.viewed')}: ${visible(f.path)}` });
+    const body = h('div', { class: 'file-body' });
+    const el = h('section', { class: 'file', id: at, 'data-path': f.path }, h('div', { class: 'file-head' }, toggle, h('label', { class: 'viewed' }, tick, ' ', t('diff.viewed'))), body);
+    const link = h('a', { href: '#' + at, title: visible(f.path) }, visible(f.path.split('/').pop() ?? ''));
+    const box: Box = { mark, head, el, toggle, body, link, file: f, drawn: false, asked: false };
+    toggle.addEventListener('click', () => this.open(box, !isOpen(box)));
+    tick.addEventListener('change', () => {
+      const seen = viewedOf(head);
+      setViewed(head, tick.checked ? [...seen, mark + f.path] : seen.filter((p) => p !== mark + f.path));
+      this.showViewed(box);
+      this.open(box, !tick.checked);
+    });
+    link.addEventListener('click', (e) => {
+      e.preventDefault();
+      history.replaceState(null, '', '#' + at);
+      this.show(box);
+    });
+    return box;
+  }
+
+  private show(b: Box): void {
+    this.open(b, true);
+    this.aim = b;
+    setTimeout(() => (this.aim = undefined), 2_000);
+    b.el.scrollIntoView({ block: 'start' });
+  }
+
+  private isViewed(b: Box): boolean {
+    return viewedOf(b.head).includes(b.mark + b.file.path);
+  }
+
+  private showViewed(b: Box): void {
+    const on = this.isViewed(b);
+    const tick = b.el.querySelector('input');
+    if (tick) tick.checked = on;
+    b.link.classList.toggle('seen', on);
+  }
+
+  private open(b: Box, on: boolean, drawNow = true): void {
+    b.body.hidden = !on;
+    b.toggle.setAttribute('aria-expanded', String(on));
+    if (!b.drawn) b.body.style.minHeight = `${headHeight + Math.min(600, b.file.additions + b.file.deletions) * lineHeight}px`;
+    if (!drawNow) return;
+    this.folds.set(b.mark + b.file.path, on);
+    const { top } = b.el.getBoundingClientRect();
+    if (on && top < window.innerHeight + 800) this.draw(b);
+    this.say();
+  }
+
+  private draw(b: Box): void {
+    if (b.drawn) return;
+    const f = b.file;
+    if (f.truncated && !b.asked) {
+      this.pending.add(b);
+      this.fetch();
+      return;
+    }
+    b.drawn = true;
+    b.body.style.minHeight = '';
+    fill(b.body, this.left(f), this.lines(f));
+    this.sight.unobserve(b.el);
+    this.aim?.el.scrollIntoView({ block: 'start' });
+    this.say();
+  }
+
+  /** The lines of the files that came to sight, in one go; a file that comes cut is asked for alone. */
+  private async fetchLines(): Promise<void> {
+    const wanted = [...this.pending].slice(0, atOnce);
+    const etag = this.etag;
+    for (const b of wanted) this.pending.delete(b);
+    const ask = async (boxes: readonly Box[]): Promise<void> => {
+      if (boxes.length === 0) return;
+      const d = await get<Diff>(this.query(boxes.map((b) => 'path=' + encodeURIComponent(b.file.path)).join('&')));
+      if (etag !== this.etag) return;
+      for (const b of boxes) b.file = ((b.mark === '' ? d : d.uncommitted)?.files ?? []).find((f) => f.path === b.file.path) ?? b.file;
+    };
+    await ask(wanted);
+    for (const b of wanted) if (b.file.truncated && wanted.length > 1) await ask([b]);
+    if (etag !== this.etag) return;
+    for (const b of wanted) {
+      b.asked = true;
+      if (isOpen(b)) this.draw(b);
+    }
+    if (this.pending.size > 0) this.fetch();
+  }
+
+  private redraw(): void {
+    for (const b of this.boxes) {
+      if (!b.drawn) continue;
+      b.drawn = false;
+      this.draw(b);
     }
   }
 
-  /** What was committed, or what a stopped step left; `mark` tells their files apart. */
-  private part(d: Diff, mark: Mark, every: HTMLDetailsElement[]): Child {
-    const files = d.files ?? [];
-    const folds: HTMLDetailsElement[] = [];
-    const all = (open: boolean) => () => folds.forEach((f) => (f.open = open));
-    const made = files.map((f, n) => {
-      const el = this.file(f, n, mark);
-      folds.push(el);
-      every.push(el);
-      return el;
-    });
-    return [
-      h(
-        'div',
-        { class: 'row wrap spread' },
-        h('strong', null, t('diff.stat', { files: d.stat.files, added: d.stat.additions, deleted: d.stat.deletions })),
-        h('span', { class: 'row' }, button(t('diff.open_all'), all(true), { class: 'btn small' }), button(t('diff.fold_all'), all(false), { class: 'btn small' })),
-      ),
-      d.truncated ? h('p', { class: 'banner warn' }, withCode(t('diff.cut', { command: '`aiflow run diff ' + this.run + '`' }))) : null,
-      files.length > 1
-        ? h('nav', { class: 'file-list', 'aria-label': t('diff.files') }, h('ul', { class: 'plain-list' }, files.map((f, n) => h('li', null, h('a', { href: `#${mark}file-${n}`, onclick: () => folds[n] && (folds[n].open = true) }, visible(f.path)), numbers(f)))))
-        : null,
-      made,
-    ];
+  private left(f: FileDiff): Child {
+    if (!f.truncated) return null;
+    const shown = (f.hunks ?? []).reduce((n, k) => n + k.lines.filter((l) => l.op !== ' ').length, 0);
+    const command = '`aiflow run diff ' + this.run + '`';
+    return h('p', { class: 'banner warn' }, h('span', null, withCode(shown === 0 ? t('diff.not_shown', { command }) : t('diff.file_cut', { shown, all: f.additions + f.deletions, command }))));
   }
 
-  private file(f: FileDiff, n: number, mark: Mark): HTMLDetailsElement {
-    const why = foldReason(f);
-    const body = h('div', { class: 'file-body' });
-    const el = h(
-      'details',
-      { class: 'file', id: `${mark}file-${n}` },
-      h(
-        'summary',
-        null,
-        h('span', { class: 'file-name' }, visible(f.path)),
-        f.old_path && f.old_path !== f.path ? h('small', null, t('diff.was', { old: visible(f.old_path) })) : null,
-        numbers(f),
-        chip(word('diff', f.status), 'quiet', f.status),
-        why ? chip(t(why === 'large' ? 'diff.large' : 'diff.generated'), 'warn') : null,
-      ),
-      body,
-    );
-    const drawNow = () => {
-      if (el.open && body.childElementCount === 0) fill(body, this.body(f, body, mark));
-      this.folds.set(mark + f.path, el.open);
-    };
-    el.addEventListener('toggle', drawNow);
-    el.open = this.folds.get(mark + f.path) ?? why === undefined;
-    if (el.open) fill(body, this.body(f, body, mark));
-    return el;
+  private lines(f: FileDiff): Child {
+    if (f.binary) return h('p', { class: 'muted pad' }, t('diff.binary'));
+    const all = f.hunks ?? [];
+    if (all.length === 0) return f.truncated ? null : h('p', { class: 'muted pad' }, f.old_mode && f.new_mode ? `${f.old_mode} → ${f.new_mode}` : t('diff.empty_file'));
+    const list = this.noSpace ? all.map(withoutSpace).filter(isChanged) : all;
+    if (list.length === 0) return h('p', { class: 'muted pad' }, t('diff.only_space'));
+    const inOne = memory.get('diff') === 'unified';
+    return list.map((k) => h('div', { class: 'hunk' }, h('div', { class: 'hunk-head' }, `@@ −${k.old_start},${k.old_lines} +${k.new_start},${k.new_lines} @@`), inOne ? unified(layout(k)).map(oneColumn) : layout(k).map(row)));
   }
+}
 
-  private body(f: FileDiff, into: HTMLElement, mark: Mark): Child {
-    const cut =
-      f.truncated === true
-        ? h(
-            'p',
-            { class: 'banner warn' },
-            t('diff.file_cut'),
-            ' ',
-            button(
-              t('diff.load'),
-              async () => {
-                const { data } = await call<Diff>('GET', `${runPath(this.id, this.run)}/diff?path=${encodeURIComponent(f.path)}`);
-                const one = ((mark === '' ? data : data.uncommitted)?.files ?? []).find((x) => x.path === f.path);
-                if (one) fill(into, hunks(one), one.truncated ? h('p', { class: 'banner warn' }, t('diff.file_cut')) : null);
-              },
-              { class: 'btn small' },
-            ),
-          )
-        : null;
-    return [cut, hunks(f)];
+const isOpen = (b: Box): boolean => !b.body.hidden;
+
+/** Ticks of the last commits that were looked at, in this browser. */
+const keptTicks = 50;
+type Ticks = readonly (readonly [string, readonly string[]])[];
+
+function ticks(): Ticks {
+  try {
+    return JSON.parse(memory.get('viewed') ?? '[]') as Ticks;
+  } catch {
+    return [];
   }
+}
+
+const viewedOf = (commit: string): readonly string[] => ticks().find(([c]) => c === commit)?.[1] ?? [];
+
+function setViewed(commit: string, paths: readonly string[]): void {
+  memory.set('viewed', JSON.stringify([[commit, paths], ...ticks().filter(([c]) => c !== commit)].slice(0, keptTicks)));
+}
+
+function branch(f: Folder, boxes: readonly Box[]): HTMLElement {
+  return h(
+    'ul',
+    { class: 'plain-list' },
+    f.name === '' ? null : h('li', { class: 'folder' }, visible(f.name) + '/'),
+    f.folders.map((d) => h('li', null, branch(d, boxes))),
+    f.files.map((n) => {
+      const b = boxes[n];
+      return b ? h('li', { class: 'leaf' }, b.link, numbers(b.file)) : null;
+    }),
+  );
 }
 
 function numbers(f: FileDiff): Child {
   return h('span', { class: 'numbers' }, h('span', { class: 'plus' }, `+${f.additions}`), ' ', h('span', { class: 'minus' }, `−${f.deletions}`));
 }
 
-function hunks(f: FileDiff): Child {
-  if (f.binary) return h('p', { class: 'muted pad' }, t('diff.binary'));
-  const list = f.hunks ?? [];
-  if (list.length === 0) return h('p', { class: 'muted pad' }, f.old_mode && f.new_mode ? `${f.old_mode} → ${f.new_mode}` : t('diff.empty_file'));
-  return list.map((k) => h('div', { class: 'hunk' }, h('div', { class: 'hunk-head' }, `@@ −${k.old_start},${k.old_lines} +${k.new_start},${k.new_lines} @@`), layout(k).map(row)));
-}
-
 function row(r: Row): HTMLElement {
   return h('div', { class: `dr ${r.kind}` }, side(r.old, 'old'), side(r.new, 'new'));
 }
 
+function oneColumn(r: Row): HTMLElement {
+  const s = r.new ?? r.old;
+  const n = (of: Side | undefined): Child => h('span', { class: 'ln' }, of?.n);
+  return h('div', { class: `dr uni ${r.kind}` }, n(r.old), n(r.new), s ? h('span', { class: `tx ${r.new ? 'new' : 'old'}` }, textOf(s)) : null);
+}
+
 function side(s: Side | undefined, cls: string): Child {
   if (!s) return [h('span', { class: `ln ${cls} void` }), h('span', { class: `tx ${cls} void` })];
-  const text = s.mark
-    ? [visible(s.text.slice(0, s.mark[0])), h('mark', null, visible(s.text.slice(s.mark[0], s.mark[1]))), visible(s.text.slice(s.mark[1]))]
-    : [visible(s.text)];
-  return [
-    h('span', { class: `ln ${cls}` }, s.n),
-    h('span', { class: `tx ${cls}` }, text, s.noNewline ? h('small', { class: 'muted' }, ' ⏎ ', t('diff.no_newline')) : null),
-  ];
+  return [h('span', { class: `ln ${cls}` }, s.n), h('span', { class: `tx ${cls}` }, textOf(s))];
+}
+
+function textOf(s: Side): Child {
+  const text = s.mark ? [visible(s.text.slice(0, s.mark[0])), h('mark', null, visible(s.text.slice(s.mark[0], s.mark[1]))), visible(s.text.slice(s.mark[1]))] : [visible(s.text)];
+  return [text, s.noNewline ? h('small', { class: 'muted' }, ' ⏎ ', t('diff.no_newline')) : null];
 }

@@ -141,7 +141,7 @@ function done(r: RunDetail): HTMLElement {
   const commits = s.git.commits ?? [];
   const stat = h('span', { class: 'stat' });
   if (commits.length > 0) {
-    void get<Diff>(`${runPath(r.request_id, r.run_id)}/diff`)
+    void get<Diff>(`${runPath(r.request_id, r.run_id)}/diff?hunks=0`)
       .then((d) => fill(stat, t('run.lines_changed', { files: d.stat.files, added: d.stat.additions, deleted: d.stat.deletions })))
       .catch(() => undefined); // the tab of the diff says what is wrong
   }

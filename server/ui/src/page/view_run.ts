@@ -59,7 +59,7 @@ export class RunView implements View {
     private readonly runID: string,
     private tab: RunTab,
   ) {
-    this.diff = new DiffView(id, runID);
+    this.diff = new DiffView(id, runID, () => this.isLive());
     fill(
       this.el,
       h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', requestLink(id), ' › ', h('span', { class: 'id' }, runID)),
@@ -70,7 +70,8 @@ export class RunView implements View {
       this.main,
     );
     void this.reload.now().catch((e: unknown) => this.fail(e));
-    this.timer = window.setInterval(() => this.tab === 'timeline' && this.isLive() && this.paintMain(), 2_000);
+    // Nobody tells of files that a step writes, nor that time goes on.
+    this.timer = window.setInterval(() => ['timeline', 'diff'].includes(this.tab) && this.isLive() && !document.hidden && this.paintMain(), 3_000);
   }
 
   title = (): string => {
