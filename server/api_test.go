@@ -287,6 +287,11 @@ func TestRunFromStartToMerge(t *testing.T) {
 	}
 	diff := w.call(200, "GET", at+"/diff", "").wants("stat.files", 2, "stat.additions", 3, "files.0.path", "one.txt", "files.0.status", "added", "files.0.hunks.0.lines.0.text", "one")
 	w.call(304, "GET", at+"/diff", "", "If-None-Match", diff.header.Get("ETag"))
+	w.call(200, "GET", at+"/diff?hunks=0", "").wants("stat.additions", 3, "files.0.truncated", true, "files.0.hunks.0", nil)
+	w.call(200, "GET", at+"/diff?commit="+diff.text("parts.0.commit"), "").wants("stat.files", 1, "parts.0.step_id", "S01", "files.0.path", "one.txt")
+	for _, bad := range []string{"hunks=-1", "commit=HEAD"} {
+		w.call(400, "GET", at+"/diff?"+bad, "")
+	}
 	w.call(200, "GET", "/api/requests", "").wants("items.1.derived.latest_run.awaits_merge", true, "items.1.derived.why.reason_code", "LATEST_RUN_DONE")
 	testLogs(t, w, at)
 

@@ -43,7 +43,7 @@ func (b landBody) args() ([]string, error) {
 	return args, nil
 }
 
-// landForecast answers what a landing would come to. Nothing is changed.
+// showForecast answers what a landing would come to. Nothing is changed.
 func showForecast(s *Server, w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	args, err := landBody{Names: q["name"], Into: q.Get("into")}.args()
@@ -96,7 +96,7 @@ func landAnswer(data []byte) (any, error) {
 	return treeOf(data)
 }
 
-// land starts a landing: 202 while it goes on, 200 with what it came to when it is over
+// startLanding starts a landing: 202 while it goes on, 200 with what it came to when it is over
 // at once.
 func startLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var b landBody
@@ -119,6 +119,7 @@ func startLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case !over:
+		begunLanding(s, c)
 		return s.giveWith(w, http.StatusAccepted, struct {
 			Lock string `json:"lock"`
 		}{lock})
@@ -131,7 +132,42 @@ func startLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	begunLanding(s, c)
 	return s.giveWith(w, http.StatusOK, v)
+}
+
+func begunLanding(s *Server, c *child) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.landing = c
+}
+
+// showLanding tells of the last landing that was started here.
+func showLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
+	s.mu.Lock()
+	c := s.landing
+	s.mu.Unlock()
+	var v struct {
+		Running bool         `json:"running"`
+		Result  any          `json:"result"`
+		Error   *errorDetail `json:"error,omitempty"` // it came to nothing
+	}
+	if c != nil {
+		select {
+		case <-c.over:
+			data, err := os.ReadFile(c.out)
+			if err == nil {
+				v.Result, err = landAnswer(data)
+			}
+			if err != nil {
+				d := s.detail(r, err)
+				v.Error = &d
+			}
+		default:
+			v.Running = true
+		}
+	}
+	return s.give(w, r, v)
 }
 
 // landingBegun waits until the child holds the lock of a landing, or is over.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
@@ -50,6 +51,7 @@ func TestLandingIsStarted(t *testing.T) {
 	w.call(202, "POST", "/api/requests/RQ-1/run", "{}")
 	w.idle()
 	lock := w.call(202, "POST", "/api/land", "{}").text("lock")
+	w.call(200, "GET", "/api/land", "").wants("running", true, "result", nil)
 	if !strings.HasPrefix(lock, "land-main-") {
 		t.Errorf("the lock is %q", lock)
 	}
@@ -61,6 +63,11 @@ func TestLandingIsStarted(t *testing.T) {
 	if _, err := os.Stat(w.path("one.txt")); err != nil {
 		t.Error(err)
 	}
+	err := poll(t.Context(), 10*time.Millisecond, func() (bool, error) { return w.call(200, "GET", "/api/land", "").at("running") == false, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.call(200, "GET", "/api/land", "").wants("result.ok", true, "result.into", "main")
 }
 
 // landProgram writes a program that answers as aiflow-land.
@@ -83,6 +90,8 @@ func TestForecast(t *testing.T) {
 echo '{"ok":true,"dry_run":true,"into":"'"$1"'","tip":"x","lands":[],"already":[],"left_out":[],"collisions":[],"most":[]}'`))
 	w.call(200, "GET", "/api/land/forecast?name=RQ-1", "").wants("into", "--dry-run")
 	w.call(409, "GET", "/api/land/forecast?into=other", "").wants("error.reason_code", "BASE_BRANCH_NOT_FOUND")
+	w.call(409, "POST", "/api/land", `{"into":"other"}`).wants("error.reason_code", "BASE_BRANCH_NOT_FOUND")
+	w.call(200, "GET", "/api/land", "").wants("running", false, "result", nil)
 	w.s.LandBin = ""
 	w.call(409, "GET", "/api/land/forecast", "").wants("error.reason_code", "BINARY_NOT_FOUND", "error.context.name", "aiflow-land")
 }

@@ -18,16 +18,16 @@ import (
 
 var runDir string // where it was built to; TestMain empties it
 
+// builtRun builds aiflow-run and aiflow-land.
 var builtRun = sync.OnceValues(func() (bin string, err error) {
 	if runDir, err = os.MkdirTemp("", "aiflow-run-"); err != nil {
 		return "", err
 	}
-	bin = filepath.Join(runDir, "aiflow-run")
-	out, err := exec.Command("go", "build", "-trimpath", "-o", bin, "aiflow/cmd/aiflow-run").CombinedOutput()
+	out, err := exec.Command("go", "build", "-trimpath", "-o", runDir, "aiflow/cmd/aiflow-run", "aiflow/cmd/aiflow-land").CombinedOutput()
 	if err != nil {
 		return string(out), err
 	}
-	return bin, nil
+	return filepath.Join(runDir, "aiflow-run"), nil
 })
 
 func realRun(t *testing.T) func(*Options, *http.Server) {
@@ -36,7 +36,9 @@ func realRun(t *testing.T) func(*Options, *http.Server) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, bin)
 	}
-	return func(o *Options, _ *http.Server) { o.RunBin = bin }
+	return func(o *Options, _ *http.Server) {
+		o.RunBin, o.LandBin = bin, filepath.Join(filepath.Dir(bin), "aiflow-land")
+	}
 }
 
 func steps(title, priority string, commands ...string) string {

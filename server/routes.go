@@ -44,6 +44,7 @@ func routes() map[string]answer {
 		"POST /api/autorun/start":            startAutorun,
 		"POST /api/autorun/stop":             stopAutorun,
 		"GET /api/land/forecast":             showForecast,
+		"GET /api/land":                      showLanding,
 		"POST /api/land":                     startLanding,
 		"GET /api/graph":                     showGraph,
 		"GET /api/locks":                     listLocks,

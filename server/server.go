@@ -55,7 +55,8 @@ type Server struct {
 	mu       sync.Mutex
 	catalogs map[string]*messages.Catalog
 	seen     *snapshot
-	open     int // event streams
+	open     int    // event streams
+	landing  *child // the last one that was started here
 }
 
 // New makes a server. It touches no file.

@@ -299,6 +299,36 @@ export interface Begun {
   readonly selection?: Selection;
 }
 
+export interface LandItem {
+  readonly request_id: string;
+  readonly run_id: string;
+  readonly branch: string;
+  readonly commit?: string;
+}
+
+export interface LandLeft extends LandItem {
+  readonly files: readonly string[];
+  readonly with: string;
+  readonly error: { readonly reason_code: string; readonly message: string } | null;
+}
+
+export interface Forecast {
+  readonly into: string;
+  readonly lands: readonly LandItem[];
+  readonly left_out: readonly LandLeft[];
+  readonly collisions: readonly { readonly requests: readonly [string, string]; readonly files: readonly string[] }[];
+  readonly most: readonly string[];
+}
+
+export interface Landing {
+  readonly into: string;
+  readonly from: string;
+  readonly to: string;
+  readonly test: string;
+  readonly landed: readonly LandItem[];
+  readonly left_out: readonly LandLeft[];
+}
+
 export interface Graph {
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];

@@ -1,7 +1,16 @@
-import en from '../../../../messages/text/en/page.json';
-import ja from '../../../../messages/text/ja/page.json';
+import landEn from '../../../../messages/text/en/land.json';
+import pageEn from '../../../../messages/text/en/page.json';
+import landJa from '../../../../messages/text/ja/land.json';
+import pageJa from '../../../../messages/text/ja/page.json';
 
 export type TextKey = keyof typeof en;
+
+/** What the command line says of a landing the page says in the same words. */
+type Land = { readonly [K in keyof typeof landEn as `land.${K}`]: string };
+const ofLand = (texts: typeof landEn): Land => Object.fromEntries(Object.entries(texts).map(([k, v]) => ['land.' + k, v])) as Land;
+
+const en = { ...pageEn, ...ofLand(landEn) };
+const ja: Readonly<Record<TextKey, string>> = { ...pageJa, ...ofLand(landJa) };
 
 export type Lang = 'en' | 'ja';
 

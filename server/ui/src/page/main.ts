@@ -11,6 +11,7 @@ import { readAddress, type Route } from './router.js';
 import { AutorunView } from './view_autorun.js';
 import { DoctorView } from './view_doctor.js';
 import { GraphView } from './view_graph.js';
+import { LandView } from './view_land.js';
 import { QueueView } from './view_queue.js';
 import { RequestView } from './view_request.js';
 import { RequestsView } from './view_requests.js';
@@ -108,6 +109,8 @@ class App {
         return new GraphView(this.go, r.focus, r.hops);
       case 'autorun':
         return new AutorunView(this.go);
+      case 'land':
+        return new LandView();
       case 'doctor':
         return new DoctorView();
       case 'queue':
@@ -119,7 +122,7 @@ class App {
 
   private paintHeader(): void {
     const path = location.pathname;
-    const isAt = (to: string) => (to === '/' ? path === '/' || path.startsWith('/requests') : path.startsWith(to));
+    const isAt = (to: string) => (to === '/' ? path === '/' || path === '/land' || path.startsWith('/requests') : path.startsWith(to));
     fillIf(this.header, JSON.stringify([path, currentLang(), this.project, this.hasQueue]), () => [
       link('/', [h('strong', null, 'aiflow'), h('span', { class: 'project' }, this.project)], { class: 'brand' }),
       h('nav', { 'aria-label': t('nav.main') }, this.shown().map(([to, key]) => link(to, t(key), { 'aria-current': isAt(to) ? 'page' : null, 'data-key': 'nav' + to }))),

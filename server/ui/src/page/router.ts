@@ -8,6 +8,7 @@ export type Route =
   | { readonly view: 'graph'; readonly focus: string; readonly hops: number }
   | { readonly view: 'autorun' }
   | { readonly view: 'doctor' }
+  | { readonly view: 'land' }
   | { readonly view: 'queue'; readonly namespace: string; readonly status: string }
   | { readonly view: 'missing' };
 
@@ -42,6 +43,7 @@ export function readAddress(path: string, search: string): Route {
     case 'queue':
       return parts.length === 1 ? { view: 'queue', namespace: q.get('namespace') ?? '', status: q.get('status') ?? '' } : { view: 'missing' };
     case 'autorun':
+    case 'land':
     case 'doctor':
       return parts.length === 1 ? { view: first } : { view: 'missing' };
     default:
@@ -70,6 +72,7 @@ export function address(r: Route): string {
       return '/queue' + mark(q);
     }
     case 'autorun':
+    case 'land':
     case 'doctor':
       return '/' + r.view;
     case 'missing':

@@ -160,7 +160,7 @@ function done(r: RunDetail): HTMLElement {
       tests.length > 0 ? h('span', { class: 'muted' }, duration(tests.reduce((sum, x) => sum + (x.duration_ms ?? 0), 0))) : null,
       commits.length > 0 ? link(runAt(r.request_id, r.run_id, 'diff'), t('run.see_diff'), { class: merge ? 'btn primary' : 'btn', 'data-key': 'see-diff' }) : null,
     ),
-    merge ? h('p', { class: 'row wrap' }, h('code', null, merge), copyButton(merge)) : null,
+    merge ? h('p', { class: 'row wrap' }, link('/land', t('landing.see'), { class: 'btn', 'data-key': 'land' }), h('code', null, merge), copyButton(merge)) : null,
     commits.length > 0 ? h('ul', { class: 'plain-list commits' }, commits.map((c) => h('li', null, h('code', null, c.hash.slice(0, 10)), ' ', c.subject))) : null,
   );
 }

@@ -380,7 +380,7 @@ export class RequestsView implements View {
     return h(
       'section',
       { class: 'card lane ' + kind },
-      h('h2', null, t(`list.lane_${kind}`)),
+      h('div', { class: 'row spread' }, h('h2', null, t(`list.lane_${kind}`)), kind === 'merge' && items.length > 0 ? link('/land', t('landing.see'), { class: 'btn small primary', 'data-key': 'land' }) : null),
       items.length === 0 ? h('p', { class: 'muted' }, t('common.none')) : h('ul', { class: 'plain-list' }, items.slice(0, inLane).map((i) => h('li', null, link(at(i), i.title, { class: 'lane-title', 'data-key': kind + i.id }), h('div', { class: 'sub' }, more(i))))),
       items.length > inLane ? h('p', { class: 'muted' }, t('list.lane_more', { n: items.length - inLane })) : null,
     );
