@@ -271,6 +271,9 @@ func TestPageAutorun(t *testing.T) {
 	}
 	p := w.tab(browser, "/autorun")
 	p.sees("No auto-run yet.")
+	p.do("void (window.told = [], window.Notification = class { static permission = 'default'; static async requestPermission() { return this.permission = 'granted'; } constructor(text) { told.push(text); } })")
+	p.do("void document.querySelector('[data-key=notify]').click()")
+	p.until("document.querySelector('[data-key=notify]').ariaPressed === 'true'")
 	p.shot("autorun-none")
 	p.press("Start")
 	p.session("RUNNING")
@@ -300,7 +303,11 @@ func TestPageAutorun(t *testing.T) {
 	p.stopReason("STOP_REQUESTED")
 	p.until("document.querySelector('.told').textContent.startsWith('Auto-run: stopped. ')")
 	p.counters("2 Runs,2 Done,0 Needs input,0 Failed,0 Skipped")
-	p.until("document.querySelectorAll('svg.timeline .bar').length === 2")
+	p.until("document.querySelectorAll('svg.timeline:not(.strip) .bar').length === 2")
+	p.sees("2 done, 0 need you, 0 failed; ")
+	if got := p.do("(([strip, form]) => strip.getBoundingClientRect().top < document.querySelector('.reason').getBoundingClientRect().top && document.querySelector('.reason').getBoundingClientRect().top < form.getBoundingClientRect().top)([document.querySelector('.strip'), document.querySelector('form')])"); got != "true" {
+		t.Error("what came of it does not stand above the form")
+	}
 	p.shot("autorun-stopped")
 	w.idle()
 
@@ -333,6 +340,16 @@ func TestPageAutorun(t *testing.T) {
 	p.session("COMPLETED")
 	p.counters("2 Runs,1 Done,1 Needs input,0 Failed,0 Skipped")
 	p.shot("autorun-needs")
+	p.until("told.join() === 'RQ-5: needs you'")
+	// The run that was begun in the session before has only its time here.
+	if got := p.do("[...document.querySelectorAll('.strip .bar')].map((e) => e.classList[1] + (e.getAttribute('x') >= 0)).join()"); got != `"goodtrue,asktrue"` {
+		t.Errorf("the strip has %s", got)
+	}
+	other = w.tab(browser, "/")
+	other.until("document.querySelectorAll('.night .strip .bar').length === 2")
+	other.sees("1 done, 1 need you, 0 failed; ")
+	other.shot("home-night")
+	other.close()
 	p.press("RQ-5 · needs input")
 	p.until(needsInput)
 	p.clean()

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	devtools "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -95,6 +96,10 @@ func (w *world) tab(browser context.Context, at string) *tab {
 	t.Cleanup(cancel)
 	tab := &tab{t, w, ctx, cancel}
 	if _, err := chromedp.Call(ctx, devtools.AddScriptToEvaluateOnNewDocument, devtools.AddScriptToEvaluateOnNewDocumentParams{Source: watched}); err != nil {
+		t.Fatal(err)
+	}
+	// A tab is focused only when the browser comes to it; without this a focus may not show yet.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}
 	tab.size(1280, 900)

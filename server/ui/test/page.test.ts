@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Autosave, Conflict, type AutosaveParts, type HeldLock, type SaveState } from '../src/page/autosave.js';
-import { difference, foldReason, layout } from '../src/page/diff.js';
+import { difference, foldReason, inTree, layout, treeOf, unified, withoutSpace } from '../src/page/diff.js';
 import { isSafeHref } from '../src/page/dom.js';
 import { Drafts, MAX_VERSIONS } from '../src/page/drafts.js';
 import { duration, size } from '../src/page/format.js';
-import { around, draw, withMissing, type GraphNode } from '../src/page/graph.js';
+import { around, draw, mostWaited, ringsOf, withMissing, type GraphNode } from '../src/page/graph.js';
 import { fillPlaces, pickLang } from '../src/page/i18n.js';
 import { heldStill, inOrder, matchesFilter, needsAnswer, standing } from '../src/page/list_state.js';
 import { coalesced } from '../src/page/live.js';
@@ -17,7 +17,7 @@ import { address, noFilter, readAddress } from '../src/page/router.js';
 import { Poller } from '../src/page/poller.js';
 import { canCancel, firstLine, hasMore, idsOf, isNamespace, isOrphan, namespacesOf, queuePath, runnerState, taskStatuses, type Runner, type Task } from '../src/page/queue_state.js';
 import { placeOf } from '../src/page/run_logs.js';
-import { axisOf, runLanes } from '../src/page/timeline.js';
+import { axisOf, nightLanes, runLanes, worked } from '../src/page/timeline.js';
 import { scrollFor, visibleRange } from '../src/page/window.js';
 import { ApiError, type Item } from '../src/page/api.js';
 import { settle } from './world.js';
@@ -165,6 +165,12 @@ test('diff: old stands beside new', () => {
   assert.equal(foldReason(file('a.go', 400)), undefined);
   assert.equal(foldReason(file('a.go', 401)), 'large');
   assert.equal(foldReason(file('x/package-lock.json', 1)), 'generated');
+  const paths = ['b.txt', 'a/x/f10.go', 'a/x/f9.go', 'a/x/y/z.go'];
+  const tree = treeOf(paths);
+  assert.deepEqual([tree.folders[0]?.name, tree.folders[0]?.folders[0]?.name, inTree(tree).map((n) => paths[n])], ['a/x', 'y', ['a/x/y/z.go', 'a/x/f9.go', 'a/x/f10.go', 'b.txt']]);
+  const hunk = { old_start: 1, old_lines: 3, new_start: 1, new_lines: 5, lines: lines('-a\n-b\n-c\n+if {\n+  a\n+  b\n+}\n+d') };
+  assert.deepEqual(withoutSpace(hunk).lines.map((l) => l.op + l.text), ['+if {', '   a', '   b', '-c', '+}', '+d']);
+  assert.deepEqual(unified(layout(hunk)).map((r) => r.kind + (r.old?.n ?? '') + (r.new?.n ?? '')), ['del1', 'del2', 'del3', 'add1', 'add2', 'add3', 'add4', 'add5']);
 });
 
 test('log: lines, colours, and nothing else that a stranger sends', () => {
@@ -266,6 +272,10 @@ test('graph: rings end, implied arrows go, missing ones are shown', () => {
   const ring = draw(['a', 'b'].map(node), [e('a', 'b'), e('b', 'a')]);
   assert.equal(ring.edges.length, 2);
   assert.deepEqual(withMissing([node('a')], [e('a', 'gone')]).map((n) => n.derived), ['RUNNABLE', 'MISSING']);
+  const cycle = (from: string, to: string) => ({ from, to, state: 'cycle' });
+  const rings = ringsOf([cycle('a', 'b'), cycle('x', 'y'), e('d', 'a'), cycle('b', 'c'), cycle('y', 'x'), cycle('c', 'a')]);
+  assert.deepEqual(rings.map((r) => r.map((x) => x.from + x.to).join()).sort(), ['ca,bc,ab', 'yx,xy'], 'the youngest first');
+  assert.equal(mostWaited([e('b', 'a'), e('c', 'z'), e('d', 'z')]), 'z');
   const edges = [e('b', 'a'), e('c', 'b'), e('d', 'c')];
   assert.deepEqual([...around(edges, 'b', 1)].sort(), ['a', 'b', 'c']);
   assert.deepEqual([...around(edges, 'b', 2)].sort(), ['a', 'b', 'c', 'd']);
@@ -286,7 +296,11 @@ test('timeline: attempts, and the time that a person took', () => {
     undefined,
   );
   const short = lanes.map((l) => l.id + ':' + l.bars.map((b) => `${b.from / 1000}-${b.to / 1000}${b.kind}`).join(','));
-  assert.deepEqual(short, ['S01:0-10bad,10-20bad,80-90good', 'wait:20-80wait']);
+  assert.deepEqual(short, ['S01:0-10bad,10-20ask,80-90good', 'wait:20-80wait']);
+  assert.equal(worked(lanes), 30_000, 'the time in which it waited is not work');
+  const run = (id: string, from: number, to: number) => ({ request_id: id, run_id: 'r', title: id, state: 'DONE', outcome: '', started_at: at(from), ended_at: at(to) });
+  const night = nightLanes([run('a', 0, 100), run('b', 105, 120)], undefined, 80_000);
+  assert.deepEqual(night.map((l) => l.bars.map((b) => `${b.from / 1000}-${b.to / 1000}`).join()), ['80-100', '105-120'], 'a run of before has only its slot');
   const axis = axisOf(lanes);
   assert.deepEqual([axis.from, axis.to, axis.ticks.length], [0, 90_000, 7]);
   assert.deepEqual([duration(500), duration(65_000), duration(7_260_000), size(2_048)], ['0.5s', '1m 05s', '2h 01m', '2.0 kB']);

@@ -235,6 +235,7 @@ export interface Excluded {
 }
 
 export interface Selection {
+  readonly next?: { readonly request_id: string } | null;
   readonly excluded: readonly Excluded[] | null;
 }
 

@@ -64,7 +64,26 @@ function neighbours(edges: readonly GraphEdge[], key: 'from' | 'to', value: 'fro
   return map;
 }
 
-export function draw(nodes: readonly GraphNode[], all: readonly GraphEdge[], fold = 12): Picture {
+/** Rings: those that wait for each other, with the dependencies that close them. */
+export function ringsOf(edges: readonly GraphEdge[]): GraphEdge[][] {
+  const rings: { ids: Set<string>; edges: GraphEdge[] }[] = [];
+  for (const e of edges.filter((x) => x.state === 'cycle')) {
+    const [mine, others] = [rings.filter((r) => r.ids.has(e.from) || r.ids.has(e.to)), rings.filter((r) => !r.ids.has(e.from) && !r.ids.has(e.to))];
+    const one = { ids: new Set([e.from, e.to, ...mine.flatMap((r) => [...r.ids])]), edges: [...mine.flatMap((r) => r.edges), e] };
+    rings.splice(0, rings.length, ...others, one);
+  }
+  // The youngest dependency first: most likely it is the one too many.
+  return rings.map((r) => r.edges.toSorted((a, b) => (a.from < b.from ? 1 : a.from > b.from ? -1 : a.to < b.to ? 1 : -1)));
+}
+
+/** What most wait for. */
+export function mostWaited(edges: readonly GraphEdge[]): string | undefined {
+  const by = new Map<string, number>();
+  for (const e of edges) if (e.state !== 'done') by.set(e.to, (by.get(e.to) ?? 0) + 1);
+  return [...by].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))[0]?.[0];
+}
+
+export function draw(nodes: readonly GraphNode[], all: readonly GraphEdge[]): Picture {
   const known = new Set(nodes.map((n) => n.id));
   const inside = all.filter((e) => known.has(e.from) && known.has(e.to));
   const edges = withoutImplied(inside);
@@ -77,7 +96,6 @@ export function draw(nodes: readonly GraphNode[], all: readonly GraphEdge[], fol
   const alone = nodes.filter((n) => !linked.has(n.id));
   const wide = Math.max(columns.length, Math.min(4, alone.length));
   alone.forEach((node, i) => placed.push({ node, col: i % wide, row: rows + Math.floor(i / wide) }));
-  void fold;
   return { placed, edges, cols: wide, rows: rows + Math.ceil(alone.length / Math.max(1, wide)), implied: inside.length - edges.length };
 }
 

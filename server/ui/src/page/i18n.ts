@@ -1,16 +1,18 @@
 import landEn from '../../../../messages/text/en/land.json';
+import lockEn from '../../../../messages/text/en/lock.json';
 import pageEn from '../../../../messages/text/en/page.json';
 import landJa from '../../../../messages/text/ja/land.json';
+import lockJa from '../../../../messages/text/ja/lock.json';
 import pageJa from '../../../../messages/text/ja/page.json';
 
 export type TextKey = keyof typeof en;
 
-/** What the command line says of a landing the page says in the same words. */
-type Land = { readonly [K in keyof typeof landEn as `land.${K}`]: string };
-const ofLand = (texts: typeof landEn): Land => Object.fromEntries(Object.entries(texts).map(([k, v]) => ['land.' + k, v])) as Land;
+/** What the command line says of landings and locks the page says in the same words. */
+type Named<A extends string, T> = { readonly [K in keyof T & string as `${A}.${K}`]: string };
+const named = <A extends string, T extends Record<string, string>>(area: A, texts: T): Named<A, T> => Object.fromEntries(Object.entries(texts).map(([k, v]) => [`${area}.${k}`, v])) as Named<A, T>;
 
-const en = { ...pageEn, ...ofLand(landEn) };
-const ja: Readonly<Record<TextKey, string>> = { ...pageJa, ...ofLand(landJa) };
+const en = { ...named('land', landEn), ...named('lock', lockEn), ...pageEn };
+const ja: Readonly<Record<TextKey, string>> = { ...named('land', landJa), ...named('lock', lockJa), ...pageJa };
 
 export type Lang = 'en' | 'ja';
 
@@ -31,7 +33,7 @@ export function fillPlaces(text: string, facts: Readonly<Record<string, string |
 }
 
 /** A word of the API that we have a name for; else the word itself. */
-export function word(kind: 'status' | 'state' | 'step' | 'session' | 'diff' | 'task' | 'warning', value: string): string {
+export function word(kind: 'status' | 'state' | 'step' | 'session' | 'diff' | 'task' | 'warning' | 'event' | 'test' | 'test_kind', value: string): string {
   const key = `${kind}.${value}`;
   return key in en ? t(key as TextKey) : value;
 }

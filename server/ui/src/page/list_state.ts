@@ -53,12 +53,12 @@ export function inOrder(items: readonly Item[]): Item[] {
     .map((x) => x.i);
 }
 
-export type Standing = 'broken' | 'running' | 'needs_input' | 'failed' | 'interrupted' | 'merge' | 'can_run' | 'waits' | 'draft' | 'blocked' | 'done' | 'archived';
+export type Standing = 'broken' | 'running' | 'locked' | 'needs_input' | 'failed' | 'interrupted' | 'merge' | 'can_run' | 'waits' | 'draft' | 'blocked' | 'done' | 'archived';
 
 /** One word for how a request stands, of its file and its latest run. */
 export function standing(i: Item): Standing {
   if (isBroken(i)) return 'broken';
-  if (i.derived.locked) return 'running';
+  if (i.derived.locked) return i.derived.locked.pid > 0 ? 'running' : 'locked'; // a lock that cannot be read names nobody
   const status = i.meta.status;
   if (status === 'done' || status === 'archived') return status;
   const run = i.derived.latest_run;

@@ -6,6 +6,7 @@ import { showHelp } from './help.js';
 import { currentLang, pickLang, setLang, t } from './i18n.js';
 import { Live, type Connection } from './live.js';
 import { memory } from './memory.js';
+import { canNotify, isNotifying, notify, switchNotifying } from './notify.js';
 import { button, choice, link, showTitle, tickElapsed, toast, toastPlace, toldPlace, type View } from './parts.js';
 import { readAddress, type Route } from './router.js';
 import { AutorunView } from './view_autorun.js';
@@ -46,7 +47,10 @@ class App {
     document.addEventListener('keydown', (e) => this.pressed(e));
     window.addEventListener('popstate', () => this.open(location.pathname + location.search, false));
     window.setInterval(() => document.hidden || tickElapsed(document), 1_000);
-    this.live.on((e) => this.view?.onEvent?.(e));
+    this.live.on((e) => {
+      this.view?.onEvent?.(e);
+      notify(e, this.live.isLeader, this.go);
+    });
     this.live.watch((c) => this.connection(c));
     void this.begin();
   }
@@ -123,11 +127,11 @@ class App {
   private paintHeader(): void {
     const path = location.pathname;
     const isAt = (to: string) => (to === '/' ? path === '/' || path === '/land' || path.startsWith('/requests') : path.startsWith(to));
-    fillIf(this.header, JSON.stringify([path, currentLang(), this.project, this.hasQueue]), () => [
+    fillIf(this.header, JSON.stringify([path, currentLang(), this.project, this.hasQueue, isNotifying()]), () => [
       link('/', [h('strong', null, 'aiflow'), h('span', { class: 'project' }, this.project)], { class: 'brand' }),
       h('nav', { 'aria-label': t('nav.main') }, this.shown().map(([to, key]) => link(to, t(key), { 'aria-current': isAt(to) ? 'page' : null, 'data-key': 'nav' + to }))),
       h('span', { class: 'grow' }),
-      h('div', { class: 'tools' }, this.themeChoice(), button(t('set.lang'), () => this.switchLanguage(), { class: 'btn bare', 'data-key': 'lang' }), button('?', showHelp, { class: 'btn bare', 'aria-label': t('nav.help'), 'data-key': 'help' })),
+      h('div', { class: 'tools' }, canNotify() ? button('🔔', () => switchNotifying().then(() => this.paintHeader()), { class: 'btn bare', 'aria-label': t('notify.ask'), title: t('notify.ask'), 'aria-pressed': String(isNotifying()), 'data-key': 'notify' }) : null, this.themeChoice(), button(t('set.lang'), () => this.switchLanguage(), { class: 'btn bare', 'data-key': 'lang' }), button('?', showHelp, { class: 'btn bare', 'aria-label': t('nav.help'), 'data-key': 'help' })),
     ]);
   }
 

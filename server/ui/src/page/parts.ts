@@ -1,7 +1,7 @@
-import { ApiError, type Advice, type ErrorObject, type ProviderWait, type Usage } from './api.js';
+import { ApiError, type Advice, type ErrorObject, type LockItem, type ProviderWait, type Usage } from './api.js';
 import { fill, h, type Child } from './dom.js';
 import { ago, duration, moment } from './format.js';
-import { t, word } from './i18n.js';
+import { t, word, type TextKey } from './i18n.js';
 import type { LiveEvent } from './live.js';
 import { requestAt } from './router.js';
 
@@ -22,6 +22,9 @@ export function commands(list: readonly Advice[]): Child {
   const can = list.filter((a) => a.allowed);
   return can.length > 0 ? h('ul', { class: 'hints plain-list' }, can.map((a) => h('li', { class: 'hint' }, '→ ', h('code', null, a.command)))) : null;
 }
+
+/** What is thought of a lock, in the words of `aiflow lock list`. */
+export const lockMeans = (l: LockItem): string => t(`lock.means_${l.verdict}` as TextKey);
 
 export type Tone = 'good' | 'bad' | 'ask' | 'now' | 'quiet' | 'warn';
 
@@ -142,7 +145,7 @@ export function errorCard(e: ErrorObject, tone: Tone, ...more: Child[]): HTMLEle
 
 export function errorOf(e: unknown): ErrorObject {
   if (e instanceof ApiError) {
-    return { reason_code: e.code, title: e.isOffline ? t('conn.offline') : e.message, message: '', severity: '', actions: e.actions };
+    return { reason_code: e.code, title: e.isOffline ? t('conn.offline') : e.message, message: '', severity: '', actions: e.actions.filter((a) => !a.includes('openapi.yaml')) }; // that one is for programs
   }
   return { reason_code: 'INTERNAL', title: e instanceof Error ? e.message : String(e), message: '', severity: '', actions: [] };
 }
@@ -172,7 +175,7 @@ export function toast(text: Child, tone: Tone = 'quiet'): void {
 
 export function showError(e: unknown): void {
   const o = errorOf(e);
-  toast([h('strong', null, o.title), ' ', h('span', { class: 'code-name' }, o.reason_code), actionsList(o.actions)], 'bad');
+  toast([h('strong', null, o.title), ' ', o.reason_code === 'OFFLINE' ? null : h('span', { class: 'code-name' }, o.reason_code), actionsList(o.actions)], 'bad');
 }
 
 /** Asks before something that cannot simply be undone. */

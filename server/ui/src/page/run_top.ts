@@ -32,7 +32,7 @@ export const stateOf = (r: RunDetail): { text: string; tone: Tone } =>
 
 /** When the attempt in hand began: a step that waited for a person for a night did not work for a night. */
 export function attemptBegan(s: Stage, step: Step): string | null {
-  return (s.history ?? []).findLast((e) => e.step_id === step.step_id && e.event === 'STEP_START')?.at ?? step.started_at;
+  return (s.history ?? []).findLast((e) => e.step_id === step.step_id && ['STEP_START', 'RETRY', 'RESUMED'].includes(e.event))?.at ?? step.started_at;
 }
 
 /** The bar: state, title, step, progress, time of this attempt, and the one thing to do. */
@@ -79,7 +79,7 @@ function stopped(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child):
     'section',
     { class: `card reason ${s.state === 'FAILED' ? 'bad' : 'ask'}`, role: 'alert' },
     h('h2', null, e ? e.title || e.reason_code : t('run.interrupted')),
-    e?.message && !answer ? h('p', null, withCode(e.message)) : null,
+    e?.message && !answer ? h('p', { class: 'clamp', title: e.message }, withCode(e.message)) : null,
     e ? h('p', { class: 'code-name' }, e.reason_code) : h('p', null, t(s.signals.stop_requested ? 'run.stopped_hint' : 'run.interrupted_hint')),
     waitsText(r.waits),
     answer || tail,

@@ -78,7 +78,7 @@ export function runLanes(history: readonly HistoryEvent[], steps: readonly StepL
       case 'NEEDS_INPUT':
       case 'FAILED':
       case 'INTERRUPTED':
-        end(at, 'bad');
+        end(at, e.event === 'FAILED' ? 'bad' : 'ask');
         stopped = { from: at, label: e.reason_code ?? e.event };
         break;
       case 'DONE':
@@ -92,6 +92,9 @@ export function runLanes(history: readonly HistoryEvent[], steps: readonly StepL
   const lanes: Lane[] = steps.map((st) => ({ label: st.title, id: st.step_id, bars: bars.get(st.step_id) ?? whole(st) }));
   return waits.length > 0 ? [...lanes, { label: '', id: 'wait', bars: waits }] : lanes;
 }
+
+/** How long a run worked: without the time in which it waited for somebody or nobody worked for it. */
+export const worked = (lanes: readonly Lane[]): number => lanes.flatMap((l) => l.bars).reduce((sum, b) => (b.kind === 'wait' ? sum : sum + b.to - b.from), 0);
 
 function whole(st: StepLike): Bar[] {
   if (st.started_at === null || st.ended_at === null) return [];
@@ -110,13 +113,16 @@ export interface ResultLike {
   readonly ended_at: string;
 }
 
-export function nightLanes(results: readonly ResultLike[], current: { id: string; from: number; now: number } | undefined): Lane[] {
+/** Each run in its slot of the session: one that was begun before, or goes on, has only the time that it took here. */
+export function nightLanes(results: readonly ResultLike[], current: { id: string; from: number; now: number } | undefined, start = 0): Lane[] {
   const kind = (state: string) => (state === 'DONE' ? 'good' : state === 'NEEDS_INPUT' ? 'ask' : 'bad');
-  const lanes: Lane[] = results.map((r) => ({
-    label: r.title || r.request_id,
-    id: r.request_id + '/' + r.run_id,
-    bars: [{ from: Date.parse(r.started_at), to: Date.parse(r.ended_at), kind: kind(r.state), label: r.outcome }],
-  }));
+  let free = start;
+  const lanes: Lane[] = results.map((r) => {
+    const to = Date.parse(r.ended_at);
+    const from = Math.min(to, Math.max(free, Date.parse(r.started_at)));
+    free = to;
+    return { label: r.title || r.request_id, id: r.request_id + '/' + r.run_id, bars: [{ from, to, kind: kind(r.state), label: r.outcome }] };
+  });
   if (current) lanes.push({ label: current.id, id: current.id, bars: [{ from: current.from, to: current.now, kind: 'now', label: '' }] });
   return lanes;
 }

@@ -26,6 +26,29 @@ export function timelinePicture(lanes: readonly Lane[], href: (lane: Lane) => st
   return h('div', { class: 'scroll-x', tabindex: 0 }, picture);
 }
 
+/** All runs of a session in one line: a bar for each, gaps stay gaps. */
+export function nightStrip(lanes: readonly Lane[], href: (lane: Lane) => string | undefined, begin: number, end: number | undefined): HTMLElement {
+  const axis = axisOf(lanes, begin, end);
+  const x = (at: number) => ((at - axis.from) / (axis.to - axis.from)) * width;
+  const bars = lanes.flatMap((lane) =>
+    lane.bars.map((b) => {
+      const bar = s('g', { class: 'run' }, s('rect', { x: x(b.from), y: 2, width: Math.max(4, x(b.to) - x(b.from) - 1), height: 24, rx: 3, class: `bar ${b.kind}` }), s('title', null, `${lane.label} · ${b.label} · ${clock(b.from)}–${clock(b.to)} (${duration(b.to - b.from)})`));
+      const to = href(lane);
+      return to === undefined ? bar : s('a', { href: to, 'aria-label': `${lane.label}: ${b.label}` }, bar);
+    }),
+  );
+  let last = axis.from;
+  const gaps = lanes.flatMap((lane) =>
+    lane.bars.map((b) => {
+      const gap = b.from - last > (axis.to - axis.from) / 100 ? s('g', { class: 'gap' }, s('rect', { x: x(last), y: 12, width: x(b.from) - x(last), height: 4 }), s('title', null, t('night.gap', { time: duration(b.from - last) }))) : null;
+      last = Math.max(last, b.to);
+      return gap;
+    }),
+  );
+  const tick = (at: number) => s('text', { x: Math.min(width - 40, x(at)), y: 42, class: 'tick-text' }, clock(at).slice(0, 5));
+  return h('div', { class: 'scroll-x' }, s('svg', { viewBox: `0 0 ${width} 46`, class: 'timeline strip', role: 'group', 'aria-label': t('night.strip') }, gaps, bars, axis.ticks.map(tick)));
+}
+
 function laneOf(lane: Lane, n: number, x: (at: number) => number, href: string | undefined): Child {
   const y = n * laneHeight + 4;
   const name = lane.id === 'wait' ? t('time.wait') : `${lane.id.startsWith('S') ? lane.id + ' ' : ''}${lane.label}`;

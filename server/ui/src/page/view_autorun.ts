@@ -1,15 +1,43 @@
 import { runNext, stopQueue, toWhatIsInTheWay, type Go } from './actions.js';
 import { call, get, type Excluded, type Selection, type Session } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
-import { moment } from './format.js';
+import { duration, moment } from './format.js';
 import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { actionsList, button, chip, elapsed, endedAs, field, link, requestLink, showError, stateTone, tell, usageText, waitsText, withCode, type View } from './parts.js';
 import { runAt } from './router.js';
-import { nightLanes } from './timeline.js';
-import { timelinePicture } from './timeline_view.js';
+import { nightLanes, worked, type Lane } from './timeline.js';
+import { nightStrip, timelinePicture } from './timeline_view.js';
 
 const active = ['STARTING', 'SELECTING', 'RUNNING', 'STOPPING'];
+
+/** A session as a picture needs it. */
+export function nightOf(s: Session, isActive: boolean): { lanes: Lane[]; start: number; end: number | undefined; href: (lane: { id: string }) => string | undefined } {
+  const results = s.results ?? [];
+  const start = Date.parse(s.started_at ?? '');
+  const now = isActive ? Date.now() : undefined;
+  const before = results.at(-1);
+  const current = s.current_request_id && now !== undefined ? { id: s.current_request_id, from: before ? Date.parse(before.ended_at) : start, now } : undefined;
+  return {
+    lanes: nightLanes(results.map((r) => ({ ...r, outcome: endedAs(r.state) })), current, start),
+    start,
+    end: now ?? (Date.parse(s.ended_at ?? '') || undefined),
+    href: (lane) => {
+      const [id, run] = lane.id.split('/');
+      const which = run ?? s.current_run_id;
+      return id && which ? runAt(id, which) : undefined;
+    },
+  };
+}
+
+export const isActiveSession = (s: Session): boolean => active.includes(s.state);
+
+/** The sentence over the strip: what it came to, and how much of the time something ran. */
+export function nightSentence(s: Session): string {
+  const night = nightOf(s, isActiveSession(s));
+  const c = s.counters;
+  return t('night.sum', { done: c.done, needs: c.needs_input, failed: c.failed, busy: duration(worked(night.lanes)), span: duration((night.end ?? Date.now()) - night.start) });
+}
 
 export class AutorunView implements View {
   readonly el = h('div', { class: 'view autorun' });
@@ -17,6 +45,8 @@ export class AutorunView implements View {
   private kept: readonly Excluded[] = [];
   private readonly head = h('div');
   private readonly body = h('div');
+  private readonly form = h('div');
+  private readonly strip = h('div', { class: 'night' });
   private readonly picture = h('section', { class: 'card' });
   private readonly maxRuns = h('input', { type: 'number', min: 1, max: 1000, class: 'short' });
   private readonly maxMinutes = h('input', { type: 'number', min: 1, max: 10000, class: 'short' });
@@ -27,7 +57,7 @@ export class AutorunView implements View {
   private readonly timer = window.setInterval(() => this.isActive() && this.paintPicture(), 3_000);
 
   constructor(private readonly go: Go) {
-    fill(this.el, h('h1', null, t('nav.autorun')), this.head, this.body, this.picture);
+    fill(this.el, h('h1', null, t('nav.autorun')), this.head, this.strip, this.body, this.form, this.picture);
     void this.reload.now().catch(showError);
   }
 
@@ -64,8 +94,9 @@ export class AutorunView implements View {
         s.started_at ? h('span', null, t('run.started', { at: moment(s.started_at) })) : null,
         s.started_at ? h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, this.isActive() ? null : s.ended_at)) : null,
       ),
-      this.isActive() ? this.running(s) : this.starter(),
+      this.isActive() ? this.running(s) : null,
     ]);
+    fillIf(this.form, String(this.isActive()), () => (this.isActive() ? null : this.starter()));
     fillIf(this.body, JSON.stringify([s.counters, s.stop_reason, s.skipped, s.usage, s.provider_wait, this.kept, s.started_at === null, s.state]), () => [
       this.isActive() || !s.stop_reason ? null : this.reason(s),
       s.started_at ? this.counters(s) : h('p', { class: 'muted' }, t('auto.none')),
@@ -134,25 +165,16 @@ export class AutorunView implements View {
   private paintPicture(): void {
     const s = this.session;
     if (!s?.started_at) {
+      fill(this.strip);
       fill(this.picture);
       this.picture.hidden = true;
       return;
     }
-    if (this.picture.contains(document.activeElement)) return; // nobody loses the place
+    if (this.picture.contains(document.activeElement) || this.strip.contains(document.activeElement)) return; // nobody loses the place
     this.picture.hidden = false;
-    const results = s.results ?? [];
-    const start = Date.parse(s.started_at);
-    const now = this.isActive() ? Date.now() : undefined;
-    const before = results.at(-1);
-    const current = s.current_request_id && now !== undefined ? { id: s.current_request_id, from: before ? Date.parse(before.ended_at) : start, now } : undefined;
-    const lanes = nightLanes(results.map((r) => ({ ...r, outcome: endedAs(r.state) })), current);
-    const href = (lane: { id: string }) => {
-      const [id, run] = lane.id.split('/');
-      const which = run ?? s.current_run_id;
-      return id && which ? runAt(id, which) : undefined;
-    };
-    const end = now ?? (Date.parse(s.ended_at ?? '') || undefined);
-    fill(this.picture, h('h2', null, t('auto.timeline')), timelinePicture(lanes, href, start, end));
+    const night = nightOf(s, this.isActive());
+    fill(this.strip, h('p', null, h('strong', null, nightSentence(s))), nightStrip(night.lanes, night.href, night.start, night.end));
+    fill(this.picture, h('h2', null, t('auto.timeline')), timelinePicture(night.lanes, night.href, night.start, night.end));
   }
 
   private async start(): Promise<void> {

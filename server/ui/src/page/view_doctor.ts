@@ -3,7 +3,7 @@ import { fill, h, type Child } from './dom.js';
 import { moment } from './format.js';
 import { t } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { button, chip, commands, link, requestLink, showError, withCode, type Tone, type View } from './parts.js';
+import { button, chip, commands, link, lockMeans, requestLink, showError, withCode, type Tone, type View } from './parts.js';
 import { runAt } from './router.js';
 
 export class DoctorView implements View {
@@ -92,7 +92,8 @@ export class DoctorView implements View {
                 h('strong', null, l.lock_type),
                 l.request_id ? requestLink(l.request_id) : null,
                 l.request_id && l.run_id ? link(runAt(l.request_id, l.run_id), l.run_id) : l.run_id,
-                h('span', { class: 'muted' }, `pid ${l.pid} @ ${l.hostname || l.host}`, l.created_at ? ` · ${moment(l.created_at)}` : ''),
+                h('span', null, lockMeans(l)),
+                l.pid > 0 ? h('span', { class: 'muted' }, t('locks.of', { pid: l.pid, host: l.hostname || l.host }), l.created_at ? ` · ${moment(l.created_at)}` : '') : null,
                 h('code', null, l.path),
                 commands(l.advice ?? []),
               ),

@@ -1,5 +1,5 @@
 import { runRequest, toWhatIsInTheWay, type Go } from './actions.js';
-import { ApiError, call, get, hasText, requestPath, type Advice, type Answer, type Known, type RunItem } from './api.js';
+import { ApiError, call, get, hasText, requestPath, type Advice, type Answer, type Known, type LockItem, type RunItem } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
 import type { Drafts } from './drafts.js';
 import { Editor } from './editor.js';
@@ -8,7 +8,7 @@ import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { renderMarkdown } from './markdown_view.js';
 import {
-  button, chip, choice, commaList, commands, confirmed, elapsed, errorCard, errorOf, field, link, priorityChip, priorityOptions, requestLink, showTitle,
+  button, chip, choice, commaList, commands, confirmed, elapsed, errorCard, errorOf, field, link, lockMeans, priorityChip, priorityOptions, requestLink, showTitle,
   showError, stateTone, statusChip, statusOptions, toast, withCode, withLinks, type View,
 } from './parts.js';
 import { address, runAt } from './router.js';
@@ -132,10 +132,10 @@ export class RequestView implements View {
         { class: 'row wrap facts' },
         priorityChip(d.meta.priority),
         statusChip(d.meta.status ?? ''),
-        locked ? chip(t('standing.running'), 'now') : null,
+        locked ? (locked.pid > 0 ? chip(t('standing.running'), 'now') : chip(t('standing.locked'), 'ask')) : null,
         latest?.awaits_merge ? chip(t('req.awaits'), 'good') : null,
         (d.meta.labels ?? []).map((l) => h('span', { class: 'label' }, l)),
-        d.meta.estimate ? h('span', { class: 'muted' }, d.meta.estimate) : null,
+        d.meta.estimate ? h('span', { class: 'muted' }, t('meta.estimate_is', { size: d.meta.estimate })) : null,
         d.meta.updated_at ? h('span', { class: 'muted' }, t('meta.updated', { at: d.meta.updated_at })) : null,
         h('span', { class: 'muted path' }, d.path),
       ),
@@ -144,7 +144,7 @@ export class RequestView implements View {
         : null,
       this.buttons(d, can, locked !== null),
     ]);
-    fillIf(this.reason, key, () => this.reasons(d, rank, why?.detail, why?.reason_code, why?.advice));
+    fillIf(this.reason, key, () => [this.reasons(d, rank, why?.detail, why?.reason_code, why?.advice), this.problems(d)]);
     this.paintMain(d);
     this.paintRuns();
   }
@@ -172,16 +172,29 @@ export class RequestView implements View {
     );
   }
 
+  private problems(d: Known): Child {
+    if (d.problems.length === 0) return null;
+    return h(
+      'section',
+      { class: `card ${d.problems.some((p) => p.level === 'error') ? 'bad' : 'warn'}` },
+      h('ul', { class: 'plain-list' }, d.problems.map((p) => h('li', null, h('code', null, `${p.path}${p.line ? ':' + p.line : ''}`), ' ', withCode(p.message ?? p.kind)))),
+    );
+  }
+
   private reasons(d: Known, rank: number | null, why: string | undefined, code: string | undefined, advice: readonly Advice[] = []): Child {
     const locked = d.derived.locked;
-    if (d.problems.length > 0) {
-      return h(
-        'section',
-        { class: `card ${d.problems.some((p) => p.level === 'error') ? 'bad' : 'warn'}` },
-        h('ul', { class: 'plain-list' }, d.problems.map((p) => h('li', null, h('code', null, `${p.path}${p.line ? ':' + p.line : ''}`), ' ', withCode(p.message ?? p.kind)))),
-      );
-    }
+    if (d.problems.some((p) => p.level === 'error')) return null; // they say it
     if (locked) {
+      if (locked.pid <= 0) {
+        const place = h('section', { class: 'card ask' });
+        void get<{ items: LockItem[] }>('/locks')
+          .then(({ items }) => {
+            const l = items.find((x) => x.lock_type === 'request' && x.request_id === d.id);
+            if (l) fill(place, h('p', null, t('req.lock_odd', { path: l.path, means: lockMeans(l) })), commands(l.advice ?? []));
+          })
+          .catch(showError);
+        return place;
+      }
       return h('section', { class: 'card now' }, t('req.locked', { pid: locked.pid, host: locked.hostname || locked.host, since: moment(locked.since) }));
     }
     if (why && d.meta.status !== 'done' && d.meta.status !== 'archived') {

@@ -8,13 +8,15 @@ import { coalesced, type LiveEvent } from './live.js';
 import { age, button, chip, choice, confirmed, errorOf, link, priorityChip, priorityOptions, requestLink, showError, showTitle, stateTone, toast, withCode, type Tone, type View } from './parts.js';
 import { address, noFilter, requestAt, runAt, type Filter } from './router.js';
 import { newRequest } from './new_request.js';
+import { nightStrip } from './timeline_view.js';
+import { isActiveSession, nightOf, nightSentence } from './view_autorun.js';
 import { scrollFor, visibleRange, type Sight } from './window.js';
 
 const filters = ['draft', 'ready', 'blocked', 'done', 'archived'];
 const runFilters = ['needs_input', 'failed', 'interrupted', 'waits'] as const;
 const counted = ['needs', 'merge', 'running', 'can_run'] as const;
 const inLane = 5;
-const tones: Partial<Record<Standing, Tone>> = { broken: 'bad', failed: 'bad', running: 'now', needs_input: 'ask', interrupted: 'ask', blocked: 'ask', merge: 'good', can_run: 'warn', done: 'good' };
+const tones: Partial<Record<Standing, Tone>> = { broken: 'bad', failed: 'bad', running: 'now', locked: 'ask', needs_input: 'ask', interrupted: 'ask', blocked: 'ask', merge: 'good', can_run: 'warn', done: 'good' };
 
 export class RequestsView implements View {
   readonly el = h('div', { class: 'view requests' });
@@ -35,6 +37,7 @@ export class RequestsView implements View {
   private readonly banner = h('div');
   private readonly counts = h('div', { class: 'counts', role: 'group', 'aria-label': t('list.status') });
   private readonly top = h('div');
+  private readonly night = h('div', { class: 'night' });
   private readonly count = h('p', { class: 'count', 'aria-live': 'polite' });
   private readonly moved = h('div', { class: 'moved' });
   private readonly body = h('div', { class: 'rows', role: 'list', 'aria-label': t('list.rows') });
@@ -75,6 +78,7 @@ export class RequestsView implements View {
       ),
       this.banner,
       this.counts,
+      this.night,
       this.top,
       h('div', { class: 'toolbar' }, this.search, this.labels, this.sort, this.chips),
       h('div', { class: 'row spread' }, this.count, this.moved),
@@ -142,7 +146,8 @@ export class RequestsView implements View {
 
   private async load(): Promise<void> {
     const { data, etag } = await call<List>('GET', '/requests');
-    if (data.queue.locked) this.session = await get<Session>('/autorun').catch(() => undefined);
+    if (data.queue.locked || this.etag === '') this.session = await get<Session>('/autorun').catch(() => undefined);
+    else if (this.session && isActiveSession(this.session)) this.session = await get<Session>('/autorun').catch(() => undefined); // it has ended
     const same = etag !== '' && etag === this.etag;
     this.etag = etag;
     this.list = same && this.list ? this.list : { ...data, items: inOrder(data.items) };
@@ -237,6 +242,7 @@ export class RequestsView implements View {
     showTitle(this);
     this.paintBanner(list);
     this.paintTop(list);
+    this.paintNight();
     const labels = labelsOf(list.items);
     fillIf(this.labels, JSON.stringify([labels, this.filter.label]), () => ['', ...labels].map((l) => h('option', { value: l }, l === '' ? t('list.any_label') : l)));
     if (!labels.includes(this.filter.label) && this.filter.label !== '') this.labels.append(h('option', { value: this.filter.label }, this.filter.label));
@@ -329,6 +335,18 @@ export class RequestsView implements View {
                   : null,
           ),
     );
+  }
+
+  /** The last session, when it is of today or goes on. */
+  private paintNight(): void {
+    const s = this.session;
+    const at = Date.parse(s?.ended_at ?? s?.started_at ?? '');
+    const shown = s?.started_at && (s.results ?? []).length > 0 && (isActiveSession(s) || Date.now() - at < 24 * 3_600_000) ? s : undefined;
+    fillIf(this.night, JSON.stringify([shown?.started_at, shown?.results?.length, shown?.state]), () => {
+      if (!shown) return null;
+      const night = nightOf(shown, isActiveSession(shown));
+      return [h('p', null, link('/autorun', t('night.title'), { 'data-key': 'night' }), ' ', nightSentence(shown)), nightStrip(night.lanes, night.href, night.start, night.end)];
+    });
   }
 
   private paintTop(list: List): void {

@@ -12,7 +12,7 @@ import { requestAt, runAt, type RunTab } from './router.js';
 import { placeOf } from './run_logs.js';
 import { answerForm } from './run_answer.js';
 import { attemptBegan, isAsking, isStopped, outcome, showTail, spine, stateOf, tellingLog, type Doings } from './run_top.js';
-import { runLanes } from './timeline.js';
+import { runLanes, worked } from './timeline.js';
 import { timelinePicture } from './timeline_view.js';
 
 const tabs: readonly RunTab[] = ['steps', 'diff', 'report', 'logs', 'timeline'];
@@ -227,7 +227,7 @@ export class RunView implements View {
         { class: 'row wrap facts' },
         r.warnings.map((w) => chip(word('warning', w), 'ask', w)),
         h('span', null, t('run.started', { at: moment(s.started_at) })),
-        h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, r.locked ? null : (s.ended_at ?? s.updated_at))),
+        r.locked ? h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, null)) : h('span', null, t('run.worked'), ' ', h('span', { class: 'elapsed' }, duration(worked(runLanes(s.history ?? [], s.steps ?? [], undefined))))),
         r.locked && s.progress.message ? h('span', null, s.progress.message) : null,
         usageText(r.usage),
         s.git.work_branch ? h('span', { class: 'branch' }, h('code', null, s.git.work_branch), ' ', copyButton(s.git.work_branch)) : null,
@@ -317,7 +317,7 @@ export class RunView implements View {
     return h(
       'ol',
       { class: 'plain-list history' },
-      (s.history ?? []).map((e) => h('li', null, h('span', { class: 'muted' }, moment(e.at)), ' ', h('strong', null, e.event), ' ', e.step_id ?? '', ' ', e.reason_code ? h('span', { class: 'code-name' }, e.reason_code) : null)),
+      (s.history ?? []).map((e) => h('li', null, h('span', { class: 'muted' }, moment(e.at)), ' ', h('strong', { title: e.event }, word('event', e.event)), ' ', e.step_id ?? '', ' ', e.reason_code ? h('span', { class: 'code-name' }, e.reason_code) : null)),
     );
   }
 
@@ -396,12 +396,12 @@ export class RunView implements View {
     const tests = Object.entries(step.test).filter(([, v]) => v && v.status !== 'NOT_RUN');
     const d = step.diff_stat;
     return [
-      step.summary ? h('p', null, step.summary) : null,
+      step.summary && step.summary !== step.title ? h('p', null, step.summary) : null,
       h(
         'div',
         { class: 'row wrap facts' },
         d.files_changed > 0 ? link(runAt(this.id, this.runID, 'diff'), t('run.lines_changed', { files: d.files_changed, added: d.lines_added, deleted: d.lines_deleted })) : null,
-        tests.map(([kind, v]) => chip(`${t('run.test', { kind })} ${v.status}${v.duration_ms != null ? ' ' + duration(v.duration_ms) : ''}`, v.status === 'PASS' ? 'good' : v.status === 'FAIL' ? 'bad' : 'quiet', v.command ?? '')),
+        tests.map(([kind, v]) => chip(`${word('test_kind', kind)}: ${word('test', v.status)}${v.duration_ms != null ? ' ' + duration(v.duration_ms) : ''}`, v.status === 'PASS' ? 'good' : v.status === 'FAIL' ? 'bad' : 'quiet', v.command ?? '')),
       ),
       tests.map(([, v]) => (v.failed_summary ? h('pre', { tabindex: 0 }, v.failed_summary) : null)),
     ];
@@ -424,10 +424,10 @@ export class RunView implements View {
     el.remove();
   }
 
-  private logFold(into: HTMLElement, log: RunLog, label: string, open: boolean): void {
+  private logFold(into: HTMLElement, log: RunLog, label: string, open: boolean, aside = log.name): void {
     let el = [...into.children].find((c) => (c as HTMLElement).dataset['log'] === log.name) as HTMLElement | undefined;
     if (!el) {
-      const head = h('button', { type: 'button', class: 'log-name' }, h('span', null, label), h('span', { class: 'muted' }, log.name));
+      const head = h('button', { type: 'button', class: 'log-name' }, h('span', null, label), h('span', { class: 'muted' }, aside));
       el = h('div', { class: 'log-fold', 'data-log': log.name }, head);
       head.addEventListener('click', () => {
         this.wished.set(log.name, !this.views.has(log.name));
@@ -456,7 +456,7 @@ export class RunView implements View {
       return;
     }
     fillIf(this.main, 'logs', () => null);
-    for (const log of r.logs) this.logFold(this.main, log, size(this.sizes.get(log.name) ?? log.size), this.wished.get(log.name) ?? log.name === 'runner.log');
+    for (const log of r.logs) this.logFold(this.main, log, log.name, this.wished.get(log.name) ?? log.name === 'runner.log', size(this.sizes.get(log.name) ?? log.size));
   }
 }
 
