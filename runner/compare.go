@@ -9,7 +9,6 @@ import (
 	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/project"
-	"aiflow/runner/stage"
 	"aiflow/runs"
 )
 
@@ -81,7 +80,7 @@ func EndsOf(ctx context.Context, p *project.Project, st *runs.Stage) (Ends, erro
 
 // keptAttempts are none where git cannot say.
 func keptAttempts(ctx context.Context, p *project.Project, runID string) []Part {
-	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(objectname) %(refname)", stage.AttemptsOf(runID))
+	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(objectname) %(refname)", runs.AttemptsOf(runID))
 	if err != nil {
 		return nil
 	}

@@ -513,7 +513,7 @@ export class RequestsView implements View {
     const at = standing(i);
     const made = chip(t(`standing.${at}`), tones[at] ?? 'quiet', run?.reason_code ?? i.meta.status);
     if (!run || ['draft', 'waits', 'blocked', 'can_run', 'broken'].includes(at)) return made;
-    return link(runAt(i.id, i.derived.locked?.run_id || run.run_id), [made, run.warnings.map((w) => [' ', chip(word('warning', w), 'ask', w)])], { class: 'plain', 'data-key': 'latest' });
+    return link(runAt(i.id, i.derived.locked?.run_id || run.run_id), made, { class: 'plain', 'data-key': 'latest' });
   }
 
   /** The reason in a few words; the whole of it is the title, and on the request. */
@@ -525,7 +525,7 @@ export class RequestsView implements View {
     if (!why || i.derived.locked || ['draft', 'done', 'archived'].includes(standing(i))) return null;
     const [first, ...more] = i.derived.blocked_by;
     const run = i.derived.latest_run;
-    if (run?.awaits_merge) return short(t('list.short_merge'), ' ', h('code', null, run.work_branch));
+    if (run?.awaits_merge) return short(run.warnings.map((w) => [h('b', { title: w }, word('warning', w)), ' · ']), t('list.short_merge'), ' ', h('code', null, run.work_branch));
     if (why.reason_code === 'DEPENDS_NOT_DONE' && first) return short(t('list.short_waits'), ' ', this.ids.has(first) ? requestLink(first) : first, more.length > 0 ? ` ${t('list.more', { n: more.length })}` : '');
     return short(why.title);
   }
