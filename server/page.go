@@ -73,7 +73,7 @@ func kindOf(name string) string {
 func isView(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	switch first {
-	case "", "requests", "runs", "graph", "autorun", "doctor", "queue", "locks", "config", "settings", "timeline", "help":
+	case "", "requests", "runs", "graph", "land", "autorun", "doctor", "queue", "locks", "config", "settings", "timeline", "help":
 		return true
 	}
 	return false

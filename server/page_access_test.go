@@ -3,6 +3,8 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -105,14 +107,40 @@ func (p *tab) nameless() []string {
 	return bad
 }
 
+// axe gives the source of axe-core; "" where npm ci has not brought it.
+func axe(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("ui", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil && os.Getenv("CI") == "true" {
+		t.Fatal("no axe-core: run npm ci in server/ui")
+	}
+	return string(data)
+}
+
+// violates lets axe-core look at a view, and reports what it finds.
+func (p *tab) violates(source, view string) {
+	p.t.Helper()
+	if source == "" {
+		return
+	}
+	p.do("void (() => {" + source + "})()")
+	found := p.do(`axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 150)).join(' | ')))`)
+	if found != "[]" {
+		p.t.Errorf("%s: axe: %s", view, found)
+	}
+}
+
 // Every view: each control is reached with Tab, shows the focus and has a
 // name; each text can be told from what is behind it, light and dark.
 func TestPageAccessible(t *testing.T) {
 	browser := openBrowser(t)
-	w, _ := queueWorld(t, "http://localhost:9")
+	w, _ := queueWorld(t, "http://localhost:9", realRun(t))
+	w.write("requests/RQ-7.md", request("title: Ring\npriority: P1\nstatus: ready\ndepends_on: [RQ-8]\n", ""))
+	w.write("requests/RQ-8.md", request("title: Ring\npriority: P1\nstatus: ready\ndepends_on: [RQ-7]\n", ""))
 	w.write("requests/RQ-9.md", steps("Fails", "P0", "echo one > one.txt; echo broken >&2", "echo no >&2; exit 3"))
 	w.git("add", ".")
 	w.git("commit", "-q", "-m", "more")
+	source := axe(t)
 	p := w.tab(browser, "/requests/RQ-9")
 	p.press("Run")
 	p.until(needsInput)
@@ -126,7 +154,8 @@ func TestPageAccessible(t *testing.T) {
 		{run + "/report", "document.querySelector('.tab-body .md')", ""},
 		{run + "/logs", "document.querySelector('.log-fold')", ""},
 		{run + "/timeline", "document.querySelector('.timeline')", ""},
-		{"/graph", "document.querySelector('.node')", ""},
+		{"/graph", "document.querySelector('.ring .node')", ""},
+		{"/land", "document.querySelector('.landing p strong')", ""},
 		{"/autorun", "document.querySelector('[data-key=start]')", ""},
 		{"/doctor", "document.querySelector('.check')", ""},
 		{"/queue", "document.querySelector('.task')", ""},
@@ -146,6 +175,14 @@ func TestPageAccessible(t *testing.T) {
 			}
 		}
 		p.tabThrough(v.at)
+		p.do("void (document.documentElement.dataset.theme = 'light')")
+		p.violates(source, v.at)
+		p.do("void localStorage.setItem('aiflow.lang', 'ja')")
+		p.open(v.at)
+		p.until(v.ready)
+		p.do("void (document.documentElement.dataset.theme = 'dark')")
+		p.violates(source, v.at+", dark, ja")
+		p.do("void localStorage.setItem('aiflow.lang', 'en')")
 	}
 	p.clean()
 	w.idle()

@@ -23,6 +23,8 @@ func TestPageLands(t *testing.T) {
 	}
 	p := w.tab(browser, "/")
 	p.press("What merges?")
+	p.until("location.pathname === '/land'")
+	p.open("/land") // its address leads there
 	p.sees("main: 3 would land, 1 would be left out")
 	p.until("document.querySelector('.collision')?.textContent.replace(/\\s+/g, ' ') === 'collide RQ-1 and RQ-2: wall.txt'")
 	p.sees("Blue wall")

@@ -559,7 +559,7 @@ test('the list: what runs, what can run, what waits, what is over', () => {
   const item = (id: string, status: string, rank: number | null, locked = false, state?: string): Item =>
     ({
       id, path: id, title: id, meta: { status }, problems: [],
-      derived: { queue_eligible: rank !== null, rank, why: null, blocked_by: [], locked: locked ? { run_id: 'r' } : null, latest_run: state ? { state, interrupted: false, awaits_merge: false } : null },
+      derived: { queue_eligible: rank !== null, rank, why: null, blocked_by: [], locked: locked ? { run_id: 'r', pid: 1 } : null, latest_run: state ? { state, interrupted: false, awaits_merge: false } : null },
     }) as unknown as Item;
   const items = [item('old', 'done', null), item('gone', 'archived', null), item('b', 'ready', 2), item('w', 'draft', null), item('a', 'ready', 1), item('r', 'running', null, true)];
   assert.deepEqual(inOrder(items).map((i) => i.id), ['r', 'a', 'b', 'w', 'old', 'gone']);
