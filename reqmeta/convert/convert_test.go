@@ -110,6 +110,8 @@ func sound(t testing.TB, o Options, text string) {
 var seeds = map[string][]string{
 	"beads": {
 		`{"id":"a","title":"T","description":"d","status":"open","dependencies":[{"depends_on_id":"b","type":"blocks"},{"depends_on_id":"A","type":"parent-child"}]}` + "\n" + `{"id":"B","status":"closed"}` + "\nnull\n[]\n",
+		`{"id":"r","status":"open","dependencies":[{"depends_on_id":"s","type":"blocks"}]}` + "\n" + `{"id":"s","status":"open","dependencies":[{"depends_on_id":"r","type":"blocks"}]}` +
+			"\n" + `{"id":"t","status":"open","dependencies":[{"depends_on_id":"s","type":"blocks"}]}`,
 		`{"id":"../../x","title":"---\n- [ ] x: 'y'","labels":["a,b",": #"],"status":"open","created_at":"2026-01-01 10:00"}`,
 	},
 	"github":     {`[{"number":1,"title":"a","body":"b","state":"open","labels":[{"name":"P0"}],"parent":{"number":2}},{"number":2,"parent":{"number":1}},null]`},

@@ -46,6 +46,7 @@ func (c *conv) resolve(there []*reqmeta.Request) {
 	c.edges(index)
 	c.choose()
 	c.rings()
+	c.withoutRefused()
 }
 
 // gone names requests of this source whose items are no longer in the list.
@@ -433,6 +434,20 @@ func (c *conv) choose() {
 	}
 	for _, t := range c.tasks {
 		t.on = slices.DeleteFunc(t.on, func(on *task) bool { return !on.kept })
+	}
+}
+
+// withoutRefused: who waits for a refused one says so and is a draft.
+func (c *conv) withoutRefused() {
+	for _, t := range c.tasks {
+		t.on = slices.DeleteFunc(t.on, func(on *task) bool {
+			if t.kept && !on.kept {
+				t.draft = true
+				c.count("depends_missing", on.key, t.item.Where)
+				t.note("Waited for, not in the source: " + on.key)
+			}
+			return !on.kept
+		})
 	}
 }
 
