@@ -12,6 +12,8 @@ type Now struct {
 	Live      bool       // somebody works for the run
 	Newest    string     // run of the request, where it is another one
 	Merge     string     // the command that merges its branch; "" where nothing waits to be merged
+	Stale     bool       // what it stands on has changed: its branch is to be moved before it is merged
+	Restacks  bool       // and can be
 	Branch    bool       // its branch is there
 	Gone      bool       // the request has no file any more
 	Found     Found      // in its workspace
@@ -48,6 +50,10 @@ func Advise(s *Stage, p *Plan, now Now) []fault.Advice {
 		return list
 	case now.Live:
 		return append(list, fault.ToDo(fault.VerbStop, "aiflow run stop "+s.RunID))
+	case now.Restacks:
+		return append(list, fault.Advice{Kind: fault.Remedy, Verb: fault.VerbRestack, Command: "aiflow run restack " + s.RunID, Allowed: true, Recommended: true})
+	case now.Stale:
+		return append(list, fault.ToDo(fault.VerbDrop, "aiflow run drop "+s.RunID))
 	case now.Merge != "":
 		return append(list, fault.Advice{Kind: fault.Remedy, Verb: fault.VerbMerge, Command: now.Merge, Allowed: true, Recommended: true})
 	case s.State == Done:

@@ -80,6 +80,8 @@ func TestAdvise(t *testing.T) {
 		{"replaced", replaced, Now{}, "*show RUN-2"},
 		{"followed", stopped(t, fault.UnitTestFailed), Now{Newest: "RUN-3"}, "*show RUN-3"},
 		{"done", finished(t), Now{Merge: "git merge b", Branch: true}, "*git merge b"},
+		{"stale", finished(t), Now{Merge: "git merge b", Branch: true, Stale: true, Restacks: true}, "*restack R"},
+		{"stale for good", finished(t), Now{Merge: "git merge b", Branch: true, Stale: true}, "drop R"},
 		{"merged", finished(t), Now{Branch: true}, ""},
 	} {
 		c.now.Bounds = bounds

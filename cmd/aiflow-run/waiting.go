@@ -25,6 +25,10 @@ func printWaiting(s *cli.Shell, p *project.Project) error {
 		return err
 	}
 	for _, r := range w.Merge {
+		if r.Stale != "" {
+			s.Printf("%s: %s\n", r.RequestID, staleText(s, r))
+			continue
+		}
 		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", app.Merge(s, p, r.WorkBranch))+warned(s, r.Warnings))
 	}
 	for i, r := range w.Resume {

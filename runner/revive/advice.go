@@ -54,6 +54,8 @@ func (a *Adviser) from(ctx context.Context, st *runs.Stage, step string) []fault
 	}
 	if a.of.AwaitsMerge(st) {
 		now.Merge = "git merge " + proc.Word(st.Git.WorkBranch)
+		stale := a.of.StaleOn(st)
+		now.Stale, now.Restacks = stale.On != "", stale.On != "" && stale.Again
 	}
 	if now.Live || now.Newest != "" || st.ReplacedBy != "" || st.State == runs.Done {
 		return runs.Advise(st, nil, now)
