@@ -202,15 +202,20 @@ func checkCache(_ context.Context, x *examiner) {
 	}
 }
 
-// deadBin is the folder that bin.mk names and that holds no aiflow any more.
-func deadBin(x *examiner) string {
+// binOf is the folder that bin.mk names.
+func binOf(x *examiner) string {
 	text := string(read(x.p.Path(x.p.Config.Paths.CacheDir + "/bin.mk")))
 	_, dir, ok := strings.Cut(strings.TrimSpace(text), "AIFLOW_BIN ?= ")
 	if !ok {
 		return ""
 	}
-	dir = strings.NewReplacer("$$", "$", `\#`, "#").Replace(dir)
-	if _, present := stat(filepath.Join(dir, "aiflow")); present {
+	return strings.NewReplacer("$$", "$", `\#`, "#").Replace(dir)
+}
+
+// deadBin is that folder when it holds no aiflow any more.
+func deadBin(x *examiner) string {
+	dir := binOf(x)
+	if _, present := stat(filepath.Join(dir, "aiflow")); present || dir == "" {
 		return ""
 	}
 	return dir

@@ -197,6 +197,6 @@ func IDs() []string {
 	return []string{
 		"git", "repository", "base_branch", "origin", "worktree_clean", "requests_dir", "requests_valid", "duplicate_ids",
 		"dependencies", "config", "router", "role_commands", "ai_commands", "ignore_rules", "hooks", "locks", "runs", "worktrees",
-		"temp_files", "disk_space", "gh", "clock", "cache",
+		"temp_files", "disk_space", "gh", "clock", "cache", "versions",
 	}
 }

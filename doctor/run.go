@@ -160,7 +160,7 @@ func withGit(x *examiner) []check {
 		groups = append(groups, checkClock, checkTemps)
 	}
 	if x.full() && x.repo != nil {
-		groups = append(groups, checkWorktrees)
+		groups = append(groups, checkWorktrees, checkVersions)
 	}
 	return groups
 }
