@@ -120,7 +120,7 @@ func keepHashes(p *project.Project, path string, hashes map[string]string) {
 	if _, missing := os.Stat(filepath.Dir(filepath.Dir(path))); missing != nil {
 		return // a project that is only a folder of requests stays one
 	}
-	if err == nil && os.MkdirAll(filepath.Dir(path), 0o755) == nil {
+	if err == nil && os.MkdirAll(filepath.Dir(path), 0o777) == nil {
 		_ = atomicfile.Write(p.Env.Disk, path, data, atomicfile.Options{TempSuffix: p.Suffix()})
 	}
 }
