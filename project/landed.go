@@ -3,6 +3,7 @@ package project
 import (
 	"bytes"
 	"context"
+	"strings"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
@@ -15,7 +16,7 @@ type Landed map[string]map[string]bool
 // Landed reads the trailers in the history of a commit, a branch or HEAD since
 // another commit; "" is all of it. A squash merge quotes them in its own message. Fault: GIT_REPO_REFUSED.
 func (p *Project) Landed(ctx context.Context, tip, since string) (Landed, error) {
-	args := []string{"log", "-F", "--grep=" + RunTrailer + ": ", "--format=%B", "--end-of-options", tip}
+	args := []string{"log", "-F", "--grep=" + RunTrailer + ": ", "--format=%x00%B", "--end-of-options", tip}
 	if since != "" {
 		args = append(args, "^"+since)
 	}
@@ -57,8 +58,11 @@ func refusal(ctx context.Context, p *Project) error {
 // readLanded reads messages in which the run's trailer stands before the
 // step's, as we write them.
 func readLanded(messages []byte) Landed {
-	found, run := Landed{}, ""
+	found, run, subject := Landed{}, "", ""
 	for line := range bytes.Lines(messages) {
+		if first, begins := bytes.CutPrefix(line, []byte{0}); begins {
+			run, subject = "", string(bytes.TrimSpace(first))
+		}
 		name, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(": "))
 		step := string(value)
 		switch string(name) {
@@ -70,6 +74,9 @@ func readLanded(messages []byte) Landed {
 			continue
 		case ResultTrailer:
 			step = runs.RecordStep
+			if run != "" {
+				found[run][under+subject] = true
+			}
 		case StepTrailer:
 		default:
 			continue
@@ -81,11 +88,15 @@ func readLanded(messages []byte) Landed {
 	return found
 }
 
-// Whole reports whether everything of a finished run is there: its last
-// commit, or each step's. One step that somebody picked is not the whole run.
+// under stands before the subject of a commit that tells a run's result.
+const under = "under "
+
+// Whole reports whether everything of a finished run is there: a squash that tells
+// its result, or each step's commit. One step that somebody picked is not the whole
+// run, and neither is its last commit alone, which the name of the branch means.
 func (l Landed) Whole(st *runs.Stage) bool {
 	there := l[st.RunID]
-	if there[runs.RecordStep] {
+	if there[runs.RecordStep] && !onlyRecord(there, st) {
 		return true
 	}
 	steps := 0
@@ -99,4 +110,22 @@ func (l Landed) Whole(st *runs.Stage) bool {
 		}
 	}
 	return steps > 0
+}
+
+// onlyRecord: the result is told by copies of the run's last commit alone, and the
+// commit of a step is missing.
+func onlyRecord(there map[string]bool, st *runs.Stage) bool {
+	missing := false
+	for _, c := range st.Git.Commits {
+		if c.StepID != runs.RecordStep {
+			missing = missing || !there[c.StepID]
+			continue
+		}
+		for key := range there {
+			if subject, is := strings.CutPrefix(key, under); is && subject != c.Subject {
+				return false
+			}
+		}
+	}
+	return missing
 }
