@@ -61,6 +61,8 @@ type Item struct {
 	Result   Result `json:"result"`
 	Reason   string `json:"reason"` // of what was skipped or refused
 	Value    string `json:"value"`
+
+	home string // the repository of an issue
 }
 
 // Change is something that is not as it was in the source.

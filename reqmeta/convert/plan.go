@@ -197,7 +197,9 @@ func hashOf(body string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (p *Plan) key(it *Item) string { return p.c.From + " " + it.SourceID }
+func (p *Plan) key(it *Item) string {
+	return strings.TrimRight(p.c.From+" "+it.SourceID+" "+it.home, " ")
+}
 
 // again is a task that was imported before.
 func (p *Plan) again(t *task, there *folder.Folder, update bool) {
@@ -277,6 +279,8 @@ func (p *Plan) Write(disk atomicfile.Disk, root, dir, suffix string) (hashes map
 		}
 		for i, err := range failed {
 			if err != nil {
+				refused := p.items[i].ID
+				p.Report.Drafts = slices.DeleteFunc(p.Report.Drafts, func(id string) bool { return id == refused })
 				p.items[i].leave(Refused, "exists", p.items[i].Path)
 				continue
 			}

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,28 +11,42 @@ import (
 	"aiflow/reqmeta"
 )
 
-// origin is what a request was imported from.
-type origin struct{ source, id string }
+// origin is what a request was imported from. Issues of several repositories have
+// the same numbers; home is theirs where it is known.
+type origin struct{ source, id, home string }
+
+func homeOf(source, url string) string {
+	if source != "github" {
+		return ""
+	}
+	return strings.ToLower(repoOf(url))
+}
 
 // resolve gives every task its id, what it waits for, and whether it is taken.
 func (c *conv) resolve(there []*reqmeta.Request) {
 	c.twice()
 	known, used := map[origin]*reqmeta.Request{}, map[string]bool{}
+	anywhere := map[origin]*reqmeta.Request{}
 	for _, r := range there {
 		used[strings.ToLower(r.ID)] = true
 		used[strings.ToLower(reqmeta.Stem(r.Path))] = true
-		if o := (origin{r.Meta.Unknown["source"], r.Meta.Unknown["source_id"]}); o.id != "" && known[o] == nil {
-			known[o] = r
+		source, id := r.Meta.Unknown["source"], r.Meta.Unknown["source_id"]
+		if o := (origin{source, id, homeOf(source, r.Meta.Unknown["source_url"])}); id != "" {
+			known[o], anywhere[origin{source, id, ""}] = cmp.Or(known[o], r), cmp.Or(anywhere[origin{source, id, ""}], r)
 		}
 		if c.From == "aiflow" {
-			known[origin{"aiflow", strings.ToLower(r.ID)}] = r
+			known[origin{"aiflow", strings.ToLower(r.ID), ""}] = r
 		}
 	}
 	for _, t := range c.tasks {
 		if c.From == "aiflow" { // these ids are ours already
-			t.numeric, t.old = false, known[origin{c.From, strings.ToLower(t.key)}]
+			t.numeric, t.old = false, known[origin{c.From, strings.ToLower(t.key), ""}]
 		} else {
-			t.old = known[origin{c.From, t.item.SourceID}]
+			t.item.home = homeOf(c.From, t.url)
+			t.old = cmp.Or(known[origin{c.From, t.item.SourceID, t.item.home}], known[origin{c.From, t.item.SourceID, ""}])
+			if t.item.home == "" {
+				t.old = anywhere[origin{c.From, t.item.SourceID, ""}]
+			}
 		}
 		if t.old != nil {
 			t.item.ID, t.item.Path = t.old.ID, t.old.Path
