@@ -46,7 +46,7 @@ func (r *Runner) Leave(ctx context.Context, o LeaveOptions, then func([]Parting)
 	if err != nil {
 		return err
 	}
-	l := &leaver{r: r, o: o, byBranch: map[string]*runs.Stage{}, here: map[string]bool{}}
+	l := &leaver{r: r, o: o, byBranch: map[string]*runs.Stage{}, here: map[string]bool{}, others: map[string]bool{}}
 	if r.Project.Root.Git {
 		if err := l.begin(ctx); err != nil {
 			return err
@@ -102,6 +102,7 @@ type leaver struct {
 	newest   []*runs.Stage          // the latest run of each request
 	byBranch map[string]*runs.Stage // runs on record
 	here     map[string]bool        // ids of requests and runs of this project
+	others   map[string]bool        // those of projects in folders below
 	all      []Parting
 }
 
@@ -135,6 +136,9 @@ func (l *leaver) begin(ctx context.Context) error {
 		if last, err := runs.Latest(l.r.Project.Dir, l.r.Project.RunsDir(), st.RequestID); err == nil && last != nil && last.RunID == st.RunID {
 			l.newest = append(l.newest, st)
 		}
+	}
+	if err := l.below(ctx); err != nil {
+		return err
 	}
 	slices.SortFunc(l.newest, func(a, b *runs.Stage) int { return strings.Compare(a.RequestID, b.RequestID) })
 	return l.known(ctx)
@@ -290,7 +294,60 @@ func (l *leaver) branches(ctx context.Context) error {
 
 // ours reports whether a run or request is of this project, and not of another
 // in the same repository.
-func (l *leaver) ours(id string) bool { return l.here[id] || l.r.Project.Inside() == "." }
+func (l *leaver) ours(id string) bool {
+	return l.here[id] || l.r.Project.Inside() == "." && !l.others[id]
+}
+
+// below finds what belongs to projects in folders below: branches and refs have no
+// other mark of theirs.
+func (l *leaver) below(ctx context.Context) error {
+	p := l.r.Project
+	if p.Inside() != "." {
+		return nil
+	}
+	out, err := p.Git().Ask(ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ":(top,glob)*/**/.aiflow/**", ":(top,glob)*/**/requests/**")
+	if err != nil {
+		return fault.Wrap(err, fault.GitCommandFailed, "name", "ls-files")
+	}
+	seen := map[string]bool{p.Dir: true}
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		for at := path.Dir(name); at != "."; at = path.Dir(at) {
+			if base := path.Base(at); base != ".aiflow" && base != "requests" {
+				continue
+			}
+			env := p.Env
+			env.Dir, env.Flags, env.Config = p.Path(path.Dir(at)), nil, ""
+			if seen[env.Dir] {
+				continue
+			}
+			seen[env.Dir] = true
+			other, _ := project.OpenAnyway(env)
+			if other == nil || other.Top != p.Top || seen[other.Dir] && other.Dir != env.Dir || other.Dir == p.Dir {
+				continue
+			}
+			seen[other.Dir] = true
+			l.note(other)
+		}
+	}
+	return nil
+}
+
+// note remembers the requests and runs of another project.
+func (l *leaver) note(other *project.Project) {
+	if all, err := other.Requests(); err == nil {
+		for _, q := range all.Requests {
+			l.others[q.ID] = true
+		}
+	}
+	ids, _ := runs.ListRequestsWithRuns(other.Dir, other.RunsDir())
+	for id := range ids {
+		l.others[id] = true
+		all, _ := runs.ListRuns(other.Dir, other.RunsDir(), id)
+		for _, runID := range all {
+			l.others[runID] = true
+		}
+	}
+}
 
 // safe is why nothing is lost with a commit; "" is that something would be.
 func (l *leaver) safe(ctx context.Context, st *runs.Stage, tip string) string {
@@ -324,7 +381,7 @@ func (l *leaver) refs(ctx context.Context) error {
 		} else {
 			p.RequestID = path.Base(path.Dir(ref))
 		}
-		if !l.ours(p.RunID) && !l.ours(p.RequestID) {
+		if !(p.RunID != "" && l.ours(p.RunID) || p.RequestID != "" && l.ours(p.RequestID)) {
 			return nil
 		}
 		p.Why = l.safe(ctx, nil, tip)
