@@ -14,6 +14,7 @@ import (
 var around = map[string]string{
 	"record":         "asks before it makes the folder of the run",
 	"Compare":        "only looks",
+	"soFar":          "looks; it makes a commit that no ref names",
 	"OpenRepo":       "opens the repository that New guards; what it gives else only looks",
 	"command":        "asks before the log of a command is opened",
 	"noteStart":      "asks before it opens the log of the run",
