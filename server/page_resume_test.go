@@ -262,9 +262,9 @@ func TestPageAutorun(t *testing.T) {
 		"requests/RQ-2.md": steps("Waits", "P0", wait("gate2"), "echo 2 > 2.txt"),
 		"requests/RQ-3.md": steps("Third", "P1", "echo 3 > 3.txt"),
 		"requests/RQ-4.md": steps("Hangs", "P1", wait("gate4"), "echo 4 > 4.txt"),
-		"requests/RQ-5.md": steps("Fails", "P3", "echo broken >&2; exit 3"),
+		"requests/RQ-5.md": steps("Fails", "P3", wait("gate5"), "echo broken >&2; exit 3"),
 	}, realRun(t))
-	for _, name := range []string{"gate2", "gate4"} {
+	for _, name := range []string{"gate2", "gate4", "gate5"} {
 		if err := syscall.Mkfifo(w.path(name), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -337,6 +337,8 @@ func TestPageAutorun(t *testing.T) {
 	p.press("Start")
 	w.waitFile("gate4.at")
 	w.read("gate4")
+	p.until("document.querySelector('.card.now a')?.textContent === 'RQ-5'")
+	w.read("gate5")
 	p.session("COMPLETED")
 	p.counters("2 Runs,1 Done,1 Needs input,0 Failed,0 Skipped")
 	p.shot("autorun-needs")

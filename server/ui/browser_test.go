@@ -390,7 +390,7 @@ func takeOver(t *testing.T, b *browser, store, before string, rounds int) string
 	const claim = `(async (tab) => {
 		const s = store('%s');
 		const found = await s.read();
-		if (Date.parse(JSON.parse(found.text).expiresAt) > now()) return []; // too late
+		if (!found || Date.parse(JSON.parse(found.text).expiresAt) > now()) return []; // too late: the other tab has it, or is writing it
 		const at = (ms) => new Date(now() + ms).toISOString();
 		const record = (id) => ({ version: 1, leaseId: id, ownerId: tab, strategy: 'file-lock', acquiredAt: at(0), expiresAt: at(30000), mtime: at(0), ttlSeconds: 30, beat: 1 });
 		const ids = [1, 2, 3, 4].map((n) => tab + n + '-' + %d);
