@@ -275,21 +275,27 @@ func (l *leaver) branches(ctx context.Context) error {
 			return nil
 		}
 		p.Why = l.safe(ctx, st, tip)
-		if p.Why == "" && l.discarded(p.Name, p.RequestID, p.RunID) {
-			p.Why = "discarded"
-		}
-		if p.Why == "" {
-			p.Did, p.Why = "stays", "not_merged"
-			l.did(p, nil)
-			return nil
-		}
-		var err error
-		if !l.o.DryRun {
-			err = l.c.repo.DeleteBranch(ctx, name, tip)
-		}
-		l.did(p, err)
+		l.part(p, func() error { return l.c.repo.DeleteBranch(ctx, name, tip) })
 		return nil
 	})
+}
+
+// part removes a branch or ref of which Why says that nothing is lost with it, or
+// that the person named; any other stays.
+func (l *leaver) part(p Parting, remove func() error) {
+	if p.Why == "" && l.discarded(p.Name, p.RequestID, p.RunID) {
+		p.Why = "discarded"
+	}
+	if p.Why == "" {
+		p.Did, p.Why = "stays", "not_merged"
+		l.did(p, nil)
+		return
+	}
+	var err error
+	if !l.o.DryRun {
+		err = remove()
+	}
+	l.did(p, err)
 }
 
 // ours reports whether a run or request is of this project, and not of another
@@ -385,19 +391,10 @@ func (l *leaver) refs(ctx context.Context) error {
 			return nil
 		}
 		p.Why = l.safe(ctx, nil, tip)
-		if p.Why == "" && l.discarded(ref, p.RunID, p.RequestID) {
-			p.Why = "discarded"
-		}
-		if p.Why == "" {
-			p.Did, p.Why = "stays", "not_merged"
-			l.did(p, nil)
-			return nil
-		}
-		var err error
-		if !l.o.DryRun {
-			_, err = l.r.Project.Git().Do(ctx, "update-ref", "-d", ref, tip)
-		}
-		l.did(p, err)
+		l.part(p, func() error {
+			_, err := l.r.Project.Git().Do(ctx, "update-ref", "-d", ref, tip)
+			return err
+		})
 		return nil
 	})
 }

@@ -1,0 +1,380 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aiflow/reqmeta"
+)
+
+// readFolder reads a folder of markdown, each file one task.
+func readFolder(c *conv, in input) error {
+	return c.files(in.dir, in.path, func(rel, where string, data []byte) {
+		r, reason, value := c.head(where, data)
+		if r == nil {
+			if reason == "no_frontmatter" {
+				c.add(where, "").leave(Skipped, "no_task", "")
+			} else {
+				c.refuse(where, reason, value)
+			}
+			return
+		}
+		if c.From == "ticket" {
+			ticket(r, rel)
+		}
+		t := c.take(r)
+		if dir, _, ok := strings.Cut(rel, "/"); t != nil && ok && c.From == "folder" {
+			t.label("folder:" + dir)
+		}
+	})
+}
+
+// ticket brings the heads of ticket tools into one form: those without a
+// status tell it by times.
+func ticket(r *record, rel string) {
+	if dir := filepath.Dir(rel); strings.EqualFold(filepath.Base(rel), "ticket.md") && dir != "." {
+		r.stem = filepath.Base(dir)
+	}
+	if _, told := r.texts["closedat"]; r.one("status") == "" && told {
+		if r.one("closed_at") != "" {
+			r.put("status", "closed")
+		} else {
+			r.put("status", "open")
+		}
+		if p := r.one("priority"); p != "" { // these tools count from 1
+			r.drop("priority")
+			r.put("priority", map[string]string{"1": "P0", "2": "P1", "3": "P2", "4": "P3"}[p])
+		}
+	}
+}
+
+func readCSV(c *conv, in input) error {
+	data, err := in.all()
+	if err != nil {
+		return err
+	}
+	d := csv.NewReader(bytes.NewReader(data))
+	d.FieldsPerRecord = -1
+	if line, _, _ := bytes.Cut(data, []byte("\n")); bytes.Count(line, []byte(";")) > bytes.Count(line, []byte(",")) {
+		d.Comma = ';'
+	}
+	names, err := d.Read()
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return &Unreadable{in.path, "csv", err.Error()}
+	}
+	for {
+		row, err := d.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return &Unreadable{in.path, "csv", err.Error()}
+		}
+		line, _ := d.FieldPos(0)
+		where := fmt.Sprintf("%s:%d", in.path, line)
+		if len(row) > len(names) {
+			c.refuse(where, "csv", strconv.Itoa(len(row)))
+			continue
+		}
+		r := newRecord(where)
+		for i, cell := range row {
+			r.put(names[i], cell)
+		}
+		// What export guards from spreadsheets comes back as it was.
+		for _, name := range names {
+			for i, cell := range r.texts[squeeze(name)] {
+				if len(cell) > 1 && cell[0] == '\'' && strings.IndexByte("=+-@", cell[1]) >= 0 {
+					r.texts[squeeze(name)][i] = cell[1:]
+				}
+			}
+		}
+		c.take(r)
+	}
+}
+
+func readGitHub(c *conv, in input) error {
+	n := 0
+	return in.eachObject(func(m map[string]any) {
+		n++
+		r := object("#"+text(m["number"]), m)
+		switch {
+		case text(m["number"]) == "":
+			c.refuse(fmt.Sprintf("%s[%d]", in.path, n), "no_id", "")
+			return
+		case m["pull_request"] != nil:
+			c.add(r.where, text(m["number"])).leave(Skipped, "pull_request", "")
+			return
+		}
+		reason := squeeze(text(m["stateReason"]) + text(m["state_reason"]))
+		state := strings.ToLower(text(m["state"]))
+		if reason == "notplanned" || reason == "duplicate" {
+			state = "cancelled"
+		}
+		for _, label := range texts(m["labels"]) {
+			word := strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(label), "priority"), "type"))
+			if p := reqmeta.MeantPriority(strings.Trim(word, ":/ ")); p != "" && (strings.HasPrefix(strings.ToLower(label), "priority") || len(label) == 2) {
+				r.put("priority", p)
+			}
+			if strings.EqualFold(label, "blocked") && state == "open" {
+				state = "blocked"
+			}
+		}
+		r.drop("state")
+		r.put("state", state)
+		r.drop("blockedBy", "parent", "subIssues")
+		repo := repoOf(text(m["url"]))
+		for _, one := range list(m["blockedBy"]) {
+			r.put("blockedBy", issueIn(one, repo)...)
+		}
+		r.put("parent", issueIn(m["parent"], repo)...)
+		for _, one := range list(m["subIssues"]) {
+			r.put("children", issueIn(one, repo)...)
+		}
+		body := text(m["body"])
+		if c.TextDeps {
+			for _, found := range textDeps.FindAllStringSubmatch(body, -1) {
+				r.put("blockedBy", found[1])
+			}
+		} else if found := textDeps.FindStringSubmatch(body); found != nil {
+			c.count("text_deps", "", r.where)
+		}
+		r.body = body
+		t := c.take(r)
+		if t == nil {
+			return
+		}
+		for _, found := range taskList.FindAllStringSubmatch(body, -1) {
+			r.put("children", found[1])
+		}
+		t.also = append(t.also, "#"+t.key)
+		for _, child := range r.texts["children"] {
+			c.parents = append(c.parents, [2]string{child, t.key})
+		}
+	})
+}
+
+var (
+	textDeps = regexp.MustCompile(`(?mi)^[ \t]*(?:[-*+] )?(?:blocked by|depends on):? #(\d+)\b`)
+	taskList = regexp.MustCompile(`(?m)^[ \t]*[-*+] \[[ xX]\] #(\d+)\b`)
+	atSign   = regexp.MustCompile(`(?m)^([ \t]*(?:-|[A-Za-z_]+:) +)(@[^\s'"]+)[ \t]*$`)
+)
+
+func repoOf(url string) string {
+	parts := strings.Split(strings.TrimPrefix(url, "https://"), "/")
+	if len(parts) > 3 {
+		return strings.Join(parts[1:3], "/")
+	}
+	return ""
+}
+
+// issueIn is the number of an issue, with its repository when that is another.
+func issueIn(v any, repo string) []string {
+	m, _ := v.(map[string]any)
+	number := text(m["number"])
+	if number == "" {
+		return nil
+	}
+	other := repoOf(text(m["url"]))
+	if in, ok := m["repository"].(map[string]any); ok {
+		other = text(in["nameWithOwner"])
+	}
+	if other != "" && repo != "" && !strings.EqualFold(other, repo) {
+		return []string{other + "#" + number}
+	}
+	return []string{number}
+}
+
+func text(v any) string {
+	if list := texts(v); len(list) > 0 {
+		return list[0]
+	}
+	return ""
+}
+
+func list(v any) []any {
+	switch v := v.(type) {
+	case []any:
+		return v
+	case map[string]any: // of a query: {"nodes": […]}
+		nodes, _ := v["nodes"].([]any)
+		return nodes
+	}
+	return nil
+}
+
+func readBeads(c *conv, in input) error {
+	one := func(where string, m map[string]any) {
+		r := object(where, m)
+		r.drop("dependencies", "comments")
+		for _, v := range list(m["dependencies"]) {
+			d, _ := v.(map[string]any)
+			to := text(d["depends_on_id"])
+			if to == "" {
+				to = text(d["id"])
+			}
+			switch text(d["type"]) {
+			case "blocks", "conditional-blocks", "waits-for":
+				r.put("needs", to)
+			case "parent-child":
+				r.put("parent", to)
+			default:
+				r.put("related", to)
+			}
+		}
+		for _, v := range list(m["comments"]) {
+			d, _ := v.(map[string]any)
+			r.put("comments", text(d["text"]))
+		}
+		if category := text(m["status_category"]); category != "" && reqmeta.MeantStatus(text(m["status"])) == "" {
+			r.drop("status")
+			r.put("status", category)
+		}
+		switch kind := text(m["issue_type"]); kind {
+		case "message", "event", "gate", "molecule", "decision", "milestone":
+			c.add(where, text(m["id"])).leave(Skipped, "kind", kind)
+			return
+		}
+		if text(m["status"]) == "tombstone" || text(m["deleted_at"]) != "" {
+			c.add(where, text(m["id"])).leave(Skipped, "deleted", "")
+			return
+		}
+		if text(m["priority"]) == "4" {
+			r.put("labels", "backlog")
+		}
+		c.take(r)
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(in.begin), []byte("[")) {
+		n := 0
+		return in.eachObject(func(m map[string]any) {
+			n++
+			one(fmt.Sprintf("%s[%d]", in.path, n), m)
+		})
+	}
+	return c.eachLine(in, one)
+}
+
+// readTaskmaster reads both shapes of a tasks.json. A number among the
+// dependencies of a subtask is a sibling where there is one.
+func readTaskmaster(c *conv, in input) error {
+	return in.eachObject(func(top map[string]any) {
+		if _, old := top["tasks"].([]any); old {
+			top = map[string]any{"master": top}
+		}
+		for _, tag := range slices.Sorted(maps.Keys(top)) {
+			of, _ := top[tag].(map[string]any)
+			tasks := list(of["tasks"])
+			if some, ok := top[tag].([]any); ok && len(some) > 0 {
+				c.refuse(tag, "json", "tasks")
+			}
+			if c.Tag != "" && c.Tag != tag {
+				for i, v := range tasks {
+					m, _ := v.(map[string]any)
+					for range 1 + len(list(m["subtasks"])) {
+						c.add(fmt.Sprintf("%s[%d]", tag, i+1), text(m["id"])).leave(Skipped, "tag", tag)
+					}
+				}
+				continue
+			}
+			scope := ""
+			if tag != "master" {
+				scope = tag + "."
+			}
+			for i, v := range tasks {
+				m, _ := v.(map[string]any)
+				c.taskmaster(fmt.Sprintf("%s[%d]", tag, i+1), scope, m, "", nil, "")
+			}
+		}
+	})
+}
+
+func (c *conv) taskmaster(where, scope string, m map[string]any, parent string, siblings map[string]bool, priority string) {
+	id := text(m["id"])
+	if id == "" {
+		c.refuse(where, "no_id", "")
+		return
+	}
+	prefix := scope
+	if parent != "" {
+		prefix = parent + "."
+	}
+	r := object(where, m)
+	r.drop("id", "dependencies", "subtasks", "acceptanceCriteria")
+	r.put("id", prefix+id)
+	for _, dep := range refs(texts(m["dependencies"])) {
+		if siblings[dep] {
+			r.put("needs", prefix+dep)
+		} else {
+			r.put("needs", scope+dep)
+		}
+	}
+	r.put("parentKey", parent)
+	if r.one("priority") == "" {
+		r.drop("priority")
+		r.put("priority", priority)
+	}
+	r.put("criteria", checkboxes(texts(m["acceptanceCriteria"])))
+	subtasks := list(m["subtasks"])
+	known := map[string]bool{}
+	for _, v := range subtasks {
+		sub, _ := v.(map[string]any)
+		known[text(sub["id"])] = true
+	}
+	c.take(r)
+	for i, v := range subtasks {
+		sub, _ := v.(map[string]any)
+		c.taskmaster(fmt.Sprintf("%s.subtasks[%d]", where, i+1), scope, sub, prefix+id, known, r.one("priority"))
+	}
+}
+
+// checkboxes makes one of each line.
+func checkboxes(lines []string) string {
+	var out []string
+	for line := range strings.SplitSeq(strings.Join(lines, "\n"), "\n") {
+		if line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "-*+")); line == "" {
+			continue
+		} else if checkbox.MatchString("- " + line) {
+			out = append(out, "- "+line)
+		} else {
+			out = append(out, "- [ ] "+line)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// readExport reads what `aiflow request export` wrote.
+func readExport(c *conv, in input) error {
+	seen := map[string]bool{}
+	return c.eachLine(in, func(where string, m map[string]any) {
+		id := text(m["id"])
+		if !isID(id) || seen[strings.ToLower(id)] {
+			c.refuse(where, "no_id", id)
+			return
+		}
+		seen[strings.ToLower(id)] = true
+		meta, _ := m["meta"].(map[string]any)
+		r := object(where, meta)
+		r.put("id", text(m["id"]))
+		r.texts["title"] = nil
+		r.put("title", text(m["title"]))
+		r.body = text(m["body"])
+		if t := c.take(r); t != nil {
+			t.raw = text(m["body"])
+			unknown, _ := meta["unknown"].(map[string]any)
+			for _, key := range slices.Sorted(maps.Keys(unknown)) {
+				t.extra = append(t.extra, [2]string{key, text(unknown[key])})
+			}
+		}
+	})
+}
