@@ -58,7 +58,7 @@ endif
 AIFLOW = cd '$(subst ','\'',$(TARGET))' && AIFLOW_CALLED_FROM='$(subst ','\'',$(CURDIR))' '$(subst ','\'',$(CURDIR))/bin/aiflow'
 
 .DEFAULT_GOAL := build
-.PHONY: install uninstall dist build check test figures tidy vet format staticcheck race test-agents bench next run-next list show diff logs resume auto land doctor ui demo demo-agents clean
+.PHONY: install uninstall dist build check test readme figures tidy vet format staticcheck race test-agents bench next run-next list show diff logs resume auto land doctor ui demo demo-agents clean
 
 build: $(BUILT)
 
@@ -89,6 +89,11 @@ BASE ?= $(firstword $(shell git rev-parse -q --verify origin/main 2>/dev/null) H
 check: build tidy vet format
 	@scripts/changed '$(BASE)' | xargs -r $(GO) test -vet=off
 
+# What README shows: a recorded first minute, and the page as chromium paints it.
+readme: $(BUILT)
+	@scripts/first-minute --write
+	@GO='$(GO)' scripts/picture
+
 figures:
 	@$(GO) run ./scripts/figures
 
@@ -112,7 +117,7 @@ staticcheck:
 # the tests end many.
 race: export GORACE = atexit_sleep_ms=0
 race:
-	$(GO) test -race -vet=off -timeout 40m ./...
+	$(GO) test -race -vet=off -timeout 60m ./...
 
 # No account, no key and no network: models are played (testdata/agents).
 test-agents:

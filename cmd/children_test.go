@@ -33,6 +33,8 @@ func children() map[string][]string {
 		"server showForecast":   {"server TestForecastThatHangs"},
 
 		"server spawnProgram":              {"our own aiflow-run and aiflow-land: they are to live on, and have limits of their own"},
+		"cmd/aiflow-mcp command":           {"our own programs, which have limits of their own; a client that goes away ends those that begin no run"},
+		"cmd/aiflow-mcp begin":             {"our own aiflow-run: it is to live on, and has limits of its own"},
 		"cmd/aiflow-serve open":            {"the person's browser"},
 		"cmd/aiflow-request attend":        {"request_edit.txtar"},
 		"cmd/aiflow-request editorCommand": {"the person's editor: what asks us to end is passed on"},

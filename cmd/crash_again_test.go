@@ -27,6 +27,7 @@ type tale struct {
 	act    func(w *world, env ...string) ran
 	after  func(*world) ran
 	share  int // of how many chosen points one is taken, without -crash.all
+	jobs   int // runs that write at a time; 0 is one
 	always []string
 }
 
@@ -54,7 +55,7 @@ func (s tale) points(t *testing.T) ([]string, endState) {
 func (s tale) tell(t *testing.T) {
 	t.Helper()
 	points, want := s.points(t)
-	chosen := selection(points, *everyPoint)
+	chosen := selection(points, *everyPoint, 0)
 	if !*everyPoint {
 		chosen = append(oneOfEach(chosen, s.share), s.always...)
 	}
@@ -66,6 +67,7 @@ func (s tale) tell(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			w := s.lab.world(t)
+			w.jobs = s.jobs
 			s.before(w)
 			first := s.act(w, "AIFLOW_FAILPOINT="+point)
 			first.diedAt(t, point)
@@ -191,7 +193,7 @@ func (w *world) compare(want endState) {
 		}
 		again += max(0, got.side[step]-n)
 	}
-	if again > 1 {
+	if again > max(1, w.jobs) {
 		w.t.Errorf("done twice: %v, want %v", got.side, want.side)
 	}
 	for what, found := range map[string][]string{
@@ -201,7 +203,7 @@ func (w *world) compare(want endState) {
 			w.t.Errorf("%s are left: %v", what, found)
 		}
 	}
-	if found := w.temps(); len(found) > 1 {
+	if found := w.temps(); len(found) > max(1, w.jobs) {
 		w.t.Errorf("left over: %v", found)
 	}
 }
@@ -437,19 +439,26 @@ func twoRequests(t *testing.T) *lab {
 	return l
 }
 
-// TestKilledAutoRun kills a session of two requests, and starts another.
+// TestKilledAutoRun kills a session of two requests, one after the other and both at once,
+// and starts another.
 func TestKilledAutoRun(t *testing.T) {
-	auto := func(w *world, env ...string) ran { return w.run("aiflow-run", []string{"auto"}, env...) }
-	tale{
-		lab: twoRequests(t), share: 30, act: auto,
-		before: func(*world) {},
-		after: func(w *world) ran {
-			if res := w.run("aiflow-run", []string{"status", "--json"}); res.status != 0 || strings.Contains(res.stdout, `"state": "RUNNING"`) {
-				w.t.Errorf("status: %s", res)
+	for _, jobs := range []int{1, 2} {
+		t.Run(fmt.Sprint(jobs), func(t *testing.T) {
+			auto := func(w *world, env ...string) ran {
+				return w.run("aiflow-run", []string{"auto", "--jobs", fmt.Sprint(jobs)}, env...)
 			}
-			return auto(w)
-		},
-	}.tell(t)
+			tale{
+				lab: twoRequests(t), share: 60, jobs: jobs, act: auto,
+				before: func(*world) {},
+				after: func(w *world) ran {
+					if res := w.run("aiflow-run", []string{"status", "--json"}); res.status != 0 || strings.Contains(res.stdout, `"state": "RUNNING"`) {
+						w.t.Errorf("status: %s", res)
+					}
+					return auto(w)
+				},
+			}.tell(t)
+		})
+	}
 }
 
 // TestKilledWhileReconciling: the branch is merged, the request's file is not in

@@ -96,7 +96,7 @@ func labIn(t *testing.T, home, request, text, config string) *lab {
 	t.Helper()
 	l := &lab{bin: crashBin(t), home: home, request: request}
 	l.template = filepath.Join(l.home, "template")
-	l.write(t, "home/gitconfig", "[user]\n\tname = Crash\n\temail = crash@example.invalid\n[init]\n\tdefaultBranch = main\n")
+	l.write(t, "home/gitconfig", "[user]\n\tname = Crash\n\temail = crash@example.invalid\n[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")
 	for name, text := range map[string]string{
 		"README.md": "# Readme\n", "gone.txt": "gone\n", "mine.txt": "as committed\n", ".gitignore": "runs/\n.aiflow/locks/\n.aiflow/worktrees/\n.aiflow/cache/\n",
 		".aiflow/config.v1.json":            config,
@@ -161,6 +161,7 @@ type world struct {
 	t    *testing.T
 	dir  string
 	side string
+	jobs int // runs that write at a time; 0 is one
 }
 
 func (l *lab) world(t *testing.T) *world {
@@ -379,9 +380,12 @@ func (w *world) twiceAtMost() {
 	}
 }
 
-// selection takes of every kind of point the first, the last and some between
-// them, or all.
-func selection(points []string, every bool) []string {
+// selection takes one of every kind of point: the first, one between or the
+// last, by turns. Tests with different turns take different ones. Every takes all.
+func selection(points []string, every bool, turn int) []string {
+	if every {
+		return points
+	}
 	byKind := map[string][]string{}
 	for _, p := range points {
 		kind, _, _ := strings.Cut(p, ":")
@@ -390,16 +394,9 @@ func selection(points []string, every bool) []string {
 	var chosen []string
 	for i, kind := range slices.Sorted(maps.Keys(byKind)) {
 		all := byKind[kind]
-		if every {
-			chosen = append(chosen, all...)
-			continue
-		}
-		for _, k := range slices.Compact([]int{0, (len(all) - 1) * (i%3 + 1) / 4, len(all) - 1}) {
-			chosen = append(chosen, all[k])
-		}
+		chosen = append(chosen, all[(len(all)-1)*((i+turn)%4)/3])
 	}
-	slices.Sort(chosen)
-	return slices.Compact(chosen)
+	return chosen
 }
 
 // story is one point and what is done to the run there.
@@ -412,8 +409,9 @@ func TestKilledAnywhere(t *testing.T) {
 	if l.status != 0 {
 		t.Fatalf("the undisturbed run ended with %d", l.status)
 	}
-	points := l.chosen(t)
-	for i, point := range points {
+	points := append(l.chosen(t, 0), l.chosen(t, 3)...)
+	slices.Sort(points)
+	for i, point := range slices.Compact(points) {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			w := l.world(t)
@@ -440,9 +438,9 @@ func TestKilledAnywhere(t *testing.T) {
 }
 
 // chosen are the points to take. Every kind of point is among them.
-func (l *lab) chosen(t *testing.T) []string {
+func (l *lab) chosen(t *testing.T, turn int) []string {
 	t.Helper()
-	points := selection(l.points, *everyPoint)
+	points := selection(l.points, *everyPoint, turn)
 	t.Logf("%d points of %d kinds, %d taken", len(l.points), len(kinds(l.points)), len(points))
 	if got, want := kinds(points), kinds(l.points); !slices.Equal(got, want) {
 		t.Errorf("not every kind of point is taken: %v, want %v", got, want)
@@ -468,7 +466,7 @@ func TestDiskFailsAnywhere(t *testing.T) {
 	l := threeSteps(t)
 	var stories []story
 	n := 0
-	for _, point := range l.chosen(t) {
+	for _, point := range l.chosen(t, 1) {
 		if strings.HasPrefix(point, "at.") {
 			continue
 		}
@@ -560,7 +558,7 @@ func TestEveryPointIsInTheSources(t *testing.T) {
 	passed = append(passed, kinds(dropped)...)
 	landed, _ := landingPoints(t, "main")
 	restacked, _ := restackPoints(t)
-	passed = append(append(passed, kinds(landed)...), kinds(restacked)...)
+	passed = append(append(append(passed, kinds(landed)...), kinds(restacked)...), kinds(restackStopPoints(t))...)
 	for _, name := range pointsInSources(t) {
 		if !slices.Contains(passed, "at."+name) {
 			t.Errorf("no crash test passes the point %q", name)
@@ -629,8 +627,8 @@ func resumePoints(t *testing.T, l *lab) []string {
 // at each of its points; the third ends it.
 func TestKilledWhileGoingOn(t *testing.T) {
 	l := threeSteps(t)
-	for _, kind := range resumePoints(t, l) {
-		if testing.Short() && !strings.HasPrefix(kind, "at.") {
+	for i, kind := range resumePoints(t, l) {
+		if !strings.HasPrefix(kind, "at.") && (testing.Short() || !*everyPoint && i%3 != 0) {
 			continue
 		}
 		t.Run(kind, func(t *testing.T) {
@@ -672,7 +670,7 @@ func TestKilledWhileStopping(t *testing.T) {
 		t.Fatalf("the undisturbed run ended with %d", l.status)
 	}
 	usual := kinds(threeSteps(t).points)
-	for i, point := range l.chosen(t) {
+	for i, point := range l.chosen(t, 2) {
 		if kind, _, _ := strings.Cut(point, ":"); !*everyPoint && slices.Contains(usual, kind) && i%2 != 0 {
 			continue // TestKilledAnywhere goes there
 		}
@@ -711,7 +709,7 @@ func TestKilledInPlace(t *testing.T) {
 	if l.status != 0 {
 		t.Fatalf("the undisturbed run ended with %d", l.status)
 	}
-	for i, point := range l.chosen(t) {
+	for i, point := range l.chosen(t, 3) {
 		if !*everyPoint && !strings.HasPrefix(point, "at.") && i%4 != 0 {
 			continue
 		}

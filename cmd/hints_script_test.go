@@ -154,8 +154,8 @@ func speaks(args []string) bool {
 		return false
 	case strings.HasPrefix(name, "aiflow"):
 		return true
-	case name == "sh" || name == "bash":
-		return slices.ContainsFunc(args, ourRE.MatchString)
+	case name == "sh" || name == "bash": // also what shows a report
+		return slices.ContainsFunc(args, func(a string) bool { return ourRE.MatchString(a) || strings.Contains(a, "report.md") })
 	default:
 		return slices.Contains([]string{"git", "make", "wait"}, name)
 	}
@@ -429,6 +429,7 @@ var (
 	lookRE    = regexp.MustCompile(`^aiflow[ -](run (show|logs|diff|list|status)\b|next\b|land --dry-run\b|request (list|show|graph|edit --read-only)\b|lock list\b|queue (list|show|runners|namespaces)\b|hook (status|snippet)\b|help\b|version\b)`)
 	judgeRE   = regexp.MustCompile(`^aiflow[ -](doctor|request check|hook status)\b`) // they end with what they find
 	followRE  = regexp.MustCompile(` (-f|--wait)\b`)                                  // they go on as long as somebody else does
+	boundsRE  = regexp.MustCompile(`^(aiflow run auto) .*`)                           // of a session
 	serveRE   = regexp.MustCompile(`^aiflow[ -]serve\b`)
 )
 
@@ -469,7 +470,7 @@ func (c *twin) try(h hint) error {
 		if status != 0 {
 			err = errors.New("a look that fails")
 		}
-	case elsewhere[line] != "":
+	case elsewhere[boundsRE.ReplaceAllString(line, "$1")] != "":
 		if status != 0 {
 			err = errors.New("refused")
 		}

@@ -310,12 +310,12 @@ func TestPowerCutAnywhere(t *testing.T) {
 // runs the request again.
 func TestPowerCutGoesOn(t *testing.T) {
 	l := threeSteps(t)
-	points := l.chosen(t)
+	points := l.chosen(t, 2)
 	for i, point := range points {
 		seeds := []int{i}
 		if *everyPoint {
 			seeds = []int{1, 2, 3}
-		} else if i%40 != 0 {
+		} else if i%14 != 0 {
 			continue
 		}
 		for _, seed := range seeds {

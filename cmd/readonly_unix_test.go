@@ -61,6 +61,9 @@ func TestReadOnlyRepository(t *testing.T) {
 	t.Run("git's references", func(t *testing.T) {
 		w := newReadOnly(t)
 		w.closed(".git/refs")
+		if r := w.run("aiflow-doctor"); r.status != 3 || !strings.Contains(r.out, "FAIL  repository") || !strings.Contains(r.out, ".git/refs") {
+			t.Errorf("doctor: %+v", r)
+		}
 		w.refused("aiflow-run RQ-1", "refs/heads")
 		w.open(".git/refs")
 		w.finishes("aiflow-run resume RQ-1")
@@ -89,7 +92,7 @@ func newReadOnly(t *testing.T) *readOnly {
 		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
 	}
 	for path, text := range map[string]string{
-		"../.gitconfig":    "[user]\n\tname = N\n\temail = n@example.invalid\n[init]\n\tdefaultBranch = main\n",
+		"../.gitconfig":    "[user]\n\tname = N\n\temail = n@example.invalid\n[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n",
 		".gitignore":       "runs/\n.aiflow/\ndid\nclose\n",
 		"requests/RQ-1.md": readOnlyRequest,
 	} {

@@ -105,7 +105,7 @@ var under = map[string][]string{
 	"hook":    {"install", "uninstall", "status", "snippet"},
 	"lock":    {"list", "release", "events"},
 	"queue":   {"init", "add", "push", "list", "show", "cancel", "runners", "namespaces", "watch", "work"},
-	"request": {"list", "show", "new", "set", "edit", "check", "graph", "import", "export"},
+	"request": {"list", "show", "new", "set", "rm", "edit", "check", "graph", "import", "export"},
 	"run":     {"list", "show", "logs", "diff", "stop", "drop", "restack", "clean", "deinit", "auto", "status", "resume"},
 }
 

@@ -133,7 +133,7 @@ func setup(e *testscript.Env, path string) error {
 		return err
 	}
 	config := filepath.Join(home, "gitconfig")
-	text := "[user]\n\tname = Script\n\temail = script@example.invalid\n[init]\n\tdefaultBranch = main\n[commit]\n\tgpgsign = false\n"
+	text := "[user]\n\tname = Script\n\temail = script@example.invalid\n[init]\n\tdefaultBranch = main\n[commit]\n\tgpgsign = false\n[maintenance]\n\tauto = false\n"
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return err
 	}
@@ -197,7 +197,8 @@ func rewritePrograms(dir string) error {
 
 // condition knows [has:NAME]: whether a binary of ours exists, [tool:NAME]: whether
 // somebody else's is in PATH or was installed in testdata/hookmanagers, [root]: whether
-// modes of files do not bind us, and [dynamodb]: whether there is one to test against.
+// modes of files do not bind us, [inspector]: whether the MCP client that is not ours
+// is there, and [dynamodb]: whether there is one to test against.
 // CI must have one.
 func condition(cond string) (bool, error) {
 	switch cond {
@@ -205,6 +206,8 @@ func condition(cond string) (bool, error) {
 		return hasDynamoDB(), nil
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "inspector":
+		return hasInspector(), nil
 	}
 	if name, ok := strings.CutPrefix(cond, "tool:"); ok {
 		_, inPath := exec.LookPath(name)
@@ -217,6 +220,16 @@ func condition(cond string) (bool, error) {
 	}
 	_, err := os.Stat(filepath.Join(bin, name))
 	return err == nil, nil
+}
+
+// hasInspector also gives the client the file of the package around it, of which it
+// wants to know its version; the page in there is not installed.
+func hasInspector() bool {
+	dir := filepath.Join("..", "testdata", "mcp", "node_modules", "@modelcontextprotocol")
+	if _, err := os.Stat(filepath.Join(dir, "inspector-cli")); err != nil {
+		return false
+	}
+	return os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"name": "@modelcontextprotocol/inspector", "version": "0.17.2"}`), 0o666) == nil
 }
 
 func hasDynamoDB() bool {

@@ -38,9 +38,15 @@ func gate(ctx context.Context, x *examiner) {
 		checkClean(ctx, x)
 	}
 	checkDisk(ctx, x)
-	if !canMake(x.p.Path(x.p.RunsDir())) {
+	makesRunsDir(x)
+}
+
+func makesRunsDir(x *examiner) bool {
+	ok := canMake(x.p.Path(x.p.RunsDir()))
+	if !ok {
 		x.fails("runs", fault.New(fault.RunsDirCreateFailed, "path", x.p.RunsDir()))
 	}
+	return ok
 }
 
 func refusal(p *project.Project, failed []Check) error {
@@ -55,11 +61,15 @@ func refusal(p *project.Project, failed []Check) error {
 	switch {
 	case len(failed) > 1:
 	case only.ID == "worktree_clean":
-		return fault.New(fault.WorktreeDirty, "path", p.Dir, "count", only.Facts["count"], "names", only.Facts["names"])
+		return notClean(p.Dir, "count", only.Facts["count"], "names", only.Facts["names"])
 	case only.Err != nil && (only.ID == "git" || only.ID == "repository"):
 		return only.Err
 	}
 	return fault.New(fault.DoctorFailed, "checks", strings.Join(ids, ", "), "cause", strings.Join(ids, ", "))
+}
+
+func notClean(path string, more ...any) error {
+	return fault.New(fault.WorktreeDirty, append(more, "path", path)...)
 }
 
 // onWorkBranch: a run in place that stopped left its work there, and judges it

@@ -42,7 +42,7 @@ func checkLocks(x *examiner) {
 		}
 	}
 	if !canMake(x.p.Path(x.p.Config.Paths.LocksDir)) {
-		x.fails("locks", fault.New(fault.PathNotWritable, "path", x.p.Config.Paths.LocksDir))
+		x.fails("locks", notWritable(nil, x.p.Config.Paths.LocksDir))
 		return
 	}
 	x.pass("locks", "ok", seen, "count", len(entries))

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"aiflow/internal/atomicfile"
-	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 )
 
@@ -115,7 +114,7 @@ func fixTemps(x *examiner) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			x.cannot("temp_files", "temp", fault.Wrap(err, fault.PathNotWritable, "path", rel), "path", rel)
+			x.cannot("temp_files", "temp", notWritable(err, rel), "path", rel)
 		default:
 			removed = append(removed, rel)
 		}

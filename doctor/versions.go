@@ -4,13 +4,15 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aiflow/hooks"
+	"aiflow/project/serving"
 )
 
 // checkVersions compares this program with those that a person, hooks and make
-// targets start: after an upgrade in another folder they differ.
+// targets start, and with the server that runs: after an upgrade they differ.
 func checkVersions(ctx context.Context, x *examiner) {
 	var started, other []string
 	for _, dir := range filepath.SplitList(x.Env.Getenv("PATH")) {
@@ -37,6 +39,13 @@ func checkVersions(ctx context.Context, x *examiner) {
 		version = strings.NewReplacer("(", "", ")", "").Replace(version)
 		if status == 0 && x.Env.Build != "" && version != x.Env.Build {
 			other = append(other, path+" ("+version+")")
+		}
+	}
+	if id, ok := serving.Running(x.p); ok {
+		name := "[" + strconv.Itoa(id.PID) + "] aiflow-serve"
+		started = append(started, name)
+		if x.Env.Build != "" && id.Build != "" && id.Build != x.Env.Build {
+			other = append(other, name+" ("+id.Build+")")
 		}
 	}
 	seen := Evidence{"version": x.Env.Build, "started": started}

@@ -193,7 +193,7 @@ func keepIgnored(x *examiner, id string) gitops.Keep {
 	}
 	k.Before = func(kept gitops.Kept) error {
 		if len(kept.Gone) > 0 {
-			return fault.New(fault.WorktreeDirty, "path", kept.Gone[0].Path)
+			return notClean(kept.Gone[0].Path)
 		}
 		left := runs.Left{Kind: runs.LeftIgnored, Kept: x.p.Run(id, st.RunID).RelPath(runs.KeptDir)}
 		for _, i := range kept.Ignored {

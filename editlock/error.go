@@ -51,3 +51,11 @@ func faultWith(code Code) fault.Code {
 	}
 	return fault.LockUnreadable
 }
+
+func invalid(err error, reason string) error {
+	return fault.Wrap(err, fault.InvalidRequest, "reason", reason)
+}
+
+func notWritable(err error, path string, more ...any) error {
+	return fault.Wrap(err, fault.PathNotWritable, append(more, "path", path)...)
+}

@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aiflow/internal/fault"
 	"aiflow/internal/flock"
 )
 
@@ -68,10 +67,10 @@ func CheckLine(raw []byte) (Line, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		return Line{}, fault.Wrap(err, fault.InvalidRequest, "reason", "bad_lock_event")
+		return Line{}, invalid(err, "bad_lock_event")
 	}
 	if _, err := d.Token(); err != io.EOF || !l.valid() {
-		return Line{}, fault.New(fault.InvalidRequest, "reason", "bad_lock_event")
+		return Line{}, invalid(nil, "bad_lock_event")
 	}
 	return l, nil
 }
@@ -119,24 +118,24 @@ func (j *Journal) Append(lines ...Line) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := os.MkdirAll(j.dir, 0o777); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", j.dir)
+		return notWritable(err, j.dir)
 	}
 	path := filepath.Join(j.dir, j.now().UTC().Format(journalForm))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o666)
 	if err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", path)
+		return notWritable(err, path)
 	}
 	defer f.Close()
 	fi, err := f.Stat()
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxJournal {
-		return fault.New(fault.PathNotWritable, "path", path, "reason", "journal_full")
+		return notWritable(nil, path, "reason", "journal_full")
 	}
 	if fi.Size() == 0 {
 		j.prune()
 	}
 	for _, l := range lines {
 		if err := appendLine(f, l); err != nil {
-			return fault.Wrap(err, fault.PathNotWritable, "path", path)
+			return notWritable(err, path)
 		}
 	}
 	return nil
@@ -184,7 +183,7 @@ func (j *Journal) Each(line func(Line)) (bad int, err error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fault.Wrap(err, fault.PathNotWritable, "path", j.dir)
+		return 0, notWritable(err, j.dir)
 	}
 	for _, e := range entries {
 		if !e.Type().IsRegular() || filepath.Ext(e.Name()) != ".jsonl" {
@@ -193,7 +192,7 @@ func (j *Journal) Each(line func(Line)) (bad int, err error) {
 		n, err := eachLine(filepath.Join(j.dir, e.Name()), line)
 		bad += n
 		if err != nil {
-			return bad, fault.Wrap(err, fault.PathNotWritable, "path", filepath.Join(j.dir, e.Name()))
+			return bad, notWritable(err, filepath.Join(j.dir, e.Name()))
 		}
 	}
 	return bad, nil

@@ -77,7 +77,7 @@ func (p *Lock) seenFor(data []byte) time.Duration {
 func (p *Lock) CompareAndSwap(ctx context.Context, text []byte, ifMatch string) error {
 	next := readRecord(text)
 	if next.verdict != "" || len(text) > flock.MaxRecord {
-		return fault.New(fault.InvalidRequest, "reason", "bad_lock_record")
+		return invalid(nil, "bad_lock_record")
 	}
 	unlock, firm, err := p.guard.Lock(ctx, true, flock.Patience)
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *Lock) remove(ctx context.Context, leaseID string, wanted func(Stored) b
 		return p.conflict(old)
 	}
 	if err := p.disk.Remove(p.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fault.Wrap(err, fault.PathNotWritable, "path", p.path())
+		return notWritable(err, p.path())
 	}
 	return nil
 }
@@ -143,10 +143,10 @@ func (p *Lock) write(text []byte) error {
 	}
 	o := atomicfile.Options{Volatile: true, TempSuffix: hex.EncodeToString(suffix[:])}
 	if err := atomicfile.Write(p.disk, p.path(), text, o); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", p.path())
+		return notWritable(err, p.path())
 	}
 	if err := p.files.Touch(recordFile, p.clock.Now()); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", p.path())
+		return notWritable(err, p.path())
 	}
 	return nil
 }

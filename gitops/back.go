@@ -31,6 +31,9 @@ func (w *Workspace) TakeBack(ctx context.Context, tree string) error {
 	return nil
 }
 
+// Of says whose branch the workspace is for, whatever somebody has checked out there.
+func (w *Workspace) Of(branch string) { w.branch = branch }
+
 // Rejoin puts the workspace's branch to commit and checks it out, and leaves
 // files and index as they are: what a command committed by itself, on this
 // branch or another, becomes changes again. The caller has kept the commits.

@@ -35,9 +35,14 @@ func (r *Repo) ResolveBase(ctx context.Context, wanted string) (branch, commit s
 
 func noBase(ctx context.Context, r *Repo, wanted string) error {
 	if h, err := r.Head(ctx); err == nil && h.Unborn {
-		return fault.New(fault.GitNoCommit, "branch", h.Branch, "path", r.root)
+		return NoCommit(r, h)
 	}
 	return fault.New(fault.BaseBranchNotFound, "branch", wanted, "missing", wanted)
+}
+
+// NoCommit is GIT_NO_COMMIT: what is checked out has no commit.
+func NoCommit(r *Repo, h Head) error {
+	return fault.New(fault.GitNoCommit, "branch", h.Branch, "path", r.root)
 }
 
 func currentBase(ctx context.Context, r *Repo) (branch, commit string, err error) {
@@ -46,7 +51,7 @@ func currentBase(ctx context.Context, r *Repo) (branch, commit string, err error
 	case err != nil:
 		return "", "", err
 	case h.Unborn:
-		return "", "", fault.New(fault.GitNoCommit, "branch", h.Branch, "path", r.root)
+		return "", "", NoCommit(r, h)
 	case h.Detached:
 		return h.Commit, h.Commit, nil
 	case r.WorkPrefix != "" && strings.HasPrefix(h.Branch, r.WorkPrefix):

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"aiflow/internal/fault"
 )
 
 // ConfigFile is the bytes of the repository's own configuration, which every
@@ -56,7 +58,7 @@ func (r *Repo) ChangedSettings(ctx context.Context, before []byte) (changed, put
 			args[3] = "--unset-all"
 		}
 		if _, err := r.git.Do(ctx, args...); err != nil {
-			return nil, nil, err
+			return nil, nil, failed(err, fault.GitCommandFailed)
 		}
 		put = append(put, key)
 	}
@@ -69,7 +71,7 @@ func (r *Repo) ChangedSettings(ctx context.Context, before []byte) (changed, put
 func settingsIn(ctx context.Context, r *Repo, file []byte) (map[string][]string, error) {
 	out, err := r.git.AskInput(ctx, file, "config", "--file", "-", "--list", "-z")
 	if err != nil {
-		return nil, err
+		return nil, failed(err, fault.GitCommandFailed)
 	}
 	values := map[string][]string{}
 	for _, entry := range fields(out) {

@@ -25,10 +25,10 @@ func (r *reader) CompareURL(ctx context.Context, base, branch, template string) 
 	if template != "" {
 		return at.fill(template, base, branch), nil
 	}
-	if !ok {
-		return "", fault.New(fault.RemoteNotGitHub, "name", "origin", "value", at.shown)
+	compare := ""
+	if ok {
+		compare, ok = at.compare(base, branch)
 	}
-	compare, ok := at.compare(base, branch)
 	if !ok {
 		return "", fault.New(fault.RemoteNotGitHub, "name", "origin", "value", at.shown)
 	}
@@ -42,13 +42,17 @@ func (r *reader) originURL(ctx context.Context) (string, error) {
 	}
 	// Very old repositories have remotes in files.
 	if !s.hasOrigin() && !exists(filepath.Join(r.commonDir, "remotes")) && !exists(filepath.Join(r.commonDir, "branches", "origin")) {
-		return "", fault.New(fault.OriginMissing, "name", "origin")
+		return "", noOrigin(nil)
 	}
 	out, err := r.git.Ask(ctx, "remote", "get-url", "origin")
 	if gitcmd.Exit(err) > 0 {
-		return "", fault.Wrap(err, fault.OriginMissing, "name", "origin", "cause", gitcmd.Stderr(err))
+		return "", noOrigin(err, "cause", gitcmd.Stderr(err))
 	}
 	return line(out), err
+}
+
+func noOrigin(err error, more ...any) error {
+	return fault.Wrap(err, fault.OriginMissing, append(more, "name", "origin")...)
 }
 
 // remote is where a remote's repository can be looked at.

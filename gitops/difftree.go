@@ -127,7 +127,7 @@ func (r *reader) askChanged(ctx context.Context, from, to string) ([]entry, erro
 	for i := 0; i+1 < len(records); i += 2 {
 		f := strings.Fields(strings.TrimPrefix(records[i], ":"))
 		if len(f) != 5 {
-			return nil, fault.New(fault.GitCommandFailed, "command", "git diff-tree", "output", records[i])
+			return nil, unexpected("git diff-tree", records[i])
 		}
 		e := entry{path: records[i+1], status: letter(f[4]), oldMode: f[0], newMode: f[1], oldHash: f[2], newHash: f[3]}
 		if e.status == Renamed && i+2 < len(records) {
@@ -223,7 +223,7 @@ func (b *builder) takeBatch(out []byte) error {
 		name, size, _ := strings.Cut(string(about), " ")
 		n, err := strconv.Atoi(size)
 		if !ok || err != nil || n >= len(rest) {
-			return fault.New(fault.GitCommandFailed, "command", "git cat-file --batch", "output", string(about))
+			return unexpected("git cat-file --batch", string(about))
 		}
 		b.blobs[name], out = rest[:n], rest[n+1:]
 	}

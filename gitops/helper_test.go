@@ -18,7 +18,7 @@ type bench struct {
 	git gitcmd.Git
 }
 
-const testIdentity = "[user]\n\tname = Tester\n\temail = tester@example.org\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n"
+const testIdentity = "[user]\n\tname = Tester\n\temail = tester@example.org\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n[maintenance]\n\tauto = false\n"
 
 func newBench(t testing.TB) *bench {
 	t.Helper()

@@ -111,7 +111,7 @@ func askTip(ctx context.Context, g gitcmd.Git) (Commit, error) {
 	}
 	c, ok := fromLog(line(out))
 	if !ok {
-		return Commit{}, fault.New(fault.GitCommandFailed, "command", "git log -1", "output", string(out))
+		return Commit{}, unexpected("git log -1", string(out))
 	}
 	return c, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -197,12 +198,28 @@ func (r *Repo) CheckedOut(ctx context.Context, branch string) string {
 // interrupted reports whether the checkout whose part of the repository is gitDir
 // goes back to branch when its rebase or bisection ends; HEAD is detached until then.
 func interrupted(gitDir, branch string) bool {
+	return slices.Contains(goesBackTo(gitDir), branch)
+}
+
+// goesBackTo are the branches, or a commit, that interrupted means.
+func goesBackTo(gitDir string) (found []string) {
 	for _, name := range []string{"rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"} {
-		if text, err := os.ReadFile(filepath.Join(gitDir, filepath.FromSlash(name))); err == nil && strings.TrimPrefix(line(text), "refs/heads/") == branch {
-			return true
+		if text, err := os.ReadFile(filepath.Join(gitDir, filepath.FromSlash(name))); err == nil {
+			found = append(found, strings.TrimPrefix(line(text), "refs/heads/"))
 		}
 	}
-	return false
+	return found
+}
+
+// Interrupted is LAND_REFUSED where the checkout is in the middle of the rebase or the
+// bisection of a branch, so that none is checked out until that ends.
+func Interrupted(ctx context.Context, r *Repo) error {
+	for _, branch := range goesBackTo(gitDirOf(r.root)) {
+		if _, ok, err := r.BranchTip(ctx, branch); err == nil && ok {
+			return notForward(r.root, branch, "land.rebasing", nil)
+		}
+	}
+	return nil
 }
 
 // Advance moves a branch from one commit to a later one, and nothing where it does
@@ -222,7 +239,7 @@ func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
 	}
 	// It was checked out at that moment: its files are those of before, or of now already.
 	if _, err := r.git.In(at).Do(ctx, quiet("read-tree", "-m", "-u", from, to)...); err != nil {
-		return errors.Join(refusedAt(at, branch, err), swap(ctx, r, branch, to, from))
+		return errors.Join(refusedAt(ctx, r.git.In(at), branch, err), swap(ctx, r, branch, to, from))
 	}
 	return nil
 }
@@ -241,15 +258,6 @@ func (r *Repo) MoveBranch(ctx context.Context, branch, from, to, kept string) er
 	input := "start\nupdate " + kept + " " + from + "\nupdate refs/heads/" + branch + " " + to + " " + from + "\ncommit\n"
 	_, err := r.git.DoInput(ctx, []byte(input), "update-ref", "-m", "aiflow: restacked", "--stdin")
 	return orMoved(ctx, r, err, branch, from)
-}
-
-// Own are the commits after base up to tip, oldest first.
-func (r *Repo) Own(ctx context.Context, base, tip string) ([]string, error) {
-	out, err := r.git.Ask(ctx, "rev-list", "--reverse", "--topo-order", "--no-merges", base+".."+tip)
-	if err != nil {
-		return nil, failed(err, fault.GitCommandFailed, "commit", tip)
-	}
-	return strings.Fields(string(out)), nil
 }
 
 // orMoved says of an error that the branch is no longer where it was, if so.
@@ -274,14 +282,21 @@ func forward(ctx context.Context, r *Repo, at, branch, from, to string) error {
 		return failed(ErrMoved, fault.GitCommandFailed, "branch", branch, "reason", "moved")
 	}
 	if interrupted(gitDirOf(at), branch) {
-		return fault.New(fault.LandRefused, "path", at, "branch", branch, "cause_key", "land.rebasing")
+		return notForward(at, branch, "land.rebasing", nil)
+	}
+	files, err := restored(ctx, g, from, to)
+	switch {
+	case err != nil:
+		return err
+	case len(files) > 0:
+		return notForward(at, branch, "land.gone_there", files)
 	}
 	_, err = g.Do(ctx, quiet("-c", "merge.autoStash=false", "merge", "-q", "--ff-only", "--no-overwrite-ignore", to)...)
 	if err != nil {
 		if moved := orMoved(ctx, r, err, branch, from); errors.Is(moved, ErrMoved) || gitcmd.Exit(err) <= 0 {
 			return moved
 		}
-		return refusedAt(at, branch, err)
+		return refusedAt(ctx, g, branch, err)
 	}
 	h, err := headOf(ctx, newSource(gitDirOf(at), r.commonDir), g)
 	if err != nil || h.Branch == branch || h.Commit != to {
@@ -294,9 +309,97 @@ func forward(ctx context.Context, r *Repo, at, branch, from, to string) error {
 	return failed(ErrMoved, fault.GitCommandFailed, "branch", branch, "reason", "moved")
 }
 
-// refusedAt is why a checkout does not go forward, with the files that git names.
-func refusedAt(at, branch string, err error) error {
-	said := gitcmd.Stderr(err)
+func notForward(at, branch, why string, files []string, more ...any) error {
+	return landRefused(nil, at, branch, files, append(more, "cause_key", why)...)
+}
+
+func landRefused(err error, at, branch string, files []string, more ...any) error {
+	facts := append(Unfinished(at), "path", at, "branch", branch, "files", strings.Join(files, ", "))
+	return fault.Wrap(err, fault.LandRefused, append(facts, more...)...)
+}
+
+// ignoredOf are the facts of files in the way that git ignores, which its status and its
+// stash leave out: their names, and whether nothing else is in the way.
+func ignoredOf(ctx context.Context, g gitcmd.Git, files []string) []any {
+	names, err := (&reader{git: g}).Ignored(ctx, files...)
+	if err != nil || len(names) == 0 {
+		return nil
+	}
+	facts := []any{"ignored", strings.Join(names, ", ")}
+	if len(names) == len(files) {
+		facts = append(facts, "unseen", true)
+	}
+	return facts
+}
+
+// Foresee tells of each commit to which a branch would advance whether that comes to
+// LAND_REFUSED, as far as it can be seen before. What is not committed in its checkout is
+// looked at once, and nothing changes.
+func (r *Repo) Foresee(ctx context.Context, branch, from string) (func(to string) error, error) {
+	at := r.CheckedOut(ctx, branch)
+	if at == "" {
+		return func(string) error { return nil }, nil
+	}
+	g, dir := r.git.In(at), gitDirOf(at)
+	out, err := g.Ask(ctx, "diff", "--name-only", "-z", "--no-renames", "HEAD")
+	if err != nil {
+		return nil, failed(err, fault.GitCommandFailed)
+	}
+	mine := strings.Split(string(out), "\x00")
+	return func(to string) error {
+		switch {
+		case interrupted(dir, branch):
+			return notForward(at, branch, "land.rebasing", nil)
+		case exists(filepath.Join(dir, "MERGE_HEAD")), exists(filepath.Join(dir, "CHERRY_PICK_HEAD")):
+			return notForward(at, branch, "land.merging", nil)
+		}
+		out, err := g.Ask(ctx, "diff", "--name-status", "-z", "--no-renames", "--end-of-options", from, to)
+		if err != nil {
+			return failed(err, fault.GitCommandFailed)
+		}
+		var gone, changed []string
+		for pair := range slices.Chunk(strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), 2) {
+			if len(pair) < 2 {
+				break
+			}
+			is, name := pair[0], pair[1]
+			switch here := exists(filepath.Join(at, filepath.FromSlash(name))); {
+			case here && (is == "A" || slices.Contains(mine, name)):
+				changed = append(changed, name)
+			case !here && is != "A" && is != "D" && slices.Contains(mine, name):
+				gone = append(gone, name)
+			}
+		}
+		switch {
+		case len(gone) > 0:
+			return notForward(at, branch, "land.gone_there", gone)
+		case len(changed) > 0:
+			return notForward(at, branch, "land.changed_there", changed, ignoredOf(ctx, g, changed)...)
+		}
+		return nil
+	}, nil
+}
+
+// restored are files that a person deleted or renamed in a checkout and did not commit,
+// and that going forward would bring back: git takes their absence for nothing.
+func restored(ctx context.Context, g gitcmd.Git, from, to string) ([]string, error) {
+	out, err := g.Ask(ctx, "ls-files", "-z", "--deleted")
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	gone := strings.Split(string(out), "\x00")
+	if out, err = g.Ask(ctx, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=MT", "--end-of-options", from, to); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), func(name string) bool {
+		return name == "" || !slices.Contains(gone, name)
+	}), nil
+}
+
+// refusedAt is why a checkout does not go forward, with the files that git names, and
+// the lock that another git holds or has left behind.
+func refusedAt(ctx context.Context, g gitcmd.Git, branch string, err error) error {
+	at, said := g.Dir, gitcmd.Stderr(err)
 	var files []string
 	for l := range strings.Lines(said) {
 		if name, ok := strings.CutPrefix(l, "\t"); ok {
@@ -304,12 +407,31 @@ func refusedAt(at, branch string, err error) error {
 		}
 	}
 	first, _, _ := strings.Cut(said, "\n")
-	unfinished := ""
-	for _, u := range []struct{ file, name string }{{"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}} {
-		if exists(filepath.Join(gitDirOf(at), u.file)) {
-			unfinished = u.name
+	facts := append(ignoredOf(ctx, g, files), "cause", strings.TrimPrefix(strings.TrimPrefix(first, "error: "), "fatal: "), "output", said)
+	if _, lock, ok := strings.Cut(first, "Unable to create '"); ok && gitcmd.Busy(err) {
+		lock, _, _ = strings.Cut(lock, "'")
+		facts = append(facts, "lock", lock, "unseen", true)
+	}
+	return landRefused(err, at, branch, files, facts...)
+}
+
+// Unfinished are the facts of what git is in the middle of in the checkout at a folder:
+// its name, how it goes on, and how it is given up. None is in the middle of nothing.
+func Unfinished(at string) []any {
+	for _, u := range []struct{ file, name string }{
+		{"rebase-merge", "rebase"},
+		{"rebase-apply/applying", "am"},
+		{"rebase-apply", "rebase"},
+		{"MERGE_HEAD", "merge"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"},
+		{"REVERT_HEAD", "revert"},
+	} {
+		if exists(filepath.Join(gitDirOf(at), filepath.FromSlash(u.file))) {
+			return []any{"unfinished", u.name, "goes_on", u.name + " --continue", "gives_up", u.name + " --abort"}
 		}
 	}
-	return fault.Wrap(err, fault.LandRefused, "path", at, "branch", branch, "files", strings.Join(files, ", "),
-		"cause", strings.TrimPrefix(strings.TrimPrefix(first, "error: "), "fatal: "), "output", said, "unfinished", unfinished)
+	if exists(filepath.Join(gitDirOf(at), "BISECT_START")) {
+		return []any{"unfinished", "bisect", "gives_up", "bisect reset"}
+	}
+	return nil
 }

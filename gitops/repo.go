@@ -153,6 +153,11 @@ func refuse(code fault.Code, reason string, pairs ...any) error {
 	return because(fault.New(code, append([]any{"reason", reason, "cause", reason}, pairs...)...))
 }
 
+// unexpected is what git said in a form that we do not know.
+func unexpected(command, output string) error {
+	return fault.New(fault.GitCommandFailed, "command", command, "output", output)
+}
+
 // because points to the sentence about the reason, if there is one.
 func because(f *fault.Error) error {
 	if reason := f.Facts["reason"]; reason != "" {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"aiflow/internal/atomicfile"
 )
 
 // File is one hook file as it is on the disk.
@@ -76,23 +78,11 @@ func readFile(path string) File {
 	f.Mode = info.Mode()
 	if info.Mode()&fs.ModeSymlink != 0 {
 		f.Link, _ = os.Readlink(path)
-		f.Data, _ = regular(path)
+		f.Data, _ = atomicfile.ReadPlain(path)
 		return f
 	}
-	f.Data, f.Err = regular(path)
+	f.Data, f.Err = atomicfile.ReadPlain(path)
 	return f
-}
-
-// regular reads a regular file; anything else would block or never end.
-func regular(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")}
-	}
-	return os.ReadFile(path)
 }
 
 // writable looks at dir or, when it is not there yet, at the folder above it

@@ -91,7 +91,7 @@ func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Ent
 	e, found, err := m.look(k, true)
 	switch {
 	case err != nil:
-		return nil, nil, fault.Wrap(err, fault.LockUnreadable, "path", m.path(k))
+		return nil, nil, unreadable(err, m.path(k))
 	case found && !e.free(a):
 		endOrphans(e)
 		held := e
@@ -135,7 +135,7 @@ func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, exclusiv
 	raw, err := m.publish(k, rec, exclusive)
 	if err != nil {
 		m.withdraw(k, token)
-		return nil, fault.Wrap(err, fault.PathNotWritable, "path", m.path(k))
+		return nil, notWritable(err, m.path(k))
 	}
 	return m.newLease(ctx, k, rec, raw, began), nil
 }

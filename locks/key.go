@@ -1,6 +1,8 @@
 package locks
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -33,6 +35,18 @@ func Named(name string) Key { return Key{TypeName, name} }
 
 // Slot is one of the places for runs at a time, from 1.
 func Slot(n int) Key { return Key{TypeSlot, strconv.Itoa(n)} }
+
+// NameFor is the name of a lock about a thing of any name, such as a branch.
+func NameFor(kind, thing string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < 128 && (r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
+			return r
+		}
+		return '-'
+	}, thing)
+	sum := sha256.Sum256([]byte(thing))
+	return kind + "-" + name[:min(len(name), 80)] + "-" + hex.EncodeToString(sum[:3])
+}
 
 const suffix = ".lock.json"
 

@@ -221,7 +221,7 @@ func (l *Lease) renew(change func(*Record)) error {
 	}
 	raw, err := l.m.publish(l.key, next, false)
 	if err != nil {
-		return l.doubt(fault.Wrap(err, fault.PathNotWritable, "path", l.path))
+		return l.doubt(notWritable(err, l.path))
 	}
 	l.rec, l.raw, l.last = next, raw, began
 	return nil
@@ -234,9 +234,9 @@ func (l *Lease) verify() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return l.lose(l.fault("vanished"))
 	case err != nil:
-		return l.doubt(fault.Wrap(err, fault.LockUnreadable, "path", l.path))
+		return l.doubt(unreadable(err, l.path))
 	case f == flock.NoAccess:
-		return l.doubt(fault.New(fault.LockUnreadable, "path", l.path, "reason", f))
+		return l.doubt(unreadable(nil, l.path, "reason", f))
 	case f != "":
 		return l.lose(l.fault(string(f)))
 	}
@@ -248,8 +248,7 @@ func (l *Lease) verify() error {
 	case f != "":
 		return l.lose(l.fault(string(f)))
 	case rec.Token != l.token:
-		e := Entry{Record: rec, Path: l.path}
-		return l.lose(fault.New(fault.LockLost, e.pairs("reason", "taken")...))
+		return l.lose(lost(rec, l.path, "taken"))
 	}
 	return nil
 }
@@ -266,8 +265,11 @@ func (l *Lease) doubt(err error) error {
 }
 
 func (l *Lease) fault(reason string) *fault.Error {
-	e := Entry{Record: l.rec, Path: l.path}
-	return fault.New(fault.LockLost, e.pairs("reason", reason)...)
+	return lost(l.rec, l.path, reason)
+}
+
+func lost(rec Record, path, reason string) *fault.Error {
+	return fault.New(fault.LockLost, Entry{Record: rec, Path: path}.pairs("reason", reason)...)
 }
 
 func (l *Lease) lose(err *fault.Error) error {
@@ -304,7 +306,7 @@ func (l *Lease) Release() error {
 		return err
 	}
 	if err := l.m.disk.Remove(l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return l.doubt(fault.Wrap(err, fault.PathNotWritable, "path", l.path))
+		return l.doubt(notWritable(err, l.path))
 	}
 	l.finish(&fault.Error{Code: fault.LockLost, Facts: fault.Facts{"path": l.path, "reason": "released"}}, nil)
 	return nil

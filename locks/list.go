@@ -77,7 +77,7 @@ func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flock.Flaw, guarde
 	if f != "" {
 		e.Record = Record{Version: rec.Version}
 		e.setKey(k)
-		e.Problem = fault.New(fault.LockUnreadable, "path", e.Path, "reason", f, "version", rec.Version)
+		e.Problem = unreadable(nil, e.Path, "reason", f, "version", rec.Version)
 	}
 	j := judge(sight{
 		rec: e.Record, flaw: f, self: m.self, now: m.clock.Now().Round(0), ttl: m.ttl,
@@ -116,7 +116,7 @@ func (m *Manager) ageSeen(k Key, mtime time.Time) (time.Duration, bool) {
 func (m *Manager) List() ([]Entry, error) {
 	names, err := m.files.List()
 	if err != nil {
-		return nil, fault.Wrap(err, fault.LockUnreadable, "path", m.dir)
+		return nil, unreadable(err, m.dir)
 	}
 	return listAll(m, names), nil
 }
@@ -166,7 +166,7 @@ func listed(m *Manager, k Key, of processes) (Entry, bool) {
 	}
 	e := Entry{Verdict: UnknownRec, Live: true, Path: m.path(k)}
 	e.setKey(k)
-	e.Problem = fault.Wrap(err, fault.LockUnreadable, "path", e.Path, "reason", "io_error")
+	e.Problem = unreadable(err, e.Path, "reason", "io_error")
 	return e, true
 }
 
@@ -201,7 +201,7 @@ func (m *Manager) Look(k Key) (Entry, bool, error) {
 	}
 	e, found, err := m.look(k, false)
 	if err != nil {
-		return Entry{}, false, fault.Wrap(err, fault.LockUnreadable, "path", m.path(k))
+		return Entry{}, false, unreadable(err, m.path(k))
 	}
 	return e, found, nil
 }
@@ -223,7 +223,7 @@ func (m *Manager) SweepExpired(ctx context.Context) ([]Entry, error) {
 func (m *Manager) sweep(ctx context.Context, wanted func(Entry) bool) ([]Entry, error) {
 	names, err := m.files.List()
 	if err != nil {
-		return nil, fault.Wrap(err, fault.LockUnreadable, "path", m.dir)
+		return nil, unreadable(err, m.dir)
 	}
 	var removed []Entry
 	for _, name := range names {
@@ -256,7 +256,7 @@ func sweepOne(ctx context.Context, m *Manager, k Key) (Entry, bool, error) {
 		return e, false, nil
 	}
 	if err := m.disk.Remove(e.Path); err != nil {
-		return e, false, fault.Wrap(err, fault.PathNotWritable, "path", e.Path)
+		return e, false, notWritable(err, e.Path)
 	}
 	return e, true, nil
 }
@@ -311,7 +311,7 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 	endOrphans(e)
 	switch {
 	case err != nil:
-		return e, false, fault.Wrap(err, fault.LockUnreadable, "path", m.path(k))
+		return e, false, unreadable(err, m.path(k))
 	case !found:
 		return e, false, nil
 	case e.flaw == flock.Directory:
@@ -320,7 +320,7 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 		return e, false, e.fault(fault.LockNotYours)
 	}
 	if err := m.disk.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return e, false, fault.Wrap(err, fault.PathNotWritable, "path", e.Path)
+		return e, false, notWritable(err, e.Path)
 	}
 	return e, true, nil
 }
@@ -328,3 +328,9 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 func tempSuffix(r Record) string {
 	return strconv.Itoa(r.PID) + "-" + r.Token[:min(16, len(r.Token))] + "-" + strconv.FormatUint(r.Beat, 10)
 }
+
+func unreadable(err error, path string, more ...any) error {
+	return fault.Wrap(err, fault.LockUnreadable, append(more, "path", path)...)
+}
+
+func notWritable(err error, p string) error { return fault.Wrap(err, fault.PathNotWritable, "path", p) }

@@ -12,7 +12,7 @@ import (
 
 var (
 	oneSeed  = flag.Uint64("seed", 0, "simulate this seed only and print its history")
-	simSeeds = flag.Int("seeds", 0, "how many seeds to simulate (0: 2000, or 300 with -short)")
+	simSeeds = flag.Int("seeds", 0, "how many seeds to simulate (0: 600, or 300 with -short)")
 )
 
 // play runs one world to its end and returns what the checker found.
@@ -183,7 +183,7 @@ func seedsToRun() int {
 	case testing.Short():
 		return 300
 	}
-	return 2000
+	return 600
 }
 
 func TestSimulation(t *testing.T) {

@@ -63,9 +63,21 @@ func (m *Manager) slotsBefore(i, n int) ([]Entry, error) {
 // held that no run has: it has just been taken or is about to be given back.
 const slotPatience = time.Second
 
-// slotsTaken names who holds the slots, and the run of the first of them.
+// slotsTaken names who holds the slots, and the run of the first of them; or the
+// session that holds all of them for as long as it lives.
 func (m *Manager) slotsTaken(n int, held []Entry) error {
 	all, _ := m.List()
+	session, _, _ := m.LookQueue()
+	ofSession := func(e Entry) bool { return session.Live && session.PID != 0 && e.PID == session.PID }
+	if !slices.ContainsFunc(held, func(e Entry) bool { return !ofSession(e) }) {
+		held = slices.DeleteFunc(slices.Clone(all), func(e Entry) bool {
+			key, ok := KeyOf(e.Path)
+			return !ok || key.Type != TypeSlot || !ofSession(e)
+		})
+		n = max(n, len(held))
+	} else {
+		session = Entry{}
+	}
 	requestOf := func(e Entry) string {
 		for _, o := range all {
 			if o.RequestID != "" && o.RunID == e.RunID && o.PID == e.PID {
@@ -75,16 +87,24 @@ func (m *Manager) slotsTaken(n int, held []Entry) error {
 		return ""
 	}
 	first := Entry{}
-	names := make([]string, len(held))
-	for i, e := range held {
-		names[i] = strings.TrimSpace(fmt.Sprintf("%s %s (%d)", requestOf(e), e.RunID, e.PID))
-		if e.PID == 0 {
-			names[i] = e.Path // cannot be read, or names nobody
+	var names []string
+	for _, e := range held {
+		name := strings.TrimSpace(fmt.Sprintf("%s %s (%d)", requestOf(e), e.RunID, e.PID))
+		switch {
+		case e.PID == 0:
+			name = e.Path // cannot be read, or names nobody
+		case session.PID != 0 && e.RunID == "":
+			continue // free for its next run
 		}
+		names = append(names, name)
 		if first.RunID == "" {
 			first = e
 		}
 	}
 	first.RequestID = requestOf(first)
-	return fault.New(fault.SlotsTaken, first.pairs("holders", strings.Join(names, ", "), "count", strconv.Itoa(n))...)
+	pairs := first.pairs("holders", strings.Join(names, ", "), "count", strconv.Itoa(n))
+	if session.PID != 0 {
+		pairs = append(pairs, "session", strconv.Itoa(session.PID))
+	}
+	return fault.New(fault.SlotsTaken, pairs...)
 }

@@ -6,6 +6,7 @@
 package messages
 
 import (
+	"encoding/json"
 	"maps"
 	"strings"
 	"sync"
@@ -21,6 +22,8 @@ type Catalog struct {
 
 	mu    sync.Mutex
 	areas map[string]string
+	texts remembered[string]
+	codes remembered[entry]
 	own   map[string]entry // texts of codes that the project has replaced; nil: not read yet
 	fault error            // what is wrong with them
 }
@@ -40,7 +43,7 @@ func Open(lang string) *Catalog { return OpenWith(lang, "") }
 // OpenWith also lets a project replace texts of reason codes: the file
 // messages.v1.<lang>.json in dir, when there is one.
 func OpenWith(lang, dir string) *Catalog {
-	return &Catalog{lang: language(lang), override: dir, areas: map[string]string{}}
+	return &Catalog{lang: language(lang), override: dir, areas: map[string]string{}, texts: remembered[string]{}, codes: remembered[entry]{}}
 }
 
 func language(lang string) string {
@@ -80,12 +83,14 @@ func (c *Catalog) lookup(key string) (string, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	texts := c.area(area)
-	s, ok := sentence(texts, strings.TrimPrefix(key, area+"."))
-	if !ok {
-		s, ok = sentence(texts, key)
-	}
-	return s, ok
+	return c.texts.find(key, func() (string, bool) {
+		texts := c.area(area)
+		s, ok := sentence(texts, strings.TrimPrefix(key, area+"."))
+		if !ok {
+			s, ok = sentence(texts, key)
+		}
+		return s, ok
+	})
 }
 
 // area is the text of an area as it stands. c.mu is held.
@@ -158,9 +163,31 @@ func (c *Catalog) lastReason(facts fault.Facts) fault.Facts {
 	return facts
 }
 
+// flaws says in words what an answer has wrong, of which the fact flaws is the list:
+// the first is the cause of the key, the rest come after it.
+func (c *Catalog) flaws(facts fault.Facts) fault.Facts {
+	var list []fault.Facts
+	if json.Unmarshal([]byte(facts["flaws"]), &list) != nil {
+		return facts
+	}
+	var also []string
+	for i, f := range list {
+		said := c.Text("contract."+f["wrong"], f)
+		if i == 0 {
+			facts = with(facts, "cause", said)
+			continue
+		}
+		also = append(also, c.Text("contract.at", with(f, "cause", said)))
+	}
+	return with(facts, "also", strings.Join(also, "; "))
+}
+
 // WithCause gives facts with the sentence that says more than the code does as
 // their cause, where there is one.
 func (c *Catalog) WithCause(code fault.Code, facts fault.Facts) fault.Facts {
+	if facts["flaws"] != "" {
+		return c.flaws(facts)
+	}
 	if key := c.causeKey(code, facts); key != "" {
 		return with(facts, "cause", c.Text(key, facts))
 	}

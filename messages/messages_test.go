@@ -72,7 +72,7 @@ func TestFaultInWords(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	often = fault.New(fault.RetryLimitExceeded, "name", "qa", "allowed", 2, "reason", fault.JSONSchemaInvalid, "key", "diff", "cause", "x")
-	if got := ja.Fault(often).Message; got != "qaのやり直しが上限（2回）に達しました。最後の理由：JSON_SCHEMA_INVALID「AIの回答に必要な項目がありません」（diff）：x。" {
+	if got := ja.Fault(often).Message; got != "qaのやり直しが上限（2回）に達しました。最後の理由：JSON_SCHEMA_INVALID「AIの回答が求めた形と違います」（diff）：x。" {
 		t.Errorf("got %q", got)
 	}
 	held := fault.Wrap(errors.New("x"), fault.RunInProgress, "run_id", "RUN-1", "pid", 7, "host", "h", "since", "10:00")

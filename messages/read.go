@@ -66,9 +66,34 @@ func codeText(area, code string) (e entry, ok bool) {
 func (c *Catalog) entry(code string) (entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ours, ok := codeText(c.area("codes"), code)
-	own, replaced := c.replaced()[code]
-	return merge(ours, own), ok || replaced
+	return c.codes.find(code, func() (entry, bool) {
+		ours, ok := codeText(c.area("codes"), code)
+		own, replaced := c.replaced()[code]
+		return merge(ours, own), ok || replaced
+	})
+}
+
+// remembered is what was looked for, also in vain: a list of ten thousand
+// requests says the same few sentences again and again.
+type remembered[T any] map[string]answer[T]
+
+type answer[T any] struct {
+	text T
+	ok   bool
+}
+
+// mostRemembered is more than there are sentences; what is asked for may come from anywhere.
+const mostRemembered = 8192
+
+func (m remembered[T]) find(key string, look func() (T, bool)) (T, bool) {
+	a, known := m[key]
+	if !known {
+		a.text, a.ok = look()
+		if len(m) < mostRemembered {
+			m[key] = a
+		}
+	}
+	return a.text, a.ok
 }
 
 // entries are the texts of all codes.
@@ -107,13 +132,13 @@ func readOwn(dir, lang string, into map[string]entry) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return fault.Wrap(err, fault.ConfigInvalid, "path", path)
-	}
 	var own struct {
 		Codes map[string]entry `json:"reason_codes"`
 	}
-	if err := json.Unmarshal(data, &own); err != nil {
+	if err == nil {
+		err = json.Unmarshal(data, &own)
+	}
+	if err != nil {
 		return fault.Wrap(err, fault.ConfigInvalid, "path", path)
 	}
 	maps.Copy(into, own.Codes)

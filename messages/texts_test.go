@@ -2,12 +2,10 @@ package messages
 
 import (
 	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -291,91 +289,4 @@ func TestCodeTextFindsWhatJSONSays(t *testing.T) {
 			}
 		}
 	}
-}
-
-// A place in the text of a code is a fact that a producer of that code sets, or one
-// that is put to any fault on its way (the run, the command that helps).
-func TestEveryPlaceOfACodeIsSet(t *testing.T) {
-	set := factsSet(t)
-	names := codeNames(t)
-	for _, code := range fault.Codes() {
-		for _, place := range places(readCodes("en")[string(code)].whole()) {
-			name := strings.FieldsFunc(place, func(r rune) bool { return strings.ContainsRune("{}?|", r) })[0]
-			if !set[names[code]][name] && !set[""][name] {
-				t.Errorf("%s names the fact %s, which nobody who gives this code sets", code, name)
-			}
-		}
-	}
-	if set["RequestInvalid"]["nobody"] || set[""]["nobody"] {
-		t.Error("negative control: a fact is found that nobody sets")
-	}
-}
-
-// codeNames are the constants of the codes.
-func codeNames(t *testing.T) map[fault.Code]string {
-	t.Helper()
-	text, err := os.ReadFile("../internal/fault/codes.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := map[fault.Code]string{}
-	for _, m := range regexp.MustCompile(`(?m)^\t(\w+) +Code = "(\w+)"`).FindAllSubmatch(text, -1) {
-		names[fault.Code(m[2])] = string(m[1])
-	}
-	return names
-}
-
-// factsSet are the names of facts that stand in a call with a code; under "" are
-// those that stand elsewhere: in a map of facts, or in a list that is added to one.
-func factsSet(t *testing.T) map[string]map[string]bool {
-	set := map[string]map[string]bool{}
-	add := func(code string, e ast.Expr) {
-		if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if set[code] == nil {
-				set[code] = map[string]bool{}
-			}
-			name, _ := strconv.Unquote(lit.Value)
-			set[code][name] = true
-		}
-	}
-	eachSource(t, func(_ *token.FileSet, f *ast.File) {
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.CallExpr:
-				code := ""
-				for _, a := range n.Args {
-					if sel, ok := a.(*ast.SelectorExpr); ok && fmt.Sprint(sel.X) == "fault" {
-						code = sel.Sel.Name
-					}
-				}
-				fun := fmt.Sprint(n.Fun)
-				if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
-					fun = sel.Sel.Name
-				}
-				if code != "" || slices.Contains([]string{"append", "with", "pairs"}, fun) {
-					for _, a := range n.Args {
-						add(code, a)
-					}
-				}
-			case *ast.ValueSpec: // verbs and modes of advice
-				for _, v := range n.Values {
-					if f.Name.Name == "fault" {
-						add("", v)
-					}
-				}
-			case *ast.IndexExpr:
-				add("", n.Index)
-			case *ast.CompositeLit:
-				for _, e := range n.Elts {
-					if pair, ok := e.(*ast.KeyValueExpr); ok {
-						add("", pair.Key)
-					} else {
-						add("", e)
-					}
-				}
-			}
-			return true
-		})
-	})
-	return set
 }

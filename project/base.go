@@ -13,8 +13,8 @@ import (
 	"strings"
 	"sync"
 
-	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
+	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 	"aiflow/runs"
@@ -83,14 +83,34 @@ func isUnborn(ctx context.Context, p *Project, branch string) bool {
 // baseOfWork is the base that a work branch's run recorded; "" when there is no
 // such record.
 func baseOfWork(p *Project, branch string) string {
+	if st := runOf(p, branch); st != nil {
+		return st.Git.BaseBranch
+	}
+	return ""
+}
+
+// runOf is the run that made a work branch, nil when it is not on record.
+func runOf(p *Project, branch string) *runs.Stage {
 	id := path.Dir(strings.TrimPrefix(branch, p.Config.Git.WorkBranchPrefix))
 	ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), id)
 	for _, runID := range ids {
 		if st, err := p.Run(id, runID).LoadStage(); err == nil && st.Git.WorkBranch == branch {
-			return st.Git.BaseBranch
+			return st
 		}
 	}
-	return ""
+	return nil
+}
+
+// TakeOver is the command that takes over a work branch: not a merge where its run began
+// at a commit which what is checked out does not have, and which that would bring as well.
+func TakeOver(ctx context.Context, p *Project, branch string) string {
+	at := home(findStarts(ctx, p, ""))
+	if st := runOf(p, branch); st != nil && at != "" && st.Git.BaseCommit != "" && len(st.Git.StackedOn) == 0 {
+		if _, err := p.Git().Ask(ctx, "merge-base", "--is-ancestor", st.Git.BaseCommit, at); gitcmd.Exit(err) == 1 {
+			return "aiflow land " + st.RequestID + " --method rebase"
+		}
+	}
+	return "git merge " + proc.Word(branch)
 }
 
 // of is the base of a request's new run.
@@ -128,7 +148,7 @@ func (s *Survey) StartFrom(ctx context.Context, base string) error {
 		return nil
 	}
 	if name := s.BaseOf(&reqmeta.Request{}); name != "" && commitsOf(ctx, s.p, []string{name})[name] == "" {
-		return fault.New(fault.BaseBranchNotFound, "branch", name, "missing", name)
+		return noBase(name, "missing", name)
 	}
 	return nil
 }
@@ -227,11 +247,11 @@ func (s *Survey) doneIn(ctx context.Context, commit string, ids map[string]bool)
 	if len(finished) == 0 {
 		return done
 	}
-	landed, _ := s.p.Landed(ctx, commit, oldestBase(finished))
+	merged, landed, _ := landedIn(ctx, s.p, commit, finished)
 	for _, st := range finished {
 		id := st.RequestID
-		said := there[id] && landed[st.RunID][runs.RecordStep] && s.doneAt(ctx, recordOf(st), st.Artifacts.RequestPath)
-		if landed.Whole(st) && !said { // where the run said done, somebody took it back since
+		said := there[id] && landed[st.RunID].steps[runs.RecordStep] && s.doneAt(ctx, recordOf(st), st.Artifacts.RequestPath)
+		if merged[st.RunID] && !said { // where the run said done, somebody took it back since
 			done[id] = true
 		}
 	}
@@ -249,7 +269,7 @@ func requestsAt(ctx context.Context, p *Project, commit string, ids map[string]b
 	for entry := range strings.SplitSeq(string(out), "\x00") {
 		about, file, _ := strings.Cut(entry, "\t")
 		words := strings.Fields(about) // mode, type, object
-		if len(words) == 3 && words[1] == "blob" && mayBe(file, ids) {
+		if len(words) == 3 && words[1] == "blob" && (mayBe(file, ids) || p.Mapping().IDs() && reqmeta.IsMarkdown(file)) {
 			paths = append(paths, file)
 			names.WriteString(words[2] + "\n")
 		}
@@ -269,7 +289,7 @@ func requestsAt(ctx context.Context, p *Project, commit string, ids map[string]b
 		if len(words) != 3 || err != nil || size >= len(rest) {
 			break
 		}
-		if r := reqmeta.Parse(file, rest[:size]); ids[r.ID] {
+		if r := p.Mapping().Parse(file, rest[:size]); ids[r.ID] {
 			list = append(list, r)
 		}
 		out = rest[size+1:]

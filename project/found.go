@@ -192,7 +192,11 @@ func nearBranches(ctx context.Context, p *Project) map[string]bool {
 	}
 	common := p.CommonDir()
 	if !isDir(filepath.Join(common, "refs", "heads")) {
-		return refs(ctx, p)
+		found := map[string]bool{}
+		for branch := range WorkBranches(ctx, p) {
+			found[branch] = true
+		}
+		return found
 	}
 	found := looseBranches(p, filepath.Join(common, "refs", "heads"))
 	if packed, err := os.ReadFile(filepath.Join(common, "packed-refs")); err == nil {

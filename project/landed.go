@@ -3,6 +3,8 @@ package project
 import (
 	"bytes"
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -10,8 +12,13 @@ import (
 	"aiflow/runs"
 )
 
-// Landed says which commits of runs are in a history: run -> step ids.
-type Landed map[string]map[string]bool
+// Landed says which commits of runs are in a history, by run.
+type Landed map[string]landedRun
+
+type landedRun struct {
+	steps    map[string]bool // by id
+	subjects []string        // of the commits that tell the run's result
+}
 
 // Landed reads the trailers in the history of a commit, a branch or HEAD since
 // another commit; "" is all of it. A squash merge quotes them in its own message. Fault: GIT_REPO_REFUSED.
@@ -30,19 +37,65 @@ func (p *Project) Landed(ctx context.Context, tip, since string) (Landed, error)
 	return readLanded(out), err
 }
 
-// LandedIn is Landed for these runs alone, with those whose branch a commit has in
-// its history, whatever became of the trailers.
-func (p *Project) LandedIn(ctx context.Context, commit string, about []*runs.Stage) (map[string]bool, error) {
+// LandedIn tells which of these runs a history has: all that their trailers tell, or the
+// last commit of the run, or the one that a landing made of it. A branch that a person
+// moved says nothing of the run. It is the one answer to what is merged.
+func (p *Project) LandedIn(ctx context.Context, tip string, about []*runs.Stage) (map[string]bool, error) {
+	found, _, err := landedIn(ctx, p, tip, about)
+	return found, err
+}
+
+func landedIn(ctx context.Context, p *Project, tip string, about []*runs.Stage) (map[string]bool, Landed, error) {
 	found := map[string]bool{}
 	if len(about) == 0 {
-		return found, nil
+		return found, nil, nil
 	}
-	landed, err := p.Landed(ctx, commit, oldestBase(about))
-	within := refs(ctx, p, "--merged="+commit)
+	landed, err := p.Landed(ctx, tip, oldestBase(about))
+	asked := map[string][]string{} // commit -> runs
 	for _, st := range about {
-		found[st.RunID] = landed.Whole(st) || within[st.Git.WorkBranch]
+		if landed.Whole(st) {
+			found[st.RunID] = true
+			continue
+		}
+		last := []string{st.Tip()}
+		if st.Landed != nil {
+			last = append(last, st.Landed.Commit)
+		}
+		for _, commit := range last {
+			if commit != "" && commit != st.Git.BaseCommit {
+				asked[commit] = append(asked[commit], st.RunID)
+			}
+		}
 	}
-	return found, err
+	for _, commit := range within(ctx, p, tip, slices.Collect(maps.Keys(asked))) {
+		for _, id := range asked[commit] {
+			found[id] = true
+		}
+	}
+	return found, landed, err
+}
+
+// within are those of the commits that a history has.
+func within(ctx context.Context, p *Project, tip string, commits []string) []string {
+	if len(commits) == 0 {
+		return nil
+	}
+	beyond := func() ([]byte, error) {
+		return p.Git().AskInput(ctx, []byte(strings.Join(commits, "\n")+"\n^"+tip+"\n"), "rev-list", "--stdin")
+	}
+	out, err := beyond()
+	if err != nil { // one of them is no longer there
+		there := commitsOf(ctx, p, append(slices.Clone(commits), tip))
+		commits = slices.DeleteFunc(commits, func(c string) bool { return there[c] == "" })
+		if len(commits) == 0 || there[tip] == "" {
+			return nil
+		}
+		if out, err = beyond(); err != nil {
+			return nil
+		}
+	}
+	not := strings.Fields(string(out))
+	return slices.DeleteFunc(commits, func(c string) bool { return slices.Contains(not, c) })
 }
 
 // refusal is why git cannot say anything of this repository; nil when it can,
@@ -68,35 +121,32 @@ func readLanded(messages []byte) Landed {
 		switch string(name) {
 		case RunTrailer:
 			run = string(value)
-			if found[run] == nil {
-				found[run] = map[string]bool{}
+			if found[run].steps == nil {
+				found[run] = landedRun{steps: map[string]bool{}}
 			}
 			continue
 		case ResultTrailer:
 			step = runs.RecordStep
 			if run != "" {
-				found[run][under+subject] = true
+				found[run] = landedRun{found[run].steps, append(found[run].subjects, subject)}
 			}
 		case StepTrailer:
 		default:
 			continue
 		}
 		if run != "" {
-			found[run][step] = true
+			found[run].steps[step] = true
 		}
 	}
 	return found
 }
-
-// under stands before the subject of a commit that tells a run's result.
-const under = "under "
 
 // Whole reports whether everything of a finished run is there: a squash that tells
 // its result, or each step's commit. One step that somebody picked is not the whole
 // run, and neither is its last commit alone, which the name of the branch means.
 func (l Landed) Whole(st *runs.Stage) bool {
 	there := l[st.RunID]
-	if there[runs.RecordStep] && !onlyRecord(there, st) {
+	if there.steps[runs.RecordStep] && !onlyRecord(there, st) {
 		return true
 	}
 	steps := 0
@@ -105,7 +155,7 @@ func (l Landed) Whole(st *runs.Stage) bool {
 			continue
 		}
 		steps++
-		if !there[st.Steps[i].StepID] {
+		if !there.steps[st.Steps[i].StepID] {
 			return false
 		}
 	}
@@ -114,17 +164,13 @@ func (l Landed) Whole(st *runs.Stage) bool {
 
 // onlyRecord: the result is told by copies of the run's last commit alone, and the
 // commit of a step is missing.
-func onlyRecord(there map[string]bool, st *runs.Stage) bool {
+func onlyRecord(there landedRun, st *runs.Stage) bool {
 	missing := false
 	for _, c := range st.Git.Commits {
 		if c.StepID != runs.RecordStep {
-			missing = missing || !there[c.StepID]
-			continue
-		}
-		for key := range there {
-			if subject, is := strings.CutPrefix(key, under); is && subject != c.Subject {
-				return false
-			}
+			missing = missing || !there.steps[c.StepID]
+		} else if slices.ContainsFunc(there.subjects, func(subject string) bool { return subject != c.Subject }) {
+			return false
 		}
 	}
 	return missing

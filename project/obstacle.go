@@ -163,17 +163,13 @@ func (s *Survey) lookForObstacles(ctx context.Context) *obstacles {
 
 func (o *obstacles) readRouter() {
 	p := o.s.p
-	o.nobody = &choose.Obstacle{Err: fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer)}
+	o.nobody = &choose.Obstacle{Err: noImplementer()}
 	if _, err := os.Lstat(p.Path(config.RouterFile)); errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	router, _, err := config.LoadRouter(p.Dir, p.Config)
 	if err != nil {
-		f, ok := fault.As(err)
-		if !ok {
-			f = fault.Wrap(err, fault.ConfigInvalid, "path", config.RouterFile)
-		}
-		o.badRouter = &choose.Obstacle{Err: f}
+		o.badRouter = &choose.Obstacle{Err: badConfig(err, config.RouterFile)}
 		return
 	}
 	o.lacking = map[string]*choose.Obstacle{}
@@ -189,6 +185,15 @@ func (o *obstacles) readRouter() {
 			o.badPrompt = &choose.Obstacle{Err: err}
 		}
 	}
+}
+
+func noImplementer(more ...any) *fault.Error {
+	return fault.New(fault.ModelNotConfigured, append(more, "key", config.RoleImplementer)...)
+}
+
+// badConfig is err where it is a fault already.
+func badConfig(err error, path string, more ...any) *fault.Error {
+	return fault.Of(err, fault.ConfigInvalid, append(more, "path", path)...)
 }
 
 // missingProgram is the call of a role that would be made and cannot: its program
@@ -236,7 +241,7 @@ func (p *Project) MistakenPrompt() *fault.Error {
 		path := p.Config.Paths.PromptsDir + "/" + prompts.FileName(name)
 		data, err := os.ReadFile(p.Path(path))
 		if cause := prompts.Mistake(data); err == nil && cause != "" {
-			return fault.New(fault.ConfigInvalid, "path", path, "cause_key", cause)
+			return badConfig(nil, path, "cause_key", cause)
 		}
 	}
 	return nil
@@ -307,6 +312,11 @@ func SamePlan(st *runs.Stage, plan *runs.Plan, at runs.Point, r *reqmeta.Request
 	return fault.New(fault.ReplanRequired, "request_id", r.ID, "run_id", st.RunID, "reason", "request_changed", "id", st.CurrentStepID)
 }
 
+// OldSteps: the request asks for other steps by now than a run had.
+func OldSteps(st *runs.Stage, plan *runs.Plan, r *reqmeta.Request) bool {
+	return SamePlan(st, plan, runs.Point{State: runs.Implementing}, r) != nil
+}
+
 // readWorkspaces looks at what lies where workspaces are made.
 func (o *obstacles) readWorkspaces(ctx context.Context) {
 	p := o.s.p
@@ -366,7 +376,7 @@ func takenBranches(branches map[string]bool, prefix string) (taken map[string]st
 func lineOf(p *Project, r *reqmeta.Request, key string) func() int {
 	return func() int {
 		data, _ := os.ReadFile(p.Path(r.Path)) // gone: then there is no line to tell
-		return reqmeta.LineOf(data, key, "")
+		return r.Mapping.LineOf(data, key, "")
 	}
 }
 
@@ -394,13 +404,17 @@ func (o *obstacles) base(r *reqmeta.Request) *choose.Obstacle {
 		return nil
 	}
 	if base == "" {
-		return &choose.Obstacle{Kind: choose.BaseUnclear, Err: fault.New(fault.BaseBranchNotFound, "branch", o.st.astray, "cause_key", "git.work_branch")}
+		return &choose.Obstacle{Kind: choose.BaseUnclear, Err: noBase(o.st.astray, "cause_key", "git.work_branch")}
 	}
-	found := &choose.Obstacle{Kind: choose.BaseMissing, Err: fault.New(fault.BaseBranchNotFound, "branch", base, "missing", base)}
+	found := &choose.Obstacle{Kind: choose.BaseMissing, Err: noBase(base, "missing", base)}
 	if o.st.asked == "" && r.Meta.Base != "" {
 		found.Line = lineOf(o.s.p, r, "base")
 	}
 	return found
+}
+
+func noBase(branch, why, value string) *fault.Error {
+	return fault.New(fault.BaseBranchNotFound, "branch", branch, why, value)
 }
 
 func (o *obstacles) branch(r *reqmeta.Request) *choose.Obstacle {
@@ -462,7 +476,7 @@ func (o *obstacles) everyStep(r *reqmeta.Request) *choose.Obstacle {
 	}
 	id := runs.StepID(i + 1)
 	return &choose.Obstacle{
-		Err: fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", id, "step", id, "path", r.Path),
+		Err: noImplementer("id", id, "step", id, "path", r.Path),
 		Line: func() int {
 			data, _ := os.ReadFile(o.s.p.Path(r.Path))
 			return reqmeta.LineOfStep(data, i)
@@ -477,7 +491,7 @@ func (o *obstacles) filled(r *reqmeta.Request) *choose.Obstacle {
 	}
 	place := fmt.Sprintf("%s:%d", r.Path, line)
 	return &choose.Obstacle{
-		Err:  fault.New(fault.ACTooFew, "path", r.Path, "line", line, "unfilled", place),
+		Err:  tooFew(r, "line", line, "unfilled", place),
 		Line: func() int { return line },
 	}
 }
@@ -488,9 +502,13 @@ func (o *obstacles) criteria(r *reqmeta.Request) *choose.Obstacle {
 	if !o.plans || len(r.Meta.Steps) > 0 || n >= reqmeta.EnoughCriteria {
 		return nil
 	}
-	found := &choose.Obstacle{Err: fault.New(fault.ACTooFew, "value", n, "allowed", reqmeta.EnoughCriteria, "path", r.Path), Line: func() int { return max(line, 1) }}
+	found := &choose.Obstacle{Err: tooFew(r, "value", n, "allowed", reqmeta.EnoughCriteria), Line: func() int { return max(line, 1) }}
 	if line > 0 {
 		found.Err.Facts["place"] = fmt.Sprintf("%s:%d", r.Path, line)
 	}
 	return found
+}
+
+func tooFew(r *reqmeta.Request, more ...any) *fault.Error {
+	return fault.New(fault.ACTooFew, append(more, "path", r.Path)...)
 }

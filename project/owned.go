@@ -54,13 +54,13 @@ func ownedPart(p *Project, part []byte) (path string, owned bool) {
 	if path == "" || err != nil || at == len(lines) {
 		return "", false
 	}
-	return path, ownedHunks(lines[at:], data)
+	return path, ownedHunks(lines[at:], data, ownedKeys(p))
 }
 
 // ownedHunks reads hunks without context: "@@ -from,n +to,m @@".
-func ownedHunks(lines []string, data []byte) bool {
+func ownedHunks(lines []string, data []byte, keys []string) bool {
 	mine := map[int]bool{}
-	for _, key := range ownedKeys() {
+	for _, key := range keys {
 		mine[reqmeta.LineOf(data, key, "")] = true
 	}
 	at := 0
@@ -73,7 +73,7 @@ func ownedHunks(lines []string, data []byte) bool {
 			}
 			at = from
 		case strings.HasPrefix(line, "-"):
-			if !ownedLine(line[1:]) {
+			if !ownedLine(line[1:], keys) {
 				return false
 			}
 		case strings.HasPrefix(line, "+"):
@@ -88,12 +88,15 @@ func ownedHunks(lines []string, data []byte) bool {
 	return true
 }
 
-func ownedKeys() []string { return []string{"status", "updated_at"} }
+// ownedKeys are the keys whose values tools write, by all their names.
+func ownedKeys(p *Project) []string {
+	return append(p.Mapping().Names("status"), p.Mapping().Names("updated_at")...)
+}
 
-func ownedLine(line string) bool {
+func ownedLine(line string, keys []string) bool {
 	name, _, ok := strings.Cut(line, ":")
 	name = strings.Trim(strings.TrimSpace(name), `"'`)
-	for _, key := range ownedKeys() {
+	for _, key := range keys {
 		if ok && name == key {
 			return true
 		}

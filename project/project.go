@@ -17,6 +17,7 @@ import (
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
 	"aiflow/locks"
+	"aiflow/reqmeta"
 	"aiflow/reqmeta/folder"
 	"aiflow/runs"
 )
@@ -61,6 +62,8 @@ type Project struct {
 	Env      Env
 	Config   config.Config
 	Warnings []config.Warning
+	// Read, when set, gives the request files instead of reading them: a server keeps them until one of them changes.
+	Read func() (*folder.Folder, error)
 
 	locks func() (*locks.Manager, error)
 	git   func() string
@@ -139,14 +142,34 @@ func openLocks(p *Project) (*locks.Manager, error) {
 // Locks is the project's lock manager. It is made at the first call.
 func (p *Project) Locks() (*locks.Manager, error) { return p.locks() }
 
-// TakeSlot takes one of the places for runs at a time (limits.jobs), for at most
-// wait. Fault: SLOTS_TAKEN.
+// TakeSlot takes one of the places for runs at a time, for at most wait. Fault:
+// SLOTS_TAKEN.
 func (p *Project) TakeSlot(ctx context.Context, wait time.Duration) (*locks.Lease, error) {
 	m, err := p.Locks()
 	if err != nil {
 		return nil, err
 	}
-	return m.AcquireSlot(ctx, p.Config.Limits.Jobs, locks.Ask{Wait: wait})
+	return m.AcquireSlot(ctx, p.Config.Jobs(), locks.Ask{Wait: wait})
+}
+
+// TakeSlots takes n slots, all or none. The context of the last ends when any of them
+// is lost. n beyond limits.jobs is that many runs at a time for as long.
+func TakeSlots(ctx context.Context, p *Project, n int) (slots []*locks.Lease, err error) {
+	m, err := p.Locks()
+	if err != nil {
+		return nil, err
+	}
+	for range n {
+		l, err := m.AcquireSlot(ctx, max(n, p.Config.Jobs()), locks.Ask{})
+		if err != nil {
+			for _, l := range slots {
+				_ = l.Release()
+			}
+			return nil, err
+		}
+		slots, ctx = append(slots, l), l.Context()
+	}
+	return slots, nil
 }
 
 // Now is the wall clock.
@@ -195,12 +218,26 @@ func (p *Project) Workspace(st *runs.Stage) string {
 	return st.Git.Workspace
 }
 
+// Mapping is how the files of another tool are read; nil: they are ours.
+func (p *Project) Mapping() *reqmeta.Mapping { return MappingOf(p.Config) }
+
+// MappingOf is the mapping of a configuration.
+func MappingOf(c config.Config) *reqmeta.Mapping {
+	words := map[string][]reqmeta.Word{}
+	for key, list := range c.Words {
+		for _, w := range list {
+			words[key] = append(words[key], reqmeta.Word(w))
+		}
+	}
+	return reqmeta.NewMapping(c.Fields, words, c.IDsFrom == config.IDsFromHead)
+}
+
 // cache is where the heads of the request files are kept between calls.
 func cache(p *Project) folder.Cache {
 	if p.Env.Build == "" {
-		return folder.Cache{}
+		return folder.Cache{Mapping: p.Mapping()}
 	}
-	return folder.Cache{Dir: p.Config.Paths.CacheDir, Build: p.Env.Build, Now: p.Env.Clock.Now, Suffix: p.Suffix}
+	return folder.Cache{Mapping: p.Mapping(), Dir: p.Config.Paths.CacheDir, Build: p.Env.Build, Now: p.Env.Clock.Now, Suffix: p.Suffix}
 }
 
 // ResumeBounds are the configured limits of going on with a run.

@@ -23,11 +23,11 @@ func (p *Project) Reconcile(ctx context.Context) (*Survey, error) {
 	if err != nil || len(waiting) == 0 || !p.Root.Git || !onOwnBranch(ctx, p) {
 		return nil, err
 	}
-	landed, err := p.Landed(ctx, "HEAD", oldestBase(waiting))
+	there, landed, err := landedIn(ctx, p, "HEAD", waiting)
 	if err != nil {
 		return nil, err
 	}
-	waiting = slices.DeleteFunc(waiting, func(st *runs.Stage) bool { return !landed.Whole(st) })
+	waiting = slices.DeleteFunc(waiting, func(st *runs.Stage) bool { return !there[st.RunID] })
 	if len(waiting) == 0 {
 		return nil, nil
 	}

@@ -123,7 +123,7 @@ func (s *Survey) stillRunning(r *reqmeta.Request) bool {
 	if now != nil {
 		s.latest[r.ID] = now
 	}
-	if meta := reqmeta.Parse(r.Path, data).Meta; meta.Status != reqmeta.Running {
+	if meta := r.Parse(data).Meta; meta.Status != reqmeta.Running {
 		r.Meta = meta
 		return false
 	}
@@ -161,7 +161,7 @@ func (s *Survey) settle(ctx context.Context, r *reqmeta.Request, st *runs.Stage,
 // run: as it is committed, where that is ready and differs in nothing but what
 // runs write.
 func unclaim(ctx context.Context, p *Project, r *reqmeta.Request) error {
-	if before, ok := p.Committed(ctx, r.Path); ok && reqmeta.Parse(r.Path, before).Meta.Status == reqmeta.Ready {
+	if before, ok := p.Committed(ctx, r.Path); ok && r.Parse(before).Meta.Status == reqmeta.Ready {
 		return replaceRequest(p, r, before)
 	}
 	return p.SetStatus(r, reqmeta.Ready)
@@ -215,12 +215,19 @@ func statusAfter(st *runs.Stage) string {
 func (p *Project) RestoreRequest(r *reqmeta.Request, st *runs.Stage) error {
 	now, err := os.ReadFile(p.Path(r.Path))
 	if errors.Is(err, fs.ErrNotExist) {
+		if at := whereNow(p, r); at != "" {
+			moved := *r
+			moved.Path = at
+			err := p.RestoreRequest(&moved, st)
+			r.Meta = moved.Meta
+			return err
+		}
 		return fault.Wrap(err, fault.RequestNotFound, "id", r.ID, "path", r.Path)
 	}
 	if err != nil {
 		return err
 	}
-	current := reqmeta.Parse(r.Path, now)
+	current := r.Parse(now)
 	if current.Meta.Status != reqmeta.Running {
 		r.Meta = current.Meta
 		return nil
@@ -232,23 +239,47 @@ func (p *Project) RestoreRequest(r *reqmeta.Request, st *runs.Stage) error {
 	if err != nil {
 		return p.SetStatus(r, reqmeta.Ready)
 	}
-	was := reqmeta.Parse(r.Path, before).Meta.Status
+	was := r.Parse(before).Meta.Status
 	switch {
 	case was == reqmeta.Running || was == "":
 		was = reqmeta.Ready
 	case Fingerprint(now) == st.Artifacts.RequestRunning:
 		return replaceRequest(p, r, before)
 	}
-	return p.SetStatus(r, was)
+	if was == reqmeta.Ready && r.Parse(before).Meta.Status != was {
+		return p.SetStatus(r, was)
+	}
+	_, after, err := edit.Rewrite(p.Env.Disk, p.Dir, r, func(now []byte) ([]byte, error) { return edit.GiveBack(r, now, before, "status") }, p.Suffix())
+	if err == nil {
+		r.Meta = r.Parse(after).Meta
+	}
+	return err
+}
+
+// whereNow is the file to which a person moved that of a request, in requests_dir or one
+// of done_dirs; "" for none that is there.
+func whereNow(p *Project, r *reqmeta.Request) string {
+	f, err := p.Requests()
+	if err != nil {
+		return ""
+	}
+	at := f.PathBeside(r.ID)
+	if now := f.Unique(r.ID); now != nil {
+		at = now.Path
+	}
+	if fi, err := os.Lstat(p.Path(at)); at == "" || at == r.Path || err != nil || !fi.Mode().IsRegular() {
+		return ""
+	}
+	return at
 }
 
 // SetStatus changes a request's status in its file and in r.
 func (p *Project) SetStatus(r *reqmeta.Request, status string) error {
-	_, after, err := edit.Update(p.Env.Disk, p.Dir, r.Path, map[string]string{"status": status}, p.Now(), p.Suffix())
+	_, after, err := edit.Update(p.Env.Disk, p.Dir, r, map[string]string{"status": status}, p.Now(), p.Suffix())
 	if err != nil {
 		return err
 	}
-	r.Meta = reqmeta.Parse(r.Path, after).Meta
+	r.Meta = r.Parse(after).Meta
 	return nil
 }
 
@@ -256,7 +287,7 @@ func replaceRequest(p *Project, r *reqmeta.Request, data []byte) error {
 	if err := edit.Replace(p.Env.Disk, p.Dir, r.Path, data, p.Suffix()); err != nil {
 		return err
 	}
-	r.Meta = reqmeta.Parse(r.Path, data).Meta
+	r.Meta = r.Parse(data).Meta
 	return nil
 }
 
@@ -276,10 +307,10 @@ func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
 	for i, r := range finished {
 		stages[i] = s.Latest(r.ID)
 	}
-	var merged Landed
-	merged, s.Unsure = s.p.Landed(ctx, "HEAD", oldestBase(stages))
+	there, merged, err := landedIn(ctx, s.p, "HEAD", stages)
+	s.Unsure = err
 	for _, r := range finished {
-		if st := s.Latest(r.ID); merged.Whole(st) {
+		if st := s.Latest(r.ID); there[st.RunID] {
 			s.markDone(ctx, r, st, merged)
 		}
 	}
@@ -308,7 +339,7 @@ const (
 // merge itself did and a person changed it since.
 func (s *Survey) markDone(ctx context.Context, r *reqmeta.Request, st *runs.Stage, landed Landed) {
 	note := Note{Kind: NoteMerged, RequestID: r.ID, RunID: st.RunID, Status: reqmeta.Done}
-	theirs := s.doneAt(ctx, "HEAD", r.Path) || landed[st.RunID][runs.RecordStep] && s.doneAt(ctx, recordOf(st), r.Path)
+	theirs := s.doneAt(ctx, "HEAD", r.Path) || landed[st.RunID].steps[runs.RecordStep] && s.doneAt(ctx, recordOf(st), r.Path)
 	if !theirs {
 		note.Cause = s.p.SetStatus(r, reqmeta.Done)
 		r.Meta.Status = reqmeta.Done
@@ -338,7 +369,7 @@ func (s *Survey) doneAt(ctx context.Context, commit, path string) bool {
 		return false
 	}
 	data, err := s.p.Git().Ask(ctx, "cat-file", "blob", commit+":./"+path)
-	return err == nil && reqmeta.Parse(path, data).Meta.Status == reqmeta.Done
+	return err == nil && s.p.Mapping().Parse(path, data).Meta.Status == reqmeta.Done
 }
 
 func (s *Survey) recordMerge(ctx context.Context, st *runs.Stage) error {

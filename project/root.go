@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -49,7 +50,7 @@ func FindRoot(dir string) (Root, error) {
 				return Root{Dir: at}, nil
 			}
 			if at == filepath.Dir(at) {
-				return Root{}, naming(fault.New(fault.GitNotRepo, "path", dir), dir)
+				return Root{}, naming(notRepo(nil, dir), dir)
 			}
 		}
 	}
@@ -258,7 +259,7 @@ func mainCheckout(top string) (Root, error) {
 		return Root{Top: top, Git: true}, nil
 	}
 	if err != nil {
-		return Root{}, fault.Wrap(err, fault.GitNotRepo, "path", top)
+		return Root{}, notRepo(err, top)
 	}
 	dir := absFrom(gitDir, strings.TrimRight(string(common), "\r\n"))
 	switch {
@@ -287,6 +288,19 @@ func (r Root) CommonDir() string {
 	return dir
 }
 
+// unfinished: a merge, a squash that nobody committed, or a rebase is under way: what
+// lies in the checkout is no decision yet.
+func (r Root) unfinished() bool {
+	dir, err := gitDirOf(r.Top)
+	if isDir(filepath.Join(r.Top, ".git")) {
+		dir, err = filepath.Join(r.Top, ".git"), nil
+	}
+	return err == nil && slices.ContainsFunc([]string{"MERGE_HEAD", "SQUASH_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"}, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	})
+}
+
 // branch is what HEAD names, when its file says so; git knows more ways (no
 // branch, a link for a file, no files at all).
 func (r Root) branch() (name string, plain bool) {
@@ -310,14 +324,16 @@ func gitDirOf(top string) (string, error) {
 	path := filepath.Join(top, ".git")
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", fault.Wrap(err, fault.GitNotRepo, "path", top)
+		return "", notRepo(err, top)
 	}
 	dir, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
 	if !ok {
-		return "", fault.New(fault.GitNotRepo, "path", path)
+		return "", notRepo(nil, path)
 	}
 	return absFrom(top, dir), nil
 }
+
+func notRepo(err error, at string) *fault.Error { return fault.Wrap(err, fault.GitNotRepo, "path", at) }
 
 func absFrom(base, path string) string {
 	if !filepath.IsAbs(path) {

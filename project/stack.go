@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 	"aiflow/runs"
@@ -57,6 +58,12 @@ func (s *Survey) stackCollides(r *reqmeta.Request, on []choose.OnTop) *choose.Ob
 	return &choose.Obstacle{Name: "stack", Err: StackConflict(list, stuck, files)}
 }
 
+// RestoreBranch is the command that puts the branch back which was kept when the own
+// commits of a run collided with what is below them.
+func RestoreBranch(st *runs.Stage) string {
+	return "git branch " + proc.Word(st.Git.WorkBranch) + " " + runs.RestackRef(st, runs.RestackTries(st))
+}
+
 // StackConflict is why a run cannot stand on all of these: the one at stuck collides
 // with those before it, or with the base.
 func StackConflict(list []runs.StackedOn, stuck int, files []string) *fault.Error {
@@ -78,32 +85,41 @@ type Stale struct {
 	Again bool   // the run can be moved to where that one is now
 }
 
-// StaleOn looks at what a run stands on. exists tells which work branches are there.
-func (p *Project) StaleOn(st *runs.Stage, exists func(branch string) bool) Stale {
+// StaleOn looks at what a run stands on. there are the work branches.
+func (p *Project) StaleOn(st *runs.Stage, there Branches) Stale {
 	since := st.StartedAt
 	if at, ok := st.LastEvent(runs.EventRestacked); ok {
 		since = at
 	}
 	found := Stale{Again: true}
 	for _, on := range st.Git.StackedOn {
-		if p.stale(on, since, exists) {
+		if p.stale(on, since, there) {
 			found.On = cmp.Or(found.On, on.RequestID)
 			last, err := runs.Latest(p.Dir, p.RunsDir(), on.RequestID)
-			found.Again = found.Again && err == nil && last != nil && last.State == runs.Done && exists(last.Git.WorkBranch) && p.StaleOn(last, exists).Again
+			found.Again = found.Again && err == nil && last != nil && (last.State == runs.Done || last.RestackStopped()) && there.Has(last.Git.WorkBranch) && p.StaleOn(last, there).Again &&
+				!(there.Moved(last.Git.WorkBranch, last.Tip()) && Emptied(context.Background(), p, last))
 		}
 	}
 	return found
 }
 
-func (p *Project) stale(on runs.StackedOn, since time.Time, exists func(branch string) bool) bool {
-	below, err := p.Run(on.RequestID, on.RunID).LoadStage()
-	if err != nil {
-		return !exists(on.Branch) // its record is lost: the branch tells
+// StaleNow is StaleOn for one run, as the branches are now.
+func StaleNow(ctx context.Context, p *Project, st *runs.Stage) Stale {
+	if len(st.Git.StackedOn) == 0 {
+		return Stale{}
 	}
+	return p.StaleOn(st, WorkBranches(ctx, p))
+}
+
+func (p *Project) stale(on runs.StackedOn, since time.Time, there Branches) bool {
 	if f, err := p.Requests(); err == nil {
 		if r := f.Unique(on.RequestID); r != nil && r.Meta.Status == reqmeta.Done {
 			return false // a person calls it done, however it was merged
 		}
+	}
+	below, err := p.Run(on.RequestID, on.RunID).LoadStage()
+	if err != nil {
+		return !there.Has(on.Branch) // its record is lost: the branch tells
 	}
 	last, err := runs.Latest(p.Dir, p.RunsDir(), on.RequestID)
 	moved, _ := below.LastEvent(runs.EventRestacked)
@@ -114,8 +130,18 @@ func (p *Project) stale(on runs.StackedOn, since time.Time, exists func(branch s
 		return true
 	case below.Landed != nil:
 		return false
-	case !exists(on.Branch) || moved.After(since):
+	case !there.Has(on.Branch) || moved.After(since):
 		return true
+	case there.Moved(on.Branch, on.Commit):
+		landed, _ := p.LandedIn(context.Background(), "refs/heads/"+below.Git.BaseBranch, []*runs.Stage{below})
+		return !landed[below.RunID]
 	}
-	return p.StaleOn(below, exists).On != ""
+	return p.StaleOn(below, there).On != ""
+}
+
+// Emptied reports whether a person put a run's branch to where it has nothing that the
+// run's base lacks.
+func Emptied(ctx context.Context, p *Project, st *runs.Stage) bool {
+	out, err := p.Git().Ask(ctx, "rev-list", "-n", "1", "refs/heads/"+st.Git.WorkBranch, "^"+st.Git.BaseCommit, "^refs/heads/"+st.Git.BaseBranch, "--")
+	return err == nil && len(out) == 0
 }

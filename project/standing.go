@@ -17,13 +17,14 @@ type Standing struct {
 	Unsure error // why git could not say what has been merged
 
 	working  map[locks.Key]string // run ids of the live locks of requests
-	branches map[string]bool
-	landed   Landed          // in what is checked out, and in the bases of the runs
-	within   map[string]bool // branches whose tip is in such a history
-	here     map[string]bool // runs that are in what is checked out
+	branches Branches
+	landed   map[string]bool // runs that are in the home branch, in their base or where they were landed
+	here     map[string]bool // runs that are in the home branch
 	told     map[string]bool // finished runs whose request says done
 
-	p *Project
+	p    *Project
+	home string
+	base string // from which requests start that name none; "" is what is checked out
 }
 
 // Standing looks at the locks once and at git once or twice, for all of these
@@ -40,24 +41,40 @@ func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing
 			waiting = append(waiting, st)
 		}
 	}
-	s.branches = workBranches(ctx, p)
+	s.branches = WorkBranches(ctx, p)
 	if len(waiting) == 0 {
 		return s, nil
 	}
 	if p.Root.Git {
 		s.readHistories(ctx, p, waiting)
 	}
-	s.told, err = saidDone(p, waiting)
+	s.told, err = saidDone(ctx, p, s.home, waiting)
 	return s, err
 }
 
-// readHistories looks for finished runs in what is checked out, in the base of
-// each, and where it was landed.
+// home is where a merge counts: "HEAD" where a person's own branch is checked out. Who
+// looks at a result has its base for that; "" is nowhere.
+func home(st starts) string {
+	switch {
+	case st.here != "":
+		return "HEAD"
+	case st.common != "":
+		return "refs/heads/" + st.common
+	}
+	return ""
+}
+
+// Home is the branch, or HEAD, in which a merge counts; "" is none.
+func (s *Standing) Home() string { return s.home }
+
+// readHistories looks for finished runs in the home branch, in the base of each, and
+// where it was landed.
 func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*runs.Stage) {
 	tips := map[string][]*runs.Stage{}
 	here := checkedOut(ctx, p)
-	if onOwnBranch(ctx, p) {
-		tips["HEAD"] = waiting
+	start := findStarts(ctx, p, "")
+	if s.home, s.base = home(start), start.common; s.home != "" {
+		tips[s.home] = waiting
 	}
 	for _, st := range waiting {
 		bases := []string{st.Git.BaseBranch}
@@ -65,32 +82,39 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 			bases = append(bases, l.Into)
 		}
 		for _, base := range bases {
-			if base != here {
+			if base != here && "refs/heads/"+base != s.home {
 				tips["refs/heads/"+base] = append(tips["refs/heads/"+base], st)
 			}
 		}
 	}
-	s.landed, s.within, s.here = Landed{}, map[string]bool{}, map[string]bool{}
+	s.landed, s.here = map[string]bool{}, map[string]bool{}
 	for tip, about := range tips {
-		landed, err := p.Landed(ctx, tip, oldestBase(about))
+		found, err := p.LandedIn(ctx, tip, about)
 		s.Unsure = cmp.Or(s.Unsure, err)
-		within := refs(ctx, p, "--merged="+tip)
-		for _, st := range about {
-			if landed.Whole(st) {
-				s.landed[st.RunID] = landed[st.RunID]
-			}
-			if within[st.Git.WorkBranch] {
-				s.within[st.Git.WorkBranch] = true
-			}
-			if tip == "HEAD" && (landed.Whole(st) || within[st.Git.WorkBranch]) {
-				s.here[st.RunID] = true
-			}
+		for id := range found {
+			s.landed[id] = true
+			s.here[id] = s.here[id] || tip == s.home
 		}
 	}
 }
 
-// saidDone tells which finished runs their requests call done.
-func saidDone(p *Project, waiting []*runs.Stage) (map[string]bool, error) {
+// saidDone tells which finished runs their requests call done: in their files, or as
+// they are in the home branch where something else is checked out, or git is not done
+// with it.
+func saidDone(ctx context.Context, p *Project, home string, waiting []*runs.Stage) (map[string]bool, error) {
+	told := map[string]bool{}
+	if p.Root.Git && (home != "HEAD" || p.Root.unfinished()) {
+		ids := map[string]bool{}
+		for _, st := range waiting {
+			ids[st.RequestID] = true
+		}
+		for _, r := range requestsAt(ctx, p, home, ids) {
+			if r.Meta.Status == reqmeta.Done && r.Valid() {
+				told[madeDone(p, r)] = true
+			}
+		}
+		return told, nil
+	}
 	folder, err := p.Requests()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -98,7 +122,6 @@ func saidDone(p *Project, waiting []*runs.Stage) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := map[string]bool{}
 	for _, st := range waiting {
 		r, err := folder.Get(st.RequestID)
 		if err == nil && r.ID == st.RequestID && r.Meta.Status == reqmeta.Done {
@@ -118,7 +141,7 @@ func madeDone(p *Project, r *reqmeta.Request) string {
 			continue
 		}
 		before, err := dir.LoadRequest()
-		if err != nil || reqmeta.Parse(r.Path, before).Meta.Status != reqmeta.Done {
+		if err != nil || r.Parse(before).Meta.Status != reqmeta.Done {
 			return id
 		}
 	}
@@ -160,16 +183,16 @@ func (s *Standing) Interrupted(st *runs.Stage) bool {
 
 // BranchExists: the run's branch is there, or git cannot say.
 func (s *Standing) BranchExists(st *runs.Stage) bool {
-	return st.Git.WorkBranch != "" && (s.branches[st.Git.WorkBranch] || s.branches[anyBranch])
+	return st.Git.WorkBranch != "" && s.branches.Has(st.Git.WorkBranch)
 }
 
-// Merged: all of a finished run is in the checked out branch, in its base or where
+// Merged: all of a finished run is in the home branch, in its base or where
 // it was landed, or was once, or its request says that it is done.
 func (s *Standing) Merged(st *runs.Stage) bool {
 	return st.State == runs.Done && (s.seen(st) || s.told[st.RunID])
 }
 
-// MergedHere: all of a finished run is in the checked out branch, or was once, or its
+// MergedHere: all of a finished run is in the home branch, or was once, or its
 // request says that it is done. Only then does nothing depend on its record: one that
 // is merely in another branch would be done once more without it.
 func (s *Standing) MergedHere(st *runs.Stage) bool {
@@ -178,7 +201,7 @@ func (s *Standing) MergedHere(st *runs.Stage) bool {
 
 // seen: the history shows that all of a run was merged.
 func (s *Standing) seen(st *runs.Stage) bool {
-	return st.HasEvent(runs.EventMerged) || s.landed.Whole(st) || s.within[st.Git.WorkBranch]
+	return st.HasEvent(runs.EventMerged) || s.landed[st.RunID]
 }
 
 // OnlySaid: a finished run counts as merged for no other reason than that its
@@ -191,6 +214,9 @@ func (s *Standing) OnlySaid(st *runs.Stage) bool {
 func (s *Standing) Summary(st *runs.Stage) runs.Summary {
 	r := st.Summary()
 	r.Interrupted, r.Merged, r.BranchExists = s.Interrupted(st), s.Merged(st), s.BranchExists(st)
+	if r.Merged && st.Landed != nil && st.Landed.Into != s.base && !s.MergedHere(st) {
+		r.LandedOn = st.Landed.Into
+	}
 	if s.AwaitsMerge(st) {
 		stale := s.StaleOn(st)
 		r.Stale, r.Restacks = stale.On, stale.Again
@@ -200,7 +226,7 @@ func (s *Standing) Summary(st *runs.Stage) runs.Summary {
 
 // StaleOn is what became of that on which a run stands.
 func (s *Standing) StaleOn(st *runs.Stage) Stale {
-	return s.p.StaleOn(st, func(branch string) bool { return s.branches[branch] || s.branches[anyBranch] })
+	return s.p.StaleOn(st, s.branches)
 }
 
 // AwaitsMerge: a finished run whose branch is there, and whose work is not in

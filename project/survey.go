@@ -41,7 +41,9 @@ type Survey struct {
 	obstacles func() *obstacles
 	mu        sync.Mutex // of latest and unreadable
 	latest    map[string]*runs.Stage
-	unmerged  map[string]bool // work branches; nil until asked
+	unmerged  Branches // work branches, once asked
+	asked     bool
+	beyond    map[string]map[string]bool // branches on which runs were landed -> commits that are not checked out
 
 	unreadable map[string]error // newest runs that a newer program wrote
 }
@@ -78,7 +80,13 @@ func (p *Project) Look(ctx context.Context) (*Survey, error) {
 
 // Requests reads the request files. Fault: REQUESTS_DIR_NOT_FOUND.
 func (p *Project) Requests() (*folder.Folder, error) {
+	if p.Read != nil {
+		return p.Read()
+	}
 	f, err := cache(p).Load(p.Dir, p.RequestsDir(), p.Config.Paths.Ignore...)
+	if err == nil {
+		f.Beside(p.Config.Paths.DoneDirs)
+	}
 	if missing, ok := fault.As(err); ok && missing.Code == fault.RequestsDirNotFound {
 		naming(missing, p.Env.Dir, p.Dir)
 	}
@@ -227,7 +235,7 @@ func (s *Survey) latestRun(ctx context.Context, id string) *choose.LatestRun {
 	if st == nil {
 		return nil
 	}
-	r := &choose.LatestRun{RunID: st.RunID, State: string(st.State), WorkBranch: st.Git.WorkBranch}
+	r := &choose.LatestRun{RunID: st.RunID, State: string(st.State), WorkBranch: st.Git.WorkBranch, Stacked: len(st.Git.StackedOn) > 0}
 	if st.Error != nil {
 		r.ReasonCode = st.Error.ReasonCode
 	}
@@ -235,44 +243,64 @@ func (s *Survey) latestRun(ctx context.Context, id string) *choose.LatestRun {
 		r.On = st.Git.Below()
 	}
 	if st.Unmerged() {
-		exists := func(branch string) bool { return s.branchExists(ctx, branch) }
-		stale := s.p.StaleOn(st, exists)
-		r.Unmerged, r.Stale, r.Again = exists(st.Git.WorkBranch), stale.On, stale.Again
+		there := s.workBranches(ctx)
+		stale := s.p.StaleOn(st, there)
+		r.Unmerged, r.Stale, r.Again = there.Has(st.Git.WorkBranch), stale.On, stale.Again
+		if l := st.Landed; l != nil && hasLanded(ctx, s, l) {
+			r.Landed = l.Into
+		}
 	}
 	return r
 }
 
-// branchExists asks git once for all work branches. A git that cannot answer
-// counts as "still there": a finished run is not repeated by mistake.
-func (s *Survey) branchExists(ctx context.Context, branch string) bool {
-	if s.unmerged == nil {
-		s.unmerged = workBranches(ctx, s.p)
+// workBranches asks git once. A git that cannot answer counts as "still there": a
+// finished run is not repeated by mistake.
+func (s *Survey) workBranches(ctx context.Context) Branches {
+	if !s.asked {
+		s.unmerged, s.asked = WorkBranches(ctx, s.p), true
 	}
-	return s.unmerged[branch] || s.unmerged[anyBranch]
+	return s.unmerged
 }
 
-// anyBranch stands for "git could not say".
-const anyBranch = "*"
-
-func workBranches(ctx context.Context, p *Project) map[string]bool {
-	found := refs(ctx, p)
-	if found == nil {
-		return map[string]bool{anyBranch: true}
+// hasLanded asks git once for each branch what it has beyond what is checked out.
+func hasLanded(ctx context.Context, s *Survey, l *runs.Landed) bool {
+	commits, asked := s.beyond[l.Into]
+	if !asked {
+		if s.beyond == nil {
+			s.beyond = map[string]map[string]bool{}
+		}
+		commits = map[string]bool{}
+		out, _ := s.p.Git().Ask(ctx, "rev-list", "refs/heads/"+l.Into, "^HEAD", "--") // a branch that is gone has nothing
+		for _, commit := range strings.Fields(string(out)) {
+			commits[commit] = true
+		}
+		s.beyond[l.Into] = commits
 	}
-	return found
+	return commits[l.Commit]
 }
 
-// refs are the work branches that git shows with these options; nil when it
-// cannot say.
-func refs(ctx context.Context, p *Project, options ...string) map[string]bool {
-	args := append([]string{"for-each-ref", "--format=%(refname)"}, options...)
-	out, err := p.Git().Ask(ctx, append(args, "refs/heads/"+strings.TrimSuffix(p.Config.Git.WorkBranchPrefix, "/"))...)
+// Branches are work branches and where they are; nil is not known, which counts as
+// all of them.
+type Branches map[string]string
+
+// Has reports whether a branch is there.
+func (b Branches) Has(branch string) bool { return b == nil || b[branch] != "" }
+
+// Moved reports whether a branch is there and not where it was.
+func (b Branches) Moved(branch, was string) bool {
+	return b[branch] != "" && was != "" && b[branch] != was
+}
+
+// WorkBranches asks git once for all of them.
+func WorkBranches(ctx context.Context, p *Project) Branches {
+	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/"+strings.TrimSuffix(p.Config.Git.WorkBranchPrefix, "/"))
 	if err != nil {
 		return nil
 	}
-	found := map[string]bool{}
-	for _, ref := range strings.Fields(string(out)) {
-		found[strings.TrimPrefix(ref, "refs/heads/")] = true
+	found := Branches{}
+	for l := range strings.Lines(string(out)) {
+		ref, commit, _ := strings.Cut(strings.TrimSpace(l), " ")
+		found[strings.TrimPrefix(ref, "refs/heads/")] = commit
 	}
 	return found
 }

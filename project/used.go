@@ -38,3 +38,34 @@ func (p *Project) UsedIDs(ctx context.Context) []string {
 	}
 	return ids
 }
+
+// Stored tells which of the files below paths HEAD has as they are: when one of
+// them goes, git can bring it back. Without git, or a commit, there are none.
+func Stored(ctx context.Context, p *Project, paths ...string) (map[string]bool, error) {
+	stored := map[string]bool{}
+	if !p.Root.Git {
+		return stored, nil
+	}
+	if _, err := p.Git().Ask(ctx, "rev-parse", "-q", "--verify", "HEAD"); err != nil {
+		return stored, nil
+	}
+	specs := make([]string, len(paths))
+	for i, path := range paths {
+		specs[i] = ":(literal)" + path
+	}
+	known, err := p.Git().Ask(ctx, append([]string{"ls-files", "-z", "--"}, specs...)...)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := p.Git().Ask(ctx, append([]string{"diff", "--name-only", "--relative", "-z", "HEAD", "--"}, specs...)...)
+	if err != nil {
+		return nil, err
+	}
+	for path := range strings.SplitSeq(strings.TrimSuffix(string(known), "\x00"), "\x00") {
+		stored[path] = true
+	}
+	for path := range strings.SplitSeq(string(changed), "\x00") {
+		delete(stored, path)
+	}
+	return stored, nil
+}

@@ -12,15 +12,16 @@ import (
 type Waiting struct {
 	Merge  []runs.Summary     // finished, and not in the checked out branch
 	Resume []runs.Summary     // stopped
+	Gone   []runs.Summary     // finished and not merged; the request's file was moved or deleted
 	Broken []*reqmeta.Request // cannot be used as they are written
 	Kept   []choose.Exclusion // ready, and kept from being run until somebody mends something
 	Unsure error              // why git could not say what has been merged
 }
 
 // Waiting finds it among these runs, which are all that are recorded, newest
-// first: of each request the newest counts.
-func (p *Project) Waiting(ctx context.Context, all []*runs.Stage) (Waiting, error) {
-	w := Waiting{Merge: []runs.Summary{}, Resume: []runs.Summary{}}
+// first: of each request the newest counts. stack: runs start on top of others.
+func (p *Project) Waiting(ctx context.Context, all []*runs.Stage, stack bool) (Waiting, error) {
+	w := Waiting{Merge: []runs.Summary{}, Resume: []runs.Summary{}, Gone: []runs.Summary{}}
 	s, err := p.Look(ctx)
 	if err != nil {
 		return w, err
@@ -31,6 +32,9 @@ func (p *Project) Waiting(ctx context.Context, all []*runs.Stage) (Waiting, erro
 		if !r.Valid() {
 			w.Broken = append(w.Broken, r)
 		}
+	}
+	if stack {
+		s.Stacks(true)
 	}
 	w.Kept = s.KeptBack()
 	standing, err := p.Standing(ctx, all)
@@ -43,16 +47,20 @@ func (p *Project) Waiting(ctx context.Context, all []*runs.Stage) (Waiting, erro
 		if st.DroppedAt != nil {
 			continue
 		}
-		if !seen[st.RequestID] {
+		switch gone := s.Folder.Index(st.RequestID) < 0; {
+		case seen[st.RequestID]:
+		case !gone:
 			w.add(standing, st, status[st.RequestID])
+		case standing.AwaitsMerge(st):
+			w.Gone = append(w.Gone, standing.Summary(st))
 		}
 		seen[st.RequestID] = true
 	}
 	return w, nil
 }
 
-// add judges the newest run of a request; one whose file is gone waits for
-// nobody, and one that somebody made a draft again is not to be gone on with.
+// add judges the newest run of a request; one that somebody made a draft again is not
+// to be gone on with.
 func (w *Waiting) add(standing *Standing, st *runs.Stage, status string) {
 	switch {
 	case status == "" || status == reqmeta.Archived:

@@ -35,7 +35,7 @@ func mendedIn(ctx context.Context, p *Project, st *runs.Stage) *fault.Error {
 	changed := func(what ...any) *fault.Error {
 		return fault.New(fault.WorktreeDirty, append([]any{
 			"path", st.Git.Workspace, "request_id", st.RequestID, "run_id", st.RunID, "workspace", proc.Word(dir),
-			"fresh", "aiflow run " + st.RequestID + " --fresh",
+			"fresh", runs.Fresh(st),
 		}, what...)...)
 	}
 	if tip := ask("rev-parse", "HEAD"); tip != st.Tip() && !strings.Contains(ask("log", "--format=%B", st.Tip()+"..HEAD"), RunTrailer+": "+st.RunID) {

@@ -30,7 +30,7 @@ func (s *Store) Cancel(ctx context.Context, taskID string) (Task, error) {
 	case ok:
 		return t, nil
 	case t.TaskID == "":
-		return Task{}, fault.New(fault.TaskNotFound, "id", taskID, "name", s.ns)
+		return Task{}, notFound(taskID, s.ns)
 	case !t.Status.Terminal():
 		return t, fault.New(fault.TaskNotOurs, "id", taskID, "status", t.Status)
 	}

@@ -8,8 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"aiflow/internal/fault"
 )
 
 // NewTask is what the caller decides about it.
@@ -59,7 +57,7 @@ func (s *Store) newTask(n NewTask) (Task, error) {
 		}
 	}
 	if len(n.TaskID) > 1024 {
-		return Task{}, fault.New(fault.UsageError, "key", "id", "value", n.TaskID[:64], "reason", "too_long")
+		return Task{}, badValue("id", n.TaskID[:64], "too_long")
 	}
 	now := s.now()
 	return Task{

@@ -103,7 +103,11 @@ func lost(t, there Task) error {
 	case there.Status == Running || there.Fence != t.Fence:
 		reason = LostReplaced
 	}
-	return fault.New(fault.LockLost, "id", t.TaskID, "reason", reason, "status", there.Status, "holder", there.ClaimedBy)
+	return lockLost(t.TaskID, reason, "status", there.Status, "holder", there.ClaimedBy)
+}
+
+func lockLost(id, reason string, more ...any) error {
+	return fault.New(fault.LockLost, append(more, "id", id, "reason", reason)...)
 }
 
 // LostReason gives why a task was lost, or "" for any other error.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"aiflow/internal/fault"
 )
 
 // grip is the hold on the task in hand: when the store last confirmed it, and
@@ -141,7 +139,7 @@ func (w *Worker) trust(g *grip, t Task) error {
 	if age < w.Times.Trust {
 		return nil
 	}
-	err := fault.New(fault.LockLost, "id", t.TaskID, "reason", LostSilent, "since", age.Round(time.Second))
+	err := lockLost(t.TaskID, LostSilent, "since", age.Round(time.Second))
 	_ = g.lose(err)
 	return err
 }

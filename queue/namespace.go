@@ -37,7 +37,11 @@ func CheckNamespace(name string) error {
 	default:
 		return nil
 	}
-	return fault.New(fault.UsageError, "key", "namespace", "value", name, "reason", reason)
+	return badValue("namespace", name, reason)
+}
+
+func badValue(key, value, reason string) error {
+	return fault.New(fault.UsageError, "key", key, "value", value, "reason", reason)
 }
 
 // DeriveNamespace makes the namespace of a project folder, so that one folder

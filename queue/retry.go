@@ -109,16 +109,16 @@ func (s *Store) do(ctx context.Context, op string, f func(context.Context) error
 		case conditional:
 			return err
 		case missing:
-			return fault.Wrap(err, fault.QueueNotReady, "command", op, "value", s.place, "namespace", s.ns, "cause", brief(err))
+			return s.failed(err, fault.QueueNotReady, op)
 		case final:
-			return s.notAvailable(err, op)
+			return s.failed(err, fault.QueueNotAvailable, op)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		wait := s.wait(try)
 		if s.clock.Boot()-began+wait > s.retry.Total {
-			return s.notAvailable(err, op)
+			return s.failed(err, fault.QueueNotAvailable, op)
 		}
 		if err := s.retry.Sleep(ctx, wait); err != nil {
 			return err
@@ -126,8 +126,8 @@ func (s *Store) do(ctx context.Context, op string, f func(context.Context) error
 	}
 }
 
-func (s *Store) notAvailable(err error, op string) error {
-	return fault.Wrap(err, fault.QueueNotAvailable, "command", op, "value", s.place, "namespace", s.ns, "cause", brief(err))
+func (s *Store) failed(err error, code fault.Code, op string) error {
+	return fault.Wrap(err, code, "command", op, "value", s.place, "namespace", s.ns, "cause", brief(err))
 }
 
 // brief is the innermost cause: the SDK wraps it in four lines.

@@ -7,8 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"aiflow/internal/fault"
 )
 
 // Register writes the record of a runner that starts and gives it the number
@@ -60,7 +58,7 @@ func (s *Store) updateRunner(ctx context.Context, r Runner, op, update, conditio
 		return err
 	})
 	if err != nil && conditionFailed(err) {
-		return fault.New(fault.LockLost, "id", r.RunnerID, "reason", LostReplaced)
+		return lockLost(r.RunnerID, LostReplaced)
 	}
 	return err
 }

@@ -81,7 +81,9 @@ func (s *Store) Get(ctx context.Context, taskID string) (Task, error) {
 	case err != nil:
 		return Task{}, err
 	case len(it) == 0:
-		return Task{}, fault.New(fault.TaskNotFound, "id", taskID, "name", s.ns)
+		return Task{}, notFound(taskID, s.ns)
 	}
 	return readTask(it), nil
 }
+
+func notFound(id, ns string) error { return fault.New(fault.TaskNotFound, "id", id, "name", ns) }

@@ -14,7 +14,7 @@ func Asked(stem, key, value string) (Entry, *Problem) {
 		return e, p
 	}
 	switch key {
-	case "labels", "depends_on":
+	case "labels", "depends_on", "touches":
 		return wantedList(key, value)
 	case "status":
 		return e, oneOf("bad_status", value, Statuses[:])
@@ -62,7 +62,7 @@ func oneOf(kind, value string, allowed []string) *Problem {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return NewProblem(LevelError, kind, 0, "value", value, "allowed", Join(allowed))
+	return NewProblem(LevelError, kind, 0, "key", strings.TrimPrefix(kind, "bad_"), "value", value, "allowed", Join(allowed))
 }
 
 func wantedList(key, value string) (Entry, *Problem) {
@@ -73,7 +73,10 @@ func wantedList(key, value string) (Entry, *Problem) {
 	}
 	for _, text := range items {
 		if key == "depends_on" && !CheckID(text) {
-			return e, NewProblem(LevelError, "bad_depends_on", 0, "value", text)
+			return e, NewProblem(LevelError, "bad_depends_on", 0, append([]any{"value", text}, idRule(text)...)...)
+		}
+		if key == "touches" && !checkTouches(text) {
+			return e, NewProblem(LevelError, "bad_touches", 0, "value", text)
 		}
 		e.Items = append(e.Items, Item{Text: text, Scalar: true})
 	}

@@ -20,6 +20,10 @@ type Entry struct {
 	Items []Item // of a list
 	Node  *yaml.Node
 
+	// Of what a Mapping made ours: key and text as they are written.
+	Theirs, Written string
+	beside          string // our key that stands there too
+
 	// For the editor: where the key's colon ends and where the value's bytes
 	// are, as offsets in the head. start < 0: not known.
 	Colon, Start, End int

@@ -27,6 +27,38 @@ func CheckID(id string) bool {
 	return !dots || !strings.HasSuffix(id, ".") && !strings.HasSuffix(id, ".lock")
 }
 
+// idRule are the facts of what keeps a text that CheckID refuses from being an id, where
+// that is not the letters it is made of.
+func idRule(id string) []any {
+	switch {
+	case strings.Contains(id, ".."):
+		return []any{"dots", ".."}
+	case strings.HasSuffix(id, ".lock"):
+		return []any{"ends", ".lock"}
+	case strings.HasSuffix(id, "."):
+		return []any{"ends", "."}
+	case len(id) > maxID:
+		return []any{"length", len(id)}
+	}
+	return nil
+}
+
+// BadName says that the name of r's file cannot be an id.
+func (r *Request) BadName() {
+	r.Fail("bad_file_name", 0, append([]any{"id", r.ID}, idRule(r.ID)...)...)
+}
+
+// IDRule are the facts of what keeps a text from being an id; false where nothing does.
+func IDRule(id string) ([]any, bool) {
+	switch {
+	case !CheckID(id):
+		return idRule(id), true
+	case !IsRequestName(id + ".md"):
+		return []any{"readme", id}, true
+	}
+	return nil, false
+}
+
 func isAlnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }

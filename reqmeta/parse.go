@@ -3,6 +3,7 @@ package reqmeta
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -16,11 +17,17 @@ func Parse(path string, data []byte) *Request {
 	return r
 }
 
+// IsNote reports whether a file is no request: where the head says the id, one that
+// says none is a note beside them.
+func (r *Request) IsNote() bool {
+	return r.Mapping.IDs() && slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Kind == "missing_id" || p.Kind == "no_frontmatter" })
+}
+
 func New(path string) *Request {
 	s := Stem(path)
 	r := &Request{ID: s, Path: path}
 	if !CheckID(s) {
-		r.Fail("bad_file_name", 0, "id", s)
+		r.BadName()
 	}
 	return r
 }
@@ -50,6 +57,7 @@ func (r *Request) Read(data []byte) {
 
 func (r *Request) readHead(head string, d Document) {
 	entries, p := d.Entries(head)
+	entries = r.Mapping.Own(entries)
 	if p == nil {
 		r.fill(entries)
 		return

@@ -93,7 +93,7 @@ func Refuse(code fault.Code, path string, p *Problem) error {
 	r := Request{Path: path}
 	r.add(p)
 	q := r.Problems[0]
-	pairs := []any{"reason", q.Kind}
+	pairs := []any{"reason", q.Kind, "cause_key", "problem." + q.Kind}
 	for k, v := range q.Facts {
 		pairs = append(pairs, k, v)
 	}

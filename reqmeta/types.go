@@ -58,6 +58,7 @@ type Meta struct {
 	CreatedAt Date              `json:"created_at"`
 	UpdatedAt Date              `json:"updated_at"`
 	Base      string            `json:"base,omitempty"`
+	Touches   []string          `json:"touches,omitempty"` // globs of what its steps may change; none: anything
 	Steps     []Step            `json:"steps,omitempty"`
 	Unknown   map[string]string `json:"unknown,omitempty"` // scalars under keys that we do not know
 }
@@ -69,6 +70,7 @@ type Request struct {
 	Path     string
 	Meta     Meta
 	Problems []Problem
+	Mapping  *Mapping // by which its file is read; nil: it is one of ours
 
 	Heading string // first heading of the body; "" also where there is a title
 	About   About

@@ -8,7 +8,7 @@ import (
 
 var knownKeys = [...]string{
 	"id", "title", "priority", "status", "labels", "depends_on", "estimate",
-	"created_at", "updated_at", "base", "steps",
+	"created_at", "updated_at", "base", "touches", "steps",
 }
 
 // typo gives the known key that key is probably meant to be; "" for none.

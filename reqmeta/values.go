@@ -1,18 +1,20 @@
 package reqmeta
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
 // fill takes the values out of entries and judges them.
 func (r *Request) fill(entries []Entry) {
-	status := false
+	status, id := false, false
 	priority := false
 	for i := range entries {
 		e := &entries[i]
 		switch e.Key {
 		case "id":
+			id = e.Kind != NullValue
 			r.fillID(e)
 		case "title":
 			r.Meta.Title = r.scalar(e)
@@ -34,6 +36,8 @@ func (r *Request) fill(entries []Entry) {
 			r.Meta.UpdatedAt = r.date(e)
 		case "base":
 			r.fillBase(e)
+		case "touches":
+			r.fillTouches(e)
 		case "steps":
 			r.fillSteps(e)
 		default:
@@ -41,23 +45,29 @@ func (r *Request) fill(entries []Entry) {
 		}
 	}
 	r.foreign(entries)
+	if !id && r.Mapping.IDs() {
+		r.Fail("missing_id", 0)
+	}
 	if !status {
-		r.Fail("missing_status", 0, "allowed", Join(Statuses[:]))
+		r.Fail("missing_status", 0, "key", r.Mapping.Name("status"), "allowed", r.Mapping.allowed("status", Statuses[:]))
 	}
 	switch {
 	case r.SaysOver(): // it comes neither first nor last
 		r.Problems = slices.DeleteFunc(r.Problems, aboutPriority)
 	case !priority:
-		r.Warn("missing_priority", 0, "allowed", Join(Priorities[:]))
+		r.Warn("missing_priority", 0, "key", r.Mapping.Name("priority"), "allowed", r.Mapping.allowed("priority", Priorities[:]))
 	}
 }
 
 func aboutPriority(p Problem) bool { return p.Kind == "missing_priority" || p.Kind == "bad_priority" }
 
+// name is what a key is called in the file.
+func (e *Entry) name() string { return cmp.Or(e.Theirs, e.Key) }
+
 // scalar gives the text of a scalar; "" for null.
 func (r *Request) scalar(e *Entry) string {
 	if e.Kind == ListValue || e.Kind == OtherValue {
-		r.Fail("want_scalar", e.Line, "key", e.Key)
+		r.Fail("want_scalar", e.Line, "key", e.name())
 		return ""
 	}
 	return e.Text
@@ -69,7 +79,10 @@ func (r *Request) fillID(e *Entry) {
 	switch {
 	case e.Kind != ScalarValue:
 	case !CheckID(id):
-		r.Fail("bad_id", e.Line, "value", id)
+		r.Fail("bad_id", e.Line, append([]any{"value", id}, idRule(id)...)...)
+	case r.Mapping.IDs():
+		r.ID = id
+		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == "bad_file_name" })
 	case fitsStem(id, r.ID):
 		r.ID = id
 	default:
@@ -82,9 +95,9 @@ func (r *Request) fillStatus(e *Entry) {
 	r.checkWritable(e)
 	switch {
 	case e.Kind == NullValue:
-		r.Fail("missing_status", e.Line, "allowed", Join(Statuses[:]))
+		r.Fail("missing_status", e.Line, "key", e.name(), "allowed", r.Mapping.allowed("status", Statuses[:]))
 	case e.Kind == ScalarValue && !slices.Contains(Statuses[:], e.Text):
-		r.Fail("bad_status", e.Line, "value", e.Text, "allowed", Join(Statuses[:]), "meant", meantBy(foreignStatus[:], e.Text))
+		r.Fail("bad_status", e.Line, "key", e.name(), "value", e.Text, "allowed", r.Mapping.allowed("status", Statuses[:]), "meant", meantBy(foreignStatus[:], e.Text))
 	}
 }
 
@@ -92,7 +105,7 @@ func (r *Request) fillStatus(e *Entry) {
 // not stand behind a `key:` of its own line.
 func (r *Request) checkWritable(e *Entry) {
 	if e.Start < 0 && e.Kind == ScalarValue {
-		r.Fail("unwritable", e.Line, "key", e.Key)
+		r.Fail("unwritable", e.Line, "key", e.name())
 	}
 }
 
@@ -100,9 +113,9 @@ func (r *Request) fillPriority(e *Entry) {
 	r.Meta.Priority = r.scalar(e)
 	switch {
 	case e.Kind == NullValue:
-		r.Warn("missing_priority", e.Line, "allowed", Join(Priorities[:]))
+		r.Warn("missing_priority", e.Line, "key", e.name(), "allowed", r.Mapping.allowed("priority", Priorities[:]))
 	case e.Kind == ScalarValue && !slices.Contains(Priorities[:], e.Text):
-		r.Warn("bad_priority", e.Line, "value", e.Text, "allowed", Join(Priorities[:]), "meant", meantBy(foreignPriority[:], e.Text))
+		r.Warn("bad_priority", e.Line, "key", e.name(), "value", e.Text, "allowed", r.Mapping.allowed("priority", Priorities[:]), "meant", meantBy(foreignPriority[:], e.Text))
 	}
 }
 
@@ -126,12 +139,16 @@ func (r *Request) date(e *Entry) Date {
 		return Date{}
 	}
 	d, ok := ParseDate(text)
-	if !ok {
-		r.Fail("bad_date", e.Line, "key", e.Key, "value", text)
+	switch {
+	case !ok && e.Theirs != "": // nobody runs by the dates of another tool
+		r.Warn("bad_date", e.Line, "key", e.Theirs, "value", text)
+		return Date{}
+	case !ok:
+		r.Fail("bad_date", e.Line, "key", e.name(), "value", text)
 		return Date{}
 	}
-	if Zoneless(text) {
-		r.Warn("date_no_zone", e.Line, "key", e.Key, "value", text)
+	if Zoneless(text) && e.Theirs == "" {
+		r.Warn("date_no_zone", e.Line, "key", e.name(), "value", text)
 	}
 	r.checkWritable(e)
 	return d
@@ -143,14 +160,16 @@ func (r *Request) list(e *Entry) []string {
 	case NullValue:
 		return nil
 	case OtherValue:
-		r.Fail("want_list", e.Line, "key", e.Key)
+		r.Fail("want_list", e.Line, "key", e.name())
 		return nil
 	case ScalarValue:
 		if strings.HasPrefix(e.Text, "[") {
-			r.Fail("want_list", e.Line, "key", e.Key)
+			r.Fail("want_list", e.Line, "key", e.name())
 			return nil
 		}
-		r.Warn("scalar_list", e.Line, "key", e.Key, "value", e.Text)
+		if e.Theirs == "" {
+			r.Warn("scalar_list", e.Line, "key", e.name(), "value", e.Text)
+		}
 		return []string{e.Text}
 	}
 	if len(e.Items) == 0 {
@@ -159,7 +178,7 @@ func (r *Request) list(e *Entry) []string {
 	list := make([]string, 0, len(e.Items))
 	for _, it := range e.Items {
 		if !it.Scalar {
-			r.Fail("want_list", it.line, "key", e.Key)
+			r.Fail("want_list", it.line, "key", e.name())
 			return nil
 		}
 		list = append(list, it.Text)
@@ -169,15 +188,28 @@ func (r *Request) list(e *Entry) []string {
 
 func (r *Request) fillDependsOn(e *Entry) {
 	r.Meta.DependsOn = r.list(e)
-	for i, id := range r.Meta.DependsOn {
-		if CheckID(id) {
+	r.checkItems(e, r.Meta.DependsOn, CheckID, "bad_depends_on")
+}
+
+func (r *Request) fillTouches(e *Entry) {
+	r.Meta.Touches = r.list(e)
+	r.checkItems(e, r.Meta.Touches, checkTouches, "bad_touches")
+}
+
+func (r *Request) checkItems(e *Entry, items []string, isGood func(string) bool, kind string) {
+	for i, item := range items {
+		if isGood(item) {
 			continue
 		}
 		line := e.Line
 		if i < len(e.Items) {
 			line = e.Items[i].line
 		}
-		r.Fail("bad_depends_on", line, "value", id)
+		facts := []any{"value", item}
+		if kind == "bad_depends_on" {
+			facts = append(facts, idRule(item)...)
+		}
+		r.Fail(kind, line, facts...)
 	}
 }
 
@@ -187,6 +219,10 @@ func (r *Request) foreign(entries []Entry) {
 	for i := range entries {
 		e := &entries[i]
 		if slices.Contains(knownKeys[:], e.Key) {
+			continue
+		}
+		if e.beside != "" {
+			r.Warn("both_keys", e.Line, "key", e.Key, "near", e.beside)
 			continue
 		}
 		own := meantBy(foreignKeys[:], e.Key)
@@ -200,7 +236,7 @@ func (r *Request) foreign(entries []Entry) {
 }
 
 func (r *Request) fillUnknown(e *Entry) {
-	if near := typo(e.Key); near != "" && near != "depends_on" && meantBy(foreignKeys[:], e.Key) == "" {
+	if near := typo(e.Key); near != "" && e.beside == "" && near != "depends_on" && meantBy(foreignKeys[:], e.Key) == "" {
 		r.Warn("typo_key", e.Line, "key", e.Key, "near", near)
 	}
 	if e.Kind == ScalarValue {

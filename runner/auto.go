@@ -1,14 +1,24 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
 
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/locks"
 	"aiflow/project"
+	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 	"aiflow/runner/stage"
 	"aiflow/runs"
@@ -22,24 +32,33 @@ type AutoOptions struct {
 	MaxCostUSD float64 // 0: any
 	Base       string
 	Stack      bool
+	Jobs       int    // runs at a time; 0: limits.jobs
 	LandInto   string // branch onto which each finished run lands, and from which runs start; "" is none
 }
 
-// Auto runs one request after the other under the queue lock until a rule says
-// stop (design.md 6.4). Its error is a refusal to begin; why a session ended is
-// in its StopReason.
+// Auto runs one request after the other, or as many at a time as it may, under the
+// queue lock until a rule says stop (design.md 6.4). Its error is a refusal to begin;
+// why a session ended is in its StopReason.
 func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
+	again := o.command()
 	queue, err := r.LockQueue(ctx, Options{})
 	if err != nil {
 		return Session{}, err
 	}
 	defer queue.Release()
-	slot, err := r.Project.TakeSlot(queue.Context(), 0)
+	if o.Jobs <= 0 {
+		o.Jobs = r.Project.Config.Jobs()
+	}
+	slots, err := project.TakeSlots(queue.Context(), r.Project, o.Jobs)
 	if err != nil {
 		return Session{}, err
 	}
-	defer slot.Release()
-	a := r.newAuto(o, queue, slot)
+	for _, slot := range slots {
+		defer slot.Release()
+	}
+	ctx = slots[len(slots)-1].Context()
+	a := r.newAuto(o, queue, slots)
+	a.again = again
 	r.Tell(stage.Event{Kind: stage.SessionBegun, What: a.bounds(o)})
 	_ = os.Remove(stage.CacheFile(r.Project, stopFile))
 	a.s.Before = r.keepLast(ctx)
@@ -50,31 +69,78 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 			return a.s, err
 		}
 	}
-	r.putAwayLeft(slot.Context())
+	r.putAwayLeft(ctx)
 	if o.LandInto != "" {
-		if err := a.openLanding(slot.Context()); err != nil {
+		if err := a.openLanding(ctx); err != nil {
 			a.end(Stopped, fault.Of(err, fault.InternalError))
 			return a.s, err
 		}
 	}
-	a.loop(slot.Context())
+	a.loop(ctx)
 	return a.s, nil
+}
+
+// command starts a session with the same bounds again.
+func (o AutoOptions) command() string {
+	words := []string{"aiflow run auto"}
+	add := func(flag, value string, given bool) {
+		if given {
+			words = append(words, flag, proc.Word(value))
+		}
+	}
+	add("--max-runs", strconv.Itoa(o.MaxRuns), o.MaxRuns > 0)
+	add("--max-minutes", strconv.Itoa(o.MaxMinutes), o.MaxMinutes > 0)
+	add("--until", o.Until.Local().Format("15:04"), !o.Until.IsZero())
+	add("--max-cost", strconv.FormatFloat(o.MaxCostUSD, 'f', -1, 64), o.MaxCostUSD > 0)
+	add("--base", o.Base, o.Base != "")
+	if o.Stack {
+		words = append(words, "--stack")
+	}
+	add("--jobs", strconv.Itoa(o.Jobs), o.Jobs > 0)
+	add("--land-into", o.LandInto, o.LandInto != "")
+	return strings.Join(words, " ")
 }
 
 type auto struct {
 	r     *Runner
+	again string // the command that starts it again
 	o     AutoOptions
 	queue *locks.Lease
-	slot  *locks.Lease
-	s     Session
+	slots []*locks.Lease
+	hands []*hand // by slot; nil is free
+	over  chan over
 	skip  map[string]bool
 	lost  map[string]*fault.Error
-	used  map[string]*runs.Usage // by run, in this session
 	purse stage.Purse
+	why   *fault.Error                            // no run begins any more
 	row   struct{ needsInput, failed, skips int } // in a row
+
+	landing sync.Mutex // one of its runs lands at a time
+	mu      sync.Mutex // of s: runs say that they begin
+	s       Session
 }
 
-func (r *Runner) newAuto(o AutoOptions, queue, slot *locks.Lease) *auto {
+// hand is a run in hand.
+type hand struct {
+	requestID string
+	turn      int // of the session
+	asks      []config.Call
+	alone     bool // nothing may be in hand beside it
+	cut       context.CancelCauseFunc
+}
+
+// over is a run that is in hand no more.
+type over struct {
+	slot    int
+	out     Outcome
+	err     error // it could not begin
+	landed  string
+	notWhy  fault.Code
+	lost    map[string]*fault.Error
+	stopped bool // a person stopped this run alone
+}
+
+func (r *Runner) newAuto(o AutoOptions, queue *locks.Lease, slots []*locks.Lease) *auto {
 	cfg := r.Project.Config.AutoRun
 	if o.MaxRuns <= 0 {
 		o.MaxRuns = cfg.MaxRunsPerSession
@@ -86,9 +152,15 @@ func (r *Runner) newAuto(o AutoOptions, queue, slot *locks.Lease) *auto {
 		o.Base = o.LandInto
 	}
 	now := r.Project.Now()
-	a := &auto{r: r, o: o, queue: queue, slot: slot, s: idle(), skip: map[string]bool{}, lost: map[string]*fault.Error{}, used: map[string]*runs.Usage{}, purse: stage.Purse{Budget: runs.Budget{CostUSD: o.MaxCostUSD}}}
+	a := &auto{
+		r: r, o: o, queue: queue, slots: slots, s: idle(), hands: make([]*hand, len(slots)), over: make(chan over, len(slots)),
+		skip: map[string]bool{}, lost: map[string]*fault.Error{},
+		purse: stage.Purse{Budget: runs.Budget{CostUSD: o.MaxCostUSD}, Since: now, Jobs: len(slots)},
+	}
 	a.s.StartedAt = &now
-	a.s.Limits = SessionLimits{MaxRuns: o.MaxRuns, MaxMinutes: o.MaxMinutes, MaxCostUSD: o.MaxCostUSD, Stack: o.Stack || r.Project.Config.AutoRun.Stack}
+	a.s.Limits = SessionLimits{
+		MaxRuns: o.MaxRuns, MaxMinutes: o.MaxMinutes, MaxCostUSD: o.MaxCostUSD, Jobs: len(slots), Stack: o.Stack || r.Project.Config.AutoRun.Stack,
+	}
 	if !o.Until.IsZero() {
 		a.s.Limits.Until = &o.Until
 	}
@@ -115,66 +187,238 @@ func (a *auto) bounds(given AutoOptions) string {
 	if cost := a.o.MaxCostUSD; cost > 0 {
 		facts["cost"] = (&runs.Usage{CostUSD: &cost}).Facts()["cost"]
 	}
+	if len(a.slots) > 1 {
+		facts["jobs"] = strconv.Itoa(len(a.slots))
+	}
 	return a.r.Words.Text("work.session_bounds", facts)
 }
 
-func (a *auto) set(state SessionState) {
-	a.s.State = state
+// change changes the record and writes it.
+func (a *auto) change(f func(s *Session)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f(&a.s)
+	a.s.CurrentRequestID, a.s.CurrentRunID = nil, nil
+	if i := slices.IndexFunc(a.s.Turns, func(t Turn) bool { return t.Until == nil && t.RunID != "" }); i >= 0 {
+		a.s.CurrentRequestID, a.s.CurrentRunID = &a.s.Turns[i].RequestID, &a.s.Turns[i].RunID
+	}
 	a.r.SaveCache(sessionFile, &a.s)
 }
 
+func (a *auto) set(state SessionState) { a.change(func(s *Session) { s.State = state }) }
+
 func (a *auto) end(state SessionState, why *fault.Error) {
 	now := a.r.Project.Now()
-	a.s.EndedAt, a.s.CurrentRequestID, a.s.CurrentRunID = &now, nil, nil
-	a.s.StopReason = a.r.stopReason(context.Background(), why)
-	a.set(state)
+	if why.Facts == nil {
+		why.Facts = fault.Facts{}
+	}
+	why.Facts["auto"] = a.again
+	a.change(func(s *Session) {
+		s.State, s.EndedAt = state, &now
+		s.StopReason = a.r.stopReason(context.Background(), why)
+	})
 	a.hook("on_stop", string(why.Code), Result{})
 }
 
-// loop selects and runs until something says stop.
+// loop begins what can begin in the slots that are free, in the order of the queue,
+// until something says stop and nothing is in hand any more.
 func (a *auto) loop(ctx context.Context) {
-	for {
-		if why := a.stop(ctx); why != nil {
-			a.end(Stopped, why)
-			return
-		}
-		a.set(Selecting)
-		out, err := a.r.Next(ctx, Options{Base: a.o.Base, Stack: a.o.Stack, Slot: a.slot, Skip: a.skip, Begun: a.begun, Lost: a.lost, purse: &a.purse}, a.queue)
+	for told := ""; ; {
+		a.mayGoOn(ctx)
+		inHand, slot := a.inHand()
 		switch {
+		case inHand == 0 && a.why != nil:
+			a.end(Stopped, a.why)
+			return
+		case a.why != nil || slot < 0 || a.s.Counters.Runs+inHand >= a.o.MaxRuns:
+			a.await(ctx, time.Time{})
+			continue
+		case inHand == 0:
+			a.set(Selecting)
+		}
+		c, out, err := a.r.pick(ctx, a.options(slot), a.queue)
+		switch {
+		case c != nil:
+			a.begin(slot, c)
 		case ctx.Err() != nil:
-			a.note(ctx, out)
-			a.end(Stopped, interruptedIn(out, interruption(ctx)))
-			return
-		case err != nil && out.RequestID == "":
-			a.end(Stopped, fault.Of(err, fault.InternalError))
-			return
 		case err != nil:
-			a.skipped(out.RequestID, err)
+			a.why = fault.Of(err, fault.InternalError)
+		case inHand > 0 && out.Waits != nil:
+			a.await(ctx, *out.Waits.Until)
+		case inHand > 0: // what it comes to may be what others wait for
+			a.await(ctx, time.Time{})
+		case out.taken != nil: // by a run that is not of this session
+			if said := a.r.InWords(out.taken); said != told {
+				told = said
+				a.r.Tell(stage.Event{Kind: stage.Noted, RequestID: fault.Of(out.taken, fault.TouchesTaken).Facts["id"], What: said})
+			}
+			a.await(ctx, a.r.Project.Now().Add(touchPause))
 		case out.Waits != nil:
 			if !a.wait(ctx, out.Waits) {
 				return
 			}
-		case out.Selection != nil:
+		default:
 			a.end(Completed, completed(out.Selection))
 			return
-		default:
-			a.note(ctx, out)
 		}
 	}
 }
 
-// completed says how many branches wait to be merged, if any do.
-func completed(sel *choose.Result) *fault.Error {
-	unmerged := 0
-	for _, e := range sel.Excluded {
-		if e.ReasonCode == fault.LatestRunDone {
-			unmerged++
+// mayGoOn finds why no run may begin any more. What interrupts the session comes before
+// what was known.
+func (a *auto) mayGoOn(ctx context.Context) {
+	switch {
+	case ctx.Err() != nil:
+		if why := interruption(ctx); a.why == nil || a.why.Code != why.Code {
+			a.why = why
+		}
+	case a.why == nil:
+		a.why = a.stop(ctx)
+	}
+}
+
+// inHand counts the runs in hand; slot is the first that is free, -1 for none.
+func (a *auto) inHand() (n, slot int) {
+	slot = -1
+	for i, h := range a.hands {
+		switch {
+		case h != nil:
+			n++
+		case slot < 0:
+			slot = i
 		}
 	}
-	if unmerged == 0 {
-		return fault.New(fault.AutoCompleted)
+	return n, slot
+}
+
+func (a *auto) options(slot int) Options {
+	skip := maps.Clone(a.skip)
+	for _, h := range a.hands {
+		if h != nil {
+			skip[h.requestID] = true
+		}
 	}
-	return fault.New(fault.AutoCompleted, "count", unmerged)
+	return Options{Base: a.o.Base, Stack: a.o.Stack, Slot: a.slots[slot], Skip: skip, Lost: a.lost, purse: &a.purse, crowded: a.crowded()}
+}
+
+// crowded says of a request that it has to wait for runs in hand: it asks a provider
+// whose limit they use up, or the process that worked for it, or for them, has died
+// before. Which of several at once was the reason only shows when each has its last
+// chance alone.
+func (a *auto) crowded() func(*reqmeta.Request, *runs.Stage) bool {
+	asked, alone, some := map[string]int{}, false, false
+	for _, h := range a.hands {
+		if h == nil {
+			continue
+		}
+		some, alone = true, alone || h.alone
+		for _, c := range h.asks {
+			asked[c.Provider]++
+		}
+	}
+	router, err := config.Router{}, error(nil)
+	if len(asked) > 0 {
+		router, _, err = config.LoadRouter(a.r.Project.Dir, a.r.Project.Config)
+	}
+	return func(req *reqmeta.Request, last *runs.Stage) bool {
+		return some && (alone || a.lastChance(last)) ||
+			err == nil && slices.ContainsFunc(stage.Asks(router, req, last), func(c config.Call) bool { return asked[c.Provider] >= c.Jobs })
+	}
+}
+
+func (a *auto) lastChance(last *runs.Stage) bool {
+	return last != nil && runs.LastChance(last, a.slots[0].Record().BootID)
+}
+
+// begin runs in a slot what was chosen.
+func (a *auto) begin(slot int, c *claimed) {
+	ctx, cut := context.WithCancelCause(c.lease.Context())
+	last := c.survey.Latest(c.id)
+	h := &hand{requestID: c.id, cut: cut, alone: a.lastChance(last)}
+	if last != nil { // a wish of before, that a kill came first to
+		_ = os.Remove(stage.StopMark(a.r.Project.Run(c.id, last.RunID)))
+	}
+	if req, err := c.survey.Folder.Get(c.id); err == nil && len(a.slots) > 1 {
+		if router, _, err := config.LoadRouter(a.r.Project.Dir, a.r.Project.Config); err == nil {
+			h.asks = stage.Asks(router, req, last)
+		}
+	}
+	a.hands[slot] = h
+	a.change(func(s *Session) {
+		h.turn = len(s.Turns)
+		s.Turns = append(s.Turns, Turn{Slot: slot + 1, RequestID: c.id, From: a.r.Project.Now()})
+	})
+	o := a.options(slot)
+	o.Lost = maps.Clone(a.lost)
+	o.Begun = func(_, runID string) {
+		a.change(func(s *Session) { s.Turns[h.turn].RunID, s.State = runID, Running })
+	}
+	go func() {
+		out, err := a.r.start(ctx, o, *c)
+		out.RequestID = c.id
+		v := over{slot: slot, out: out, err: err, lost: o.Lost, stopped: ctx.Err() != nil && c.lease.Context().Err() == nil}
+		cut(nil)
+		_ = c.lease.Release()
+		v.landed, v.notWhy = a.landed(a.slots[len(a.slots)-1].Context(), out)
+		a.over <- v
+	}()
+}
+
+// await waits until a run is in hand no more, and at most until a moment. Meanwhile a
+// person may stop one run alone.
+func (a *auto) await(ctx context.Context, until time.Time) {
+	tick := time.NewTicker(stopLook)
+	defer tick.Stop()
+	for {
+		select {
+		case v := <-a.over:
+			a.note(ctx, v)
+			return
+		case <-tick.C:
+			if len(a.slots) > 1 {
+				a.stopAlone()
+			}
+			if !until.IsZero() && !a.r.Project.Now().Before(until) {
+				return
+			}
+		}
+	}
+}
+
+// stopLook is how often a session of several runs looks whether one is to stop.
+const stopLook = 100 * time.Millisecond
+
+// stopAlone ends the runs that a person wants to stop, and no other.
+func (a *auto) stopAlone() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, h := range a.hands {
+		if h == nil || a.s.Turns[h.turn].RunID == "" {
+			continue
+		}
+		t := a.s.Turns[h.turn]
+		if _, err := os.Lstat(stage.StopMark(a.r.Project.Run(t.RequestID, t.RunID))); err == nil {
+			h.cut(fault.New(fault.Interrupted))
+		}
+	}
+}
+
+// completed says how many branches wait to be merged, and how many stand on what has
+// changed, if any do.
+func completed(sel *choose.Result) *fault.Error {
+	f := fault.New(fault.AutoCompleted)
+	for kind, name := range map[string]string{"latest_done": "count", "latest_stale": "stale"} {
+		n := 0
+		for _, e := range sel.Excluded {
+			if e.Kind == kind {
+				n++
+			}
+		}
+		if n > 0 {
+			f.Facts[name] = strconv.Itoa(n)
+		}
+	}
+	return f
 }
 
 func interruption(ctx context.Context) *fault.Error {
@@ -192,35 +436,54 @@ func interruptedIn(out Outcome, why *fault.Error) *fault.Error {
 	return why
 }
 
-// begun is told when a run has a name.
-func (a *auto) begun(requestID, runID string) {
-	a.s.CurrentRequestID, a.s.CurrentRunID = &requestID, &runID
-	a.set(Running)
-}
-
-// note counts how a run ended and tells who asked to know.
-func (a *auto) note(ctx context.Context, out Outcome) {
-	if out.Stage == nil {
+// note takes a run out of its slot, counts how it ended and tells who asked to know.
+func (a *auto) note(ctx context.Context, v over) {
+	h, out := a.hands[v.slot], v.out
+	a.hands[v.slot] = nil
+	maps.Copy(a.lost, v.lost)
+	if len(a.slots) > 1 {
+		_ = a.slots[v.slot].SetRun("") // a lost lock shows elsewhere
+	}
+	now := a.r.Project.Now()
+	a.change(func(s *Session) { s.Turns[h.turn].Until = &now })
+	if v.err != nil || out.Stage == nil {
+		if v.err != nil && ctx.Err() == nil {
+			a.skipped(out.RequestID, v.err)
+			a.why = cmp.Or(a.why, everyones(v.err))
+		}
 		return
 	}
-	st := out.Stage
-	a.use(st)
-	if fault.CodeOf(out.Err).Waits() {
+	st, code := out.Stage, fault.CodeOf(out.Err)
+	a.purse.Note(st)
+	a.change(func(s *Session) { s.Usage = a.purse.Used() })
+	if len(a.slots) > 1 {
+		a.r.Tell(stage.Event{Kind: stage.Ended, RequestID: out.RequestID, RunID: out.RunID, Title: st.Title, What: strings.TrimSpace(string(st.State) + " " + string(code))})
+	}
+	switch {
+	case ctx.Err() != nil:
+		if why := interruption(ctx); a.why == nil || a.why.Code != why.Code || a.why.Facts["run_id"] == "" {
+			a.why = interruptedIn(out, why)
+		} else if id := interruptedIn(out, why).Facts["run_id"]; id != "" && id != a.why.Facts["run_id"] {
+			a.why.Facts["also"] = strings.TrimSpace(a.why.Facts["also"] + " " + id)
+		}
+	case v.stopped:
+		a.skip[out.RequestID] = true // a person said so; not this session
+	}
+	if code.Waits() {
 		a.putOff(out)
 		return
 	}
 	res := Result{
 		RequestID: out.RequestID, RunID: out.RunID, Title: st.Title, State: st.State, WorkBranch: st.Git.WorkBranch,
-		ReasonCode: fault.CodeOf(out.Err), Warnings: st.Warnings(), StartedAt: st.StartedAt, EndedAt: a.r.Project.Now(),
-		Said: saidIn(out.Err), Usage: st.Usage(),
+		ReasonCode: code, Warnings: st.Warnings(), StartedAt: st.StartedAt, EndedAt: now,
+		Said: saidIn(out.Err), Usage: st.Usage(), LandedInto: v.landed, NotLanded: v.notWhy,
 	}
-	a.landed(ctx, &res)
-	a.s.CurrentRequestID, a.s.CurrentRunID = nil, nil
-	a.s.LastResult, a.s.Results = &res, append(a.s.Results, res)
-	a.s.Counters.Runs++
 	a.row.skips = 0
-	a.count(st.State)
-	a.r.SaveCache(sessionFile, &a.s)
+	a.change(func(s *Session) {
+		s.LastResult, s.Results = &res, append(s.Results, res)
+		s.Counters.Runs++
+		a.count(s, st.State)
+	})
 	switch st.State {
 	case runs.Done:
 		a.hook("on_done", "", res)
@@ -229,14 +492,17 @@ func (a *auto) note(ctx context.Context, out Outcome) {
 	}
 }
 
-// use sums up what AI commands took in this session; a run may take part twice.
-func (a *auto) use(st *runs.Stage) {
-	a.used[st.RunID] = st.UsageSince(*a.s.StartedAt)
-	a.s.Usage = nil
-	for _, u := range a.used {
-		a.s.Usage = a.s.Usage.Add(u)
+// everyones is why no request can begin, where that keeps more than one from it: nil
+// where it may be this request's own trouble.
+func everyones(err error) *fault.Error {
+	f := fault.Of(err, fault.InternalError)
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS):
+		return notWritable(err, f.Facts["path"])
+	case f.Code == fault.DiskFull, f.Code == fault.GitNotRepo, f.Code == fault.GitRepoRefused, f.Code == fault.GitBareRepo:
+		return f
 	}
-	a.purse.Used = a.s.Usage
+	return nil
 }
 
 // saidIn is what the AI command said when it failed; "" is nothing.
@@ -247,17 +513,17 @@ func saidIn(err error) string {
 	return ""
 }
 
-func (a *auto) count(state runs.State) {
+func (a *auto) count(s *Session, state runs.State) {
 	switch state {
 	case runs.Done:
-		a.s.Counters.Done++
+		s.Counters.Done++
 		a.row.needsInput, a.row.failed = 0, 0
 	case runs.NeedsInput:
-		a.s.Counters.NeedsInput++
+		s.Counters.NeedsInput++
 		a.row.needsInput++
 		a.row.failed = 0
 	case runs.Failed:
-		a.s.Counters.Failed++
+		s.Counters.Failed++
 		a.row.failed++
 		a.row.needsInput = 0
 	}
@@ -267,12 +533,13 @@ func (a *auto) count(state runs.State) {
 // this session.
 func (a *auto) skipped(id string, err error) {
 	a.skip[id] = true
-	a.s.Counters.Skips++
 	a.row.skips++
 	f := fault.Of(err, fault.InternalError)
-	a.s.Skipped = append(a.s.Skipped, a.r.skipReason(id, f))
+	a.change(func(s *Session) {
+		s.Counters.Skips++
+		s.Skipped = append(s.Skipped, a.r.skipReason(id, f))
+	})
 	a.r.Tell(stage.Event{Kind: stage.Skipped, RequestID: id, What: string(f.Code)})
-	a.r.SaveCache(sessionFile, &a.s)
 }
 
 // stop says why no further run may begin, nil when one may.
@@ -283,10 +550,8 @@ func (a *auto) stop(ctx context.Context) *fault.Error {
 		return interruption(ctx)
 	case stopAsked(a.r.Project):
 		return fault.New(fault.StopRequested)
-	case a.purse.Gone != nil:
-		return a.purse.Gone
-	case a.purse.Exhausted(a.s.Usage) != nil:
-		return a.purse.Exhausted(a.s.Usage)
+	case a.purse.Gone() != nil:
+		return a.purse.Gone()
 	case cfg.StopOnFailed && a.row.failed >= cfg.MaxConsecutiveFailed:
 		return fault.New(fault.FailedInARow, "count", a.row.failed, "run_id", a.s.LastResult.RunID)
 	case cfg.StopOnNeedsInput && a.row.needsInput >= cfg.MaxConsecutiveNeedsInput:

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,6 +41,30 @@ func TestWhatEndsASession(t *testing.T) {
 		}
 		if got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+}
+
+// A session ends with what keeps every request from its run.
+func TestEveryonesTrouble(t *testing.T) {
+	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	for _, tc := range []struct {
+		err  error
+		want fault.Code
+	}{
+		{full, fault.DiskFull},
+		{fault.Wrap(full, fault.StageWriteFailed, "path", "runs/x"), fault.DiskFull},
+		{fault.Wrap(syscall.EROFS, fault.RunsDirCreateFailed), fault.PathNotWritable},
+		{fault.New(fault.GitRepoRefused), fault.GitRepoRefused},
+		{fault.Wrap(syscall.EACCES, fault.RunsDirCreateFailed), ""}, // perhaps this request's folder
+		{fault.New(fault.LockHeld), ""},
+	} {
+		got := fault.Code("")
+		if why := everyones(tc.err); why != nil {
+			got = why.Code
+		}
+		if got != tc.want {
+			t.Errorf("%v: %s, want %s", tc.err, got, tc.want)
 		}
 	}
 }

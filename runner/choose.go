@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 
 	"aiflow/gitops"
@@ -39,6 +40,10 @@ func (r *Runner) Run(ctx context.Context, o Options) (Outcome, error) {
 // runNamed runs one request that a person asked for: only its lock, its form
 // and its dependencies can refuse.
 func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
+	return patiently(ctx, r.Project, max(o.Wait, o.TouchWait), func() (Outcome, error) { return tryNamed(ctx, r, o) })
+}
+
+func tryNamed(ctx context.Context, r *Runner, o Options) (Outcome, error) {
 	repo := r.opening(ctx)
 	before, err := r.survey(ctx, o)
 	if err != nil {
@@ -47,6 +52,9 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 	req, err := before.Folder.Get(o.RequestID)
 	if err != nil {
 		return Outcome{}, err
+	}
+	if why, ok := choose.JudgeNamed(before.Folder, before.Facts, req.ID); !ok && !reqmeta.CheckID(req.ID) {
+		return Outcome{}, why.Fault(r.Words.Text) // no lock can have that name
 	}
 	lease, err := r.lockRequest(ctx, req.ID, o)
 	if err != nil {
@@ -60,7 +68,6 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 	if why, ok := choose.JudgeNamed(survey.Folder, survey.Facts, req.ID); !ok {
 		return Outcome{}, why.Fault(r.Words.Text)
 	}
-	r.warnAgain(ctx, survey, req)
 	at, slot := lease.Context(), o.Slot
 	if slot == nil {
 		if slot, err = r.Project.TakeSlot(at, o.Wait); err != nil {
@@ -69,7 +76,11 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 		defer slot.Release()
 		at = slot.Context()
 	}
-	return r.start(at, o, survey, claimed{id: req.ID, lease: lease, slot: slot, repo: repo})
+	if err := beside(r.Project, survey.Folder, req); err != nil {
+		return Outcome{}, err
+	}
+	r.warnAgain(ctx, survey, req)
+	return r.start(at, o, claimed{id: req.ID, survey: survey, lease: lease, slot: slot, repo: repo})
 }
 
 // afterLock looks anew at what may have changed until the lock was there. What
@@ -165,56 +176,82 @@ func (r *Runner) LockQueue(ctx context.Context, o Options) (*locks.Lease, error)
 }
 
 // Next chooses and runs the next request under a queue lock and a slot that the
-// caller holds. A choice is not a claim: once its lock is taken it is judged again,
-// and when it is no longer runnable the next one is chosen.
+// caller holds.
 func (r *Runner) Next(ctx context.Context, o Options, queue *locks.Lease) (Outcome, error) {
+	c, out, err := r.pick(ctx, o, queue)
+	if err != nil || c == nil {
+		return out, err
+	}
+	defer c.lease.Release()
+	out, err = r.start(c.lease.Context(), o, *c)
+	out.RequestID = c.id
+	return out, err
+}
+
+// pick chooses the next request and takes its lock; nil where none can begin, and the
+// outcome says why. A choice is not a claim: once its lock is taken it is judged again,
+// and when it is no longer runnable the next one is chosen.
+func (r *Runner) pick(ctx context.Context, o Options, queue *locks.Lease) (*claimed, Outcome, error) {
 	survey, err := r.survey(ctx, o)
 	if err != nil {
-		return Outcome{}, err
+		return nil, Outcome{}, err
 	}
 	result := survey.Select()
 	held := r.heldUp(o, survey)
 	var soonest *stage.ProviderWait
+	var taken error
 	for _, choice := range result.Runnable {
 		if o.Skip[choice.RequestID] {
 			continue
 		}
 		if w := held(choice.Request); w != nil {
 			if o.Lost == nil {
-				return Outcome{}, w.Refusal(choice.RequestID)
+				return nil, Outcome{}, w.Refusal(choice.RequestID)
 			}
 			if soonest == nil || w.Until.Before(*soonest.Until) {
 				soonest = w
 			}
 			continue
 		}
-		out, ran, err := r.claim(ctx, o, survey, choice, queue)
-		if err != nil || ran {
-			return out, err
+		if o.crowded != nil && o.crowded(choice.Request, survey.Latest(choice.RequestID)) {
+			continue
+		}
+		if err := beside(r.Project, survey.Folder, choice.Request); err != nil {
+			taken = cmp.Or(taken, err)
+			continue
+		}
+		c, err := r.claim(ctx, o, survey, choice)
+		if err != nil {
+			return nil, Outcome{}, err
+		}
+		if c != nil {
+			c.queue, c.slot = queue, o.Slot
+			return c, Outcome{}, nil
 		}
 		r.Tell(stage.Event{Kind: stage.Skipped, RequestID: choice.RequestID, Title: choice.Title})
 	}
-	return Outcome{Selection: &result, Waits: soonest}, nil
+	if o.Lost != nil { // a session does what else there is, and waits
+		return nil, Outcome{Selection: &result, Waits: soonest, taken: taken}, nil
+	}
+	return nil, Outcome{Selection: &result, Waits: soonest}, taken
 }
 
-func (r *Runner) claim(ctx context.Context, o Options, before *project.Survey, choice choose.Choice, queue *locks.Lease) (Outcome, bool, error) {
+// claim takes the lock of a choice; nil where it may run no longer.
+func (r *Runner) claim(ctx context.Context, o Options, before *project.Survey, choice choose.Choice) (*claimed, error) {
 	repo := r.opening(ctx)
 	lease, err := r.lockRequest(ctx, choice.RequestID, Options{TakeOverdue: o.TakeOverdue})
 	if fault.Has(err, fault.RunInProgress) {
-		return Outcome{}, false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return Outcome{}, false, err
+		return nil, err
 	}
-	defer lease.Release()
 	survey, err := r.afterLock(ctx, o, before, choice.RequestID)
-	if err != nil {
-		return Outcome{}, false, err
+	if err == nil {
+		if _, ok := choose.Judge(survey.Folder, survey.Facts, choice.RequestID); ok && beside(r.Project, survey.Folder, choice.Request) == nil {
+			return &claimed{id: choice.RequestID, survey: survey, lease: lease, repo: repo}, nil
+		}
 	}
-	if _, ok := choose.Judge(survey.Folder, survey.Facts, choice.RequestID); !ok {
-		return Outcome{}, false, nil
-	}
-	out, err := r.start(lease.Context(), o, survey, claimed{id: choice.RequestID, lease: lease, queue: queue, slot: o.Slot, repo: repo})
-	out.RequestID = choice.RequestID
-	return out, true, err
+	_ = lease.Release()
+	return nil, err
 }

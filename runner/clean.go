@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/runner/stage"
@@ -84,7 +86,7 @@ func (c *cleaner) orphans(ctx context.Context, items []CleanedItem) ([]CleanedIt
 	g := c.r.Project.Git()
 	out, err := g.Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", stage.Orphans)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.GitCommandFailed, "name", stage.Orphans)
+		return nil, gitFailed(err, stage.Orphans)
 	}
 	for l := range strings.Lines(string(out)) {
 		ref, commit, _ := strings.Cut(strings.TrimSpace(l), " ")
@@ -98,6 +100,10 @@ func (c *cleaner) orphans(ctx context.Context, items []CleanedItem) ([]CleanedIt
 		items = append(items, it)
 	}
 	return items, nil
+}
+
+func gitFailed(err error, name string) error {
+	return fault.Wrap(err, fault.GitCommandFailed, "name", name)
 }
 
 // recorded reads every run of these requests that can be read.
@@ -134,15 +140,18 @@ func (c *cleaner) request(ctx context.Context, id string) []CleanedItem {
 			return nil
 		}
 		lease, err := m.AcquireRequest(ctx, id, locks.Ask{})
-		if err != nil {
+		if fault.Has(err, fault.RunInProgress) {
 			return nil
+		}
+		if err != nil {
+			return []CleanedItem{{RequestID: id, RunID: ids[0], Did: "failed", Why: c.r.InWords(err)}}
 		}
 		defer lease.Release()
 	}
 	var items []CleanedItem
 	stay := map[string]bool{} // runs that are not removed
 	for i, runID := range ids {
-		it, ok := c.run(ctx, id, runID, i == 0, stay)
+		it, ok := c.run(ctx, id, ids[i:], i == 0, stay)
 		if ok {
 			items = append(items, it)
 		}
@@ -152,8 +161,10 @@ func (c *cleaner) request(ctx context.Context, id string) []CleanedItem {
 }
 
 // run cleans one run. One that was replaced goes with the run that took its
-// place, whatever is on its branch, unless somebody added to that.
-func (c *cleaner) run(ctx context.Context, id, runID string, newest bool, stay map[string]bool) (CleanedItem, bool) {
+// place, whatever is on its branch, unless somebody added to that. One that is merged
+// stays while an earlier one waits: that would count for what the request says.
+func (c *cleaner) run(ctx context.Context, id string, ids []string, newest bool, stay map[string]bool) (CleanedItem, bool) {
+	runID := ids[0]
 	dir := c.r.Project.Run(id, runID)
 	st, err := dir.LoadStage()
 	if err != nil {
@@ -170,12 +181,22 @@ func (c *cleaner) run(ctx context.Context, id, runID string, newest bool, stay m
 	if !safe && !gone && !replaced && !c.standing.OnlySaid(st) || !replaced && !c.due(st, newest, exists, gone) {
 		return CleanedItem{}, false
 	}
+	if !gone && st.State == runs.Done && !replaced && slices.ContainsFunc(ids[1:], func(earlier string) bool {
+		waits, err := c.r.Project.Run(id, earlier).LoadStage()
+		return err == nil && waits.DroppedAt == nil && waits.ReplacedBy == "" && c.standing.AwaitsMerge(waits)
+	}) {
+		return CleanedItem{}, false
+	}
 	it := CleanedItem{RequestID: id, RunID: runID, Did: "would_remove"}
 	switch {
 	case exists && safe:
 		it.Branch, it.Commit = st.Git.WorkBranch, tip
 	case exists:
 		it.Stays = st.Git.WorkBranch
+	}
+	if why := c.onlyKept(ctx, st, dir, it.Branch); why != "" {
+		it.Branch, it.Commit, it.Did, it.Why = "", "", "failed", why
+		return it, true
 	}
 	if c.o.DryRun {
 		return it, true
@@ -185,6 +206,19 @@ func (c *cleaner) run(ctx context.Context, id, runID string, newest bool, stay m
 		it.Did, it.Why = "failed", c.r.InWords(err)
 	}
 	return it, true
+}
+
+// onlyKept is why a record has to stay: it holds the only copy of a commit of another
+// repository that a branch names which stays. "" is no reason.
+func (c *cleaner) onlyKept(ctx context.Context, st *runs.Stage, dir *runs.Dir, branch string) string {
+	only, err := c.repo.OnlyKept(ctx, filepath.Join(dir.Path, runs.KeptDir), st.Git.BaseCommit, branch)
+	switch {
+	case err != nil:
+		return c.r.InWords(err)
+	case len(only) > 0:
+		return c.r.Words.Text("git.only_kept", fault.Facts{"path": dir.RelPath(runs.KeptDir) + "/" + only[0]})
+	}
+	return ""
 }
 
 // requestGone reports whether a person removed the request's file, and did not
@@ -211,9 +245,13 @@ func (c *cleaner) merged(ctx context.Context, st *runs.Stage, tip string) bool {
 	if whole && !c.standing.OnlySaid(st) {
 		return true
 	}
-	in, err := c.repo.IsAncestor(ctx, tip, "HEAD")
+	home := c.standing.Home()
+	if home == "" {
+		return false
+	}
+	in, err := c.repo.IsAncestor(ctx, tip, home)
 	if err == nil && !in && whole {
-		in, err = c.repo.HasAllOf(ctx, "HEAD", tip, c.r.Project.RequestsDir())
+		in, err = c.repo.HasAllOf(ctx, home, tip, c.r.Project.RequestsDir())
 	}
 	return err == nil && in
 }
@@ -259,11 +297,11 @@ func (c *cleaner) remove(ctx context.Context, st *runs.Stage, dir *runs.Dir, it 
 			return err
 		}
 	}
-	if err := c.dropAttempts(ctx, st.RunID); err != nil {
+	if _, err := dropAttempts(ctx, c.r.Project.Git(), st.RunID); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(dir.Path); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", dir.Rel)
+		return notWritable(err, dir.Rel)
 	}
 	_ = os.Remove(filepath.Dir(dir.Path)) // unless another run of the request is there
 	return nil
@@ -282,14 +320,22 @@ func (c *cleaner) removeWorktree(ctx context.Context, st *runs.Stage, it *Cleane
 	}})
 }
 
-func (c *cleaner) dropAttempts(ctx context.Context, runID string) error {
-	g := c.r.Project.Git()
-	refs, err := g.Ask(ctx, "for-each-ref", "--format=delete %(refname)", runs.AttemptsOf(runID))
-	if err != nil || len(strings.TrimSpace(string(refs))) == 0 {
-		return err
+// dropAttempts deletes the refs that keep what a run made, and gives the commits.
+// What a person lost meanwhile stays.
+func dropAttempts(ctx context.Context, g gitcmd.Git, runID string) (commits []string, err error) {
+	refs, err := g.Ask(ctx, "for-each-ref", "--format=delete %(refname) %(objectname)", runs.AttemptsOf(runID))
+	commits = []string{}
+	var gone []byte
+	for line := range bytes.Lines(refs) {
+		if words := strings.Fields(string(line)); !strings.HasPrefix(words[1], runs.LostBy(runID)+"/") {
+			gone, commits = append(gone, line...), append(commits, words[2])
+		}
 	}
-	_, err = g.DoInput(ctx, refs, "update-ref", "--stdin")
-	return err
+	if err != nil || len(gone) == 0 {
+		return commits, err
+	}
+	_, err = g.DoInput(ctx, gone, "update-ref", "--stdin")
+	return commits, err
 }
 
 func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

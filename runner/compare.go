@@ -51,7 +51,7 @@ func EndsOf(ctx context.Context, p *project.Project, st *runs.Stage) (Ends, erro
 		e.Head = st.Git.Commits[n-1].Hash
 	}
 	if e.Head == "" {
-		return e, fault.New(fault.RunNotFound, "request_id", st.RequestID, "run_id", st.RunID)
+		return e, noRun(nil, "run_id", st.RunID, "request_id", st.RequestID)
 	}
 	for _, c := range st.Git.Commits {
 		if c.StepID != runs.RecordStep {

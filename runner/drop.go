@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"aiflow/internal/fault"
+	"aiflow/gitops"
 	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/edit"
@@ -25,16 +25,18 @@ type Dropped struct {
 	Branch    string   `json:"branch"`           // that is gone
 	Commit    string   `json:"commit,omitempty"` // where it was, "" when it was gone before
 	Kept      []string `json:"kept"`             // refs that hold what the run made
+	Discarded []string `json:"discarded"`        // commits that no ref of ours holds any more; git keeps them for a while
 	Back      string   `json:"back,omitempty"`   // the command that brings the branch back
 	Status    string   `json:"status"`           // of the request now; "" when it has no file
 }
 
 // Drop takes away what a person does not want of a run: its workspace and its
 // branch, whose content is kept under the run's attempts. The record stays, and
-// the request is what it was before. Each part can be done again after a crash.
+// the request is what it was before; with discard what is kept goes too, also of a
+// run that was dropped before. Each part can be done again after a crash.
 // Faults: RUN_IN_PROGRESS while somebody works for it; NOTHING_TO_DO for one that
 // was dropped, merged or replaced.
-func (r *Runner) Drop(ctx context.Context, requestID, runID string) (Dropped, error) {
+func (r *Runner) Drop(ctx context.Context, requestID, runID string, discard bool) (Dropped, error) {
 	s, err := r.survey(ctx, Options{})
 	if err != nil {
 		return Dropped{}, err
@@ -48,9 +50,12 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string) (Dropped, er
 	if err != nil {
 		return Dropped{}, err
 	}
-	newest, err := r.droppable(ctx, st)
-	if err != nil {
-		return Dropped{}, err
+	again := discard && st.DroppedAt != nil
+	newest := false
+	if !again {
+		if newest, err = r.droppable(ctx, st); err != nil {
+			return Dropped{}, err
+		}
 	}
 	repo, err := r.OpenRepo(ctx)
 	if err != nil {
@@ -58,10 +63,15 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string) (Dropped, er
 	}
 	req := s.Folder.Unique(requestID)
 	if req == nil {
-		req = &reqmeta.Request{ID: requestID, Path: st.Artifacts.RequestPath}
+		req = &reqmeta.Request{ID: requestID, Path: st.Artifacts.RequestPath, Mapping: r.Project.Mapping()}
 	}
 	run := revive.Other(stage.New(&r.Setup, repo, req, lease), st)
 	out := Dropped{OK: true, RequestID: requestID, RunID: runID, Branch: st.Git.WorkBranch}
+	ws, own, _ := repo.OpenWorktree(ctx, run.WorkspaceOf(st))
+	own = own && ws.Branch() == out.Branch
+	if at := repo.CheckedOut(ctx, out.Branch); !again && !own && at != "" && st.Git.Workspace != "." {
+		return Dropped{}, nothingToDo("checked_out", append(gitops.Unfinished(at), "request_id", requestID, "run_id", runID, "branch", out.Branch, "path", at)...)
+	}
 	if newest {
 		if err := giveBack(ctx, run); err != nil {
 			return Dropped{}, err
@@ -70,14 +80,23 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string) (Dropped, er
 			return Dropped{}, err
 		}
 	}
-	if err := dropBranch(ctx, run, &out); err != nil {
-		return Dropped{}, err
+	if !again {
+		if err := dropBranch(ctx, run, &out); err != nil {
+			return Dropped{}, err
+		}
+		if err := closeDropped(run); err != nil {
+			return Dropped{}, err
+		}
 	}
-	if err := closeDropped(run); err != nil {
-		return Dropped{}, err
+	out.Discarded = []string{}
+	if discard {
+		if out.Discarded, err = dropAttempts(ctx, r.Project.Git(), runID); err != nil {
+			return Dropped{}, err
+		}
+		out.Back = ""
 	}
 	if text, err := os.ReadFile(r.Project.Path(req.Path)); err == nil {
-		out.Status = reqmeta.Parse(req.Path, text).Meta.Status
+		out.Status = req.Parse(text).Meta.Status
 	}
 	out.Kept, err = keptRefs(ctx, run)
 	return out, err
@@ -101,10 +120,12 @@ func (r *Runner) droppable(ctx context.Context, st *runs.Stage) (newest bool, er
 		reason, about = "replaced", st.ReplacedBy
 	case of.MergedHere(st):
 		reason = "merged"
+	case st.Landed != nil && of.Merged(st):
+		return false, nothingToDo("landed", "request_id", st.RequestID, "run_id", st.RunID, "into", st.Landed.Into)
 	default:
 		return last != nil && last.RunID == st.RunID, nil
 	}
-	return false, fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", about, "reason", reason)
+	return false, nothingToDo(reason, "request_id", st.RequestID, "run_id", about)
 }
 
 // giveBack gives the request the status from before the run. What a person wrote
@@ -115,12 +136,12 @@ func giveBack(ctx context.Context, run *stage.Run) error {
 		return nil
 	}
 	if err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", run.Request.Path)
+		return notWritable(err, run.Request.Path)
 	}
-	run.Request.Meta = reqmeta.Parse(run.Request.Path, text).Meta
+	run.Request.Meta = run.Request.Parse(text).Meta
 	run.Text = revive.Unblocked(ctx, run, run.Stage, text)
 	if _, err := run.Dir.LoadRequest(); err != nil && run.Request.Meta.Status == reqmeta.Blocked {
-		run.Text, err = edit.SetValues(run.Request.Path, text, map[string]string{"status": reqmeta.Ready}, run.Project.Now())
+		run.Text, err = edit.SetValues(run.Request, text, map[string]string{"status": reqmeta.Ready}, run.Project.Now())
 		if err != nil {
 			return err
 		}
@@ -201,7 +222,7 @@ func closeDropped(run *stage.Run) error {
 func keptRefs(ctx context.Context, run *stage.Run) ([]string, error) {
 	out, err := run.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", runs.AttemptsOf(run.Stage.RunID))
 	if err != nil {
-		return nil, fault.Wrap(err, fault.GitCommandFailed, "name", runs.AttemptsOf(run.Stage.RunID))
+		return nil, gitFailed(err, runs.AttemptsOf(run.Stage.RunID))
 	}
 	return append([]string{}, strings.Fields(string(out))...), nil
 }

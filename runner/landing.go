@@ -64,17 +64,21 @@ func (a *auto) land(ctx context.Context, names ...string) (land.Result, error) {
 
 // landed lands a finished run of the session and says what came of it. What cannot
 // land stays a finished branch; the session goes on.
-func (a *auto) landed(ctx context.Context, res *Result) {
-	if a.o.LandInto == "" || res.State != runs.Done || ctx.Err() != nil {
-		return
+func (a *auto) landed(ctx context.Context, out Outcome) (into string, why fault.Code) {
+	if a.o.LandInto == "" || out.Stage == nil || out.Stage.State != runs.Done || ctx.Err() != nil {
+		return "", ""
 	}
-	out, err := a.land(ctx, res.RunID)
+	a.landing.Lock()
+	defer a.landing.Unlock()
+	got, err := a.land(ctx, out.RunID)
 	if err == nil {
-		err = out.Err()
+		err = got.Err()
+	}
+	if ctx.Err() != nil && err != nil {
+		err = interruption(ctx) // the next session, or a landing, takes it over
 	}
 	if err != nil {
-		res.NotLanded = fault.CodeOf(err)
-		return
+		return "", fault.CodeOf(err)
 	}
-	res.LandedInto = out.Into
+	return got.Into, ""
 }

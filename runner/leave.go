@@ -2,11 +2,14 @@ package runner
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
@@ -60,6 +63,12 @@ func (r *Runner) Leave(ctx context.Context, o LeaveOptions, then func([]Parting)
 	return then(l.all)
 }
 
+func (l *leaver) at(name string) {
+	if l.r.Point != nil {
+		l.r.Point(name)
+	}
+}
+
 // alone takes every slot, so that no run can begin, and refuses while anybody else
 // holds a lock.
 func (r *Runner) alone(ctx context.Context, look bool) (release func(), err error) {
@@ -73,12 +82,10 @@ func (r *Runner) alone(ctx context.Context, look bool) (release func(), err erro
 	if err != nil {
 		return release, err
 	}
-	for n := r.Project.Config.Limits.Jobs; n > 0 && !look; n-- {
-		l, err := r.Project.TakeSlot(ctx, 0)
-		if err != nil {
+	if !look {
+		if held, err = project.TakeSlots(ctx, r.Project, r.Project.Config.Jobs()); err != nil {
 			return release, err
 		}
-		held = append(held, l)
 	}
 	all, err := m.List()
 	for _, e := range all {
@@ -146,16 +153,21 @@ func (l *leaver) begin(ctx context.Context) error {
 
 // known refuses a name to discard that is nothing here, before anything is done.
 func (l *leaver) known(ctx context.Context) error {
-	for _, name := range l.o.Discard {
+	for i, name := range l.o.Discard {
 		if name == "all" || l.here[name] {
 			continue
 		}
 		heads := "refs/heads/"
 		out, err := l.r.Project.Git().Ask(ctx, "for-each-ref", "--count=1", "--format=%(refname)", "--",
 			name, heads+name, heads+l.r.Project.Config.Git.WorkBranchPrefix+name, runs.AttemptsOf(name), stage.Orphans+"/"+name)
-		if err != nil || len(out) == 0 {
-			return fault.Wrap(err, fault.RunNotFound, "run_id", name)
+		if err == nil && len(out) > 0 {
+			continue
 		}
+		begun := slices.DeleteFunc(sortedKeys(l.here), func(id string) bool { return !strings.HasPrefix(id, name) })
+		if err != nil || len(begun) != 1 {
+			return noRun(err, "run_id", name, "similar", strings.Join(begun, ", "))
+		}
+		l.o.Discard[i] = begun[0]
 	}
 	return nil
 }
@@ -170,6 +182,7 @@ func (l *leaver) did(p Parting, err error) {
 		p.Did = "would_remove"
 	default:
 		p.Did = "removed"
+		l.at("left")
 	}
 	l.all = append(l.all, p)
 }
@@ -210,7 +223,7 @@ func (l *leaver) giveUp(ctx context.Context, st *runs.Stage) error {
 	defer lease.Release()
 	req := l.c.s.Folder.Unique(st.RequestID)
 	if req == nil {
-		req = &reqmeta.Request{ID: st.RequestID, Path: st.Artifacts.RequestPath}
+		req = &reqmeta.Request{ID: st.RequestID, Path: st.Artifacts.RequestPath, Mapping: l.r.Project.Mapping()}
 	}
 	run := revive.Other(stage.New(&l.r.Setup, l.c.repo, req, lease), st)
 	_, had, err := l.c.repo.BranchTip(ctx, st.Git.WorkBranch)
@@ -245,7 +258,7 @@ func (l *leaver) leftWorkspaces(ctx context.Context) error {
 		if !l.o.DryRun && e.IsDir() && os.Remove(at) == nil { // it was empty
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err != nil {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err != nil || !e.IsDir() {
 			p.Did, p.Why = "stays", "foreign"
 			l.did(p, nil)
 			continue
@@ -313,7 +326,7 @@ func (l *leaver) below(ctx context.Context) error {
 	}
 	out, err := p.Git().Ask(ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ":(top,glob)*/**/.aiflow/**", ":(top,glob)*/**/requests/**")
 	if err != nil {
-		return fault.Wrap(err, fault.GitCommandFailed, "name", "ls-files")
+		return gitFailed(err, "ls-files")
 	}
 	seen := map[string]bool{p.Dir: true}
 	for name := range strings.SplitSeq(string(out), "\x00") {
@@ -412,7 +425,7 @@ func (l *leaver) requestOf(runID string) string {
 func (l *leaver) each(ctx context.Context, prefix string, f func(ref, tip string) error) error {
 	out, err := l.r.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", strings.TrimSuffix(prefix, "/"))
 	if err != nil {
-		return fault.Wrap(err, fault.GitCommandFailed, "name", prefix)
+		return gitFailed(err, prefix)
 	}
 	for line := range strings.Lines(string(out)) {
 		ref, tip, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -423,7 +436,8 @@ func (l *leaver) each(ctx context.Context, prefix string, f func(ref, tip string
 	return nil
 }
 
-// records go, but for what was kept in them whole and is nowhere else.
+// records go, but for what was kept in them whole and is nowhere else, and links,
+// which are a person's.
 func (l *leaver) records(context.Context) error {
 	p := l.r.Project
 	ids, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
@@ -436,38 +450,98 @@ func (l *leaver) records(context.Context) error {
 			return err
 		}
 		if slices.ContainsFunc(l.all, func(w Parting) bool { return w.Kind == "workspace" && w.RequestID == id && w.Did == "failed" }) {
+			l.all = append(l.all, Parting{Kind: "record", Name: path.Join(p.RunsDir(), id), RequestID: id, Did: "stays", Why: "workspace"})
 			continue // its workspace would belong to nobody
 		}
 		for _, runID := range all {
-			dir := p.Run(id, runID)
-			it := Parting{Kind: "record", Name: dir.Rel, RequestID: id, RunID: runID}
-			kept, _ := os.ReadDir(filepath.Join(dir.Path, runs.KeptDir))
-			if len(kept) > 0 && !l.discarded(id, runID) {
-				it.Did, it.Why, it.Name = "stays", "kept_files", dir.RelPath(runs.KeptDir)
-			}
-			var err error
-			if !l.o.DryRun {
-				err = emptied(dir.Path, it.Did == "stays")
-			}
-			l.did(it, err)
+			l.record(p.Run(id, runID))
 		}
-		if !l.o.DryRun {
-			_ = os.Remove(filepath.Join(p.Path(p.RunsDir()), id))
+		if len(all) > 0 {
+			l.foreign(path.Join(p.RunsDir(), id))
 		}
 	}
+	l.foreign(p.RunsDir())
 	return nil
 }
 
-// emptied removes a record, or all of it but what was kept.
-func emptied(dir string, but bool) error {
-	if !but {
-		return os.RemoveAll(dir)
+func (l *leaver) record(dir *runs.Dir) {
+	it := Parting{Kind: "record", Name: dir.Rel, RequestID: dir.RequestID, RunID: dir.RunID}
+	kept, _ := os.ReadDir(filepath.Join(dir.Path, runs.KeptDir))
+	stays := len(kept) > 0 && !l.discarded(dir.RequestID, dir.RunID)
+	if stays {
+		it.Did, it.Why, it.Name = "stays", "kept_files", dir.RelPath(runs.KeptDir)
 	}
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		if e.Name() != runs.KeptDir && err == nil {
-			err = os.RemoveAll(filepath.Join(dir, e.Name()))
+	links, err := l.emptied(dir.Path, stays)
+	if len(links) == 0 || stays || err != nil {
+		l.did(it, err)
+	}
+	for _, link := range links {
+		l.did(Parting{Kind: "record", Name: dir.RelPath(link), Did: "stays", Why: "foreign"}, nil)
+	}
+}
+
+// emptied removes a record but for links and, when a person did not discard it, what
+// was kept. It gives the links.
+func (l *leaver) emptied(dir string, but bool) (links []string, err error) {
+	var all []string
+	kept := filepath.Join(dir, runs.KeptDir)
+	err = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case at == kept && but:
+			return fs.SkipDir
+		case at != kept && e.Type()&fs.ModeSymlink != 0:
+			link, _ := filepath.Rel(dir, at)
+			links = append(links, filepath.ToSlash(link))
+			return nil
+		}
+		all = append(all, at)
+		if at == kept {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil || l.o.DryRun {
+		return links, err
+	}
+	for _, at := range slices.Backward(all) { // what is in a folder comes before it
+		err := os.Remove(at)
+		if at == kept {
+			err = os.RemoveAll(at)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, fs.ErrExist) {
+			return links, err
 		}
 	}
-	return err
+	return links, nil
+}
+
+// foreign names what is in a folder of records and is none, and takes away what is
+// empty.
+func (l *leaver) foreign(rel string) {
+	at := l.r.Project.Path(rel)
+	if fi, err := os.Lstat(at); err != nil || !fi.IsDir() {
+		if err == nil {
+			l.did(Parting{Kind: "record", Name: rel, Did: "stays", Why: "foreign"}, nil)
+		}
+		return
+	}
+	entries, _ := os.ReadDir(at)
+	for _, e := range entries {
+		name := path.Join(rel, e.Name())
+		if inside, err := os.ReadDir(l.r.Project.Path(name)); err == nil && len(inside) == 0 && e.IsDir() {
+			if !l.o.DryRun {
+				_ = os.Remove(l.r.Project.Path(name))
+			}
+			continue
+		}
+		if slices.ContainsFunc(l.all, func(p Parting) bool { return p.Name == name || strings.HasPrefix(p.Name, name+"/") }) {
+			continue // told already
+		}
+		l.did(Parting{Kind: "record", Name: name, Did: "stays", Why: "foreign"}, nil)
+	}
+	if !l.o.DryRun {
+		_ = os.Remove(at)
+	}
 }

@@ -51,6 +51,9 @@ func (a *auto) needsYou(ctx context.Context) string {
 	if err != nil {
 		return "" // what a session ends with says so
 	}
+	if a.o.Stack {
+		s.Stacks(true)
+	}
 	var names []string
 	for i, e := range s.KeptBack() {
 		if i == mostNamed {

@@ -51,6 +51,9 @@ func (r *Runner) resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer slot.Release()
+	if err := beside(r.Project, s.Folder, req); err != nil {
+		return Outcome{}, err
+	}
 	last, err := r.newest(req.ID, o.RunID)
 	if err != nil {
 		return Outcome{}, err
@@ -73,13 +76,13 @@ func (r *Runner) newest(requestID, runID string) (*runs.Stage, error) {
 		return nil, err
 	}
 	if st, err := r.Project.Run(requestID, runID).LoadStage(); runID != "" && err == nil && st.DroppedAt != nil {
-		return nil, fault.New(fault.NothingToDo, "request_id", requestID, "run_id", runID, "reason", "dropped")
+		return nil, nothingToDo("dropped", "request_id", requestID, "run_id", runID)
 	}
 	if last == nil {
-		return nil, fault.New(fault.RunNotFound, "request_id", requestID)
+		return nil, noRun(nil, "request_id", requestID)
 	}
 	if runID != "" && runID != last.RunID {
-		return nil, fault.New(fault.NothingToDo, "request_id", requestID, "run_id", last.RunID, "reason", "replaced")
+		return nil, nothingToDo("replaced", "request_id", requestID, "run_id", last.RunID)
 	}
 	return last, nil
 }

@@ -7,9 +7,11 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/project"
+	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 	"aiflow/runner/revive"
 	"aiflow/runner/stage"
+	"aiflow/runs"
 )
 
 // Runner runs requests of one project.
@@ -23,6 +25,7 @@ type Options struct {
 	Fresh       bool   // do not go on with an interrupted run
 	TakeOverdue bool   // take the lock of a live but overdue holder
 	Wait        time.Duration
+	TouchWait   time.Duration                 // how long to wait for runs that may change the same files, where Wait is less
 	Slot        *locks.Lease                  // the slot that the caller holds; nil takes one
 	Skip        map[string]bool               // requests that are not to be chosen
 	Begun       func(requestID, runID string) // told when the run has a name; nil is nobody
@@ -30,6 +33,9 @@ type Options struct {
 	// does something. A session passes over what must wait.
 	Lost  map[string]*fault.Error
 	purse *stage.Purse // of a session; nil is no limit
+	// crowded is of a session: a request would only wait for a provider that its other
+	// runs ask.
+	crowded func(req *reqmeta.Request, last *runs.Stage) bool
 }
 
 // Outcome is what came of the wish to run something.
@@ -37,6 +43,7 @@ type Outcome struct {
 	stage.Outcome
 	Selection *choose.Result      // when nothing was runnable: why
 	Waits     *stage.ProviderWait // when something was, but has to wait
+	taken     error               // when something was, but another run may change the same files
 }
 
 // Adviser tells what can be done about the runs of the project.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"aiflow/internal/fault"
@@ -40,6 +42,7 @@ type Session struct {
 	EndedAt          *time.Time    `json:"ended_at,omitempty"`
 	StopReason       *StopReason   `json:"stop_reason"`
 	Results          []Result      `json:"results"`
+	Turns            []Turn        `json:"turns"` // what its slots did, in the order in which it was chosen
 	Skipped          []SkipReason  `json:"skipped"`
 	Limits           SessionLimits `json:"limits"`
 	StopAsked        bool          `json:"stop_asked"`      // it ends after the run in hand
@@ -81,6 +84,23 @@ type Result struct {
 	NotLanded  fault.Code     `json:"not_landed,omitempty"` // why it could not land
 }
 
+// Turn is a run that a slot of a session had in hand.
+type Turn struct {
+	Slot      int        `json:"slot"` // from 1
+	RequestID string     `json:"request_id"`
+	RunID     string     `json:"run_id,omitempty"` // not there: it has not begun
+	From      time.Time  `json:"from"`
+	Until     *time.Time `json:"until,omitempty"` // nil: in hand, or cut off with the session
+}
+
+// InHand are the runs that the session has in hand.
+func (s *Session) InHand() []Turn {
+	if s.over() {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Turns), func(t Turn) bool { return t.Until != nil || t.RunID == "" })
+}
+
 // SessionWait is a time in which a session waited for a provider.
 type SessionWait struct {
 	runs.ProviderWait
@@ -109,6 +129,7 @@ type SessionLimits struct {
 	MaxMinutes int        `json:"max_minutes"` // 0: Until alone bounds its time
 	Until      *time.Time `json:"until,omitempty"`
 	MaxCostUSD float64    `json:"max_cost_usd,omitempty"` // 0: any
+	Jobs       int        `json:"jobs"`                   // runs at a time
 	Stack      bool       `json:"stack,omitempty"`        // runs may start on top of finished ones that are not merged
 }
 
@@ -141,13 +162,34 @@ func (r *Runner) LoadSession(ctx context.Context) (Session, error) {
 // stay in the words of the recording.
 func (r *Runner) reword(ctx context.Context, s *Session) {
 	if why := s.StopReason; why != nil && sayable(why.ReasonCode, why.Facts) {
-		s.StopReason = r.stopReason(ctx, &fault.Error{Code: why.ReasonCode, Facts: why.Facts})
+		now := &fault.Error{Code: why.ReasonCode, Facts: why.Facts}
+		if why.ReasonCode == fault.AutoCompleted {
+			now = completedNow(ctx, r, now, s.Limits.Stack)
+		}
+		s.StopReason = r.stopReason(ctx, now)
 	}
 	for i, k := range s.Skipped {
 		if sayable(k.ReasonCode, k.Facts) {
 			s.Skipped[i] = r.skipReason(k.RequestID, &fault.Error{Code: k.ReasonCode, Facts: k.Facts})
 		}
 	}
+}
+
+// completedNow counts the branches that wait now: some that waited when the session
+// ended may be merged.
+func completedNow(ctx context.Context, r *Runner, then *fault.Error, stack bool) *fault.Error {
+	if then.Facts["count"]+then.Facts["stale"] == "" {
+		return then
+	}
+	survey, err := r.Project.Look(ctx)
+	if err != nil {
+		return then
+	}
+	if stack {
+		survey.Stacks(true)
+	}
+	sel := survey.Select()
+	return completed(&sel)
 }
 
 func sayable(code fault.Code, facts fault.Facts) bool {
@@ -194,7 +236,9 @@ func before(p *project.Project) *Session {
 	return &s
 }
 
-func idle() Session { return Session{State: Idle, Results: []Result{}, Skipped: []SkipReason{}} }
+func idle() Session {
+	return Session{State: Idle, Results: []Result{}, Skipped: []SkipReason{}, Turns: []Turn{}}
+}
 
 func (s *Session) over() bool {
 	return s.State == Stopped || s.State == Completed || s.State == Idle
@@ -216,13 +260,29 @@ func (r *Runner) closeSession(ctx context.Context, s *Session) {
 	why := fault.New(fault.Interrupted)
 	if s.CurrentRequestID != nil && s.CurrentRunID != nil {
 		why.Facts["request_id"], why.Facts["run_id"] = *s.CurrentRequestID, *s.CurrentRunID
+		for _, t := range s.InHand() {
+			if t.RunID != *s.CurrentRunID {
+				why.Facts["also"] = strings.TrimSpace(why.Facts["also"] + " " + t.RunID)
+			}
+		}
 	}
 	s.State, s.CurrentRequestID, s.CurrentRunID, s.ProviderWait = Stopped, nil, nil, nil
 	s.StopReason = r.stopReason(ctx, why)
 }
 
 func (r *Runner) stopReason(ctx context.Context, why *fault.Error) *StopReason {
-	title, message, actions := r.Words.Fault(why.Code, fault.WithAdvice(why.Facts, revive.Advice(ctx, &r.Setup, why.Facts)))
+	facts := fault.WithAdvice(why.Facts, revive.Advice(ctx, &r.Setup, why.Facts))
+	var others []string
+	for id := range strings.FieldsSeq(why.Facts["also"]) { // of those that have not gone on since
+		f := fault.WithAdvice(nil, revive.Advice(ctx, &r.Setup, fault.Facts{"run_id": id}))
+		if f[fault.VerbSuccessor] == "" && f[string(fault.ModeResume)] != "" {
+			others = append(others, f[string(fault.ModeResume)])
+		}
+	}
+	if len(others) > 0 {
+		facts["others"] = strings.Join(others, "`, `")
+	}
+	title, message, actions := r.Words.Fault(why.Code, facts)
 	said := r.Words.Text("work.session_reason", fault.Facts{"title": title, "message": message})
 	return &StopReason{ReasonCode: why.Code, Message: said, Actions: actions, Facts: kept(why.Facts)}
 }

@@ -13,6 +13,7 @@ import (
 // claimed is a request whose lock is held and which may run.
 type claimed struct {
 	id           string
+	survey       *project.Survey
 	lease, queue *locks.Lease // queue: nil outside of auto-runs
 	slot         *locks.Lease
 	repo         func() (*gitops.Repo, error)
@@ -20,7 +21,8 @@ type claimed struct {
 
 // start runs a claimed request: it goes on with the run that was interrupted,
 // or begins a new one. ctx ends when the lease is lost.
-func (r *Runner) start(ctx context.Context, o Options, s *project.Survey, c claimed) (Outcome, error) {
+func (r *Runner) start(ctx context.Context, o Options, c claimed) (Outcome, error) {
+	s := c.survey
 	req, err := s.Folder.Get(c.id)
 	if err != nil {
 		return Outcome{}, err

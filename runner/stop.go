@@ -10,6 +10,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/locks"
+	"aiflow/project"
 	"aiflow/runner/stage"
 )
 
@@ -37,18 +38,46 @@ func (r *Runner) Stop(ctx context.Context, requestID string, wait time.Duration)
 	if err != nil {
 		return Halted{}, err
 	}
+	among := found && e.Live && amongOthers(r.Project, m, e)
+	for n := 0; among && found && e.Live && e.RunID == "" && n < nameTries; n++ { // it just begins
+		if err := proc.Sleep(ctx, stopPoll); err != nil {
+			return Halted{}, err
+		}
+		if e, found, err = m.LookRequest(requestID); err != nil {
+			return Halted{}, err
+		}
+	}
 	if !found || !e.Live {
-		return Halted{}, fault.New(fault.NothingToDo, "request_id", requestID, "reason", "not_running")
+		return Halted{}, nothingToDo("not_running", "request_id", requestID)
 	}
 	h := Halted{OK: true, RequestID: requestID, RunID: e.RunID, StopRequested: true}
-	if e.RunID != "" { // the signal to come is a person's wish
-		_ = os.WriteFile(stage.StopMark(r.Project.Run(requestID, e.RunID)), nil, 0o666)
+	if e.RunID != "" { // a signal to come is a person's wish
+		mark := stage.StopMark(r.Project.Run(requestID, e.RunID))
+		if err := os.WriteFile(mark, nil, 0o666); err != nil && among {
+			return Halted{}, notWritable(err, mark)
+		}
 	}
-	if err := signalHolder(e); err != nil {
-		return Halted{}, err
+	if !among {
+		if err := signalHolder(e); err != nil {
+			return Halted{}, err
+		}
 	}
 	h.Ended = waitGone(ctx, m, locks.Request(requestID), e.Token, wait)
 	return h, nil
+}
+
+// nameTries is how often a run that has no name yet is looked at again.
+const nameTries = 250
+
+// amongOthers: the run is one of several that a session has in hand, which looks for the
+// mark and ends that run alone.
+func amongOthers(p *project.Project, m *locks.Manager, e locks.Entry) bool {
+	queue, found, err := m.LookQueue()
+	if err != nil || !found || !queue.Live || queue.PID != e.PID || queue.PIDStart != e.PIDStart {
+		return false
+	}
+	s, err := readSession(p, sessionFile)
+	return err == nil && !s.over() && s.Limits.Jobs > 1
 }
 
 // StopSession asks the auto-run to stop: after the run in hand, or now.
@@ -62,24 +91,38 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 		return Halted{}, err
 	}
 	if !found || !e.Live {
-		return Halted{}, fault.New(fault.NothingToDo, "reason", "no_session")
+		return Halted{}, nothingToDo("no_session")
 	}
 	h := Halted{OK: true, RunID: e.RunID, StopRequested: true}
 	path := stage.CacheFile(r.Project, stopFile)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return Halted{}, fault.Wrap(err, fault.PathNotWritable, "path", path)
+		return Halted{}, notWritable(err, path)
 	}
 	if err := os.WriteFile(path, nil, 0o666); err != nil {
-		return Halted{}, fault.Wrap(err, fault.PathNotWritable, "path", path)
+		return Halted{}, notWritable(err, path)
 	}
 	if !now {
 		return h, nil
 	}
+	markInHand(r.Project, e)
 	if err := signalHolder(e); err != nil {
 		return Halted{}, err
 	}
 	h.Ended = waitGone(ctx, m, locks.Queue(), e.Token, wait)
 	return h, nil
+}
+
+// markInHand tells the runs in hand that the signal to come is a person's wish.
+func markInHand(p *project.Project, e locks.Entry) {
+	turns := []Turn{{RequestID: e.RequestID, RunID: e.RunID}}
+	if s, err := readSession(p, sessionFile); err == nil {
+		turns = append(turns, s.InHand()...)
+	}
+	for _, t := range turns {
+		if t.RequestID != "" && t.RunID != "" {
+			_ = os.WriteFile(stage.StopMark(p.Run(t.RequestID, t.RunID)), nil, 0o666)
+		}
+	}
 }
 
 func signalHolder(e locks.Entry) error {
@@ -107,4 +150,16 @@ func waitGone(ctx context.Context, m *locks.Manager, k locks.Key, token string, 
 		case <-tick.C:
 		}
 	}
+}
+
+func nothingToDo(reason string, more ...any) error {
+	return fault.New(fault.NothingToDo, append(more, "reason", reason)...)
+}
+
+func notWritable(err error, path string) *fault.Error {
+	return fault.Wrap(err, fault.PathNotWritable, "path", path)
+}
+
+func noRun(err error, which, value string, more ...any) error {
+	return fault.Wrap(err, fault.RunNotFound, append(more, which, value)...)
 }

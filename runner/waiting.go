@@ -49,9 +49,9 @@ func (a *auto) wait(ctx context.Context, w *stage.ProviderWait) bool {
 		a.end(Stopped, w.Refusal(""))
 		return false
 	}
-	a.s.ProviderWait = &w.ProviderWait
-	a.s.Waits = append(a.s.Waits, SessionWait{w.ProviderWait, now})
-	a.set(Selecting)
+	a.change(func(s *Session) {
+		s.ProviderWait, s.Waits = &w.ProviderWait, append(s.Waits, SessionWait{w.ProviderWait, now})
+	})
 	a.r.Tell(stage.Event{Kind: stage.Waiting, Until: until, What: a.r.Words.Text("work.waits_for", w.Facts())})
 	for left := until.Sub(now); left > 0 && ctx.Err() == nil && !stopAsked(a.r.Project); left = until.Sub(a.r.Project.Now()) {
 		select {
@@ -59,6 +59,8 @@ func (a *auto) wait(ctx context.Context, w *stage.ProviderWait) bool {
 		case <-time.After(min(left, time.Duration(a.r.Project.Config.AutoRun.PollIntervalMS)*time.Millisecond)):
 		}
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.s.ProviderWait = nil
 	return true
 }
@@ -78,9 +80,7 @@ func (a *auto) latest() time.Time {
 // goes on later.
 func (a *auto) putOff(out Outcome) {
 	f := fault.Of(out.Err, fault.InternalError)
-	a.s.CurrentRequestID, a.s.CurrentRunID = nil, nil
 	if _, known := a.r.Providers().Open(a.r.Project.Now())[f.Facts["name"]]; !known {
 		a.skip[out.RequestID] = true // it could not be written down, and would be asked again and again
 	}
-	a.r.SaveCache(sessionFile, &a.s)
 }

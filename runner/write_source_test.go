@@ -34,11 +34,13 @@ var around = map[string]string{
 	"SaveCache":      "the folder of the cache",
 	"remove":         "a person clears the record away (clean)",
 	"emptied":        "a person takes the records of a project away (deinit)",
-	"records":        "an empty folder, of which deinit took the records",
+	"foreign":        "an empty folder, of which deinit took the records",
 	"leftWorkspaces": "an empty folder of no run (deinit)",
 	"Stop":           "a person's wish, to the run of another process",
 	"StopSession":    "a person's wish, to the session of another process",
+	"markInHand":     "the same, for the runs of a session",
 	"Auto":           "the wish to stop the session before",
+	"begin":          "the wish to stop a run before, under the lock of its request",
 }
 
 var writes = []string{

@@ -44,7 +44,7 @@ func newGround(t *testing.T, request string) *ground {
 	t.Helper()
 	g := &ground{t: t, dir: t.TempDir()}
 	home := t.TempDir()
-	g.write(filepath.Join(home, ".gitconfig"), "[user]\n\tname = T\n\temail = t@example.invalid\n[init]\n\tdefaultBranch = main\n")
+	g.write(filepath.Join(home, ".gitconfig"), "[user]\n\tname = T\n\temail = t@example.invalid\n[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", home)
 	g.write(filepath.Join(g.dir, "requests", "RQ-1.md"), request)

@@ -12,6 +12,7 @@ type Now struct {
 	Live      bool       // somebody works for the run
 	Newest    string     // run of the request, where it is another one
 	Merge     string     // the command that merges its branch; "" where nothing waits to be merged
+	Restore   string     // the command that puts its branch back, which a restack that needs a person lacks
 	Stale     bool       // what it stands on has changed: its branch is to be moved before it is merged
 	Restacks  bool       // and can be
 	Branch    bool       // its branch is there
@@ -45,25 +46,37 @@ func Advise(s *Stage, p *Plan, now Now) []fault.Advice {
 	if now.Branch {
 		list = append(list, look("diff", s.RunID))
 	}
+	restack := fault.Advice{Kind: fault.Remedy, Verb: fault.VerbRestack, Command: "aiflow run restack " + s.RunID, Allowed: true, Recommended: true}
 	switch {
 	case s.DroppedAt != nil:
 		return list
 	case now.Live:
 		return append(list, fault.ToDo(fault.VerbStop, "aiflow run stop "+s.RunID))
 	case now.Restacks:
-		return append(list, fault.Advice{Kind: fault.Remedy, Verb: fault.VerbRestack, Command: "aiflow run restack " + s.RunID, Allowed: true, Recommended: true})
+		return append(list, restack)
 	case now.Stale:
 		return append(list, fault.ToDo(fault.VerbDrop, "aiflow run drop "+s.RunID))
 	case now.Merge != "":
 		return append(list, fault.Advice{Kind: fault.Remedy, Verb: fault.VerbMerge, Command: now.Merge, Allowed: true, Recommended: true})
 	case s.State == Done:
 		return list
+	case s.RestackStopped():
+		if now.Restore != "" {
+			restack.Verb, restack.Command = fault.VerbRestore, now.Restore
+		}
+		return append(list, restack, now.way(s, p, ModeReplan))
 	}
 	ways := []fault.Advice{now.way(s, p, ModeResume), now.way(s, p, ModeRetryStep), now.way(s, p, ModeReplan)}
 	if i := now.best(s, p, ways); i >= 0 {
 		ways[i].Recommended = true
 	}
 	return append(list, ways...)
+}
+
+// Fresh is the command that makes a request anew whose last run is s, on top of what
+// waits to be merged where that one was.
+func Fresh(s *Stage) string {
+	return fault.Fresh(s.RequestID, len(s.Git.StackedOn) > 0)
 }
 
 func look(verb, runID string) fault.Advice {
@@ -93,6 +106,7 @@ func (n Now) way(s *Stage, p *Plan, mode Mode) fault.Advice {
 		a.Command += " --force"
 		a.Force, a.WhyNot = true, n.refuses(s, p, mode, true)
 	}
+	a.Takes = mode == ModeResume && n.Found != (Found{})
 	if a.WhyNot == "" {
 		a.WhyNot = n.lacks(mode)
 	}
@@ -172,6 +186,8 @@ func helps(s *Stage, p *Plan) Mode {
 		return ModeReplan
 	case code == fault.RetryLimitExceeded && s.Error != nil && s.Error.Meta["no_plan"] != "":
 		return ModeResume // what went wrong is nothing that a plan decides
+	case code == fault.ForbiddenPathTouched && s.Error != nil && s.Error.Meta["touches"] != "":
+		return ModeRetryStep // its request says by now what it touches
 	case (code == fault.ForbiddenPathTouched || code == fault.GHDependencyDetected) && p.asksRole(s.CurrentStepIndex):
 		return ModeRetryStep
 	default:

@@ -92,8 +92,8 @@ type head struct {
 
 func unquote(raw json.RawMessage) string { return strings.Trim(string(raw), `" `) }
 
-func unreadable(reason string, err error) *fault.Error {
-	return fault.Wrap(err, fault.StageUnreadable, "reason", reason)
+func unreadable(reason string, err error, more ...any) *fault.Error {
+	return fault.Wrap(err, fault.StageUnreadable, append(more, "reason", reason)...)
 }
 
 // major is the first number of a version that is a string or a number; 0 when

@@ -63,20 +63,24 @@ func OpenDir(disk atomicfile.Disk, root, runsDir, requestID, runID string, suffi
 // cut: a synced file is lost with a directory that is not.
 func (d *Dir) Create() error {
 	if !safeName(d.RequestID) || !safeName(d.RunID) {
-		return fault.New(fault.RunsDirCreateFailed, "path", d.Rel, "reason", "name")
+		return notMade(nil, d, "reason", "name")
 	}
 	there := existing(d.Path)
 	for _, sub := range []string{"logs/tests", "patches"} {
 		if err := os.MkdirAll(d.file(sub), 0o777); err != nil {
-			return fault.Wrap(err, fault.RunsDirCreateFailed, "path", d.Rel)
+			return notMade(err, d)
 		}
 	}
 	for made := d.Path; made != there; made = filepath.Dir(made) {
 		if err := d.disk.SyncDir(filepath.Dir(made)); err != nil {
-			return fault.Wrap(err, fault.RunsDirCreateFailed, "path", d.Rel)
+			return notMade(err, d)
 		}
 	}
 	return nil
+}
+
+func notMade(err error, d *Dir, more ...any) error {
+	return fault.Wrap(err, fault.RunsDirCreateFailed, append(more, "path", d.Rel)...)
 }
 
 // existing is the lowest directory on the way to path that is there.
@@ -107,10 +111,13 @@ func (d *Dir) write(disk atomicfile.Disk, name string, data []byte) error {
 }
 
 func writeFault(err error, path string) error {
+	facts := []any{"path", path}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fault.Wrap(err, fault.StageWriteFailed, "path", path, "reason", "disk_full")
+		facts = append(facts, "reason", "disk_full")
+	} else if f, guarded := fault.As(err); guarded { // its disk may say no
+		return f
 	}
-	return fault.Of(err, fault.StageWriteFailed, "path", path) // a guarded disk may say no
+	return fault.Wrap(err, fault.StageWriteFailed, facts...)
 }
 
 // read reads a whole regular file of bounded size without following a link and

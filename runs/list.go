@@ -35,12 +35,12 @@ func entries(dir string) ([]fs.DirEntry, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fault.Wrap(err, fault.StageUnreadable, "path", dir, "reason", "io")
+		return nil, unreadable("io", err, "path", dir)
 	}
 	defer f.Close()
 	list, err := f.ReadDir(-1)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.StageUnreadable, "path", dir, "reason", "io")
+		return nil, unreadable("io", err, "path", dir)
 	}
 	return list, nil
 }
@@ -125,8 +125,9 @@ type Summary struct {
 	Interrupted  bool   `json:"interrupted"` // not ended, and nobody works for it
 	Merged       bool   `json:"merged"`
 	BranchExists bool   `json:"branch_exists"`
-	Stale        string `json:"stale,omitempty"` // the request on which it stands and that is no longer what it was
-	Restacks     bool   `json:"-"`               // it can be moved to where that is now
+	Stale        string `json:"stale,omitempty"`     // the request on which it stands and that is no longer what it was
+	Restacks     bool   `json:"-"`                   // it can be moved to where that is now
+	LandedOn     string `json:"landed_on,omitempty"` // merged there alone, not where runs start by now
 }
 
 // Summary of a record.
@@ -153,5 +154,5 @@ func FindRun(root, runsDir, runID string) (requestID string, err error) {
 			}
 		}
 	}
-	return "", fault.New(fault.RunNotFound, "run_id", runID)
+	return "", notFound(runID)
 }

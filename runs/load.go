@@ -40,18 +40,16 @@ func mayFallBack(err error) bool {
 }
 
 func (d *Dir) loadStage(name string) (*Stage, error) {
-	path := d.RelPath(name)
 	data, err := d.read(name)
 	if err != nil {
 		return nil, err
 	}
 	s, err := Decode(data)
 	if err != nil {
-		return nil, d.located(err, path)
+		return nil, d.located(err, d.RelPath(name))
 	}
 	if s.RequestID != d.RequestID || s.RunID != d.RunID {
-		return nil, fault.New(fault.StageUnreadable, "path", path, "reason", "foreign", "run_id", d.RunID, "request_id", d.RequestID,
-			"cause", "it is the record of "+s.RequestID+"/"+s.RunID)
+		return nil, d.unreadable("foreign", nil, name, "cause", "it is the record of "+s.RequestID+"/"+s.RunID)
 	}
 	return s, nil
 }
@@ -65,13 +63,21 @@ func (d *Dir) read(name string) ([]byte, error) {
 		return nil, d.notFound()
 	}
 	if err != nil {
-		return nil, fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(name), "reason", "io", "run_id", d.RunID, "request_id", d.RequestID)
+		return nil, d.unreadable("io", err, name)
 	}
 	return data, nil
 }
 
 func (d *Dir) notFound() error {
-	return fault.New(fault.RunNotFound, "run_id", d.RunID, "request_id", d.RequestID, "path", d.Rel)
+	return notFound(d.RunID, "request_id", d.RequestID, "path", d.Rel)
+}
+
+func notFound(runID string, more ...any) error {
+	return fault.New(fault.RunNotFound, append(more, "run_id", runID)...)
+}
+
+func (d *Dir) unreadable(reason string, err error, name string, more ...any) error {
+	return unreadable(reason, err, append(more, "path", d.RelPath(name), "run_id", d.RunID, "request_id", d.RequestID)...)
 }
 
 func (d *Dir) located(err error, path string) error {
@@ -105,7 +111,7 @@ func (d *Dir) loadJSON(name string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(name), "reason", "torn", "run_id", d.RunID, "request_id", d.RequestID)
+		return d.unreadable("torn", err, name)
 	}
 	return nil
 }
@@ -117,7 +123,7 @@ func (d *Dir) LoadReport() (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fault.Wrap(err, fault.StageUnreadable, "path", d.RelPath(reportFile), "reason", "io", "run_id", d.RunID, "request_id", d.RequestID)
+		return "", d.unreadable("io", err, reportFile)
 	}
 	return string(data), nil
 }

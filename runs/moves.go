@@ -2,6 +2,7 @@ package runs
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"aiflow/internal/fault"
@@ -16,8 +17,8 @@ func Moves() map[State][]State {
 		Implementing: {Testing, Reporting, NeedsInput, Failed},
 		Testing:      {Implementing, Reporting, NeedsInput, Failed},
 		Reporting:    {Implementing, Done, NeedsInput, Failed},
-		Done:         {},
-		NeedsInput:   {Planning, Implementing, Testing, Reporting, NeedsInput, Failed},
+		Done:         {NeedsInput}, // only a restack that a person has to help, and back
+		NeedsInput:   {Planning, Implementing, Testing, Reporting, Done, NeedsInput, Failed},
 		Failed:       {Planning, Implementing, Testing, Reporting, NeedsInput, Failed},
 	}
 }
@@ -32,10 +33,9 @@ func CanMove(from, to State) bool {
 // time and the error.
 func (s *Stage) Move(to State, now time.Time) error {
 	if !CanMove(s.State, to) {
-		return fault.New(fault.InternalError, "reason", "illegal_move", "from", s.State, "to", to,
-			"run_id", s.RunID, "cause", "illegal move "+string(s.State)+" -> "+string(to))
+		return mistake(s, "illegal_move", "from", s.State, "to", to, "cause", "illegal move "+string(s.State)+" -> "+string(to))
 	}
-	if s.State.Ended() && !to.Ended() {
+	if s.State.Ended() && (!to.Ended() || to == Done) {
 		s.Error, s.Deaths = nil, 0
 	}
 	s.EndedAt = nil
@@ -47,13 +47,35 @@ func (s *Stage) Move(to State, now time.Time) error {
 	return nil
 }
 
+// RestackStopped: the run was finished, and its commits collide with what is below
+// them by now. Its branch is as it was until a person has moved it.
+func (s *Stage) RestackStopped() bool {
+	return s.State == NeedsInput && s.Error != nil && s.Error.ReasonCode == fault.StackConflict && len(s.Steps) > 0 && s.next() == len(s.Steps)
+}
+
+// RestackRef has the branch of a run as it was before the nth try to move it.
+func RestackRef(s *Stage, n int) string {
+	return AttemptsOf(s.RunID) + "/restack/" + strconv.Itoa(n)
+}
+
+// RestackTries is how often a run was moved, or could not be.
+func RestackTries(s *Stage) int {
+	n := 0
+	for _, e := range s.History {
+		if e.Event == EventRestacked || e.Event == EventNeedsInput && e.ReasonCode == string(fault.StackConflict) {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *Stage) touch(now time.Time) {
 	s.UpdatedAt = now
-	s.Progress.Percent = s.percent()
+	s.Progress.Percent = percent(s)
 }
 
 // percent follows D22's guide: planning from 15, steps from 30 to 96.
-func (s *Stage) percent() int {
+func percent(s *Stage) int {
 	switch s.State {
 	case Init:
 		return 0

@@ -185,6 +185,7 @@ A state that has not ended may also stay where it is: an interrupted run goes on
 	}
 	b.WriteString(`
 DONE, NEEDS_INPUT and FAILED have ` + "`ended_at`" + `. A run that has not ended and holds no live lock was interrupted.
+DONE becomes NEEDS_INPUT, and DONE again, only where a restack needs a person ([stacking](stacking.md#restack)).
 ` + "`aiflow run drop`" + ` leaves the state that a run ended in, ends one that was interrupted as NEEDS_INPUT, and writes ` + "`dropped_at`" + `:
 such a run is never gone on with, and counts for nothing in what is next.
 

@@ -17,6 +17,7 @@ type ReportFacts struct {
 	CompareURL   string
 	PushCommand  string
 	MergeCommand string
+	Stale        string // the request on which the run stands and that changed since: it is not to be merged as it is
 	Gates        []Gate
 	Findings     []Finding
 }

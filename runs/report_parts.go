@@ -61,7 +61,7 @@ func (w *reporter) summary() {
 		w.item("report.summary.usage", u.Facts())
 	}
 	if w.s.HasEvent(EventOldSteps) {
-		w.item("report.summary.old_steps", nil)
+		w.item("report.summary.old_steps", fault.Facts{"id": w.s.RequestID})
 	}
 	for _, warned := range w.s.Warnings() {
 		if warned != ChangedNothing { // which the step says
@@ -352,6 +352,10 @@ func (w *reporter) next() {
 
 func (w *reporter) nextAfterDone() {
 	w.item("report.next.look", fault.Facts{"run_id": w.s.RunID})
+	if w.f.Stale != "" {
+		w.item("report.next.stale", fault.Facts{"on": w.f.Stale, "run_id": w.s.RunID})
+		w.f.MergeCommand = ""
+	}
 	for _, c := range []struct{ key, command string }{
 		{"report.next.merge", w.f.MergeCommand}, {"report.next.push", w.f.PushCommand},
 	} {

@@ -124,6 +124,8 @@ func refuse(s *Stage, a Ask) error {
 		return about(fault.NothingToDo, "done")
 	case s.ReplacedBy != "":
 		return fault.New(fault.NothingToDo, "request_id", s.RequestID, "run_id", s.ReplacedBy, "reason", "replaced")
+	case s.RestackStopped() && a.Mode != ModeReplan:
+		return &fault.Error{Code: fault.StackConflict, Facts: s.Error.Meta}
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aiflow/internal/atomicfile"
-	"aiflow/internal/fault"
 )
 
 // SaveStage replaces stage.json whole. seq grows by one with each save. On
@@ -59,8 +58,7 @@ func (d *Dir) belongs(s *Stage) error {
 	if s.RequestID == d.RequestID && s.RunID == d.RunID {
 		return nil
 	}
-	return fault.New(fault.InternalError, "reason", "foreign_record", "run_id", s.RunID, "path", d.Rel,
-		"cause", "the record of "+s.RequestID+"/"+s.RunID+" does not belong into "+d.Rel)
+	return mistake(s, "foreign_record", "path", d.Rel, "cause", "the record of "+s.RequestID+"/"+s.RunID+" does not belong into "+d.Rel)
 }
 
 func (d *Dir) replaceStage(s *Stage) error {

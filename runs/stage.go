@@ -186,7 +186,7 @@ type Git struct {
 	// StackedOn are the finished runs, not merged by then, on top of which this one
 	// began: BaseCommit has them all.
 	StackedOn []StackedOn `json:"stacked_on,omitempty"`
-	Restack   *Restack    `json:"restack,omitempty"`   // only while it is under way
+	Restack   *Restack    `json:"restack,omitempty"`   // only while it is under way, or waits for a person
 	ReturnTo  string      `json:"return_to,omitempty"` // in place: where the checkout goes back to
 	Made      []string    `json:"made,omitempty"`      // ignored paths in the workspace after workspace.setup
 	Commits   []Commit    `json:"commits"`
@@ -201,15 +201,18 @@ type StackedOn struct {
 }
 
 // Restack says where a run that stands on others is about to be moved. Whether it was
-// is asked of git.
+// is asked of git. Without a commit a person is to move it there.
 type Restack struct {
 	BaseCommit string      `json:"base_commit"`
 	StackedOn  []StackedOn `json:"stacked_on,omitempty"`
-	Commit     string      `json:"commit"` // of the branch
+	Commit     string      `json:"commit,omitempty"` // of the branch
 }
 
 // AttemptsOf is where the attempts of a run are kept.
 func AttemptsOf(runID string) string { return "refs/aiflow/attempts/" + runID }
+
+// LostBy is where names of the person are kept that went while the run worked.
+func LostBy(runID string) string { return AttemptsOf(runID) + "/lost" }
 
 // Compared is the branch with which the work is compared: the base, or the branch of
 // the one run on which it stands.

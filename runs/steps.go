@@ -36,6 +36,15 @@ func (s *Stage) Worked(boot string) {
 	s.Boot = boot
 }
 
+// LastChance: once more, and a person is asked (MaxDeaths). boot is this one.
+func LastChance(s *Stage, boot string) bool {
+	n := s.Deaths
+	if s.Boot != "" && s.Boot == boot {
+		n++
+	}
+	return !s.State.Ended() && n == MaxDeaths-1
+}
+
 // MaxDeaths is how often in a row the process that works for a run may die
 // before a person is asked.
 const MaxDeaths = 3
@@ -76,7 +85,7 @@ func (s *Stage) Continue(now time.Time, stepID string) (*Step, error) {
 func (s *Stage) enter(now time.Time, stepID string) (*Step, error) {
 	i := s.Index(stepID)
 	if i < 0 {
-		return nil, fault.New(fault.InternalError, "reason", "unknown_step", "value", stepID, "run_id", s.RunID)
+		return nil, mistake(s, "unknown_step", "value", stepID)
 	}
 	p := &s.Steps[i]
 	s.CurrentStepIndex, s.CurrentStepID = i, stepID
@@ -118,7 +127,7 @@ func (s *Stage) Tip() string {
 func (s *Stage) Finish(now time.Time, summary string) error {
 	p := s.Current()
 	if p == nil || p.Status != StepRunning {
-		return fault.New(fault.InternalError, "reason", "no_step_to_finish", "value", s.CurrentStepID, "run_id", s.RunID)
+		return mistake(s, "no_step_to_finish", "value", s.CurrentStepID)
 	}
 	p.Status, p.EndedAt, p.Error, p.Summary = StepDone, &now, nil, summary
 	s.Deaths = 0
@@ -150,7 +159,7 @@ func (s *Stage) Fail(now time.Time, e *ErrorObject) error {
 func (s *Stage) Complete(now time.Time) error {
 	for i := range s.Steps {
 		if !s.Steps[i].Status.Settled() {
-			return fault.New(fault.InternalError, "reason", "step_not_done", "value", s.Steps[i].StepID, "run_id", s.RunID)
+			return mistake(s, "step_not_done", "value", s.Steps[i].StepID)
 		}
 	}
 	if err := s.Move(Done, now); err != nil {
@@ -192,5 +201,36 @@ func follows(s *Stage, p *Plan) bool {
 }
 
 func (s *Stage) broken(reason string) error {
-	return fault.New(fault.InternalError, "reason", reason, "run_id", s.RunID, "cause", "record of "+s.RunID+": "+reason)
+	return mistake(s, reason, "cause", "record of "+s.RunID+": "+reason)
+}
+
+// mistake is one of aiflow's own.
+func mistake(s *Stage, reason string, more ...any) error {
+	return fault.New(fault.InternalError, append(more, "reason", reason, "run_id", s.RunID)...)
+}
+
+// WorkedFor is how long a run worked until now, as its history tells: without the time in
+// which it waited for somebody. Where it died and nobody told of that, it is known to have
+// lived until what was told last.
+func WorkedFor(s *Stage, now time.Time) time.Duration {
+	var sum time.Duration
+	var since, last time.Time // since: it works; zero: it does not
+	end := func(at time.Time) {
+		if !since.IsZero() {
+			sum += max(0, at.Sub(since))
+		}
+		since = time.Time{}
+	}
+	for _, e := range s.History {
+		switch e.Event {
+		case EventStarted, EventResumed:
+			end(last)
+			since = e.At
+		case EventNeedsInput, EventFailed, EventInterrupted, EventDone:
+			end(e.At)
+		}
+		last = e.At
+	}
+	end(now)
+	return sum
 }

@@ -92,11 +92,15 @@ func (b Budget) Spent(u *Usage) *fault.Error {
 	switch {
 	case u == nil:
 	case b.CostUSD > 0 && u.CostUSD != nil && *u.CostUSD >= b.CostUSD:
-		return fault.New(fault.BudgetExhausted, "used", "$"+dollars(*u.CostUSD), "allowed", "$"+dollars(b.CostUSD), "key", "limits.max_cost_usd")
+		return exhausted("limits.max_cost_usd", "$"+dollars(*u.CostUSD), "$"+dollars(b.CostUSD))
 	case b.Tokens > 0 && u.Input+u.Output >= b.Tokens:
-		return fault.New(fault.BudgetExhausted, "used", u.Input+u.Output, "allowed", b.Tokens, "key", "limits.max_tokens")
+		return exhausted("limits.max_tokens", u.Input+u.Output, b.Tokens)
 	}
 	return nil
+}
+
+func exhausted(key string, used, allowed any) *fault.Error {
+	return fault.New(fault.BudgetExhausted, "used", used, "allowed", allowed, "key", key)
 }
 
 // LeftUSD are the dollars that are left; 0 is any amount.

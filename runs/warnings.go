@@ -9,7 +9,7 @@ type Warning string
 // The warnings.
 const (
 	NoTestRan      Warning = "NO_TEST_RAN"     // an AI command did the work, and no test of any kind ran
-	ChangedNothing Warning = "NOTHING_CHANGED" // the commit of a step is empty
+	ChangedNothing Warning = "NOTHING_CHANGED" // all its commits are empty, and not only to test
 	WithoutRouter  Warning = "WITHOUT_ROUTER"  // which cannot be used: no review, none of its guards
 )
 
@@ -25,12 +25,22 @@ func (s *Stage) Warnings() []Warning {
 	if s.HasEvent(EventWithoutRouter) {
 		list = append(list, WithoutRouter)
 	}
-	for i := range s.Steps {
-		if s.Steps[i].ChangedNothing {
-			return append(list, ChangedNothing)
-		}
+	if changedNothing(s) {
+		list = append(list, ChangedNothing)
 	}
 	return list
+}
+
+// changedNothing: a step was to change something, and none did.
+func changedNothing(s *Stage) bool {
+	asked := false
+	for i := range s.Steps {
+		if s.Steps[i].DiffStat.FilesChanged > 0 {
+			return false
+		}
+		asked = asked || s.Steps[i].ChangedNothing
+	}
+	return asked
 }
 
 // tested reports whether a test of a step ran to its end.

@@ -185,14 +185,14 @@ func unfit(s *Server, r *http.Request) (int, error) {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
 		kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		if err != nil || kind != "application/json" || !isPlain(r) {
-			return http.StatusUnsupportedMediaType, fault.New(fault.InvalidRequest, "key", "Content-Type", "allowed", "application/json")
+			return http.StatusUnsupportedMediaType, invalid("Content-Type", "allowed", "application/json")
 		}
 	}
 	switch {
 	case !isClean(r):
 		return http.StatusNotFound, fault.New(fault.NotFound)
 	case r.ContentLength > bodyLimit(r):
-		return http.StatusRequestEntityTooLarge, fault.New(fault.InvalidRequest, "key", "body", "allowed", bodyLimit(r))
+		return http.StatusRequestEntityTooLarge, invalid("body", "allowed", bodyLimit(r))
 	}
 	return 0, nil
 }

@@ -134,7 +134,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &big):
-		s.failWith(w, r, http.StatusRequestEntityTooLarge, fault.New(fault.InvalidRequest, "key", "body", "allowed", big.Limit))
+		s.failWith(w, r, http.StatusRequestEntityTooLarge, invalid("body", "allowed", big.Limit))
 		return
 	case r.Context().Err() != nil:
 		return // nobody listens
@@ -224,15 +224,15 @@ func read(r *http.Request, v any) error {
 		return nil
 	}
 	if !utf8.Valid(data) { // the decoder would put other characters in the place of what it cannot read
-		return fault.New(fault.InvalidRequest, "key", "body", "cause", "not UTF-8")
+		return invalid("body", "cause", "not UTF-8")
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return fault.Wrap(err, fault.InvalidRequest, "key", "body", "cause", jsonCause(err))
+		return invalidFor(err, "body", "cause", jsonCause(err))
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return fault.New(fault.InvalidRequest, "key", "body", "cause", "more than one value")
+		return invalid("body", "cause", "more than one value")
 	}
 	return nil
 }
@@ -242,9 +242,33 @@ func bodyFault(err error) error {
 	if errors.As(err, &big) {
 		return err
 	}
-	return fault.Wrap(err, fault.InvalidRequest, "key", "body", "cause", "cut off")
+	return invalidFor(err, "body", "cause", "cut off")
 }
 
 func jsonCause(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }
 
 func (s *Server) projectName() string { return filepath.Base(s.Project.Dir) }
+
+func invalid(key string, more ...any) error { return invalidFor(nil, key, more...) }
+
+func invalidFor(err error, key string, more ...any) error {
+	return fault.Wrap(err, fault.InvalidRequest, append(more, "key", key)...)
+}
+
+func conflict(path string, more ...any) error {
+	return fault.New(fault.Conflict, append(more, "path", path)...)
+}
+
+func notWritable(err error, p string) error { return fault.Wrap(err, fault.PathNotWritable, "path", p) }
+
+func noRequest(err error, id string, more ...any) error {
+	return fault.Wrap(err, fault.RequestNotFound, append(more, "id", id)...)
+}
+
+func noRun(requestID string, more ...any) error {
+	return fault.New(fault.RunNotFound, append(more, "request_id", requestID)...)
+}
+
+func nothingToDo(st *runs.Stage, reason string) error {
+	return fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", reason)
+}

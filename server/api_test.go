@@ -276,6 +276,11 @@ func TestRunFromStartToMerge(t *testing.T) {
 	st.until("stage", func(data string) bool { return strings.Contains(data, run) && strings.Contains(data, `"DONE"`) })
 	w.idle()
 	w.call(200, "GET", at, "").wants("stage.state", "DONE", "interrupted", false, "awaits_merge", true, "errors", nil, "planning.steps.0.step_id", "S01", "compare_url", nil)
+	w.git("remote", "add", "origin", "https://github.com/o/r.git")
+	w.call(200, "GET", at, "").wants("compare_url", nil) // it was never pushed
+	branch := begun.text("stage.git.work_branch")
+	w.git("update-ref", "refs/remotes/origin/"+branch, branch)
+	w.call(200, "GET", at, "").wants("compare_url", "https://github.com/o/r/compare/main..."+branch)
 	w.call(200, "GET", at+"/stage", "").wants("stage.state", "DONE")
 	record := "runs/RQ-1/" + run + "/stage.json"
 	w.write(record, strings.Replace(w.read(record), `"attempts": {`, `"attempts": {"calls": [{"role": "qa", "attempt": 1, "provider": "p", "started_at": "2026-01-02T03:04:05Z", "usage": {"input": 1, "cached": 2, "output": 3, "turns": 1, "duration_ms": 4}}], `, 1))
@@ -434,7 +439,7 @@ func TestNeedsInputAndReplan(t *testing.T) {
 // What can be done about a run is told with it, and told anew when something is
 // changed in its workspace; what is refused names fields of the API.
 func TestAdviceOfARun(t *testing.T) {
-	w := newWorld(t, map[string]string{"requests/RQ-1.md": steps("Fails", "P0", "echo left > left.txt; exit 3")}, realRun(t))
+	w := newWorld(t, map[string]string{"requests/RQ-1.md": steps("Fails", "P0", "echo left > left.txt; exit 3")})
 	run := w.call(202, "POST", "/api/requests/RQ-1/run", "").text("run_id")
 	w.idle()
 	at := "/api/requests/RQ-1/runs/" + run
@@ -463,7 +468,7 @@ func TestAnswer(t *testing.T) {
 	w := newWorld(t, map[string]string{
 		".aiflow/router.v1.json": `{"version": "1.0", "routing": {"implementer": {"primary": "work"}}, "commands": {"work": {"bin": ` + quoted(bin) + `}}}`,
 		"requests/RQ-1.md":       request("title: Paint\nstatus: ready\n", "Paint it.\n"),
-	}, realRun(t))
+	})
 	run := w.call(202, "POST", "/api/requests/RQ-1/run", "").text("run_id")
 	w.idle()
 	at := "/api/requests/RQ-1/runs/" + run
@@ -505,12 +510,12 @@ func TestAutorun(t *testing.T) {
 	st := w.listen()
 	w.call(200, "GET", "/api/autorun", "").wants("state", "IDLE", "stop_reason", nil)
 	w.call(400, "POST", "/api/autorun/stop", "").wants("error.reason_code", "NOTHING_TO_DO")
-	started := w.call(202, "POST", "/api/autorun/start", `{"max_runs":5,"max_cost":2.5,"land_into":"nightly","stack":true}`)
+	started := w.call(202, "POST", "/api/autorun/start", `{"max_runs":5,"max_cost":2.5,"land_into":"nightly","stack":true,"jobs":2}`)
 	if s := started.text("state"); s != "SELECTING" && s != "RUNNING" {
 		t.Error(s)
 	}
 	st.until("autorun", has(`"RUNNING"`))
-	w.call(200, "GET", "/api/autorun", "").wants("limits.max_cost_usd", 2.5, "limits.stack", true)
+	w.call(200, "GET", "/api/autorun", "").wants("limits.max_cost_usd", 2.5, "limits.stack", true, "limits.jobs", 2, "turns.0.request_id", "RQ-1", "turns.0.slot", 1)
 	w.call(409, "POST", "/api/autorun/start", "").wants("error.reason_code", "QUEUE_IN_PROGRESS")
 	w.call(202, "POST", "/api/autorun/stop", `{}`).wants("state", "STOPPING", "current_request_id", "RQ-1")
 	st.until("autorun", has(`"STOPPING"`)) // whoever asked, all pages are told
@@ -518,7 +523,7 @@ func TestAutorun(t *testing.T) {
 	st.until("autorun", has(`"STOP_REQUESTED"`))
 	w.idle()
 	w.call(200, "GET", "/api/autorun", "").wants("state", "STOPPED", "counters.runs", 1, "counters.done", 1, "stop_reason.reason_code", "STOP_REQUESTED", "results.0.request_id", "RQ-1", "results.0.landed_into", "nightly")
-	for _, body := range []string{`{"max_runs":-1}`, `{"max_cost":-0.5}`, `{"max_cost":"much"}`, `{"land_into":"-x"}`, `{"land_into":"nightly","base_branch":"main"}`} {
+	for _, body := range []string{`{"max_runs":-1}`, `{"max_runs":10001}`, `{"max_minutes":99999999999}`, `{"max_cost":-0.5}`, `{"max_cost":1e300}`, `{"max_cost":"much"}`, `{"land_into":"-x"}`, `{"land_into":"nightly","base_branch":"main"}`, `{"jobs":-1}`, `{"jobs":65}`} {
 		w.call(400, "POST", "/api/autorun/start", body).wants("error.reason_code", "INVALID_REQUEST")
 	}
 }

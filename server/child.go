@@ -41,30 +41,30 @@ func (s *Server) spawn(lang string, args ...string) (*child, error) {
 
 func spawnProgram(s *Server, name, bin, lang string, args ...string) (*child, error) {
 	if bin == "" {
-		return nil, fault.New(fault.BinaryNotFound, "name", name)
+		return nil, noBinary(nil, name)
 	}
 	p := s.Project
 	dir := p.Path(p.Config.Paths.CacheDir + "/serve")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fault.Wrap(err, fault.PathNotWritable, "path", p.Config.Paths.CacheDir)
+		return nil, notWritable(err, p.Config.Paths.CacheDir)
 	}
 	clearOutputs(dir)
 	base := filepath.Join(dir, p.Now().UTC().Format("20060102-150405.000")+"-"+p.RandomHex(3))
 	out, err := os.OpenFile(base+".json", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.PathNotWritable, "path", p.Config.Paths.CacheDir)
+		return nil, notWritable(err, p.Config.Paths.CacheDir)
 	}
 	defer out.Close()
 	said, err := os.OpenFile(base+".log", os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.PathNotWritable, "path", p.Config.Paths.CacheDir)
+		return nil, notWritable(err, p.Config.Paths.CacheDir)
 	}
 	defer said.Close()
 	cmd := exec.Command(bin, append(common(s, lang), args...)...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, proc.Apart(p.Env.Environ), out, said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return nil, fault.Wrap(err, fault.BinaryNotFound, "name", name)
+		return nil, noBinary(err, name)
 	}
 	c := &child{pid: cmd.Process.Pid, out: out.Name(), over: make(chan struct{})}
 	go func() {
@@ -124,7 +124,7 @@ func (c *child) result() (started, error) {
 	}
 	var v said
 	if json.Unmarshal(bytes.TrimSpace(data), &v) != nil {
-		return started{}, fault.New(fault.ProcessCrashed, "name", "aiflow-run")
+		return started{}, crashed("aiflow-run")
 	}
 	switch {
 	case v.RunID != nil && *v.RunID != "" && v.RequestID != nil:
@@ -169,3 +169,7 @@ func startedAs(s *Server, key locks.Key, runID string) (started, error) {
 	id, err := runs.FindRun(s.Project.Dir, s.Project.RunsDir(), runID)
 	return started{requestID: id, runID: runID}, err
 }
+
+func noBinary(err error, bin string) error { return fault.Wrap(err, fault.BinaryNotFound, "name", bin) }
+
+func crashed(name string) error { return fault.New(fault.ProcessCrashed, "name", name) }

@@ -109,11 +109,11 @@ func writeConfig(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(b.Config) == 0 {
-		return fault.New(fault.InvalidRequest, "key", "config")
+		return invalid("config")
 	}
 	var text bytes.Buffer
 	if err := json.Indent(&text, b.Config, "", "  "); err != nil {
-		return fault.Wrap(err, fault.InvalidRequest, "key", "config")
+		return invalidFor(err, "config")
 	}
 	text.WriteByte('\n')
 	s.edits.Lock()
@@ -123,7 +123,7 @@ func writeConfig(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if want := r.Header.Get("If-Match"); want != "" && !matches(want, configTag(old)) {
-		return fault.New(fault.Conflict, "path", config.File)
+		return conflict(config.File)
 	}
 	cfg, warnings, err := tryConfig(s, text.Bytes())
 	if err != nil {
@@ -139,7 +139,7 @@ func writeConfig(s *Server, w http.ResponseWriter, r *http.Request) error {
 func tryConfig(s *Server, text []byte) (config.Config, []config.Warning, error) {
 	f, err := os.CreateTemp("", "aiflow-config-*.json")
 	if err != nil {
-		return config.Config{}, nil, fault.Wrap(err, fault.PathNotWritable, "path", config.File)
+		return config.Config{}, nil, notWritable(err, config.File)
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(text)
@@ -147,7 +147,7 @@ func tryConfig(s *Server, text []byte) (config.Config, []config.Warning, error) 
 		err = cerr
 	}
 	if err != nil {
-		return config.Config{}, nil, fault.Wrap(err, fault.PathNotWritable, "path", config.File)
+		return config.Config{}, nil, notWritable(err, config.File)
 	}
 	cfg, warnings, err := loadConfig(s, f.Name())
 	if e, ok := fault.As(err); ok {
@@ -162,11 +162,11 @@ func tryConfig(s *Server, text []byte) (config.Config, []config.Warning, error) 
 func saveConfig(s *Server, text []byte) error {
 	path := configPath(s)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", config.File)
+		return notWritable(err, config.File)
 	}
 	o := atomicfile.Options{TempSuffix: s.Project.Suffix()}
 	if err := atomicfile.Write(s.Project.Env.Disk, path, text, o); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", config.File)
+		return notWritable(err, config.File)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"aiflow/doctor"
-	"aiflow/internal/fault"
 	"aiflow/project"
 )
 
@@ -29,7 +28,7 @@ func doctorFull(s *Server, w http.ResponseWriter, r *http.Request) error {
 	case doctor.Quick, doctor.Full:
 		return examine(s, w, r, mode, b.Fix)
 	}
-	return fault.New(fault.InvalidRequest, "key", "mode", "allowed", "quick, full")
+	return invalid("mode", "allowed", "quick, full")
 }
 
 // examine answers with what doctor finds (D32); a project that is not well is

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"aiflow/internal/fault"
 )
 
 const pulse = 15 * time.Second
@@ -16,7 +14,7 @@ const pulse = 15 * time.Second
 // comes back brings what it missed, or "reset" when that is no longer known.
 func streamEvents(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if !enterStream(s) {
-		s.failWith(w, r, http.StatusServiceUnavailable, fault.New(fault.InvalidRequest, "key", "streams", "allowed", maxStreams))
+		s.failWith(w, r, http.StatusServiceUnavailable, invalid("streams", "allowed", maxStreams))
 		return nil
 	}
 	defer leaveStream(s)

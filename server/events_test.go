@@ -3,7 +3,10 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -140,6 +143,87 @@ func TestLockBetweenTwoLooks(t *testing.T) {
 	s.tidy.Lock()
 }
 
+// TestRunBetweenTwoLooks: a run that begins and ends while nobody looks is told
+// of like any other, once; so is one that another process dropped.
+func TestRunBetweenTwoLooks(t *testing.T) {
+	w := newWorld(t, someRequests())
+	m, err := w.p.Locks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const run = "RUN-20260101-000000-aaaaaa"
+	under := func(do func()) {
+		t.Helper()
+		lease, err := m.AcquireRequest(t.Context(), "RQ-1", locks.Ask{RunID: run})
+		if err != nil {
+			t.Fatal(err)
+		}
+		do()
+		if err := lease.Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, stage := w.p.Run("RQ-1", run), runs.NewStage("RQ-1", run, "First", time.Now())
+	save := func() {
+		if err := d.SaveStage(stage); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := New(w.s.Options)
+	defer s.folder.close()
+	look := newWatcher(s)
+	look.begin(t.Context())
+	at := s.hub.now()
+	told := func() (all []string) {
+		for range 3 {
+			look.look(t.Context())
+		}
+		events, _, _, _ := s.hub.since(at)
+		for _, e := range events {
+			at = e.id
+			switch e.kind {
+			case "stage":
+				var v stageEvent
+				if err := json.Unmarshal(e.data, &v); err != nil || v.RunID != run {
+					t.Errorf("%s %v", e.data, err)
+				}
+				all = append(all, fmt.Sprint(v.Title, " ", v.State, " ", v.SetAside))
+			case "log":
+				all = append(all, string(e.data))
+			}
+		}
+		return all
+	}
+	under(func() {
+		if err := d.Create(); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.AppendLog(runs.LogStep, "S01", 1, []byte("hello\n")); err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		stage.State, stage.EndedAt = runs.NeedsInput, &now
+		save()
+	})
+	const log = `{"request_id":"RQ-1","run_id":"` + run + `","name":"step-1.log","size":6}`
+	if all := told(); !slices.Equal(all, []string{"First NEEDS_INPUT false", log}) {
+		t.Errorf("of the run: %q", all)
+	}
+	under(func() {
+		now := time.Now()
+		stage.DroppedAt = &now
+		save()
+	})
+	if all := told(); !slices.Equal(all, []string{"First NEEDS_INPUT true", log}) {
+		t.Errorf("of the drop: %q", all)
+	}
+	under(func() {})
+	if all := told(); len(all) > 0 {
+		t.Errorf("of nothing: %q", all)
+	}
+	s.tidy.Lock()
+}
+
 // TestDeadRunnerIsNoticed leaves a lock and a running request as kill -9 does.
 func TestDeadRunnerIsNoticed(t *testing.T) {
 	w := newWorld(t, waits())
@@ -209,4 +293,27 @@ func TestServerMayEnd(t *testing.T) {
 	st.until("stage", has(`"DONE"`))
 	w.idle()
 	w.call(200, "GET", "/api/requests/RQ-1/latest-run", "").wants("run_id", run, "state", "DONE")
+}
+
+// TestPageSaysTheLastEvent: what was told after the page was sent is told to its stream, and nothing else.
+func TestPageSaysTheLastEvent(t *testing.T) {
+	w := newWorld(t, map[string]string{"requests/RQ-1.md": request("title: First\nstatus: ready\n", "")})
+	said := func() string {
+		got := w.call(200, "GET", "/requests/RQ-1", "")
+		if tag := got.header.Get("ETag"); tag != "" || got.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("the index can be kept: %q, %q", tag, got.header.Get("Cache-Control"))
+		}
+		_, rest, _ := strings.Cut(string(got.body), lastEvent)
+		id, _, _ := strings.Cut(rest, `"`)
+		return id
+	}
+	<-w.s.ready
+	before, _ := strconv.ParseInt(said(), 10, 64)
+	w.s.hub.publish("lock", struct{}{})
+	if events, reset, _, _ := w.s.hub.since(before); reset || len(events) != 1 {
+		t.Errorf("after the page: %d events, reset %v", len(events), reset)
+	}
+	if after, _ := strconv.ParseInt(said(), 10, 64); after <= before {
+		t.Errorf("the last event was %d, then %d", before, after)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"aiflow/project"
 	"aiflow/reqmeta"
@@ -24,6 +25,7 @@ type folderCache struct {
 	folder  *folder.Folder
 	gen     uint64
 	stale   bool
+	beside  []stamp // of the folders of what is done
 	changed map[string]bool
 	all     bool // more changed than can be named
 }
@@ -33,6 +35,7 @@ type folderCache struct {
 // ok is false when it no longer can.
 type notifier interface {
 	changes() (names []string, all, ok bool)
+	wait(most time.Duration) (changed bool) // true when it knows of one before that time is over
 	close()
 }
 
@@ -42,6 +45,13 @@ func newFolderCache(p *project.Project) *folderCache {
 
 // poll notes what changed. The caller holds mu.
 func (c *folderCache) poll() {
+	var beside []stamp
+	for _, dir := range c.p.Config.Paths.DoneDirs {
+		beside = append(beside, stampFile(c.p.Path(dir)))
+	}
+	if !slices.Equal(beside, c.beside) {
+		c.beside, c.all, c.stale = beside, true, true
+	}
 	if c.tell == nil {
 		c.tell = newNotifier(c.dir)
 		c.stale = true
@@ -63,6 +73,24 @@ func (c *folderCache) poll() {
 	}
 }
 
+// settle lets who writes a file end: it is emptied first, and filled then.
+const settle = 5 * time.Millisecond
+
+// wait lasts until a file changed, at most so long.
+func (c *folderCache) wait(most time.Duration) (changed bool) {
+	c.mu.Lock()
+	tell := c.tell
+	c.mu.Unlock()
+	if tell == nil {
+		time.Sleep(most)
+		return false
+	}
+	if changed = tell.wait(most); changed {
+		time.Sleep(settle)
+	}
+	return changed
+}
+
 // get gives the requests and a number that changes with them.
 func (c *folderCache) get() (*folder.Folder, uint64, error) {
 	c.mu.Lock()
@@ -76,6 +104,7 @@ func (c *folderCache) get() (*folder.Folder, uint64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	folder.Keep() // the next look reads what changed, and not ten thousand files
 	c.folder, c.stale = folder, false
 	c.gen++
 	return folder, c.gen, nil
@@ -149,6 +178,12 @@ func (s *sweep) changes() (names []string, all, ok bool) {
 	}
 	s.seen = now
 	return names, false, true
+}
+
+// wait knows nothing before it looks again.
+func (s *sweep) wait(most time.Duration) bool {
+	time.Sleep(most)
+	return false
 }
 
 func (s *sweep) close() {}

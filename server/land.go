@@ -28,7 +28,7 @@ func (b landBody) args() ([]string, error) {
 	var args []string
 	for _, f := range []struct{ key, flag, value string }{{"into", "--into=", b.Into}, {"method", "--method=", b.Method}} {
 		if strings.HasPrefix(f.value, "-") {
-			return nil, fault.New(fault.InvalidRequest, "key", f.key)
+			return nil, invalid(f.key)
 		}
 		if f.value != "" {
 			args = append(args, f.flag+f.value)
@@ -36,7 +36,7 @@ func (b landBody) args() ([]string, error) {
 	}
 	for _, name := range b.Names {
 		if name == "" || strings.HasPrefix(name, "-") {
-			return nil, fault.New(fault.InvalidRequest, "key", "names")
+			return nil, invalid("names")
 		}
 		args = append(args, name)
 	}
@@ -51,7 +51,7 @@ func showForecast(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if s.LandBin == "" {
-		return fault.New(fault.BinaryNotFound, "name", "aiflow-land")
+		return noBinary(nil, "aiflow-land")
 	}
 	out, told := &bounded{left: queueBytes}, &bounded{left: queueSays}
 	exit, err := proc.Run(r.Context(), proc.Command{
@@ -61,7 +61,7 @@ func showForecast(s *Server, w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case err != nil:
-		return fault.Wrap(err, fault.BinaryNotFound, "name", "aiflow-land")
+		return noBinary(err, "aiflow-land")
 	case exit.Stopped:
 		return r.Context().Err()
 	case exit.TimedOut:
@@ -74,19 +74,19 @@ func showForecast(s *Server, w http.ResponseWriter, r *http.Request) error {
 	return s.give(w, r, v)
 }
 
-// landAnswer is what aiflow-land printed, or its refusal.
+// landAnswer is what aiflow-land or a restack printed, or its refusal.
 func landAnswer(data []byte) (any, error) {
 	var v struct {
-		Into  string `json:"into"`
-		Error *struct {
+		LeftOut json.RawMessage `json:"left_out"`
+		Error   *struct {
 			ReasonCode fault.Code  `json:"reason_code"`
 			Context    fault.Facts `json:"context"`
 		} `json:"error"`
 	}
 	switch err := json.Unmarshal(bytes.TrimSpace(data), &v); {
 	case err != nil:
-		return nil, fault.New(fault.ProcessCrashed, "name", "aiflow-land")
-	case v.Into == "" && v.Error != nil:
+		return nil, crashed("aiflow-land")
+	case v.LeftOut == nil && v.Error != nil:
 		f := &fault.Error{Code: v.Error.ReasonCode, Facts: v.Error.Context}
 		if f.Code == fault.UsageError {
 			f.Code = fault.InvalidRequest
@@ -114,12 +114,41 @@ func startLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	lock, over, err := landingBegun(r.Context(), s, c)
+	return giveLanding(s, w, r, c, "", "land-")
+}
+
+// startRestack moves a run to where what it stands on is now, and is answered as a landing is.
+func startRestack(s *Server, w http.ResponseWriter, r *http.Request) error {
+	if err := read(r, &struct{}{}); err != nil {
+		return err
+	}
+	st, _, err := theRun(s, r)
+	if err != nil {
+		return err
+	}
+	if len(st.Git.StackedOn) == 0 && !st.RestackStopped() {
+		return nothingToDo(st, "not_stacked")
+	}
+	if h, err := holder(s, st.RequestID); err != nil {
+		return err
+	} else if h != nil {
+		return inTheWay(st.RequestID, h.RunID)
+	}
+	c, err := s.spawn(s.language(r), "restack", st.RunID)
+	if err != nil {
+		return err
+	}
+	return giveLanding(s, w, r, c, st.RunID, "restack")
+}
+
+// giveLanding answers with what a child came to, or with the lock that it holds.
+func giveLanding(s *Server, w http.ResponseWriter, r *http.Request, c *child, of, prefix string) error {
+	lock, over, err := landingBegun(r.Context(), s, c, prefix)
 	switch {
 	case err != nil:
 		return err
 	case !over:
-		begunLanding(s, c)
+		begunLanding(s, of, c)
 		return s.giveWith(w, http.StatusAccepted, struct {
 			Lock string `json:"lock"`
 		}{lock})
@@ -132,20 +161,33 @@ func startLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	begunLanding(s, c)
+	begunLanding(s, of, c)
 	return s.giveWith(w, http.StatusOK, v)
 }
 
-func begunLanding(s *Server, c *child) {
+func begunLanding(s *Server, of string, c *child) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.landing = c
+	s.landings[of] = c
+}
+
+// showRestack tells of the last move of a run that was started here.
+func showRestack(s *Server, w http.ResponseWriter, r *http.Request) error {
+	st, _, err := theRun(s, r)
+	if err != nil {
+		return err
+	}
+	return giveLast(s, w, r, st.RunID)
 }
 
 // showLanding tells of the last landing that was started here.
 func showLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
+	return giveLast(s, w, r, "")
+}
+
+func giveLast(s *Server, w http.ResponseWriter, r *http.Request, of string) error {
 	s.mu.Lock()
-	c := s.landing
+	c := s.landings[of]
 	s.mu.Unlock()
 	var v struct {
 		Running bool         `json:"running"`
@@ -170,8 +212,8 @@ func showLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
 	return s.give(w, r, v)
 }
 
-// landingBegun waits until the child holds the lock of a landing, or is over.
-func landingBegun(ctx context.Context, s *Server, c *child) (lock string, over bool, err error) {
+// landingBegun waits until the child holds a lock that is called so, or is over.
+func landingBegun(ctx context.Context, s *Server, c *child, prefix string) (lock string, over bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	m, err := s.Project.Locks()
@@ -187,7 +229,7 @@ func landingBegun(ctx context.Context, s *Server, c *child) (lock string, over b
 		}
 		all, err := m.List()
 		for _, e := range all {
-			if key, ok := locks.KeyOf(e.Path); ok && e.PID == c.pid && key.Type == locks.TypeName && strings.HasPrefix(key.ID, "land-") {
+			if key, ok := locks.KeyOf(e.Path); ok && e.PID == c.pid && key.Type == locks.TypeName && strings.HasPrefix(key.ID, prefix) {
 				lock = key.ID
 			}
 		}

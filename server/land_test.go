@@ -1,8 +1,6 @@
 package server
 
 import (
-	"context"
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,39 +9,19 @@ import (
 	"testing"
 	"time"
 
-	"aiflow/internal/fault"
 	"aiflow/internal/proc"
-	"aiflow/project"
-	"aiflow/runner/land"
 )
-
-// aiflowLand is the test binary as aiflow-land: the same landing, what is needed of the answer.
-func aiflowLand(ctx context.Context, p *project.Project, into string) int {
-	l := &land.Lander{Project: p, Text: func(key string, _ fault.Facts) string { return key }}
-	r, err := l.Land(ctx, land.Options{Into: into})
-	if r.Into == "" {
-		return say(nil, err)
-	}
-	_ = json.NewEncoder(os.Stdout).Encode(map[string]any{
-		"ok": err == nil, "dry_run": false, "into": r.Into, "method": r.Method, "test": r.Test, "from": r.From, "to": r.To,
-		"landed": append([]land.Item{}, r.Landed...), "already": []land.Item{}, "left_out": []any{},
-	})
-	return 0
-}
 
 func landWorld(t *testing.T, files map[string]string, bin string) *world {
 	t.Helper()
-	if bin == "" {
-		bin = os.Args[0]
-	}
 	return newWorld(t, files, func(o *Options, _ *http.Server) { o.LandBin = bin })
 }
 
 func TestLandingIsStarted(t *testing.T) {
-	w := landWorld(t, map[string]string{
+	w := newWorld(t, map[string]string{
 		"requests/RQ-1.md":       "---\ntitle: One\nstatus: ready\nsteps: [{title: Write, run: echo 1 > one.txt}]\n---\n",
 		".aiflow/config.v1.json": `{"version": "1.0", "tests": {"land": {"command": "until test -e \"$AIFLOW_ROOT/../go\"; do sleep 0.02; done"}}}`,
-	}, "")
+	})
 	w.call(400, "POST", "/api/land", `{"names":["--all"]}`).wants("error.reason_code", "INVALID_REQUEST")
 	w.call(400, "POST", "/api/land", `{"into":"-x"}`)
 	w.call(409, "POST", "/api/land", `{"into":"nowhere"}`).wants("error.reason_code", "BASE_BRANCH_NOT_FOUND")
@@ -108,4 +86,50 @@ func TestForecastThatHangs(t *testing.T) {
 	if err != nil || proc.Alive(n, 0) != proc.Dead {
 		t.Errorf("process %d is alive: %v", n, err)
 	}
+}
+
+// A stacked run is moved when what it stands on was made anew: at once, or for as long as its tests
+// take; one that fails them stays and says why.
+func TestRestackIsStarted(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		"requests/RQ-1.md": "---\ntitle: Below\nstatus: ready\nsteps: [{title: Write, run: echo 1 > 1.txt}]\n---\n",
+		"requests/RQ-2.md": "---\ntitle: Above\nstatus: ready\ndepends_on: [RQ-1]\nsteps: [{title: Write, run: echo 2 > 2.txt}]\n---\n",
+		".aiflow/config.v1.json": `{"version": "1.0", "auto_run": {"stack": true},
+			"tests": {"land": {"command": "test -e \"$AIFLOW_ROOT/../wait\" || exit 0; until test -e \"$AIFLOW_ROOT/../go\"; do sleep 0.02; done; exit $(cat \"$AIFLOW_ROOT/../go\")"}}}`,
+	})
+	start := func(id string) string {
+		t.Helper()
+		run := w.call(202, "POST", "/api/requests/"+id+"/run", `{"fresh":true}`).text("run_id")
+		w.idle()
+		return run
+	}
+	below := start("RQ-1")
+	at := "/api/requests/RQ-2/runs/" + start("RQ-2") + "/restack"
+	w.call(200, "GET", at, "").wants("running", false, "result", nil)
+	w.call(400, "POST", "/api/requests/RQ-1/runs/"+below+"/restack", "").wants("error.reason_code", "NOTHING_TO_DO")
+	w.call(400, "POST", at, `{"x":1}`)
+	over := func() reply {
+		t.Helper()
+		if err := poll(t.Context(), 10*time.Millisecond, func() (bool, error) { return w.call(200, "GET", at, "").at("running") == false, nil }); err != nil {
+			t.Fatal(err)
+		}
+		return w.call(200, "GET", at, "")
+	}
+
+	start("RQ-1")
+	w.write("../wait", "")
+	w.call(202, "POST", at, "{}").wants("lock", "restack")
+	w.call(200, "GET", at, "").wants("running", true, "result", nil)
+	w.call(409, "POST", at, "{}")
+	w.write("../go", "1")
+	over().wants("result.ok", false, "result.left_out.0.request_id", "RQ-2")
+	w.write("../go", "0")
+	w.call(202, "POST", at, "{}")
+	over().wants("result.ok", true, "result.restacked.0.request_id", "RQ-2")
+	w.idle()
+
+	w.s.RunBin = landProgram(t, `echo '{"ok":true,"restacked":[],"already":[],"left_out":[]}'`)
+	w.call(200, "POST", at, "{}").wants("ok", true)
+	w.s.RunBin = ""
+	w.call(409, "POST", at, "{}").wants("error.reason_code", "BINARY_NOT_FOUND")
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"aiflow/internal/fault"
@@ -114,10 +113,12 @@ type snapshot struct {
 	done     map[string]bool
 	latest   map[string]*runs.Stage
 	before   map[string][]string // of each request, what came before the latest run
-	branches map[string]bool
+	branches project.Branches
+
+	titles sync.Map // of codes, by language and code
 
 	mu    sync.Mutex
-	lists map[string]tagged // GET /api/requests by language
+	lists map[string]*listing // GET /api/requests by language
 }
 
 // look gives the project as it stands. What has not changed is not worked out
@@ -131,7 +132,7 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	sn := &snapshot{p: s.Project, folder: folder, facts: survey.Facts, latest: map[string]*runs.Stage{}, before: map[string][]string{}, lists: map[string]tagged{}}
+	sn := &snapshot{p: s.Project, folder: folder, facts: survey.Facts, latest: map[string]*runs.Stage{}, before: map[string][]string{}, lists: map[string]*listing{}}
 	if sn.key, err = fingerprint(ctx, s, sn, gen, survey); err != nil {
 		return nil, err
 	}
@@ -180,8 +181,8 @@ func fingerprint(ctx context.Context, s *Server, sn *snapshot, gen uint64, surve
 		waiting = true
 	}
 	if waiting {
-		sn.branches = branches(ctx, s)
-		fmt.Fprintln(h, slices.Sorted(maps.Keys(sn.branches)))
+		sn.branches = project.WorkBranches(ctx, s.Project)
+		fmt.Fprintln(h, map[string]string(sn.branches))
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
@@ -196,21 +197,6 @@ func entries(s *Server) ([]locks.Entry, error) {
 		return nil, err
 	}
 	return m.List()
-}
-
-// branches are the work branches that exist; nil when git cannot say, which
-// counts as all of them.
-func branches(ctx context.Context, s *Server) map[string]bool {
-	prefix := strings.TrimSuffix(s.Project.Config.Git.WorkBranchPrefix, "/")
-	out, err := s.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", "refs/heads/"+prefix)
-	if err != nil {
-		return nil
-	}
-	found := map[string]bool{}
-	for _, ref := range strings.Fields(string(out)) {
-		found[strings.TrimPrefix(ref, "refs/heads/")] = true
-	}
-	return found
 }
 
 func (sn *snapshot) judge() {
@@ -238,7 +224,7 @@ func (sn *snapshot) latestRun(id string) *choose.LatestRun {
 	}
 	r := &choose.LatestRun{
 		RunID: st.RunID, State: string(st.State), ReasonCode: fault.Code(st.ReasonCode()),
-		WorkBranch: st.Git.WorkBranch, Unmerged: sn.unmerged(st),
+		WorkBranch: st.Git.WorkBranch, Unmerged: sn.unmerged(st), Stacked: len(st.Git.StackedOn) > 0,
 	}
 	stale := sn.stale(st)
 	r.Stale, r.Again = stale.On, stale.Again
@@ -253,19 +239,18 @@ func (sn *snapshot) stale(st *runs.Stage) project.Stale {
 	if !sn.unmerged(st) {
 		return project.Stale{}
 	}
-	return sn.p.StaleOn(st, func(branch string) bool { return sn.branches == nil || sn.branches[branch] })
+	return sn.p.StaleOn(st, sn.branches)
 }
 
 func (sn *snapshot) unmerged(st *runs.Stage) bool {
-	return st.Unmerged() && st.Git.WorkBranch != "" &&
-		(sn.branches == nil || sn.branches[st.Git.WorkBranch])
+	return st.Unmerged() && st.Git.WorkBranch != "" && sn.branches.Has(st.Git.WorkBranch)
 }
 
 // find gives the one request of exactly that id.
 func (sn *snapshot) find(id string) (*reqmeta.Request, error) {
 	r, err := sn.folder.Get(id)
 	if err == nil && r.ID != id {
-		err = fault.New(fault.RequestNotFound, "id", id)
+		err = noRequest(nil, id)
 	}
 	return r, err
 }
@@ -280,7 +265,7 @@ func (sn *snapshot) blockedBy(r *reqmeta.Request) []string {
 		return list
 	}
 	for _, id := range r.Meta.DependsOn {
-		if !sn.done[id] && !slices.Contains(list, id) {
+		if !sn.done[id] && !slices.Contains(list, id) && !sn.folder.DoneBeside(id) {
 			list = append(list, id)
 		}
 	}

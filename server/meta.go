@@ -20,7 +20,7 @@ import (
 
 // metaKeys are what PATCH may change.
 func metaKeys() []string {
-	return []string{"title", "priority", "status", "labels", "depends_on", "estimate", "base", "created_at", "updated_at"}
+	return []string{"title", "priority", "status", "labels", "depends_on", "estimate", "base", "touches", "created_at", "updated_at"}
 }
 
 func changeMeta(s *Server, w http.ResponseWriter, r *http.Request) error {
@@ -35,7 +35,7 @@ func changeMeta(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	now := s.Project.Now()
-	data, err := edit.SetValues(req.Path, f.data, values, now)
+	data, err := edit.SetValues(req, f.data, values, now)
 	if err == nil {
 		err = sn.refuseRing(req, data, values)
 	}
@@ -68,19 +68,19 @@ func readMeta(r *http.Request) (map[string]string, conditions, error) {
 	for key, text := range raw {
 		if key == "expected_updated_at" {
 			if json.Unmarshal(text, &e.expected) != nil {
-				return nil, e, fault.New(fault.InvalidRequest, "key", key)
+				return nil, e, invalid(key)
 			}
 			continue
 		}
-		value, ok := metaValue(text)
+		value, ok := metaValue(key, text)
 		if !ok || !slices.Contains(metaKeys(), key) {
-			return nil, e, fault.New(fault.InvalidRequest, "key", key, "allowed", strings.Join(metaKeys(), ", "))
+			return nil, e, invalid(key, "allowed", strings.Join(metaKeys(), ", "))
 		}
 		values[key] = value
 	}
 	switch {
 	case len(values) == 0:
-		return nil, e, fault.New(fault.InvalidRequest, "key", "body", "allowed", strings.Join(metaKeys(), ", "))
+		return nil, e, invalid("body", "allowed", strings.Join(metaKeys(), ", "))
 	case values["status"] == reqmeta.Running:
 		return nil, e, runningByHand()
 	}
@@ -89,10 +89,10 @@ func readMeta(r *http.Request) (map[string]string, conditions, error) {
 
 // runningByHand refuses the status that only a run may set.
 func runningByHand() error {
-	return fault.New(fault.InvalidRequest, "key", "status", "cause_key", "request.running_by_hand")
+	return invalid("status", "cause_key", "request.running_by_hand")
 }
 
-func metaValue(raw json.RawMessage) (string, bool) {
+func metaValue(key string, raw json.RawMessage) (string, bool) {
 	var list []string
 	var text *string
 	switch {
@@ -104,8 +104,12 @@ func metaValue(raw json.RawMessage) (string, bool) {
 	case json.Unmarshal(raw, &list) != nil:
 		return "", false
 	}
+	odd := ",[]\"'"
+	if key == "touches" {
+		odd = ",\"'" // a glob may have brackets
+	}
 	for _, one := range list {
-		if strings.ContainsAny(one, ",[]\"'") {
+		if strings.ContainsAny(one, odd) {
 			return "", false
 		}
 	}
@@ -126,7 +130,7 @@ func (sn *snapshot) refuseRing(req *reqmeta.Request, data []byte, values map[str
 			others = append(others, &copied)
 		}
 	}
-	changed := reqmeta.Parse(req.Path, data)
+	changed := req.Parse(data)
 	would := folder.NewFolder(sn.folder.Dir, append(others, changed))
 	after, _ := choose.JudgeNamed(would, choose.Facts{}, changed.ID)
 	before, _ := choose.JudgeNamed(sn.folder, choose.Facts{}, req.ID)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -89,6 +90,13 @@ func (n *inotify) parse(b []byte) (names []string, lost, gone bool) {
 		}
 	}
 	return names, lost, gone
+}
+
+// wait asks the kernel to wake us. Another look may close it meanwhile, which
+// ends the waiting, too.
+func (n *inotify) wait(most time.Duration) bool {
+	ready, err := unix.Poll([]unix.PollFd{{Fd: int32(n.fd), Events: unix.POLLIN}}, int(most.Milliseconds()))
+	return err == nil && ready > 0
 }
 
 func (n *inotify) close() { _ = unix.Close(n.fd) }

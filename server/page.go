@@ -1,12 +1,15 @@
 package server
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"html"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 
 	"aiflow/project"
@@ -17,20 +20,56 @@ import (
 // page itself; it reads them.
 type page struct {
 	files map[string]asset
+	event func() string // the id of the last event, "" while changes are not noticed yet
 }
 
 type asset struct {
 	data      []byte
 	kind, tag string
+	packed    []byte // by gzip, where that is less
+}
+
+func newAsset(name string, data []byte) asset {
+	a := asset{data: data, kind: kindOf(name), tag: project.Fingerprint(data)[:16]}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(data) // into memory
+	if z.Close() == nil && b.Len() < len(data) {
+		a.packed = b.Bytes()
+	}
+	return a
+}
+
+// form is what of an asset is sent, and its tag: one for each form.
+func (a asset) form(r *http.Request) (data []byte, encoding, tag string) {
+	if a.packed != nil && takesGzip(r.Header.Values("Accept-Encoding")) {
+		return a.packed, "gzip", `"` + a.tag + `-gzip"`
+	}
+	return a.data, "", `"` + a.tag + `"`
+}
+
+func takesGzip(accepted []string) bool {
+	for one := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
+		name, q, _ := strings.Cut(strings.ReplaceAll(one, " ", ""), ";q=")
+		if weight, err := strconv.ParseFloat(q, 64); name == "gzip" {
+			return q == "" || err == nil && weight > 0
+		}
+	}
+	return false
 }
 
 const index = "index.html"
 
-func newPage(assets fs.FS) *page {
-	p := &page{files: map[string]asset{}}
+// lastEvent is where the index says what the last event was before it was sent:
+// the page asks for what came after it, and need not read everything again when
+// its stream opens.
+const lastEvent = `name="last-event" content="`
+
+func newPage(assets fs.FS, event func() string) *page {
+	p := &page{files: map[string]asset{}, event: event}
 	add := func(name string) {
 		if data, err := fs.ReadFile(assets, name); err == nil {
-			p.files[name] = asset{data, kindOf(name), `"` + project.Fingerprint(data)[:16] + `"`}
+			p.files[name] = newAsset(name, data)
 		}
 	}
 	_ = fs.WalkDir(assets, ".", func(name string, d fs.DirEntry, err error) error {
@@ -42,7 +81,7 @@ func newPage(assets fs.FS) *page {
 	add(ui.Library)
 	if _, ok := p.files[index]; !ok {
 		data := []byte(plainPage("en", "aiflow", []string{"The page is not built into this program; the API under /api is."}))
-		p.files[index] = asset{data, kindOf(index), `"` + project.Fingerprint(data)[:16] + `"`}
+		p.files[index] = newAsset(index, data)
 	}
 	return p
 }
@@ -82,22 +121,36 @@ func isView(name string) bool {
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	a, ok := p.files[name]
-	if !ok && isView(name) {
-		a, ok = p.files[index]
+	if name == index || !ok && isView(name) {
+		p.giveIndex(w)
+		return
 	}
 	if !ok {
 		giveHTML(w, http.StatusNotFound, "en", "404", nil)
 		return
 	}
+	data, encoding, tag := a.form(r)
 	h := w.Header()
-	h.Set("ETag", a.tag)
+	h.Set("ETag", tag)
 	h.Set("Cache-Control", "no-cache")
-	if matches(r.Header.Get("If-None-Match"), a.tag) {
+	h.Set("Vary", "Accept-Encoding")
+	if matches(r.Header.Get("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	h.Set("Content-Type", a.kind)
-	_, _ = w.Write(a.data)
+	if encoding != "" {
+		h.Set("Content-Encoding", encoding)
+	}
+	_, _ = w.Write(data)
+}
+
+// giveIndex gives it anew each time, and nobody keeps it: an old id would bring
+// what the page has read.
+func (p *page) giveIndex(w http.ResponseWriter) {
+	a := p.files[index]
+	w.Header().Set("Content-Type", a.kind)
+	_, _ = w.Write(bytes.Replace(a.data, []byte(lastEvent), []byte(lastEvent+p.event()), 1))
 }
 
 func giveHTML(w http.ResponseWriter, status int, lang, title string, lines []string) {

@@ -1,6 +1,11 @@
 package server
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
 
 // A change of 355 files can be read at once: the first files are drawn, the others when
 // one comes to them, and what is folded or left out is named. Ticks stay with the commit,
@@ -13,8 +18,8 @@ func TestPageDiff(t *testing.T) {
 		".aiflow/config.v1.json": `{"version": "1.0", "limits": {"max_files": 1000, "max_diff_lines": 100000}}`,
 		"space.txt":              "a\nb\nc\n",
 		"main.go":                "a\nb\nc\n",
-		"requests/RQ-1.md":       steps("Much", "P0", write, "echo first > live.txt; cat \"$AIFLOW_ROOT/gate\"; echo second >> live.txt; exit 3"),
-	}, realRun(t))
+		"requests/RQ-1.md":       steps("Much", "P0", write, "echo first > live.txt; cat \"$AIFLOW_ROOT/gate\"; echo second >> live.txt; cat \"$AIFLOW_ROOT/gate\"; exit 3"),
+	})
 	w.gate()
 	p := w.tab(browser, "/requests/RQ-1")
 	p.size(1440, 900)
@@ -27,8 +32,13 @@ func TestPageDiff(t *testing.T) {
 	p.until("document.querySelector('.kept .file-name')?.textContent === 'live.txt'")
 	p.shot("diff-live")
 	go w.write("gate", "") // opened for writing: the step goes on
+	p.until("[...document.querySelectorAll('.kept .tx.new')].map((e) => e.textContent).join() === 'first,second'")
+	p.until("document.querySelector('.kept h3').textContent === 'So far, not committed: S02, attempt 1'")
+
+	// Nothing is written any more, but it is called otherwise.
+	go w.write("gate", "")
 	p.until(needsInput)
-	p.until("document.querySelector('.kept h3')?.textContent === 'Not committed: S02, attempt 1'")
+	p.until("document.querySelector('.kept h3').textContent === 'Not committed: S02, attempt 1'")
 	p.until("[...document.querySelectorAll('.kept .tx.new')].map((e) => e.textContent).join() === 'first,second'")
 
 	at := p.address()
@@ -42,7 +52,7 @@ func TestPageDiff(t *testing.T) {
 	// Few are drawn, all are named, in the order of the tree; one comes to the others.
 	p.until("document.querySelectorAll('.file').length === 356 && document.querySelectorAll('.file-tree .leaf').length === 356")
 	p.sees("files: 355 ")
-	p.until("/^\\d+ of 356 files are drawn, the others as you come to them · folded: .*large.txt/.test(document.querySelector('.diff > [aria-live]').textContent)")
+	p.until("/^files drawn: \\d+ of 356, the others as you come to them · folded: .*large.txt/.test(document.querySelector('.diff > [aria-live]').textContent)")
 	if n := p.do("document.querySelectorAll('.file .hunk').length < 80"); n != "true" {
 		t.Errorf("%s files are drawn at once", p.do("document.querySelectorAll('.file .hunk').length"))
 	}
@@ -57,6 +67,10 @@ func TestPageDiff(t *testing.T) {
 	p.do("void [...document.querySelectorAll('.leaf a')].find((a) => a.textContent === 'f349.txt').click()")
 	p.until(file("src/deep/m6/f349.txt") + ".querySelector('.tx.new')?.textContent === '1'")
 	p.until("location.hash.endsWith('#file=src/deep/m6/f349.txt')")
+	if err := chromedp.Do(p.ctx, chromedp.Reload()); err != nil { // that is its address, whatever else was changed
+		t.Fatal(err)
+	}
+	p.until(file("src/deep/m6/f349.txt") + "?.querySelector('.tx.new')?.textContent === '1'")
 	p.until("((r, tree) => r.top >= 100 && r.top < innerHeight && tree.top > 0 && tree.bottom <= innerHeight)(" + file("src/deep/m6/f349.txt") + ".getBoundingClientRect(), document.querySelector('.file-tree').getBoundingClientRect())")
 	p.do("void (" + file("large.txt") + ".querySelector('button').click(), " + file("large.txt") + ".scrollIntoView())")
 	p.until(file("large.txt") + ".textContent.includes('Shown are 2000 of its 5000 changed lines')")
@@ -85,6 +99,14 @@ func TestPageDiff(t *testing.T) {
 	p.do("void ((e) => { e.selectedIndex = 2; e.dispatchEvent(new Event('change')); })(document.querySelector('select[aria-label=\"Which changes\"]'))")
 	p.until("[...document.querySelectorAll('.file-name')].map((e) => e.textContent).join() === 'live.txt'")
 	p.shot("diff-attempt")
+	if at := p.address(); !strings.Contains(at, "/diff?commit=") {
+		t.Errorf("the attempt is at %s", at)
+	} else {
+		p.open(at)
+	}
+	p.until("[...document.querySelectorAll('.file-name')].map((e) => e.textContent).join() === 'live.txt'")
+	p.do("void ((e) => { e.selectedIndex = 0; e.dispatchEvent(new Event('change')); })(document.querySelector('select[aria-label=\"Which changes\"]'))")
+	p.until("location.search === '' && document.querySelectorAll('.file-name').length > 20")
 	p.clean()
 	w.idle()
 }

@@ -30,6 +30,9 @@ func TestPageDoctorHints(t *testing.T) {
 	if shown != quoted(strings.ReplaceAll(hint, "`", "")) {
 		t.Errorf("shown %s, not %q", shown, hint)
 	}
+	if got := p.do("document.querySelector('.passed li').checkVisibility()"); got != "false" {
+		t.Error("what passed stands as large as what did not")
+	}
 	p.shot("doctor-bad")
 	p.clean()
 }

@@ -35,6 +35,9 @@ func TestPageRing(t *testing.T) {
 	if p.do("[...document.querySelectorAll('button')].some((b) => b.textContent === 'One step more')") != "false" {
 		t.Error("one step more leads nowhere")
 	}
+	if got := p.do("document.querySelector('.ring .node .n-state').textContent"); got != `"waits in a ring"` {
+		t.Errorf("a card of the ring says %s", got)
+	}
 	// The arrows end outside the cards: none is hidden behind one.
 	hidden := "[...document.querySelectorAll('.ring .edge')].filter((e) => { const end = e.getPointAtLength(e.getTotalLength()), box = e.ownerSVGElement.getBoundingClientRect(); return [...document.querySelectorAll('.ring .node rect')].some((r) => { const b = r.getBoundingClientRect(); return end.x + box.x > b.left + 3 && end.x + box.x < b.right - 3 && end.y + box.y > b.top + 3 && end.y + box.y < b.bottom - 3; }); }).length"
 	if got := p.do(hidden); got != "0" {

@@ -11,19 +11,20 @@ import (
 func TestPageMorning(t *testing.T) {
 	browser := openBrowser(t)
 	w := newWorld(t, map[string]string{
-		".gitignore":       "runs/\n.aiflow/\n",
-		"requests/RQ-1.md": steps("Fails", "P0", "echo broken >&2; exit 3"),
-		"requests/RQ-2.md": steps("Works", "P1", "echo 2 > 2.txt"),
-		"requests/RQ-3.md": steps("Comes next", "P2", "echo 3 > 3.txt"),
-		"requests/RQ-4.md": request("title: Waits for the failing one and has a title that is far too long to be read whole in one row\nstatus: ready\npriority: P3\ndepends_on: [RQ-1]\nsteps: [{title: Nothing, run: 'true'}]\n", "The word is xylophone.\n"),
-	}, realRun(t))
+		".gitignore":             "runs/\n.aiflow/\n",
+		".aiflow/config.v1.json": `{"tests": {"unit": {"command": "true"}}}`,
+		"requests/RQ-1.md":       steps("Fails", "P0", "echo broken >&2; exit 3"),
+		"requests/RQ-2.md":       steps("Works", "P1", "echo 2 > 2.txt"),
+		"requests/RQ-3.md":       steps("Comes next", "P2", "echo 3 > 3.txt"),
+		"requests/RQ-4.md":       request("title: Waits for the failing one and has a title that is far too long to be read whole in one row\nstatus: ready\npriority: P3\ndepends_on: [RQ-1]\nsteps: [{title: Nothing, run: 'true'}]\n", "The word is xylophone.\n"),
+	})
 	p := w.tab(browser, "/")
 	p.sees("What to do first")
 	for _, id := range []string{"RQ-1", "RQ-2"} {
 		w.call(202, "POST", "/api/requests/"+id+"/run", `{}`)
 		w.idle()
 	}
-	p.until("[...document.querySelectorAll('.counted')].map((e) => e.textContent).join() === '1 need you,1 ready to merge,0 running,1 can run'")
+	p.until("[...document.querySelectorAll('.counted')].map((e) => e.textContent).join() === '1 waiting for you,1 ready to merge,0 running,1 can run'")
 	rowOf := func(id string) string {
 		return "[...document.querySelectorAll('.rq')].find((e) => e.querySelector('.id').textContent === " + quoted(id) + ")"
 	}
@@ -49,7 +50,18 @@ func TestPageMorning(t *testing.T) {
 	if got := p.do(rowOf("RQ-1") + ".querySelector('.dots').ariaLabel + ' ' + " + rowOf("RQ-1") + ".querySelector('.age').textContent"); got != `"last runs: needs input just now"` {
 		t.Errorf("the last runs: %s", got)
 	}
+	// What needs somebody says its last line, and has the one button that goes on.
+	p.until("document.querySelector('.lane.needs .last-line')?.textContent === 'broken'")
+	p.until("document.querySelector('.lane.needs .btn').textContent === 'Resume'")
+	// What is ready to merge says what it changes and how its tests went.
+	p.until("/^files: 2 · \\+\\d+ −1 tests passed: 1 [\\d.]+s See the diff$/.test(document.querySelector('.lane.merge .card-more')?.innerText.replace(/\\s+/g, ' ').trim())")
 	p.shot("morning")
+
+	// Each filter says how many it shows, and each button of whom it is.
+	p.until("document.querySelector('[data-key=statuswaits]').dataset.n === '1' && document.querySelector('[data-key=priorityP0]').dataset.n === '1'")
+	if bad := p.do(twice); bad != "[]" {
+		t.Errorf("buttons of one name: %s", bad)
+	}
 
 	rows := func(want string) {
 		t.Helper()
@@ -106,9 +118,23 @@ func TestPageMorning(t *testing.T) {
 	rows("RQ-3,RQ-1,RQ-4,RQ-2")
 	p.until("location.search === '?sort=title'")
 
-	// What needs somebody is one press away.
+	// What needs somebody is one press away, and back is where one was.
+	p.until("document.activeElement.dataset.key !== 'open'")
+	p.do("void ((e) => { e.focus(); e.click(); })(" + rowOf("RQ-4") + ".querySelector('.title'))")
+	p.until("location.pathname === '/requests/RQ-4'")
+	p.do("void history.back()")
+	p.until("document.activeElement.closest('.rq')?.querySelector('.id').textContent === 'RQ-4'")
 	p.press("Fails")
 	p.until(needsInput)
+
+	// What is finished and not merged is no problem: its change is first, and it is not marked as done in passing.
+	p.open("/requests/RQ-2")
+	p.until("[...document.querySelectorAll('.do .btn')].map((e) => e.textContent).join().startsWith('See the diff,What merges?,')")
+	p.until("/^RUN-/.test(document.querySelector('.card.ask a.id')?.textContent)")
+	p.press("Mark as done")
+	p.sees("The branch of RQ-2 is not merged.")
+	p.answerDialog("Cancel")
+	p.until("document.querySelector('.facts .chip').textContent === 'ready'")
 	p.clean()
 	w.idle()
 }

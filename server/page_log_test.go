@@ -5,6 +5,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 const (
@@ -84,7 +86,7 @@ func TestPageSearchesLog(t *testing.T) {
 	if got := p.found("2 of 4 (very long lines were searched only in the part that is shown)"); !strings.Contains(got, "035000 Needle") {
 		t.Errorf("after it grew: %s", got)
 	}
-	p.until("document.querySelector('.jump')?.textContent === '101 new lines ↓'")
+	p.until("document.querySelector('.jump')?.textContent === 'new lines: 101 ↓'")
 	if got := p.do("scrollY"); got != y {
 		t.Errorf("the page moved from %s to %s", y, got)
 	}
@@ -115,7 +117,7 @@ func TestPageSearchesLog(t *testing.T) {
 	}
 	y = p.do("scrollY")
 	w.read("gate2")
-	p.until("document.querySelector('.jump')?.textContent === '1 new lines ↓'")
+	p.until("document.querySelector('.jump')?.textContent === 'new lines: 1 ↓'")
 	if got := p.do("scrollY"); got != y {
 		t.Errorf("the page moved from %s to %s although it does not follow", y, got)
 	}
@@ -155,6 +157,24 @@ func TestPageSearchesLog(t *testing.T) {
 	p.until("document.querySelector('[data-log=\"big.log\"] [role=status]').textContent === '1 of 1'")
 	p.until("document.querySelector('.hit')?.textContent === 'the needle\\n'")
 	t.Logf("the longest frame took %s ms", p.do("worst"))
+	if got := p.do("document.querySelector('[data-log=\"big.log\"] .log-search input').placeholder"); got != `"Find in big.log"` {
+		t.Errorf("the search says %s", got)
+	}
+
+	// A line has a number, which is its address.
+	p.do("void history.replaceState(null, '', location.pathname + '#log=big.log:100001')")
+	if err := chromedp.Do(p.ctx, chromedp.Reload()); err != nil {
+		t.Fatal(err)
+	}
+	p.until("document.querySelector('.line.aimed')?.textContent === 'the needle\\n'")
+	p.until("((r) => r.top > 0 && r.bottom < innerHeight)(document.querySelector('.line.aimed').getBoundingClientRect())")
+	p.do("void ((e) => e.dispatchEvent(new MouseEvent('click', {bubbles: true, clientX: e.closest('.log-text').getBoundingClientRect().left + 9})))(document.querySelector('.line.aimed').nextElementSibling)")
+	p.until("location.hash === '#log=big.log:100002' && document.querySelectorAll('.line.aimed').length === 1")
+	numbered := "[...document.querySelectorAll('[data-log=\"big.log\"] .line')].slice(0, 120).every((e) => getComputedStyle(e, '::before').position === 'absolute' && (e.previousElementSibling !== null || /^line \\d+50$|^line \\d+00$/.test(e.style.counterReset)))"
+	if got := p.do(numbered); got != "true" { // each part begins its numbers itself: what is not laid out keeps no count for others
+		t.Error("the numbers of the lines do not begin in each part")
+	}
+	p.shot("log-line")
 	p.clean()
 	w.idle()
 }

@@ -20,7 +20,7 @@ func TestPageQueue(t *testing.T) {
 
 	w, dir := queueWorld(t, "http://localhost:9")
 	p := w.tab(browser, "/")
-	p.sees("Doctor")
+	p.sees("Queue")
 	p.key("5")
 	p.until("location.pathname === '/queue' && document.querySelectorAll('.task').length === 3")
 	p.sees("it broke")
@@ -106,11 +106,11 @@ func TestPageQueueNamespaces(t *testing.T) {
 
 	put(t, filepath.Join(dir, "answer.list"), manyTasks(1200))
 	p.open("/queue")
-	p.sees("1100 older tasks are not shown.")
+	p.sees("Older tasks that are not shown: 1100.")
 	p.until("document.querySelectorAll('.task').length === 100")
 	p.press("Show more")
 	p.until("document.querySelectorAll('.task').length === 400")
-	p.sees("800 older tasks are not shown.")
+	p.sees("Older tasks that are not shown: 800.")
 	p.sees("with so many tasks the queue is read every 2.4s.")
 	p.shot("queue-many")
 	took(t, filepath.Join(dir, "calls"))

@@ -2,44 +2,16 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// The buttons of a run that needs a person, and the auto-run, each pressed in
-// a browser with the real aiflow-run behind the server.
-
-var runDir string // where it was built to; TestMain empties it
-
-// builtRun builds aiflow-run and aiflow-land.
-var builtRun = sync.OnceValues(func() (bin string, err error) {
-	if runDir, err = os.MkdirTemp("", "aiflow-run-"); err != nil {
-		return "", err
-	}
-	out, err := exec.Command("go", "build", "-trimpath", "-o", runDir, "aiflow/cmd/aiflow-run", "aiflow/cmd/aiflow-land").CombinedOutput()
-	if err != nil {
-		return string(out), err
-	}
-	return filepath.Join(runDir, "aiflow-run"), nil
-})
-
-func realRun(t *testing.T) func(*Options, *http.Server) {
-	t.Helper()
-	bin, err := builtRun()
-	if err != nil {
-		t.Fatalf("%v: %s", err, bin)
-	}
-	return func(o *Options, _ *http.Server) {
-		o.RunBin, o.LandBin = bin, filepath.Join(filepath.Dir(bin), "aiflow-land")
-	}
-}
+// The buttons of a run that needs a person, and the auto-run, each pressed in a browser.
 
 func steps(title, priority string, commands ...string) string {
 	meta := "title: " + title + "\npriority: " + priority + "\nstatus: ready\nsteps:\n"
@@ -74,7 +46,7 @@ func TestPageRetryThisStep(t *testing.T) {
 	w := newWorld(t, map[string]string{
 		".gitignore":       "runs/\n.aiflow/\nok\n",
 		"requests/RQ-1.md": steps("Tries", "P0", "echo one > one.txt", `echo try >> tries.txt; echo $(wc -l < tries.txt) tries; test -f "$AIFLOW_ROOT/ok"`),
-	}, realRun(t))
+	})
 	p := w.tab(browser, "/requests/RQ-1")
 	p.press("Run")
 	p.until(needsInput)
@@ -99,6 +71,7 @@ func TestPageRetryThisStep(t *testing.T) {
 	p.until("document.querySelector('#S02 .step-title')?.nextSibling.textContent === 'attempt 2'")
 	p.until(needsInput)
 	p.logSays("step-2.log", "1 tries\n1 tries\n") // never 2: the workspace was put back
+	p.until("document.querySelector('#S02 .log-name span').textContent === 'command · attempt 1'")
 	p.shot("retried")
 
 	// The same step, the same reason: a new plan is advised, and the person decides.
@@ -126,7 +99,7 @@ func TestPageGoesBack(t *testing.T) {
 	w := newWorld(t, map[string]string{
 		".gitignore":       "runs/\n.aiflow/\nok\n",
 		"requests/RQ-1.md": steps("Goes back", "P0", `cat "$AIFLOW_ROOT/ok" > one.txt || echo bad > one.txt`, "grep good one.txt"),
-	}, realRun(t))
+	})
 	p := w.tab(browser, "/requests/RQ-1")
 	p.press("Run")
 	p.until(needsInput)
@@ -143,7 +116,7 @@ func TestPageGoesBack(t *testing.T) {
 	w.idle()
 
 	// A run that was dropped says so, here and in the list of runs.
-	drop := exec.Command(filepath.Join(runDir, "aiflow-run"), "drop", "RQ-1")
+	drop := exec.Command(filepath.Join(programs, "aiflow-run"), "drop", "RQ-1")
 	drop.Dir = w.path(".")
 	if out, err := drop.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -161,7 +134,7 @@ func TestPageGoesBack(t *testing.T) {
 // result when the blue button is pressed, which says so first.
 func TestPageTakesWhatWasChanged(t *testing.T) {
 	browser := openBrowser(t)
-	w := newWorld(t, map[string]string{"requests/RQ-1.md": steps("Needs a hand", "P0", "echo bad > x.txt; exit 1")}, realRun(t))
+	w := newWorld(t, map[string]string{"requests/RQ-1.md": steps("Needs a hand", "P0", "echo bad > x.txt; exit 1")})
 	p := w.tab(browser, "/requests/RQ-1")
 	p.press("Run")
 	p.until(needsInput)
@@ -182,7 +155,7 @@ func TestPageTakesWhatWasChanged(t *testing.T) {
 // and says so.
 func TestPageReplan(t *testing.T) {
 	browser := openBrowser(t)
-	w := newWorld(t, map[string]string{"requests/RQ-1.md": steps("Needs a base", "P0", "echo here > here.txt", "test -f base.txt")}, realRun(t))
+	w := newWorld(t, map[string]string{"requests/RQ-1.md": steps("Needs a base", "P0", "echo here > here.txt", "test -f base.txt")})
 	p := w.tab(browser, "/requests/RQ-1")
 	p.press("Run")
 	p.until(needsInput)
@@ -263,7 +236,7 @@ func TestPageAutorun(t *testing.T) {
 		"requests/RQ-3.md": steps("Third", "P1", "echo 3 > 3.txt"),
 		"requests/RQ-4.md": steps("Hangs", "P1", wait("gate4"), "echo 4 > 4.txt"),
 		"requests/RQ-5.md": steps("Fails", "P3", wait("gate5"), "echo broken >&2; exit 3"),
-	}, realRun(t))
+	})
 	for _, name := range []string{"gate2", "gate4", "gate5"} {
 		if err := syscall.Mkfifo(w.path(name), 0o600); err != nil {
 			t.Fatal(err)
@@ -275,6 +248,11 @@ func TestPageAutorun(t *testing.T) {
 	p.do("void document.querySelector('[data-key=notify]').click()")
 	p.until("document.querySelector('[data-key=notify]').ariaPressed === 'true'")
 	p.shot("autorun-none")
+	p.until("[...document.querySelectorAll('.autorun input')].map((e) => e.placeholder).join('|').startsWith('20|60')")
+	p.do("void (document.querySelector('.autorun input').value = '99999999999')")
+	p.press("Start")
+	p.until("document.querySelector('.autorun input').closest('label').textContent.includes('At most runs: from 1 to 10000.')") // where it is wrong
+	p.do("void (document.querySelector('.autorun input').value = '')")
 	p.press("Start")
 	p.session("RUNNING")
 	p.counters("1 Runs,1 Done,0 Needs input,0 Failed,0 Skipped")
@@ -304,7 +282,7 @@ func TestPageAutorun(t *testing.T) {
 	p.until("document.querySelector('.told').textContent.startsWith('Auto-run: stopped. ')")
 	p.counters("2 Runs,2 Done,0 Needs input,0 Failed,0 Skipped")
 	p.until("document.querySelectorAll('svg.timeline:not(.strip) .bar').length === 2")
-	p.sees("2 done, 0 need you, 0 failed; ")
+	p.sees("2 done, 0 waiting for you, 0 failed; ")
 	if got := p.do("(([strip, form]) => strip.getBoundingClientRect().top < document.querySelector('.reason').getBoundingClientRect().top && document.querySelector('.reason').getBoundingClientRect().top < form.getBoundingClientRect().top)([document.querySelector('.strip'), document.querySelector('form')])"); got != "true" {
 		t.Error("what came of it does not stand above the form")
 	}
@@ -327,6 +305,7 @@ func TestPageAutorun(t *testing.T) {
 	p.press("Stop this run now, and start no more")
 	p.stopReason("INTERRUPTED")
 	p.sees("RQ-4 · interrupted")
+	p.sees("It was stopped as asked.") // what a person did is no accident
 	p.shot("autorun-now")
 	w.idle()
 
@@ -341,19 +320,62 @@ func TestPageAutorun(t *testing.T) {
 	w.read("gate5")
 	p.session("COMPLETED")
 	p.counters("2 Runs,1 Done,1 Needs input,0 Failed,0 Skipped")
+	p.until("document.querySelector('.reason [data-key=verb]')?.textContent === 'Resume'")
 	p.shot("autorun-needs")
-	p.until("told.join() === 'RQ-5: needs you'")
+	p.until("told.join() === 'Fails: needs you'")
 	// The run that was begun in the session before has only its time here.
-	if got := p.do("[...document.querySelectorAll('.strip .bar')].map((e) => e.classList[1] + (e.getAttribute('x') >= 0)).join()"); got != `"goodtrue,asktrue"` {
+	if got := p.do("[...document.querySelectorAll('.strip .bar')].map((e) => e.classList[1] + (parseFloat(e.getAttribute('x')) >= 0)).join()"); got != `"goodtrue,asktrue"` {
 		t.Errorf("the strip has %s", got)
 	}
 	other = w.tab(browser, "/")
 	other.until("document.querySelectorAll('.night .strip .bar').length === 2")
-	other.sees("1 done, 1 need you, 0 failed; ")
+	other.sees("1 done, 1 waiting for you, 0 failed; ")
+	other.size(390, 844)
+	other.until("((r) => r.left >= 0 && r.right <= innerWidth)(document.querySelector('.night .strip').getBoundingClientRect())")
 	other.shot("home-night")
 	other.close()
 	p.press("RQ-5 · needs input")
 	p.until(needsInput)
 	p.clean()
+	w.idle()
+}
+
+// A session of two runs from the page: both are shown and lead to their pages, each has a
+// row, and one of them is stopped alone.
+func TestPageSeveralAtATime(t *testing.T) {
+	browser := openBrowser(t)
+	wait := func(gate string) string {
+		return `touch "$AIFLOW_ROOT/` + gate + `.at"; echo go > "$AIFLOW_ROOT/` + gate + `"`
+	}
+	w := newWorld(t, map[string]string{
+		".gitignore":       "runs/\n.aiflow/\ngate*\n",
+		"requests/RQ-1.md": steps("First", "P0", wait("gate1"), "echo 1 > 1.txt"),
+		"requests/RQ-2.md": steps("Second", "P1", wait("gate2"), "echo 2 > 2.txt"),
+	})
+	for _, name := range []string{"gate1", "gate2"} {
+		if err := syscall.Mkfifo(w.path(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := w.tab(browser, "/autorun")
+	p.until("document.querySelector('[data-key=jobs]')")
+	p.do("void (document.querySelector('[data-key=jobs]').value = '2')")
+	p.press("Start")
+	w.waitFile("gate1.at")
+	w.waitFile("gate2.at")
+	p.until("[...document.querySelectorAll('.card.now p a')].map((e) => e.textContent).join() === 'RQ-1,open the run,RQ-2,open the run'")
+	p.until("[...document.querySelectorAll('.strip .bar')].map((e) => e.getAttribute('y')).join() === '2,30'")
+	p.shot("autorun-several")
+	if bad := p.nameless(); len(bad) > 0 {
+		t.Errorf("nameless: %v", bad)
+	}
+	p.do("void document.querySelectorAll('.card.now p a')[1].click()")
+	p.until("location.pathname.startsWith('/requests/RQ-1/runs/')")
+	p.press("Stop this run now")
+	p.until("document.querySelector('[data-key=resume]') || document.body.innerText.includes('nterrupted')")
+	w.read("gate2")
+	p.open("/autorun")
+	p.session("COMPLETED")
+	p.counters("2 Runs,1 Done,0 Needs input,0 Failed,0 Skipped")
 	w.idle()
 }

@@ -23,7 +23,7 @@ func TestPageRunOpensAtItsReason(t *testing.T) {
 		".gitignore": "runs/\n.aiflow/\nok\n",
 		"requests/RQ-1.md": steps("Talks and fails", "P0", "echo one > one.txt",
 			`i=0; while [ $i -lt 60 ]; do echo line $i; i=$((i+1)); done; test -f "$AIFLOW_ROOT/ok" && { echo 2 > two.txt; exit 0; }; echo 'fatal: no colour' >&2; echo bye; exit 4`),
-	}, realRun(t))
+	})
 	p := w.tab(browser, "/requests/RQ-1")
 	p.press("Run")
 	p.until(needsInput)
@@ -53,7 +53,20 @@ func TestPageRunOpensAtItsReason(t *testing.T) {
 	if got := p.do("[...document.querySelectorAll('.resume button')].filter((b) => b.disabled).length"); got != "0" {
 		t.Errorf("%s buttons cannot be pressed", got)
 	}
+	// The steps stand beside it, and lead to where their logs are.
+	if p.do(inWindow(".rail")) != "true" || p.do("[...document.querySelectorAll('.rail li')].map((e) => e.querySelector('i').ariaLabel).join()") != `"done,needs input"` {
+		t.Errorf("the steps beside it: %s", p.do("document.querySelector('.rail')?.outerHTML"))
+	}
 	p.shot("reason")
+	p.do("void document.querySelector('[data-key=\"rail:S02\"]').click()")
+	p.until("location.hash === '#S02' && scrollY > 300 && document.querySelector('.rail').getBoundingClientRect().top >= 48")
+	p.do("void scrollTo(0, 0)")
+	p.size(390, 844)
+	p.until("document.querySelector('.rail').offsetParent === null && document.querySelector('.spine .at-step').checkVisibility()")
+	if p.do(inWindow(".spine .at-step")) != "false" && p.do("document.querySelector('.spine').getBoundingClientRect().height < 110") != "true" {
+		t.Error("the bar takes the window of a phone")
+	}
+	p.size(1440, 900)
 
 	// The bar stays with what it says and does.
 	p.do("void scrollTo(0, document.body.scrollHeight)")
@@ -104,7 +117,7 @@ func TestPageAnswers(t *testing.T) {
 		".gitignore":             "runs/\n.aiflow/locks/\n.aiflow/cache/\n.aiflow/worktrees/\n",
 		".aiflow/router.v1.json": `{"version": "1.0", "routing": {"implementer": {"primary": "work"}}, "commands": {"work": {"bin": ` + quoted(bin) + `}}}`,
 		"requests/RQ-1.md":       request("title: Paint\nstatus: ready\n", "Paint it.\n"),
-	}, realRun(t))
+	})
 	p := w.tab(browser, "/requests/RQ-1")
 	p.press("Run")
 	p.until(needsInput)

@@ -55,7 +55,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 // links no AWS itself. It ends with the caller, and after queueTime.
 func callQueue(ctx context.Context, s *Server, v any, input string, args ...string) error {
 	if s.QueueBin == "" {
-		return fault.New(fault.BinaryNotFound, "name", "aiflow-queue")
+		return noBinary(nil, "aiflow-queue")
 	}
 	place, _ := queuePlace(s)
 	limit := s.Project.Config.AtMost(queueTime)
@@ -69,14 +69,16 @@ func callQueue(ctx context.Context, s *Server, v any, input string, args ...stri
 	case err != nil:
 		return fault.Wrap(err, fault.QueueNotAvailable)
 	case exit.TimedOut:
-		return fault.New(fault.QueueNotAvailable, "cause", "no answer within "+limit.String())
+		return noAnswer("no answer within " + limit.String())
 	case exit.Stopped:
 		return ctx.Err()
 	case out.over || said.over:
-		return fault.New(fault.QueueNotAvailable, "cause", errTooMuch.Error())
+		return noAnswer(errTooMuch.Error())
 	}
 	return readQueue(out.all.Bytes(), exit.Status == 0, v)
 }
+
+func noAnswer(cause string) error { return fault.New(fault.QueueNotAvailable, "cause", cause) }
 
 // readQueue decodes an answer, which may be a refusal. A refused command line
 // is a call that cannot be used.
@@ -91,7 +93,7 @@ func readQueue(data []byte, well bool, v any) error {
 	case well && json.Unmarshal(data, v) == nil:
 		return nil
 	case json.Unmarshal(data, &refused) != nil || refused.Error == nil || refused.Error.ReasonCode == "":
-		return fault.New(fault.QueueNotAvailable, "cause", "aiflow-queue gave no answer")
+		return noAnswer("aiflow-queue gave no answer")
 	}
 	f := &fault.Error{Code: refused.Error.ReasonCode, Facts: refused.Error.Context}
 	if f.Code == fault.UsageError {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"os"
 	"time"
@@ -86,7 +87,7 @@ func readFile(s *Server, sn *snapshot, req *reqmeta.Request) (file, error) {
 	}
 	fi, err := os.Stat(s.Project.Path(req.Path))
 	if err != nil {
-		return file{}, fault.Wrap(err, fault.RequestNotFound, "id", req.ID, "path", req.Path)
+		return file{}, noRequest(err, req.ID, "path", req.Path)
 	}
 	return file{data, fi.ModTime()}, nil
 }
@@ -103,14 +104,14 @@ func (e conditions) allows(req *reqmeta.Request, f file) error {
 	if e.expected != nil {
 		at, err := time.Parse(time.RFC3339Nano, *e.expected)
 		if err != nil {
-			return fault.New(fault.InvalidRequest, "key", "expected_updated_at")
+			return invalid("expected_updated_at")
 		}
 		same = same && at.Equal(f.mtime)
 	}
 	if same {
 		return nil
 	}
-	return fault.New(fault.Conflict, "request_id", req.ID, "path", req.Path, "updated_at", f.updated(), "etag", f.tag())
+	return conflict(req.Path, "request_id", req.ID, "updated_at", f.updated(), "etag", f.tag())
 }
 
 // toEdit finds a request to edit; the caller holds edits.
@@ -125,7 +126,7 @@ func toEdit(s *Server, r *http.Request, e conditions) (*snapshot, *reqmeta.Reque
 	}
 	f, err := readFile(s, sn, req)
 	if err == nil {
-		err = e.allows(req, f)
+		err = cmp.Or(edit.OneName(req), e.allows(req, f))
 	}
 	return sn, req, f, err
 }
@@ -144,7 +145,7 @@ func writeRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if (n.Body == nil) == (n.Markdown == nil) {
-		return fault.New(fault.InvalidRequest, "key", "body_markdown", "allowed", "body_markdown, markdown")
+		return invalid("body_markdown", "allowed", "body_markdown, markdown")
 	}
 	s.edits.Lock()
 	defer s.edits.Unlock()
@@ -186,10 +187,10 @@ func replace(s *Server, sn *snapshot, req *reqmeta.Request, f file, data []byte)
 func newFile(s *Server, req *reqmeta.Request, old []byte, n newText) ([]byte, error) {
 	if n.Markdown != nil {
 		data := edit.KeepLineEnds(old, []byte(*n.Markdown))
-		was, now := reqmeta.Parse(req.Path, old), reqmeta.Parse(req.Path, data)
+		was, now := req.Parse(old), req.Parse(data)
 		switch {
 		case now.ID != req.ID:
-			return nil, fault.New(fault.InvalidRequest, "key", "id")
+			return nil, invalid("id")
 		case now.Meta.Status == reqmeta.Running && was.Meta.Status != reqmeta.Running:
 			return nil, runningByHand()
 		}
@@ -201,17 +202,17 @@ func newFile(s *Server, req *reqmeta.Request, old []byte, n newText) ([]byte, er
 	}
 	data := append(bytes.Clone(head), *n.Body...)
 	if string(reqmeta.Body(data)) != *n.Body {
-		return nil, fault.New(fault.InvalidRequest, "key", "body_markdown")
+		return nil, invalid("body_markdown")
 	}
 	if data = edit.KeepLineEnds(old, data); bytes.Equal(data, old) {
 		return old, nil
 	}
-	return sized(s, edit.Renewed(req.Path, data, s.Project.Now()))
+	return sized(s, edit.Renewed(req, data, s.Project.Now()))
 }
 
 func sized(s *Server, data []byte) ([]byte, error) {
 	if len(data) > reqmeta.MaxFile {
-		return nil, fault.New(fault.InvalidRequest, "key", "body_markdown", "allowed", reqmeta.MaxFile)
+		return nil, invalid("body_markdown", "allowed", reqmeta.MaxFile)
 	}
 	return data, nil
 }

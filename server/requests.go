@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,15 +66,27 @@ type runItem struct {
 	DroppedAt     *time.Time     `json:"dropped_at"`
 	CurrentStepID string         `json:"current_step_id"`
 	Percent       int            `json:"percent"`
+	Worked        *int64         `json:"worked_ms,omitempty"` // in the list of its runs
 	Warnings      []runs.Warning `json:"warnings"`
 	Usage         *runs.Usage    `json:"usage,omitempty"`
 }
 
 type list struct {
-	Items []item            `json:"items"`
+	Items []item `json:"items"`
+	listHead
+}
+
+// listHead is what a list says besides its items.
+type listHead struct {
 	Next  *string           `json:"next"`
 	Stats choose.Stats      `json:"stats"`
 	Queue choose.QueueState `json:"queue"`
+
+	Revision string `json:"revision,omitempty"` // to ask later what changed since then
+	// Only where just what changed is told: since what, where each item stands now, and the paths of those that are gone.
+	Since  string   `json:"since,omitempty"`
+	Places []int    `json:"places,omitempty"`
+	Gone   []string `json:"gone,omitempty"`
 }
 
 func (sn *snapshot) item(r *reqmeta.Request, words *messages.Catalog) item {
@@ -90,16 +103,26 @@ func (sn *snapshot) item(r *reqmeta.Request, words *messages.Catalog) item {
 		e := sn.sel.Excluded[i]
 		e.Describe(words.Text)
 		about := e.ReasonCode
-		if code := fault.Code(e.Fact("reason")); slices.Contains(fault.Codes(), code) {
+		if code := fault.Code(e.Fact("reason")); code.Known() {
 			about = code
 		}
-		d.Why = &why{ReasonCode: e.ReasonCode, Title: words.Code(about, nil).Title, Detail: e.Detail}
+		d.Why = &why{ReasonCode: e.ReasonCode, Title: sn.title(about, words), Detail: e.Detail}
 	}
 	if st := sn.latest[r.ID]; st != nil {
 		run := sn.run(st)
 		d.LatestRun, d.LastRuns = &run, append(slices.Clone(sn.before[r.ID]), outcomeOf(st, d.Locked != nil))
 	}
 	return item{ID: r.ID, Path: r.Path, Title: r.Title(), Meta: r.Meta, Derived: d, Problems: problems}
+}
+
+// title is that of a code, made once and not for each of ten thousand requests.
+func (sn *snapshot) title(code fault.Code, words *messages.Catalog) string {
+	key := [2]string{words.Lang(), string(code)}
+	title, ok := sn.titles.Load(key)
+	if !ok {
+		title, _ = sn.titles.LoadOrStore(key, words.Code(code, nil).Title)
+	}
+	return title.(string)
 }
 
 func (sn *snapshot) run(st *runs.Stage) runItem {
@@ -119,35 +142,30 @@ func listRequests(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f := filterOf(r.URL.Query())
-	if f.none() {
-		all, err := sn.list(s.words(r))
-		if err == nil {
-			giveBytes(w, r, all)
-		}
+	if !f.none() {
+		return s.giveTagged(w, r, sn.listOf(s.words(r), f))
+	}
+	if n, err := strconv.Atoi(r.URL.Query().Get("first")); err == nil && n < len(sn.folder.Requests) {
+		return s.giveTagged(w, r, sn.beginning(s.words(r), n))
+	}
+	now, err := s.listing(sn, s.words(r))
+	if err != nil {
 		return err
 	}
-	return s.giveTagged(w, r, sn.listOf(s.words(r), f))
-}
-
-// list is the whole list as JSON, worked out once.
-func (sn *snapshot) list(words *messages.Catalog) (tagged, error) {
-	sn.mu.Lock()
-	defer sn.mu.Unlock()
-	if all, ok := sn.lists[words.Lang()]; ok {
-		return all, nil
+	answer := now.all
+	if old, ok := s.listed(r.URL.Query().Get("since")); ok {
+		answer = func() ([]byte, error) { return now.since(old) }
 	}
-	all, err := tag(sn.listOf(words, filter{}))
-	if err == nil {
-		sn.lists[words.Lang()] = all
+	data, err := answer()
+	if err != nil {
+		return err
 	}
-	return all, err
+	giveBytes(w, r, tagged{data, now.tag()})
+	return nil
 }
 
 func (sn *snapshot) listOf(words *messages.Catalog, f filter) list {
-	l := list{Items: []item{}, Stats: sn.sel.Stats, Queue: sn.sel.Queue}
-	if sn.sel.Next != nil {
-		l.Next = &sn.sel.Next.RequestID
-	}
+	l := list{Items: []item{}, listHead: sn.listHead()}
 	for _, r := range sn.order() {
 		if f.passes(r) && sn.says(r, f.text) {
 			l.Items = append(l.Items, sn.item(r, words))
@@ -253,15 +271,16 @@ func createRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case strings.TrimSpace(n.Title) == "":
-		return fault.New(fault.InvalidRequest, "key", "title")
+		return invalid("title")
 	case n.Template != "" && n.Template != reqmeta.TemplateName:
-		return fault.New(fault.InvalidRequest, "key", "template", "allowed", reqmeta.TemplateName)
+		return invalid("template", "allowed", reqmeta.TemplateName)
 	case n.Status == reqmeta.Running:
 		return runningByHand()
 	}
 	p := s.Project
 	made, err := edit.Create(p.Env.Disk, p.Dir, p.RequestsDir(), edit.NewRequest{
-		Title: n.Title, Priority: n.Priority, Status: n.Status, Labels: n.Labels, DependsOn: n.DependsOn,
+		Mapping: p.Mapping(),
+		Title:   n.Title, Priority: n.Priority, Status: n.Status, Labels: n.Labels, DependsOn: n.DependsOn,
 		Estimate: n.Estimate, Lang: s.language(r), Body: n.Body, Used: p.UsedIDs(r.Context()),
 	}, p.Now())
 	if err != nil {

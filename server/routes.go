@@ -34,6 +34,8 @@ func routes() map[string]answer {
 		"POST " + runPath + "/resume":        resumeRun,
 		"POST " + runPath + "/answer":        answerRun,
 		"POST " + runPath + "/stop":          stopRun,
+		"GET " + runPath + "/restack":        showRestack,
+		"POST " + runPath + "/restack":       startRestack,
 		"GET /api/queue/next":                queueNext,
 		"POST /api/queue/run-next":           runNext,
 		"GET /api/taskqueue":                 showQueue,
@@ -96,7 +98,7 @@ func noRoute(s *Server, mux *http.ServeMux, w http.ResponseWriter, r *http.Reque
 		s.fail(w, r, fault.New(fault.NotFound))
 		return
 	}
-	s.failWith(w, r, http.StatusMethodNotAllowed, fault.New(fault.InvalidRequest, "key", "method"))
+	s.failWith(w, r, http.StatusMethodNotAllowed, invalid("method"))
 }
 
 func showHealth(s *Server, w http.ResponseWriter, r *http.Request) error {

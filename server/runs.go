@@ -35,12 +35,24 @@ func listRuns(s *Server, w http.ResponseWriter, r *http.Request) error {
 	items := []runItem{}
 	for _, id := range ids {
 		if st, _, err := record(s, req.ID, id); err == nil {
-			items = append(items, sn.run(st))
+			item := sn.run(st)
+			worked := s.worked(st, !item.Interrupted)
+			item.Worked = &worked
+			items = append(items, item)
 		}
 	}
 	return s.give(w, r, struct {
 		Items []runItem `json:"items"`
 	}{items})
+}
+
+// worked is for how many milliseconds a run worked.
+func (s *Server) worked(st *runs.Stage, live bool) int64 {
+	now := st.UpdatedAt
+	if live {
+		now = s.Project.Now()
+	}
+	return runs.WorkedFor(st, now).Milliseconds()
 }
 
 func latestRun(s *Server, w http.ResponseWriter, r *http.Request) error {
@@ -54,14 +66,14 @@ func latestRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	}
 	st := sn.latest[req.ID]
 	if st == nil {
-		return fault.New(fault.RunNotFound, "request_id", req.ID)
+		return noRun(req.ID)
 	}
 	return s.give(w, r, sn.run(st))
 }
 
 // record loads a run. A link in the way to it is no run.
 func record(s *Server, id, runID string) (*runs.Stage, *runs.Dir, error) {
-	missing := fault.New(fault.RunNotFound, "request_id", id, "run_id", runID)
+	missing := noRun(id, "run_id", runID)
 	if _, ok := runs.ParseRunID(runID); !ok {
 		return nil, nil, fault.New(fault.RunNotFound)
 	}
@@ -102,6 +114,7 @@ type runDetail struct {
 	RunID       string             `json:"run_id"`
 	Interrupted bool               `json:"interrupted"`
 	AwaitsMerge bool               `json:"awaits_merge"`
+	Worked      int64              `json:"worked_ms"`
 	Locked      any                `json:"locked"`
 	CompareURL  *string            `json:"compare_url"`
 	Warnings    []runs.Warning     `json:"warnings"`
@@ -148,6 +161,7 @@ func showRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 		v.Locked = h
 	}
 	v.Interrupted = !st.State.Ended() && v.Locked == nil
+	v.Worked = s.worked(st, v.Locked != nil)
 	if v.Interrupted {
 		v.Waits = st.Waits()
 	}
@@ -208,7 +222,12 @@ func stageTree(st *runs.Stage) (any, error) {
 	return treeOf(data)
 }
 
+// compareURL is where the run's branch can be looked at on the web; nowhere
+// while it was never pushed.
 func compareURL(s *Server, r *http.Request, st *runs.Stage) *string {
+	if _, err := s.Project.Git().Ask(r.Context(), "rev-parse", "-q", "--verify", "refs/remotes/origin/"+st.Git.WorkBranch); err != nil {
+		return nil
+	}
 	if st.Artifacts.CompareURL != nil {
 		return st.Artifacts.CompareURL
 	}
@@ -309,7 +328,7 @@ func showReport(s *Server, w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case text == "":
-		return fault.New(fault.RunNotFound, "request_id", d.RequestID, "run_id", d.RunID)
+		return noRun(d.RequestID, "run_id", d.RunID)
 	}
 	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
 	_, _ = w.Write(mask([]byte(text), true))
@@ -330,7 +349,7 @@ func showDiff(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if text := q.Get("hunks"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return fault.New(fault.InvalidRequest, "key", "hunks")
+			return invalid("hunks")
 		}
 		if o.MaxFiles = n; n == 0 {
 			o.MaxFiles = -1 // 0 is the usual number
@@ -338,7 +357,7 @@ func showDiff(s *Server, w http.ResponseWriter, r *http.Request) error {
 	}
 	if one := q.Get("commit"); one != "" {
 		if !slices.ContainsFunc(ends.Parts, func(p runner.Part) bool { return p.Commit == one }) {
-			return fault.New(fault.InvalidRequest, "key", "commit")
+			return invalid("commit")
 		}
 		ends = runner.Ends{Base: one + "^", Head: one, Parts: ends.Parts}
 	}

@@ -7,12 +7,14 @@ import (
 	"net"
 	"net/http"
 	"path"
+	"strconv"
 	"sync"
 	"time"
 
 	"aiflow/editlock"
 	"aiflow/messages"
 	"aiflow/project"
+	"aiflow/reqmeta/folder"
 	"aiflow/server/ui"
 )
 
@@ -50,32 +52,50 @@ type Server struct {
 	tidy  sync.Mutex // one survey that puts things right at a time
 
 	ready chan struct{} // closed when changes are noticed
-	runs  chan started  // what was begun here: it may be over before its lock is seen
 
 	mu       sync.Mutex
 	catalogs map[string]*messages.Catalog
 	seen     *snapshot
-	open     int    // event streams
-	landing  *child // the last one that was started here
+	past     []pastListing     // the newest last
+	open     int               // event streams
+	landings map[string]*child // the last one that was started here, and by run the last restack
 }
 
 // New makes a server. It touches no file.
 func New(o Options) *Server {
 	p := o.Project
+	files := newFolderCache(p)
+	own := *p
+	own.Read = func() (*folder.Folder, error) {
+		f, _, err := files.get()
+		return f, err
+	}
+	o.Project = &own
 	if o.Assets == nil {
 		o.Assets = ui.Assets()
 	}
 	dir := p.Path(p.Config.Paths.AiflowDir + "/project")
-	return &Server{
-		Options: o,
-		folder:  newFolderCache(p),
-		latest:  newLatestCache(p),
-		hub:     newHub(p.Now()),
-		lock:    editlock.Open(editlock.Options{Dir: dir, Clock: p.Env.Clock, Disk: p.Env.Disk, Rand: p.Env.Rand}),
-		journal: editlock.OpenJournal(path.Join(dir, "autosave"), p.Now),
-		ready:   make(chan struct{}),
-		runs:    make(chan started, 16),
-		page:    newPage(o.Assets), catalogs: map[string]*messages.Catalog{},
+	s := &Server{
+		Options:  o,
+		folder:   files,
+		latest:   newLatestCache(p),
+		hub:      newHub(p.Now()),
+		lock:     editlock.Open(editlock.Options{Dir: dir, Clock: p.Env.Clock, Disk: p.Env.Disk, Rand: p.Env.Rand}),
+		journal:  editlock.OpenJournal(path.Join(dir, "autosave"), p.Now),
+		ready:    make(chan struct{}),
+		catalogs: map[string]*messages.Catalog{},
+		landings: map[string]*child{},
+	}
+	s.page = newPage(o.Assets, s.lastEvent)
+	return s
+}
+
+func (s *Server) lastEvent() string {
+	select {
+	case <-s.ready:
+		return strconv.FormatInt(s.hub.now(), 10)
+	default:
+		return ""
 	}
 }
 

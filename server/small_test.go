@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"aiflow/project/serving"
 	"aiflow/reqmeta"
 )
 
@@ -132,28 +133,28 @@ func TestSweepFindsWhatInotifyFinds(t *testing.T) {
 
 func TestToken(t *testing.T) {
 	w := newWorld(t, nil)
-	one, err := TokenOf(w.p, false)
+	one, err := serving.TokenOf(w.p, false)
 	if err != nil || len(one) != 64 {
 		t.Fatal(one, err)
 	}
-	id := Identity{PID: 1, Host: "127.0.0.1", Port: 4310, Token: one, StartedAt: time.Unix(0, 0).UTC()}
-	if err := SaveIdentity(w.p, id); err != nil {
+	id := serving.Identity{PID: 1, Host: "127.0.0.1", Port: 4310, Token: one, StartedAt: time.Unix(0, 0).UTC()}
+	if err := serving.Save(w.p, id); err != nil {
 		t.Fatal(err)
 	}
 	path := w.path(".aiflow/cache/serve.json")
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", fi.Mode(), err)
 	}
-	if again, _ := TokenOf(w.p, false); again != one {
+	if again, _ := serving.TokenOf(w.p, false); again != one {
 		t.Error("a restart changes the token")
 	}
-	if fresh, _ := TokenOf(w.p, true); fresh == one {
+	if fresh, _ := serving.TokenOf(w.p, true); fresh == one {
 		t.Error("--new-token does not")
 	}
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if other, _ := TokenOf(w.p, false); other == one {
+	if other, _ := serving.TokenOf(w.p, false); other == one {
 		t.Error("a token that others could read is kept")
 	}
 }

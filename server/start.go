@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aiflow/doctor"
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/reqmeta/choose"
@@ -40,9 +41,9 @@ func (b startBody) flags() ([]string, error) {
 	var flags []string
 	switch {
 	case b.Mode != "" && b.Mode != "safe":
-		return nil, fault.New(fault.InvalidRequest, "key", "mode", "allowed", "safe")
+		return nil, invalid("mode", "allowed", "safe")
 	case strings.HasPrefix(b.BaseBranch, "-"):
-		return nil, fault.New(fault.InvalidRequest, "key", "base_branch")
+		return nil, invalid("base_branch")
 	case b.BaseBranch != "":
 		flags = append(flags, "--base="+b.BaseBranch)
 	}
@@ -90,10 +91,6 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, key locks.Key, ar
 	at, err := begun(r.Context(), s, c, key)
 	if err != nil {
 		return withRun(s, err)
-	}
-	select {
-	case s.runs <- at:
-	default: // many at once; their locks tell
 	}
 	return giveBegun(s, w, r, at)
 }
@@ -184,10 +181,10 @@ func resumeRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	case runs.ModeResume, runs.ModeRetryStep, runs.ModeReplan:
 		args = append(args, "--mode="+b.Mode)
 	default:
-		return fault.New(fault.InvalidRequest, "key", "mode", "allowed", "resume, retry_step, replan")
+		return invalid("mode", "allowed", "resume, retry_step, replan")
 	}
 	if strings.HasPrefix(b.Step, "-") {
-		return fault.New(fault.InvalidRequest, "key", "target_step_id")
+		return invalid("target_step_id")
 	}
 	if b.Step != "" {
 		args = append(args, "--step="+b.Step)
@@ -212,7 +209,7 @@ func answerRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if text := strings.TrimSpace(b.Text); text == "" || len(text) > mostAnswered || strings.ContainsRune(text, 0) {
-		return fault.New(fault.InvalidRequest, "key", "text")
+		return invalid("text")
 	}
 	// With the line end a "-" is an answer too, and not standard input.
 	return goOn(s, w, r, "answer", "--", r.PathValue("run"), strings.TrimSpace(b.Text)+"\n")
@@ -256,7 +253,7 @@ func stopRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if h, err := holder(s, st.RequestID); err != nil {
 		return err
 	} else if h != nil && h.RunID != "" && h.RunID != st.RunID {
-		return fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", "not_running")
+		return nothingToDo(st, "not_running")
 	}
 	h, err := runnerIn(s, s.language(r)).Stop(r.Context(), st.RequestID, 0)
 	if err != nil {
@@ -307,6 +304,7 @@ type autorunBody struct {
 	BaseBranch string  `json:"base_branch"`
 	LandInto   string  `json:"land_into"`
 	Stack      bool    `json:"stack"`
+	Jobs       int     `json:"jobs"` // runs at a time; 0: limits.jobs
 }
 
 func startAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
@@ -319,7 +317,7 @@ func startAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !s.Project.Config.AutoRun.Enabled {
-		return fault.New(fault.InvalidRequest, "key", "auto_run.enabled")
+		return invalid("auto_run.enabled")
 	}
 	if err := queueFree(s); err != nil {
 		return err
@@ -342,25 +340,33 @@ func startAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	return s.giveWith(w, http.StatusAccepted, v)
 }
 
+// mostCost is the most dollars of a session that are no slip of the hand.
+const mostCost = 1_000_000
+
 func (b autorunBody) args() ([]string, error) {
 	args := []string{"auto"}
-	if b.MaxRuns < 0 || b.MaxMinutes < 0 {
-		return nil, fault.New(fault.InvalidRequest, "key", "max_runs")
+	for _, of := range []struct {
+		name    string
+		n, most int
+	}{{"max_runs", b.MaxRuns, config.MaxRuns}, {"max_minutes", b.MaxMinutes, config.MaxMinutes}, {"jobs", b.Jobs, config.MaxJobs}} {
+		if of.n < 0 || of.n > of.most {
+			return nil, invalid(of.name, "allowed", "1.."+strconv.Itoa(of.most))
+		}
 	}
 	cost := ""
-	if b.MaxCost < 0 {
-		return nil, fault.New(fault.InvalidRequest, "key", "max_cost")
+	if b.MaxCost < 0 || b.MaxCost > mostCost {
+		return nil, invalid("max_cost")
 	} else if b.MaxCost > 0 {
 		cost = strconv.FormatFloat(b.MaxCost, 'f', -1, 64)
 	}
 	if strings.HasPrefix(b.BaseBranch, "-") || strings.HasPrefix(b.Until, "-") {
-		return nil, fault.New(fault.InvalidRequest, "key", "base_branch")
+		return nil, invalid("base_branch")
 	}
 	if strings.HasPrefix(b.LandInto, "-") || b.LandInto != "" && b.BaseBranch != "" {
-		return nil, fault.New(fault.InvalidRequest, "key", "land_into")
+		return nil, invalid("land_into")
 	}
 	for _, f := range []struct{ name, value string }{
-		{"--max-runs", number(b.MaxRuns)}, {"--max-minutes", number(b.MaxMinutes)}, {"--max-cost", cost}, {"--until", b.Until}, {"--base", b.BaseBranch}, {"--land-into", b.LandInto},
+		{"--max-runs", number(b.MaxRuns)}, {"--max-minutes", number(b.MaxMinutes)}, {"--max-cost", cost}, {"--until", b.Until}, {"--base", b.BaseBranch}, {"--jobs", number(b.Jobs)}, {"--land-into", b.LandInto},
 	} {
 		if f.value != "" {
 			args = append(args, f.name+"="+f.value)

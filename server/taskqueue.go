@@ -120,13 +120,15 @@ func hasQueue(s *Server, r *http.Request) error {
 	return nil
 }
 
+func noTask(id string) error { return fault.New(fault.TaskNotFound, "id", id) }
+
 // inQueue are the flags for a namespace, "" being the project's own.
 func inQueue(name string) ([]string, error) {
 	switch {
 	case name == "":
 		return nil, nil
 	case !queueName.MatchString(name):
-		return nil, fault.New(fault.InvalidRequest, "key", "namespace")
+		return nil, invalid("namespace")
 	}
 	return []string{"--namespace=" + name}, nil
 }
@@ -167,7 +169,7 @@ func queueLimit(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > queueMost {
-		return 0, fault.New(fault.InvalidRequest, "key", "limit", "allowed", "1-"+strconv.Itoa(queueMost))
+		return 0, invalid("limit", "allowed", "1-"+strconv.Itoa(queueMost))
 	}
 	return n, nil
 }
@@ -373,7 +375,7 @@ func showTask(s *Server, w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("task")
 	if notWord(id) {
-		return fault.New(fault.TaskNotFound, "id", id)
+		return noTask(id)
 	}
 	var t queueTask
 	if err := callQueue(r.Context(), s, &t, "", append([]string{"show", id}, in...)...); err != nil {
@@ -448,7 +450,7 @@ func (b queueAdd) args() ([]string, error) {
 	}
 	if strings.TrimSpace(b.Prompt) != "" {
 		if len(b.RequestIDs) > 0 {
-			return nil, fault.New(fault.InvalidRequest, "key", "request_ids", "cause", "prompt")
+			return nil, invalid("request_ids", "cause", "prompt")
 		}
 		args := append([]string{"add", "--prompt=-"}, in...)
 		for _, f := range [][2]string{{"--group=", b.Group}, {"--session=", b.Session}, {"--id=", b.ID}} {
@@ -459,10 +461,10 @@ func (b queueAdd) args() ([]string, error) {
 		return args, nil
 	}
 	if n := len(b.RequestIDs); n == 0 || n > queuePushed {
-		return nil, fault.New(fault.InvalidRequest, "key", "prompt, request_ids")
+		return nil, invalid("prompt, request_ids")
 	}
 	if i := slices.IndexFunc(b.RequestIDs, notWord); i >= 0 {
-		return nil, fault.New(fault.InvalidRequest, "key", "request_ids")
+		return nil, invalid("request_ids")
 	}
 	return append(append([]string{"push"}, b.RequestIDs...), in...), nil
 }
@@ -485,7 +487,7 @@ func cancelTask(s *Server, w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("task")
 	if notWord(id) {
-		return fault.New(fault.TaskNotFound, "id", id)
+		return noTask(id)
 	}
 	v := struct{ Items []queueTask }{}
 	if err := callQueue(r.Context(), s, &v, "", append([]string{"cancel", id}, in...)...); err != nil {
@@ -493,7 +495,7 @@ func cancelTask(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(v.Items) != 1 {
-		return fault.New(fault.TaskNotFound, "id", id)
+		return noTask(id)
 	}
 	v.Items[0].tidy()
 	s.queue.learn(v.Items[0])

@@ -34,6 +34,7 @@ type watcher struct {
 	folder  stamp
 	locks   map[string]locks.Entry // by path
 	live    map[string]*liveRun    // by request id
+	known   map[string]stamp       // of the records that were told of, by the folder of the run
 	session [2]stamp               // of the record, and of the wish that it ends
 	head    stamp
 	reflog  string
@@ -43,13 +44,16 @@ type watcher struct {
 // liveRun is a run that somebody works for, or did a moment ago.
 type liveRun struct {
 	requestID, runID string
-	stage            stamp
 	logs             map[string]int64
 	over             bool
 }
 
+func newLiveRun(requestID, runID string) *liveRun {
+	return &liveRun{requestID: requestID, runID: runID, logs: map[string]int64{}}
+}
+
 func newWatcher(s *Server) *watcher {
-	return &watcher{s: s, locks: map[string]locks.Entry{}, live: map[string]*liveRun{}}
+	return &watcher{s: s, locks: map[string]locks.Entry{}, live: map[string]*liveRun{}, known: map[string]stamp{}}
 }
 
 // Watch publishes what happens in the project until ctx ends.
@@ -57,14 +61,13 @@ func (s *Server) Watch(ctx context.Context) {
 	w := newWatcher(s)
 	defer s.folder.close()
 	w.begin(ctx)
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			w.look(ctx)
+	for woken := false; ctx.Err() == nil; w.look(ctx) {
+		// The first change of a request file is told at once, those that follow it together.
+		if woken {
+			time.Sleep(watchEvery)
+			woken = false
+		} else {
+			woken = s.folder.wait(watchEvery)
 		}
 	}
 }
@@ -82,6 +85,7 @@ func (w *watcher) begin(ctx context.Context) {
 	w.s.folder.take()
 	w.folder, w.hot = w.lockStamp(), 2
 	w.readLocks(ctx, false)
+	w.changedRecords(func(d *runs.Dir, now stamp) { w.known[d.Rel] = now })
 	close(w.s.ready)
 	w.putRight(ctx)
 }
@@ -97,7 +101,6 @@ func (w *watcher) look(ctx context.Context) {
 	w.round++
 	w.requests()
 	w.lockFolder(ctx)
-	w.begun()
 	for _, id := range slices.Sorted(maps.Keys(w.live)) {
 		w.stage(w.live[id])
 	}
@@ -154,6 +157,28 @@ func (w *watcher) lockFolder(ctx context.Context) {
 	if w.hot > 0 || w.round%slowly == 0 && len(w.locks) > 0 {
 		w.hot = max(0, w.hot-1)
 		w.readLocks(ctx, true)
+		w.changedRecords(func(d *runs.Dir, _ stamp) {
+			if run := w.live[d.RequestID]; run == nil || run.runID != d.RunID {
+				w.stage(newLiveRun(d.RequestID, d.RunID))
+			}
+		})
+	}
+}
+
+// changedRecords finds the records that are not what was told of. A run whose
+// lock came and went between two looks is in the folder of runs all the same,
+// and so is one that somebody dropped.
+func (w *watcher) changedRecords(found func(d *runs.Dir, now stamp)) {
+	p := w.s.Project
+	requests, _ := runs.ListRequestsWithRuns(p.Dir, p.RunsDir()) // what cannot be read, the answers tell
+	for _, id := range slices.Sorted(maps.Keys(requests)) {
+		all, _ := runs.ListRuns(p.Dir, p.RunsDir(), id)
+		for _, runID := range slices.Backward(all) {
+			d := p.Run(id, runID)
+			if now := stampFile(filepath.Join(d.Path, "stage.json")); now != w.known[d.Rel] {
+				found(d, now)
+			}
+		}
 	}
 }
 
@@ -215,27 +240,13 @@ func (w *watcher) tellLock(e locks.Entry, held bool) {
 	}
 }
 
-// begun follows runs that were started here.
-func (w *watcher) begun() {
-	for {
-		select {
-		case at := <-w.s.runs:
-			if at.runID != "" && w.live[at.requestID] == nil {
-				w.live[at.requestID] = &liveRun{requestID: at.requestID, runID: at.runID, logs: map[string]int64{}}
-			}
-		default:
-			return
-		}
-	}
-}
-
 // follow begins to look at the run that a lock names.
 func (w *watcher) follow(e locks.Entry) {
 	run := w.live[e.RequestID]
 	switch {
 	case e.RequestID == "" || e.RunID == "":
 	case run == nil && e.Live, run != nil && run.runID != e.RunID:
-		w.live[e.RequestID] = &liveRun{requestID: e.RequestID, runID: e.RunID, logs: map[string]int64{}}
+		w.live[e.RequestID] = newLiveRun(e.RequestID, e.RunID)
 	case run != nil && !e.Live:
 		run.over = true
 	}
@@ -247,8 +258,8 @@ func (w *watcher) stage(run *liveRun) {
 	if run.over {
 		delete(w.live, run.requestID)
 	}
-	if now := stampFile(filepath.Join(d.Path, "stage.json")); now != run.stage && now != (stamp{}) {
-		run.stage = now
+	if now := stampFile(filepath.Join(d.Path, "stage.json")); now != w.known[d.Rel] && now != (stamp{}) {
+		w.known[d.Rel] = now
 		if st, err := d.LoadStage(); err == nil {
 			w.s.hub.publish("stage", stageEventOf(st))
 			run.over = run.over || st.State.Ended()
@@ -274,18 +285,20 @@ type logEvent struct {
 type stageEvent struct {
 	RequestID     string        `json:"request_id"`
 	RunID         string        `json:"run_id"`
+	Title         string        `json:"title"`
 	State         runs.State    `json:"state"`
 	Seq           int           `json:"seq"`
 	CurrentStepID string        `json:"current_step_id"`
 	Progress      runs.Progress `json:"progress"`
 	ReasonCode    *string       `json:"reason_code"`
+	SetAside      bool          `json:"set_aside"` // dropped, or replaced by another: it waits for nobody
 	UpdatedAt     time.Time     `json:"updated_at"`
 }
 
 func stageEventOf(st *runs.Stage) stageEvent {
 	return stageEvent{
-		RequestID: st.RequestID, RunID: st.RunID, State: st.State, Seq: st.Seq, CurrentStepID: st.CurrentStepID,
-		Progress: st.Progress, ReasonCode: orNil(st.ReasonCode()), UpdatedAt: st.UpdatedAt,
+		RequestID: st.RequestID, RunID: st.RunID, Title: st.Title, State: st.State, Seq: st.Seq, CurrentStepID: st.CurrentStepID,
+		Progress: st.Progress, ReasonCode: orNil(st.ReasonCode()), SetAside: st.DroppedAt != nil || st.ReplacedBy != "", UpdatedAt: st.UpdatedAt,
 	}
 }
 
@@ -331,7 +344,7 @@ func (w *watcher) putRight(ctx context.Context) {
 	}
 	go func() {
 		defer w.s.tidy.Unlock()
-		_, err := w.s.Project.Survey(ctx)
+		_, err := w.s.folder.p.Survey(ctx) // which changes what it has read
 		if err != nil && !fault.Has(err, fault.RequestsDirNotFound) && ctx.Err() == nil {
 			w.s.log(err.Error())
 		}

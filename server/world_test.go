@@ -37,7 +37,7 @@ const token = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 func environ(home string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LC_ALL=C", "TZ=UTC", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"), playRun + "=1", "TMPDIR=" + os.TempDir(),
+		"GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"), "TMPDIR=" + os.TempDir(),
 		"GORACE=" + os.Getenv("GORACE"),
 	}
 }
@@ -46,7 +46,7 @@ func newWorld(t testing.TB, files map[string]string, change ...func(*Options, *h
 	t.Helper()
 	base := t.TempDir()
 	w := &world{t: t, dir: filepath.Join(base, "project")}
-	w.write("../gitconfig", "[user]\n\tname = T\n\temail = t@example.invalid\n[init]\n\tdefaultBranch = main\n")
+	w.write("../gitconfig", "[user]\n\tname = T\n\temail = t@example.invalid\n[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")
 	w.write(".gitignore", "runs/\n.aiflow/\n")
 	for name, text := range files {
 		w.write(name, text)
@@ -74,7 +74,7 @@ func (w *world) serve(change ...func(*Options, *http.Server)) {
 	}
 	o := Options{
 		Project: w.p, Lang: "en", Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Token: token,
-		RunBin: os.Args[0], Version: "test", Log: func(line string) { w.t.Log("server: " + line) },
+		RunBin: filepath.Join(programs, "aiflow-run"), LandBin: filepath.Join(programs, "aiflow-land"), Version: "test", Log: func(line string) { w.t.Log("server: " + line) },
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	config := &http.Server{}

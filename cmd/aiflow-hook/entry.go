@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -288,6 +289,10 @@ func (w here) options(s *cli.Shell, o gate.Options, prefix string) gate.Options 
 	for _, dir := range []string{p.RunsDir, p.LocksDir, p.CacheDir, p.AiflowDir + "/worktrees", p.AiflowDir + "/project"} {
 		o.StateDirs = append(o.StateDirs, prefix+dir)
 	}
+	for _, dir := range p.DoneDirs {
+		o.DoneDirs = append(o.DoneDirs, prefix+path.Clean(dir))
+	}
+	o.Mapping, o.Done = project.MappingOf(w.config), func(id string) bool { return doneBeside(w, id) }
 	o.Live = func(id string) bool { return live(s, w, id) }
 	o.There = func(id string) bool { return there(w, id) }
 	o.Stopped = func(id string) gate.Stop { return stopped(s, w, id) }
@@ -295,8 +300,24 @@ func (w here) options(s *cli.Shell, o gate.Options, prefix string) gate.Options 
 }
 
 func there(w here, id string) bool {
-	f, err := folder.Load(w.top, w.config.Paths.RequestsDir, w.config.Paths.Ignore...)
+	f, err := w.folder()
 	return err == nil && f.Unique(id) != nil
+}
+
+func doneBeside(w here, id string) bool {
+	if len(w.config.Paths.DoneDirs) == 0 {
+		return false
+	}
+	f, err := w.folder()
+	return err == nil && f.DoneBeside(id)
+}
+
+func (w here) folder() (*folder.Folder, error) {
+	f, err := folder.Cache{Mapping: project.MappingOf(w.config)}.Load(w.top, w.config.Paths.RequestsDir, w.config.Paths.Ignore...)
+	if err == nil {
+		f.Beside(w.config.Paths.DoneDirs)
+	}
+	return f, err
 }
 
 // live asks whether a run holds the request; what cannot be asked is no.

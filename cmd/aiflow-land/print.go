@@ -55,8 +55,9 @@ func printResult(s *cli.Shell, r land.Result, err error) error {
 			Landed  []land.Item    `json:"landed"`
 			Already []land.Item    `json:"already"`
 			LeftOut []leftOut      `json:"left_out"`
+			Parted  []land.Item    `json:"without_request"`
 			Error   *cli.ErrorBody `json:"error,omitempty"`
-		}{err == nil, false, r.Into, r.Method, r.Test, r.From, r.To, orEmpty(r.Landed), orEmpty(r.Already), leftOuts(s, r.LeftOut), body(s, err)}); e != nil {
+		}{err == nil, false, r.Into, r.Method, r.Test, r.From, r.To, orEmpty(r.Landed), orEmpty(r.Already), leftOuts(s, r.LeftOut), orEmpty(r.Parted), body(s, err)}); e != nil {
 			return e
 		}
 		return cli.Reported(err)
@@ -68,7 +69,11 @@ func printResult(s *cli.Shell, r land.Result, err error) error {
 		s.Printf("%s\n", s.Text("land.already", "id", i.RequestID, "into", r.Into))
 	}
 	printLeft(s, r.LeftOut)
+	printParted(s, r.Parted)
 	if len(r.Landed)+len(r.Already)+len(r.LeftOut) == 0 && err == nil {
+		if len(r.Parted) > 0 {
+			return nil
+		}
 		s.Printf("%s\n", s.Text("land.nothing", "into", r.Into))
 		return nil
 	}
@@ -87,6 +92,18 @@ func printLeft(s *cli.Shell, list []land.Left) {
 	}
 }
 
+// printParted names finished branches that nothing lands unasked.
+func printParted(s *cli.Shell, list []land.Item) {
+	for _, i := range list {
+		facts := []any{"id", i.RequestID, "branch", i.Branch, "run_id", i.RunID}
+		key := "land.parted"
+		if i.OnBase != "" {
+			key, facts = "land.parted_base", append(facts, "base", i.OnBase, "into", proc.Word(i.OnBase))
+		}
+		s.Printf("%s\n", term.Escape(s.Text(key, facts...)))
+	}
+}
+
 func short(commit string) string { return commit[:min(10, len(commit))] }
 
 // printForecast prints what a landing would come to. It never fails: what would be left
@@ -101,11 +118,16 @@ func printForecast(s *cli.Shell, f land.Forecast) error {
 			Lands   []land.Item      `json:"lands"`
 			Already []land.Item      `json:"already"`
 			LeftOut []leftOut        `json:"left_out"`
+			Parted  []land.Item      `json:"without_request"`
 			Pairs   []land.Colliding `json:"collisions"`
 			Most    []string         `json:"most"`
-		}{true, true, f.Into, f.Tip, orEmpty(f.Lands), orEmpty(f.Already), leftOuts(s, f.LeftOut), orEmpty(f.Pairs), orEmpty(f.Most)})
+		}{true, true, f.Into, f.Tip, orEmpty(f.Lands), orEmpty(f.Already), leftOuts(s, f.LeftOut), orEmpty(f.Parted), orEmpty(f.Pairs), orEmpty(f.Most)})
 	}
+	printParted(s, f.Parted)
 	if len(f.Lands)+len(f.LeftOut) == 0 {
+		if len(f.Parted) > 0 {
+			return nil
+		}
 		s.Printf("%s\n", s.Text("land.nothing", "into", f.Into))
 		return nil
 	}

@@ -67,7 +67,7 @@ func newFleet(t *testing.T, requests, jobs int) *fleet {
 		"AIFLOW_DYNAMODB_ENDPOINT=" + f.endpoint, "AIFLOW_NAMESPACE=" + fleetNamespace,
 		"LEDGER=" + f.path("ledger"), "GO=" + f.path("go"), "TMPDIR=" + f.home,
 	}
-	f.write(f.path(".gitconfig"), "[user]\n\tname = F\n\temail = f@example.invalid\n[init]\n\tdefaultBranch = main\n")
+	f.write(f.path(".gitconfig"), "[user]\n\tname = F\n\temail = f@example.invalid\n[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")
 	for i := range requests {
 		id := fmt.Sprintf("RQ-%02d", i+1)
 		f.write(filepath.Join(f.dir, "requests", id+".md"), fleetRequest(id, `until [ -e "$GO.$PPID" ] || [ -e "$GO.all" ]; do sleep 0.2; done`))

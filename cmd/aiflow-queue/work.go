@@ -93,6 +93,9 @@ func (d *doer) room(context.Context) (release func(), err error) {
 	return func() { _ = slot.Release() }, nil
 }
 
+// touchWait is how long a task waits for runs that may change the same files.
+const touchWait = 24 * time.Hour
+
 // do runs a task's request, or makes one of a bare prompt and runs that.
 func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
 	guard := func() error { return handedBack(job.Guard(ctx)) }
@@ -111,7 +114,7 @@ func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
 	}
 	r := work.Runner(d.s, d.p)
 	r.Hurry, r.Guard, r.Observe = d.hurry, guard, d.step
-	out, err := r.Run(ctx, runner.Options{RequestID: id, Slot: d.slot})
+	out, err := r.Run(ctx, runner.Options{RequestID: id, Slot: d.slot, TouchWait: touchWait})
 	if err == nil {
 		err = out.Err
 	}
@@ -155,7 +158,8 @@ func (d *doer) requestOf(t queue.Task, guard func() error) (*reqmeta.Request, er
 		return nil, err
 	}
 	return edit.Create(d.p.Env.Disk, d.p.Dir, d.p.RequestsDir(), edit.NewRequest{
-		Title: term.Truncate(firstLine(t.Prompt), 80), Status: "ready", Lang: d.s.Lang(), Body: t.Prompt + "\n",
+		Mapping: d.p.Mapping(),
+		Title:   term.Truncate(firstLine(t.Prompt), 80), Status: "ready", Lang: d.s.Lang(), Body: t.Prompt + "\n",
 		Used: d.p.UsedIDs(context.Background()),
 	}, d.p.Now())
 }

@@ -46,6 +46,9 @@ func check(s *cli.Shell, files []string, all bool) error {
 		c.whole()
 	}
 	for _, file := range files {
+		if err := c.ambiguous(file); err != nil {
+			return err
+		}
 		c.file(file)
 	}
 	return c.tell()
@@ -117,6 +120,19 @@ func (c *checker) file(name string) {
 	for _, problem := range reqmeta.Parse(filepath.ToSlash(name), data).Problems {
 		c.add(problem, name)
 	}
+}
+
+// ambiguous names the requests that all begin like a name that is no file.
+func (c *checker) ambiguous(name string) error {
+	if c.folder == nil || reqmeta.IsMarkdown(name) || len(c.members(name)) > 0 {
+		return nil
+	}
+	begun := slices.ContainsFunc(c.folder.Requests, func(r *reqmeta.Request) bool { return strings.HasPrefix(r.ID, name) })
+	if _, err := os.Lstat(name); err == nil || !begun {
+		return nil
+	}
+	_, err := c.folder.Get(name)
+	return err
 }
 
 // members are the requests of that id, several when they share it, or the one
@@ -224,7 +240,7 @@ func (c *checker) relations() {
 func (c *checker) relation(r *reqmeta.Request, shown string, code fault.Code, kind, dep string, facts fault.Facts) {
 	line := 0
 	if data, err := c.folder.Read(r); err == nil {
-		line = reqmeta.LineOf(data, "depends_on", dep)
+		line = r.Mapping.LineOf(data, "depends_on", dep)
 	}
 	c.add(reqmeta.Problem{
 		Level: reqmeta.LevelError, Kind: kind, Code: code, Path: r.Path, Line: line, Facts: facts,

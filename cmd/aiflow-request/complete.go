@@ -40,7 +40,7 @@ func idAndPairs(s *cli.Shell) urfave.BashCompleteFunc {
 func pairs(word string) []string {
 	values := map[string][]string{
 		"status": reqmeta.Statuses[:], "priority": reqmeta.Priorities[:], "estimate": reqmeta.Estimates[:],
-		"title": nil, "labels": nil, "depends_on": nil, "base": nil,
+		"title": nil, "labels": nil, "depends_on": nil, "base": nil, "touches": nil,
 	}
 	key, _, begun := strings.Cut(word, "=")
 	var offered []string

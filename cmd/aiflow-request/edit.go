@@ -47,6 +47,9 @@ func editRequest(s *cli.Shell, name string, readOnly bool) error {
 	if readOnly {
 		return e.readOnly()
 	}
+	if err := edit.OneName(e.r); err != nil {
+		return err
+	}
 	if err := v.refuseRunning(e.r.ID); err != nil {
 		return err
 	}
@@ -151,15 +154,17 @@ func (e *editing) makeCopy(mode os.FileMode) (err error) {
 	}
 	dir := filepath.Join(e.projectDir(), "edits", e.p.Suffix())
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", dir)
+		return notWritable(err, dir)
 	}
 	e.copy = filepath.Join(dir, filepath.Base(e.r.Path))
 	o := atomicfile.Options{Perm: mode, TempSuffix: e.p.Suffix()}
 	if err := atomicfile.Write(e.p.Env.Disk, e.copy, e.before, o); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", e.copy)
+		return notWritable(err, e.copy)
 	}
 	return nil
 }
+
+func notWritable(err error, p string) error { return fault.Wrap(err, fault.PathNotWritable, "path", p) }
 
 // keep says where the copy stays, or "" when there is nothing in it to keep.
 func (e *editing) keep(after []byte) string {

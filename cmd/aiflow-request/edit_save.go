@@ -11,13 +11,13 @@ import (
 // save replaces the request file. Whatever goes wrong, the copy stays and is
 // named.
 func (e *editing) save(after []byte) error {
-	was, now := reqmeta.Parse(e.r.Path, e.before), reqmeta.Parse(e.r.Path, after)
+	was, now := e.r.Parse(e.before), e.r.Parse(after)
 	kept := e.shown(e.copy)
 	if now.Meta.Status == reqmeta.Running && was.Meta.Status != reqmeta.Running {
 		return e.unsaved("request.running_by_hand", "path", kept)
 	}
 	if now.Meta.UpdatedAt.Text == was.Meta.UpdatedAt.Text {
-		after = edit.Renewed(e.r.Path, after, e.p.Now())
+		after = edit.Renewed(e.r, after, e.p.Now())
 	}
 	err := e.swap(after)
 	if err == nil {

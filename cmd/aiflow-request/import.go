@@ -14,6 +14,7 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/reqmeta/convert"
@@ -35,6 +36,9 @@ func (o *importOptions) complete() (err error) {
 		{"--only", o.Only, []string{convert.OnlyReady, convert.OnlyOpen, convert.OnlyAll}},
 		{"--parents", o.Parents, []string{"keep", "skip"}},
 		{"--subtasks", o.Subtasks, []string{"requests", "checklist"}},
+		{"--nested", o.Nested, []string{"checklist", "separate"}},
+		{"--date-order", o.DateOrder, []string{"mdy", "dmy"}},
+		{"--encoding", strings.ToLower(o.Encoding), convert.Encodings()},
 	} {
 		if want.value != "" && !slices.Contains(want.allowed, want.value) {
 			return cli.Usage("bad_value", "name", want.flag, "value", want.value, "allowed", strings.Join(want.allowed, ", "))
@@ -46,9 +50,9 @@ func (o *importOptions) complete() (err error) {
 	if o.Zone, err = time.LoadLocation(o.zone); err != nil {
 		return cli.Usage("bad_value", "name", "--tz", "value", o.zone, "allowed", "Asia/Tokyo, UTC, …")
 	}
-	if o.mapFile != "" {
+	if o.MapName = o.mapFile; o.mapFile != "" {
 		if o.Map, err = os.ReadFile(o.mapFile); err != nil {
-			return fault.Wrap(err, fault.UsageError, "cause", err.Error())
+			return noFile(err, o.mapFile)
 		}
 	}
 	return nil
@@ -93,13 +97,14 @@ func importRequests(s *cli.Shell, o importOptions, name string) error {
 	if data, err := os.ReadFile(cache); err == nil {
 		_ = json.Unmarshal(data, &hashes)
 	}
+	o.Store = strings.Join(strings.Fields(o.Store), " ")
 	plan, guesses, err := convert.Read(name, s.Stdin, o.Options, there, hashes, o.update, p.Now())
 	switch {
 	case err != nil:
 		return unreadable(err, name)
 	case plan == nil:
 		if len(guesses) == 0 {
-			guesses = convert.Sources
+			return cli.Usage("import_nothing", "value", name, "allowed", strings.Join(convert.Sources, ", "))
 		}
 		return cli.Usage("import_from", "value", name, "allowed", strings.Join(guesses, ", "))
 	}
@@ -127,14 +132,29 @@ func keepHashes(p *project.Project, path string, hashes map[string]string) {
 
 // unreadable is why nothing at all is taken over.
 func unreadable(err error, name string) error {
+	var unsure *convert.Unsure
+	if errors.As(err, &unsure) {
+		key := "import_store"
+		switch {
+		case unsure.List:
+			key = "import_list"
+		case unsure.Alike:
+			key = "import_moved"
+		}
+		return cli.Usage(key, "value", name, "ids", strings.Join(unsure.IDs, ", "), "other", proc.Quoted(unsure.Other))
+	}
 	var why *convert.Unreadable
 	if errors.As(err, &why) {
-		return fault.New(fault.ImportUnreadable, "path", why.Path, "cause_key", "request.import_why_"+why.Reason, "value", why.Value)
+		return notTakenOver(nil, why.Path, "cause_key", "request.import_why_"+why.Reason, "value", why.Value)
 	}
 	if _, ok := fault.As(err); ok {
 		return err
 	}
-	return fault.Wrap(err, fault.ImportUnreadable, "path", name, "cause", err.Error())
+	return notTakenOver(err, name)
+}
+
+func notTakenOver(err error, path string, more ...any) error {
+	return fault.Wrap(err, fault.ImportUnreadable, append(more, "path", path)...)
 }
 
 // told prints the report. Its status tells whether something was refused.
@@ -154,7 +174,7 @@ func told(s *cli.Shell, r convert.Report, o importOptions) error {
 	if o.From == "" {
 		key = "request.import_guessed"
 	}
-	s.Printf("%s\n", s.Text(key, "source", r.Source))
+	s.Printf("%s\n", s.Text(key, "source", r.Source, "store", r.Store))
 	key = "request.import_counts"
 	if r.DryRun {
 		key = "request.import_would"
@@ -185,6 +205,7 @@ func tellItems(s *cli.Shell, r convert.Report, o importOptions) {
 	type cause struct {
 		result convert.Result
 		reason string
+		where  string // of what was refused, for the first of them
 	}
 	var order []cause
 	count, first, shown := map[cause]int{}, map[cause]convert.Item{}, 0
@@ -192,9 +213,12 @@ func tellItems(s *cli.Shell, r convert.Report, o importOptions) {
 		switch {
 		case o.all || r.DryRun && it.Path != "" && it.Result != convert.Unchanged && shown < mostShown:
 			shown++
-			s.Printf("  %s\n", term.Escape(s.Text("request.import_item", "result", it.Result, "where", it.Where, "path", it.Path, "reason", why(s, it))))
+			s.Printf("  %s\n", term.Escape(s.Text("request.import_item", "result", s.Text("request.import_result_"+string(it.Result)), "where", it.Where, "path", it.Path, "reason", why(s, it))))
 		case it.Reason != "":
-			c := cause{it.Result, it.Reason}
+			c := cause{it.Result, it.Reason, ""}
+			if it.Result == convert.Refused && len(order) < mostShown {
+				c.where = it.Where
+			}
 			if count[c]++; count[c] == 1 {
 				first[c] = it
 				order = append(order, c)
@@ -202,7 +226,7 @@ func tellItems(s *cli.Shell, r convert.Report, o importOptions) {
 		}
 	}
 	for _, c := range order {
-		s.Printf("  %s\n", term.Escape(s.Text("request.import_cause", "result", c.result, "count", count[c], "where", first[c].Where, "reason", why(s, first[c]))))
+		s.Printf("  %s\n", term.Escape(s.Text("request.import_cause", "result", s.Text("request.import_result_"+string(c.result)), "count", count[c], "where", first[c].Where, "reason", why(s, first[c]))))
 	}
 }
 
@@ -214,5 +238,5 @@ func why(s *cli.Shell, it convert.Item) string {
 	if text := s.Text(key, "value", it.Value); !strings.Contains(text, key) {
 		return text
 	}
-	return s.Text("problem."+it.Reason, "key", it.Value, "value", it.Value, "format", it.Value)
+	return s.Text("problem."+it.Reason, "key", it.Value, "value", it.Value, "format", it.Value, "char", it.Value, "cause", it.Value, "encoding", it.Value)
 }

@@ -25,7 +25,7 @@ func program(s *cli.Shell) *urfave.App {
 		Usage:     "request.usage",
 		UsageText: "aiflow-request new --title \"Say hello\"\naiflow-request list --runnable\naiflow-request set RQ-20251214-001 status=ready priority=P1",
 		Commands: []*urfave.Command{
-			listCommand(s), showCommand(s), newCommand(s), editCommand(s), setCommand(s), checkCommand(s), graphCommand(s),
+			listCommand(s), showCommand(s), newCommand(s), editCommand(s), setCommand(s), rmCommand(s), checkCommand(s), graphCommand(s),
 			importCommand(s), exportCommand(s),
 		},
 	}
@@ -90,10 +90,12 @@ func editCommand(s *cli.Shell) *urfave.Command {
 }
 
 func setCommand(s *cli.Shell) *urfave.Command {
+	var from string
 	return &urfave.Command{
-		Name: "set", Usage: "request.set_usage", ArgsUsage: "ID... KEY=VALUE...",
-		UsageText: "aiflow-request set RQ-20251214-001 RQ-20251214-002 status=ready priority=P1\naiflow-request set RQ-20251214-001 depends_on=RQ-20251214-002,RQ-20251214-003 labels=",
-		Action:    func(c *urfave.Context) error { return set(s, c.Args().Slice()) }, BashComplete: idAndPairs(s),
+		Name: "set", Usage: "request.set_usage", ArgsUsage: "[ID...] [KEY=VALUE...]",
+		UsageText: "aiflow-request set RQ-20251214-001 RQ-20251214-002 status=ready priority=P1\naiflow-request set RQ-20251214-001 depends_on=RQ-20251214-002,RQ-20251214-003 labels=\naiflow-request set --from changes.txt",
+		Flags:     []urfave.Flag{&urfave.StringFlag{Name: "from", Usage: "request.set_from", Destination: &from}},
+		Action:    func(c *urfave.Context) error { return set(s, c.Args().Slice(), from) }, BashComplete: idAndPairs(s),
 	}
 }
 
@@ -124,6 +126,7 @@ func importCommand(s *cli.Shell) *urfave.Command {
 			"gh issue list --state all --limit 5000 --json number,title,body,state,stateReason,labels,milestone,createdAt,updatedAt,url | aiflow-request import --from github -",
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "from", Usage: "request.import_from", Destination: &o.From},
+			&urfave.StringFlag{Name: "store", Usage: "request.import_store", Destination: &o.Store},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "request.import_dry_run", Destination: &o.dryRun},
 			&urfave.BoolFlag{Name: "update", Usage: "request.import_update", Destination: &o.update},
 			&urfave.StringFlag{Name: "only", Usage: "request.import_only", Destination: &o.Only},
@@ -134,6 +137,9 @@ func importCommand(s *cli.Shell) *urfave.Command {
 			&urfave.BoolFlag{Name: "no-pad", Usage: "request.import_no_pad", Destination: &o.NoPad},
 			&urfave.StringFlag{Name: "parents", Usage: "request.import_parents", Destination: &o.Parents},
 			&urfave.StringFlag{Name: "subtasks", Usage: "request.import_subtasks", Destination: &o.Subtasks},
+			&urfave.StringFlag{Name: "nested", Usage: "request.import_nested", Destination: &o.Nested},
+			&urfave.StringFlag{Name: "encoding", Usage: "request.import_encoding", Destination: &o.Encoding},
+			&urfave.StringFlag{Name: "date-order", Usage: "request.import_date_order", Destination: &o.DateOrder},
 			&urfave.StringFlag{Name: "tag", Usage: "request.import_tag", Destination: &o.Tag},
 			&urfave.BoolFlag{Name: "text-deps", Usage: "request.import_text_deps", Destination: &o.TextDeps},
 			&urfave.BoolFlag{Name: "comments", Usage: "request.import_comments", Destination: &o.Comments},
@@ -143,10 +149,14 @@ func importCommand(s *cli.Shell) *urfave.Command {
 			&urfave.BoolFlag{Name: "strict", Usage: "request.import_strict", Destination: &o.Strict},
 			&urfave.BoolFlag{Name: "all", Usage: "request.import_all", Destination: &o.all},
 		},
-		Action: func(c *urfave.Context) error { return importRequests(s, o, c.Args().First()) },
+		Action: func(c *urfave.Context) error {
+			o.StoreGiven = c.IsSet("store")
+			return importRequests(s, o, c.Args().First())
+		},
 		BashComplete: cli.Offer(nil, map[string]cli.Candidates{
 			"from": cli.Words(convert.Sources...), "only": cli.Words(convert.OnlyReady, convert.OnlyOpen, convert.OnlyAll),
 			"parents": cli.Words("keep", "skip"), "subtasks": cli.Words("requests", "checklist"),
+			"nested": cli.Words("checklist", "separate"), "encoding": cli.Words(convert.Encodings()...), "date-order": cli.Words("mdy", "dmy"),
 		}),
 	}
 }

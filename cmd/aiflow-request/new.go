@@ -47,8 +47,8 @@ func (o newOptions) check() error {
 			return cli.Usage("bad_value", "name", want.flag, "value", want.value, "allowed", want.allowed)
 		}
 	}
-	if o.id != "" && (!reqmeta.CheckID(o.id) || !reqmeta.IsRequestName(o.id+".md")) {
-		return cli.Usage("bad_value", "name", "--id", "value", o.id, "allowed", "[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+	if rule, broken := reqmeta.IDRule(o.id); o.id != "" && broken {
+		return cli.Usage("bad_id", append(rule, "value", o.id)...)
 	}
 	if _, ok := reqmeta.ParseDate(o.createdAt); o.createdAt != "" && (!ok || reqmeta.Zoneless(o.createdAt)) {
 		return cli.Usage("bad_value", "name", "--created-at", "value", o.createdAt, "allowed", "2025-12-14, 2025-12-14T09:30:00Z")
@@ -70,7 +70,7 @@ func (o newOptions) readBody(s *cli.Shell, dir string) (string, error) {
 		}
 		file, err := os.Open(name)
 		if err != nil {
-			return "", fault.Wrap(err, fault.UsageError, "cause", err.Error())
+			return "", fault.Wrap(err, fault.UsageError)
 		}
 		defer file.Close()
 		from = file
@@ -78,13 +78,13 @@ func (o newOptions) readBody(s *cli.Shell, dir string) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(from, maxBody+1))
 	switch line, encoding := reqmeta.Foreign(data); {
 	case err != nil:
-		return "", fault.Wrap(err, fault.UsageError, "cause", err.Error())
+		return "", fault.Wrap(err, fault.UsageError)
 	case len(data) > maxBody:
 		return "", cli.Usage("bad_value", "name", "--body", "value", o.body, "allowed", fmt.Sprintf("<= %d bytes", maxBody))
 	case line > 0:
 		return "", fault.New(fault.RequestNotUTF8, "path", o.body, "line", line, "encoding", encoding)
 	case len(bytes.TrimSpace(data)) == 0:
-		return "", cli.Usage("missing_value", "name", "--body")
+		return "", cli.Usage("empty_body", "path", o.body)
 	}
 	return string(bytes.TrimPrefix(data, []byte("\ufeff"))), nil
 }
@@ -123,7 +123,8 @@ func create(s *cli.Shell, o newOptions) error {
 		}
 	}
 	r, err := edit.Create(p.Env.Disk, p.Dir, p.RequestsDir(), edit.NewRequest{
-		Title: strings.TrimSpace(o.title), Priority: o.priority, Status: o.status, Estimate: o.estimate,
+		Mapping: p.Mapping(),
+		Title:   strings.TrimSpace(o.title), Priority: o.priority, Status: o.status, Estimate: o.estimate,
 		Labels: trimmed(o.labels), DependsOn: wholeIDs(p, trimmed(o.dependsOn)), Lang: s.Lang(), Used: p.UsedIDs(s.Context()),
 		ID: o.id, Body: body, CreatedAt: o.createdAt,
 	}, p.Now())
@@ -227,7 +228,7 @@ func warnMissing(s *cli.Shell, p *project.Project, r *reqmeta.Request) {
 		return
 	}
 	for _, id := range r.Meta.DependsOn {
-		if !exists(folder, id) {
+		if !exists(folder, id) && !folder.DoneBeside(id) {
 			_, err := folder.Get(id)
 			facts := fault.Facts{"id": r.ID, "dep": id}
 			if f, ok := fault.As(err); ok {

@@ -110,7 +110,7 @@ func (v *view) blockedBy(r *reqmeta.Request) []string {
 	}
 	seen := map[string]bool{}
 	for _, id := range r.Meta.DependsOn {
-		if !v.done[id] && !seen[id] {
+		if !v.done[id] && !seen[id] && !v.survey.Folder.DoneBeside(id) {
 			list = append(list, id)
 		}
 		seen[id] = true
@@ -157,8 +157,9 @@ func readable(err error) error {
 	for k, v := range f.Facts {
 		pairs = append(pairs, k, v)
 	}
-	if f.Code == fault.InvalidRequest {
-		return fault.New(fault.UsageError, pairs...)
+	code := f.Code
+	if code == fault.InvalidRequest {
+		code = fault.UsageError
 	}
-	return fault.New(f.Code, pairs...)
+	return fault.New(code, pairs...)
 }

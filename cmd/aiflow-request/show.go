@@ -56,6 +56,7 @@ func (v *view) printDetail(r *reqmeta.Request, d detail) {
 	v.fact("request.show_blocked_by", strings.Join(d.Derived.BlockedBy, ", "))
 	v.fact("request.show_estimate", d.Meta.Estimate)
 	v.fact("request.show_base", d.Meta.Base)
+	v.fact("request.show_touches", strings.Join(d.Meta.Touches, ", "))
 	v.fact("request.show_created", d.Meta.CreatedAt.Text)
 	v.fact("request.show_updated", d.Meta.UpdatedAt.Text)
 	if run := d.Derived.LatestRun; run != nil {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	urfave "github.com/urfave/cli/v2"
@@ -10,6 +13,7 @@ import (
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
+	"aiflow/internal/config"
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
@@ -24,13 +28,14 @@ type autoOptions struct {
 	until, base         string
 	landInto            string
 	stack               bool
+	jobs                int
 }
 
 func autoCommand(s *cli.Shell) *urfave.Command {
 	var o autoOptions
 	return &urfave.Command{
 		Name: "auto", Usage: "work.auto_usage", Description: "work.auto_description",
-		UsageText: "aiflow-run auto\naiflow-run auto --max-runs 5\naiflow-run auto --until 07:30 --max-cost 20\naiflow-run auto --stack\naiflow-run auto --land-into nightly",
+		UsageText: "aiflow-run auto\naiflow-run auto --max-runs 5\naiflow-run auto --until 07:30 --max-cost 20\naiflow-run auto --stack --jobs 2\naiflow-run auto --land-into nightly",
 		Flags: []urfave.Flag{
 			&urfave.IntFlag{Name: "max-runs", Usage: "work.auto_max_runs", Destination: &o.maxRuns},
 			&urfave.IntFlag{Name: "max-minutes", Usage: "work.auto_max_minutes", Destination: &o.maxMinutes},
@@ -38,14 +43,18 @@ func autoCommand(s *cli.Shell) *urfave.Command {
 			&urfave.StringFlag{Name: "until", Usage: "work.auto_until", Destination: &o.until},
 			&urfave.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
 			&urfave.BoolFlag{Name: "stack", Usage: "work.flag_stack", Destination: &o.stack},
+			&urfave.IntFlag{Name: "jobs", Usage: "work.auto_jobs", Destination: &o.jobs},
 			&urfave.StringFlag{Name: "land-into", Usage: "work.auto_land_into", Destination: &o.landInto},
 		},
 		Action: func(c *urfave.Context) error {
 			if o.base != "" && o.landInto != "" {
 				return cli.Usage("auto_land_base")
 			}
-			if err := positive(c, "max-runs", "max-minutes"); err != nil {
+			if err := within(c, map[string]int{"max-runs": config.MaxRuns, "max-minutes": config.MaxMinutes, "jobs": config.MaxJobs}); err != nil {
 				return err
+			}
+			if o.jobs > config.MaxJobs {
+				return cli.Usage("bad_value", "name", "--jobs", "value", o.jobs, "allowed", "1.."+strconv.Itoa(config.MaxJobs))
 			}
 			if c.IsSet("max-cost") && (!(o.maxCost > 0) || math.IsInf(o.maxCost, 0)) {
 				return cli.Usage("bad_value", "name", "--max-cost", "value", o.maxCost, "allowed", "0.01..")
@@ -55,11 +64,12 @@ func autoCommand(s *cli.Shell) *urfave.Command {
 	}
 }
 
-// positive refuses numbers below 1.
-func positive(c *urfave.Context, names ...string) error {
-	for _, name := range names {
-		if c.IsSet(name) && c.Int(name) < 1 {
-			return cli.Usage("bad_value", "name", "--"+name, "value", c.Int(name), "allowed", "1..")
+// within refuses numbers below 1 and beyond the most.
+func within(c *urfave.Context, most map[string]int) error {
+	for _, name := range slices.Sorted(maps.Keys(most)) {
+		n := most[name]
+		if c.IsSet(name) && (c.Int(name) < 1 || c.Int(name) > n) {
+			return cli.Usage("bad_value", "name", "--"+name, "value", c.Int(name), "allowed", "1.."+strconv.Itoa(n))
 		}
 	}
 	return nil
@@ -75,10 +85,16 @@ func auto(s *cli.Shell, o autoOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.jobs > 1 && p.Config.Git.Workspace == config.WorkspaceInPlace {
+		return cli.Usage("auto_jobs")
+	}
 	ctx, hurry := s.Patience()
 	show := newShow(s, p)
+	show.many = cmp.Or(o.jobs, p.Config.Jobs()) > 1
 	r := newRunner(s, p, show, hurry)
-	session, err := r.Auto(ctx, runner.AutoOptions{MaxRuns: o.maxRuns, MaxMinutes: o.maxMinutes, MaxCostUSD: o.maxCost, Until: until, Base: o.base, Stack: o.stack, LandInto: o.landInto})
+	session, err := r.Auto(ctx, runner.AutoOptions{
+		MaxRuns: o.maxRuns, MaxMinutes: o.maxMinutes, MaxCostUSD: o.maxCost, Until: until, Base: o.base, Stack: o.stack, Jobs: o.jobs, LandInto: o.landInto,
+	})
 	show.end()
 	if err != nil {
 		return err
@@ -143,7 +159,7 @@ func status(s *cli.Shell) error {
 func printSession(s *cli.Shell, p *project.Project, v runner.Session, told bool) error {
 	if v.State == runner.Idle {
 		s.Printf("%s\n", s.Text("work.session_none"))
-		return printWaiting(s, p)
+		return printWaiting(s, p, v)
 	}
 	if err := printSessionBody(s, p, v); err != nil {
 		return err
@@ -160,7 +176,7 @@ func printSession(s *cli.Shell, p *project.Project, v runner.Session, told bool)
 			return err
 		}
 	}
-	return printWaiting(s, p)
+	return printWaiting(s, p, v)
 }
 
 func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error {
@@ -184,8 +200,8 @@ func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error 
 	for _, k := range v.Skipped {
 		s.Printf("%s  %s  %s  %s\n", pad("SKIPPED", 12), k.RequestID, s.Paint(term.Yellow, string(k.ReasonCode)), k.Detail)
 	}
-	if v.CurrentRequestID != nil {
-		s.Printf("%s\n", s.Text("work.session_now", "id", *v.CurrentRequestID, "run_id", *v.CurrentRunID))
+	for _, t := range v.InHand() {
+		s.Printf("%s\n", s.Text("work.session_now", "id", t.RequestID, "run_id", t.RunID))
 	}
 	if v.StopAsked {
 		s.Printf("%s\n", s.Text("work.stop_after_this"))
@@ -202,6 +218,20 @@ func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error 
 		s.Printf("%s\n", s.Catalog().Text("work.session_usage", v.Usage.Facts()))
 	}
 	c := v.Counters
+	c.Done, c.NeedsInput, c.Failed = 0, 0, 0
+	for _, r := range v.Results { // as the lines above, whatever became of them since
+		if i := slices.IndexFunc(now, func(n runs.Summary) bool { return n.RunID == r.RunID }); i >= 0 {
+			r.State = now[i].State
+		}
+		switch r.State {
+		case runs.Done:
+			c.Done++
+		case runs.NeedsInput:
+			c.NeedsInput++
+		case runs.Failed:
+			c.Failed++
+		}
+	}
 	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
 		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
 	printLanded(s, p, v)
@@ -223,8 +253,8 @@ func printLanded(s *cli.Shell, p *project.Project, v runner.Session) {
 // printResult shows what a run of a session came to, and where it has come since.
 func printResult(s *cli.Shell, r runner.Result, now runs.Summary) {
 	text := stateText(s, now)
-	if now.State == runs.Done && !now.Merged && now.BranchExists {
-		text = string(now.State) // its branch says the rest
+	if now.State == runs.Done && (!now.Merged && now.BranchExists || now.LandedOn != "" && now.LandedOn == r.LandedInto) {
+		text = string(now.State) // the line says the rest
 	}
 	line := pad(text, 12) + "  " + r.RequestID
 	switch {

@@ -22,6 +22,7 @@ import (
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
 	"aiflow/project"
+	"aiflow/project/serving"
 	"aiflow/runner"
 )
 
@@ -57,24 +58,41 @@ func (l *leaver) run(discard []string) error {
 	if l.p, err = app.Open(l.shell, nil); err != nil {
 		return err
 	}
+	if l.requests && l.p.Config.Beside() {
+		return cli.Usage("deinit_beside", "path", l.p.RequestsDir())
+	}
+	if id, ok := serving.Running(l.p); ok {
+		return fault.New(fault.ServerRunning, "pid", id.PID, "host", id.Host, "value", id.Port)
+	}
 	actions, err := l.hooks()
 	if err != nil {
 		return err
 	}
 	r := work.Runner(l.shell, l.p)
+	r.Point = l.at
 	ctx := l.shell.Context()
 	err = r.Leave(ctx, runner.LeaveOptions{Discard: discard, DryRun: l.dryRun}, func(parts []runner.Parting) error {
 		l.parts = parts
 		if err := l.unhook(actions); err != nil {
 			return err
 		}
+		l.temps(actions)
 		return l.files()
 	})
 	if err != nil {
 		return err
 	}
-	l.folders()
+	if err := l.folders(); err != nil {
+		return err
+	}
 	return l.print()
+}
+
+// at passes a place where a test may stop the program.
+func (l *leaver) at(name string) {
+	if point := app.Point(l.p); point != nil {
+		point(name)
+	}
 }
 
 // hooks plans what becomes of the hooks. What cannot be taken out of a file is
@@ -103,6 +121,7 @@ func (l *leaver) unhook(actions []hooks.Action) error {
 			return err
 		}
 	}
+	l.at("unhooked")
 	for _, a := range actions {
 		switch {
 		case a.Kind == hooks.Refuse:
@@ -112,6 +131,34 @@ func (l *leaver) unhook(actions []hooks.Action) error {
 		}
 	}
 	return nil
+}
+
+// temps takes away what a command that was killed had not finished to write.
+func (l *leaver) temps(actions []hooks.Action) {
+	dirs := []string{".", ".aiflow", l.p.Config.Paths.PromptsDir}
+	for _, a := range actions {
+		dirs = append(dirs, filepath.Dir(a.Path))
+	}
+	_ = filepath.WalkDir(l.p.Path(l.p.RequestsDir()), func(at string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			dirs = append(dirs, at)
+		}
+		return nil
+	})
+	slices.Sort(dirs)
+	for _, dir := range slices.Compact(dirs) {
+		entries, _ := os.ReadDir(l.p.Path(dir))
+		for _, e := range entries {
+			pid, ok := atomicfile.Writer(e.Name())
+			if ok && atomicfile.IsTemp(e.Name()) && e.Type().IsRegular() && proc.Alive(pid, 0) == proc.Dead {
+				at := filepath.Join(l.p.Path(dir), e.Name())
+				if rel, err := filepath.Rel(l.p.Dir, at); err == nil {
+					at = filepath.ToSlash(rel)
+				}
+				l.remove("file", at, os.Remove)
+			}
+		}
+	}
 }
 
 func (l *leaver) note(kind, name, did, why string) {
@@ -130,19 +177,38 @@ func (l *leaver) gone(kind, name string, err error) {
 	}
 }
 
-// files takes away those that init wrote and nobody changed, and its entries.
+// files takes away those that init wrote and nobody changed, and its entries. The
+// configuration says where all else is, so it goes last.
 func (l *leaver) files() error {
 	c := l.p.Config
 	for _, f := range append(shipped.Files(c), shipped.Prompts(c)...) {
 		l.file(f.Path, f.Is)
 	}
-	l.file(config.File, shipped.IsConfig)
 	if l.requests {
 		if err := l.requestFiles(); err != nil {
 			return err
 		}
 	}
+	for _, rel := range l.own() {
+		fi, err := os.Lstat(l.p.Path(rel))
+		switch {
+		case err != nil:
+		case !strings.HasPrefix(rel, ".aiflow/") && l.p.Bare == "":
+			l.note("folder", rel, "stays", "elsewhere")
+		case !fi.IsDir():
+			l.note("folder", rel, "stays", "foreign")
+		}
+	}
+	if err := l.agents(); err != nil {
+		return err
+	}
 	return l.ignore(".gitignore")
+}
+
+// own are the folders of nobody else. The locks are the last: nobody may begin
+// before.
+func (l *leaver) own() []string {
+	return []string{l.p.Config.Paths.CacheDir, ".aiflow/project", l.p.Config.Paths.LocksDir}
 }
 
 func (l *leaver) file(rel string, ours func(text []byte) bool) {
@@ -151,7 +217,7 @@ func (l *leaver) file(rel string, ours func(text []byte) bool) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	text, err := os.ReadFile(at)
+	text, err := atomicfile.ReadPlain(at)
 	if !l.force && (err != nil || !fi.Mode().IsRegular() || !ours(text)) {
 		l.note("file", rel, "stays", "changed")
 		return
@@ -164,6 +230,7 @@ func (l *leaver) remove(kind, rel string, how func(string) error) {
 	var err error
 	if !l.dryRun {
 		err = how(l.p.Path(rel))
+		l.at("gone")
 	}
 	l.gone(kind, rel, err)
 }
@@ -176,77 +243,179 @@ func (l *leaver) requestFiles() error {
 	if err != nil {
 		return err
 	}
+	stored, err := project.Stored(l.shell.Context(), l.p, l.p.RequestsDir())
+	if err != nil {
+		return err
+	}
 	for _, r := range s.Folder.Requests {
+		if !stored[r.Path] && !l.force {
+			l.note("file", r.Path, "stays", "not_stored")
+			continue
+		}
 		l.remove("file", r.Path, os.Remove)
 	}
 	return nil
 }
 
-// ignore takes our entries out, but for those of what stays.
+// ignore takes our entries out, but for those of what stays. The entries are those
+// that init wrote: it does not know what the worktrees of a bare repository share.
 func (l *leaver) ignore(rel string) error {
-	old, err := os.ReadFile(l.p.Path(rel))
+	cfg, err := l.unshared()
+	if err != nil {
+		return err
+	}
+	return l.entries(rel, shipped.Ignored(l.p.Dir, cfg, true), func(e string) bool { return l.stays(strings.TrimSuffix(e, "/")) })
+}
+
+// unshared is the configuration as init sees it.
+func (l *leaver) unshared() (config.Config, error) {
+	cfg, _, err := config.Load(l.p.Dir, config.Sources{Env: l.p.Env.Getenv, Path: l.p.Env.Config, Dir: l.p.Env.Dir})
+	return cfg, err
+}
+
+func (l *leaver) entries(rel string, all []string, keep func(entry string) bool) error {
+	old, err := atomicfile.ReadPlain(l.p.Path(rel))
 	if err != nil {
 		return nil
 	}
-	var keep []string
-	for _, p := range l.parts {
-		if p.Kind == "record" && p.Did == "stays" {
-			keep = append(keep, l.p.RunsDir()+"/")
-		}
-		if p.Kind == "workspace" && p.Did == "failed" {
-			keep = append(keep, l.p.RunsDir()+"/", l.p.WorktreesDir()+"/")
-		}
+	text, gone, kept := shipped.WithoutIgnored(string(old), all, keep)
+	for _, e := range kept {
+		l.note("entry", rel+": "+e, "stays", "in_use")
 	}
-	text, entries := shipped.WithoutIgnored(string(old), shipped.Ignored(l.p.Dir, l.p.Config, true), keep)
-	if len(entries) == 0 {
+	if len(gone) == 0 {
 		return nil
 	}
-	l.taken = append(l.taken, rel)
-	if !l.dryRun {
-		if err = l.rewrite(rel, text); err != nil {
-			return fault.Wrap(err, fault.PathNotWritable, "path", rel)
-		}
+	if rel == ".gitignore" {
+		l.taken = append(l.taken, rel)
 	}
-	l.gone("entry", rel+": "+strings.Join(entries, " "), nil)
+	if !l.dryRun {
+		if err = l.rewrite(rel, text, shipped.Began(string(old))); err != nil {
+			return notWritable(err, rel)
+		}
+		l.at("ignored")
+	}
+	l.gone("entry", rel+": "+strings.Join(gone, " "), nil)
 	return nil
 }
 
-// rewrite leaves no file where there is no more text. One that git knows without
-// a line end at its end has none again.
-func (l *leaver) rewrite(rel, text string) error {
+// stays reports whether something in a folder, or the folder, is still there.
+func (l *leaver) stays(rel string) bool {
+	return slices.ContainsFunc(l.parts, func(p runner.Parting) bool {
+		return (p.Did == "stays" || p.Did == "failed") && (p.Name == rel || strings.HasPrefix(p.Name, rel+"/"))
+	})
+}
+
+// rewrite leaves no file where init made one and nobody else wrote into it.
+func (l *leaver) rewrite(rel, text string, made bool) error {
 	at := l.p.Path(rel)
 	if real, err := filepath.EvalSymlinks(at); err == nil {
 		at = real
 	}
-	if text == "" {
+	if text == "" && made {
 		return os.Remove(at)
-	}
-	if before, err := l.p.Git().Ask(l.shell.Context(), "cat-file", "--filters", "HEAD:./"+rel); err == nil && strings.TrimRight(text, "\r\n") == string(before) {
-		text = string(before)
 	}
 	return atomicfile.Write(atomicfile.OS{}, at, []byte(text), atomicfile.Options{TempSuffix: l.p.Suffix()})
 }
 
-// folders takes away those of ours alone, and those that are empty now. The locks
-// are the last: nobody may begin before.
-func (l *leaver) folders() {
+// folders takes away those of ours alone, what is empty now, and at last the
+// configuration: until then it says where all else is.
+func (l *leaver) folders() error {
+	for _, rel := range l.own() {
+		if _, err := os.Lstat(l.p.Path(rel)); err == nil && !l.stays(rel) {
+			l.remove("folder", rel+"/", os.RemoveAll)
+		}
+	}
+	l.file(config.RouterFile, shipped.IsRouter)
 	c := l.p.Config.Paths
-	for _, rel := range []string{c.CacheDir, ".aiflow/project", c.LocksDir} {
-		if _, err := os.Lstat(l.p.Path(rel)); err != nil {
-			continue
+	for _, rel := range []string{c.RequestsDir, c.PromptsDir, c.RunsDir, l.p.WorktreesDir()} {
+		if rel != c.RequestsDir || !l.p.Config.Beside() {
+			l.folder(rel)
 		}
-		if !strings.HasPrefix(rel, ".aiflow/") && l.p.Bare == "" {
-			l.note("folder", rel, "stays", "elsewhere")
-			continue
-		}
-		l.remove("folder", rel+"/", os.RemoveAll)
 	}
-	for _, rel := range []string{c.RequestsDir, c.PromptsDir, c.RunsDir, l.p.WorktreesDir(), ".aiflow"} {
-		if l.dryRun || os.Remove(l.p.Path(rel)) != nil {
-			continue
-		}
-		l.gone("folder", path.Clean(rel)+"/", nil)
+	if err := l.exclude(); err != nil {
+		return err
 	}
+	l.file(config.File, shipped.IsConfig)
+	l.folder(".aiflow")
+	if l.p.Bare != "" {
+		l.folder(path.Dir(c.LocksDir)) // of all worktrees
+	}
+	return nil
+}
+
+// folder takes one away that is empty.
+func (l *leaver) folder(rel string) {
+	fi, err := os.Lstat(l.p.Path(rel))
+	if l.dryRun || err != nil || !fi.IsDir() || os.Remove(l.p.Path(rel)) != nil {
+		return
+	}
+	l.at("emptied")
+	l.gone("folder", path.Clean(rel)+"/", nil)
+}
+
+// agents takes our part out of AGENTS.md.
+func (l *leaver) agents() error {
+	old, err := atomicfile.ReadPlain(l.p.Path(shipped.AgentsFile))
+	text, had := shipped.WithoutAgents(string(old))
+	if err != nil || !had {
+		return nil
+	}
+	l.taken = append(l.taken, shipped.AgentsFile)
+	if !l.dryRun {
+		if err = l.rewrite(shipped.AgentsFile, text, shipped.Began(string(old))); err != nil {
+			return notWritable(err, shipped.AgentsFile)
+		}
+		l.at("agents")
+	}
+	l.gone("entry", shipped.AgentsFile, nil)
+	return nil
+}
+
+// exclude takes our entries out of git's own list: what stays stays hidden.
+func (l *leaver) exclude() error {
+	if !l.p.Root.Git {
+		return nil
+	}
+	out, err := l.p.Git().Ask(l.shell.Context(), "rev-parse", "--git-path", "info/exclude")
+	if err != nil {
+		return nil
+	}
+	inside := ""
+	if l.p.Inside() != "." {
+		inside = l.p.Inside() + "/"
+	}
+	cfg, err := l.unshared()
+	if err != nil {
+		return err
+	}
+	entries := append(shipped.Stealthy(l.p.Dir, inside, cfg, true), "/"+inside+shipped.AgentsFile)
+	return l.entries(strings.TrimRight(string(out), "\r\n"), entries, func(e string) bool {
+		at := strings.TrimSuffix(strings.TrimPrefix(e, "/"+inside), "/")
+		switch {
+		case at == ".aiflow":
+			return l.inside()
+		case !l.dryRun:
+			_, err := os.Lstat(l.p.Path(at))
+			return err == nil
+		case at == cfg.Paths.RequestsDir && !l.requests:
+			f, err := l.p.Requests()
+			return err == nil && len(f.Requests) > 0
+		}
+		return l.stays(at)
+	})
+}
+
+// inside reports whether .aiflow holds more than the configuration that goes.
+func (l *leaver) inside() bool {
+	text, err := atomicfile.ReadPlain(l.p.Path(config.File))
+	if err == nil && !l.force && !shipped.IsConfig(text) {
+		return true
+	}
+	if l.dryRun {
+		return l.stays(".aiflow")
+	}
+	entries, _ := os.ReadDir(l.p.Path(".aiflow"))
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != path.Base(config.File) })
 }
 
 // taken is what deinit prints as JSON.
@@ -303,12 +472,16 @@ func (l *leaver) failed() error {
 		switch {
 		case p.Did != "failed":
 			continue
-		case p.Kind == "file" || p.Kind == "folder":
-			return fault.New(fault.PathNotWritable, "path", p.Name, "cause", p.Why)
+		case p.Kind == "file" || p.Kind == "folder" || p.Kind == "record":
+			return notWritable(nil, p.Name, "cause", p.Why)
 		}
 		return fault.New(fault.WorkspaceFailed, "path", p.Name, "cause", p.Why)
 	}
 	return nil
+}
+
+func notWritable(err error, path string, more ...any) error {
+	return fault.Wrap(err, fault.PathNotWritable, append(more, "path", path)...)
 }
 
 func (l *leaver) line(p runner.Parting) string {

@@ -10,7 +10,6 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/gitops"
 	"aiflow/internal/atomicfile"
-	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runner"
@@ -26,7 +25,7 @@ func saveHTML(s *cli.Shell, p *project.Project, st *runs.Stage, d runner.Compari
 	}
 	o := atomicfile.Options{TempSuffix: p.Suffix()}
 	if err := atomicfile.Write(p.Env.Disk, filepath.Clean(path), []byte(text), o); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", path)
+		return notWritable(err, path)
 	}
 	if s.JSON {
 		return s.PrintJSON(struct {

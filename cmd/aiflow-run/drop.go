@@ -9,15 +9,17 @@ import (
 )
 
 func dropCommand(s *cli.Shell) *urfave.Command {
+	var discard bool
 	return &urfave.Command{
 		Name: "drop", Usage: "work.drop_usage", Description: "work.drop_description", ArgsUsage: "[RUN]",
-		UsageText: "aiflow-run drop\naiflow-run drop RQ-20251214-001\naiflow-run drop RUN-20251214-010203-0a1b2c",
-		Action:    func(c *urfave.Context) error { return drop(s, c.Args().First()) },
+		UsageText: "aiflow-run drop\naiflow-run drop RQ-20251214-001\naiflow-run drop RUN-20251214-010203-0a1b2c\naiflow-run drop --discard RQ-20251214-001",
+		Flags:     []urfave.Flag{&urfave.BoolFlag{Name: "discard", Usage: "work.drop_discard", Destination: &discard}},
+		Action:    func(c *urfave.Context) error { return drop(s, c.Args().First(), discard) },
 	}
 }
 
 // drop rejects what a run made, and says what is kept of it.
-func drop(s *cli.Shell, arg string) error {
+func drop(s *cli.Shell, arg string, discard bool) error {
 	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
@@ -28,7 +30,7 @@ func drop(s *cli.Shell, arg string) error {
 	}
 	ctx, hurry := s.Patience()
 	show := newShow(s, p)
-	d, err := newRunner(s, p, show, hurry).Drop(ctx, st.RequestID, st.RunID)
+	d, err := newRunner(s, p, show, hurry).Drop(ctx, st.RequestID, st.RunID, discard)
 	show.end()
 	if err != nil {
 		return err
@@ -39,6 +41,9 @@ func drop(s *cli.Shell, arg string) error {
 	s.Printf("%s\n", s.Text("work.drop_done", "run_id", d.RunID, "id", d.RequestID, "branch", d.Branch, "commit", short(d.Commit)))
 	for _, ref := range d.Kept {
 		s.Printf("  %s\n", s.Text("work.drop_kept", "ref", ref))
+	}
+	for _, commit := range d.Discarded {
+		s.Printf("  %s\n", s.Text("work.drop_discarded", "commit", short(commit)))
 	}
 	if d.Back != "" {
 		s.Printf("  %s\n", s.Text("work.drop_back", "command", d.Back))

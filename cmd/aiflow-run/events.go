@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"aiflow/cmd/internal/app"
@@ -15,6 +16,7 @@ import (
 type show struct {
 	s    *cli.Shell
 	p    *project.Project
+	many bool // several runs at a time: each has a live line, and is named in all
 	line *term.Progress
 	tick *time.Ticker
 	over chan struct{}
@@ -40,18 +42,26 @@ func (w *show) keepTime() {
 func (w *show) end() {
 	w.tick.Stop()
 	close(w.over)
-	w.line.Done()
+	w.line.Clear()
 }
 
 // event shows one event. What starts something replaces the live line, what
 // happened stays.
 func (w *show) event(e stage.Event) {
-	text := w.text(e)
+	text, name := w.text(e), ""
+	if w.many {
+		if name = e.RequestID; name != "" && !strings.HasPrefix(text, name+" ") {
+			text = name + ": " + text
+		}
+	}
 	switch e.Kind {
 	case stage.Waiting:
-		w.line.Count(text, e.Until)
+		w.line.Count(name, text, e.Until)
 	case stage.StepBegun, stage.RoleBegun, stage.CommandBegun, stage.TestBegun, stage.Finishing:
-		w.line.Set(text)
+		w.line.Set(name, text)
+	case stage.Ended:
+		w.line.Done(name)
+		w.line.Line(text)
 	default:
 		w.line.Line(text)
 	}

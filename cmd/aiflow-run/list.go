@@ -53,8 +53,12 @@ func list(s *cli.Shell, request string) error {
 	for _, r := range items {
 		width = max(width, term.Width(stateText(s, r)))
 	}
+	columns := 0
+	if term.IsTerminal(s.Stdout) {
+		columns = term.Columns(s.Stdout)
+	}
 	for _, r := range items {
-		s.Printf("%s\n", runLine(s, r, width))
+		s.Printf("%s\n", runLine(s, r, width, columns))
 	}
 	return nil
 }
@@ -121,22 +125,30 @@ func summaries(s *cli.Shell, p *project.Project, stages []*runs.Stage) ([]runs.S
 	return all, nil
 }
 
-func runLine(s *cli.Shell, r runs.Summary, width int) string {
+// runLine is what the list says of a run, in at most so many columns; 0 is any. What does
+// not fit is the branch, which show names, then the end.
+func runLine(s *cli.Shell, r runs.Summary, width, columns int) string {
 	line := r.RunID + "  " + pad(stateText(s, r), width) + "  " + pad(took(r), 8) + "  " + r.RequestID
 	switch {
 	case r.ReasonCode != "":
 		line += "  " + string(r.ReasonCode)
 	case r.Interrupted && r.Waits != nil:
 		line += "  " + s.Catalog().Text("work.waits", r.Waits.Facts())
-	case r.State == runs.Done && r.BranchExists && !r.Merged:
+	case r.State == runs.Done && r.BranchExists && !r.Merged && (columns == 0 || term.Width(line+"  "+r.WorkBranch) <= columns):
 		line += "  " + r.WorkBranch
-	case r.Landed != nil && r.Landed.Into != r.BaseBranch:
+	case r.Landed != nil && r.Landed.Into != r.BaseBranch && r.LandedOn == "":
 		line += "  (" + s.Text("work.landed_on", "into", r.Landed.Into) + ")"
 	}
 	if r.Usage != nil {
 		line += "  (" + s.Catalog().Text("work.used", r.Usage.Facts()) + ")"
 	}
-	return line + warned(s, r.Warnings)
+	if said := warned(s, r.Warnings); columns == 0 || term.Width(line) < columns && said == "" {
+		return line + said
+	}
+	for _, w := range r.Warnings {
+		line += "  (" + s.Text(w.Key()) + ")"
+	}
+	return term.Truncate(line, columns)
 }
 
 // warned is what a line about a run says of its warnings.
@@ -163,6 +175,8 @@ func stateText(s *cli.Shell, r runs.Summary) string {
 		return s.Text("work.state_replaced", "state", state, "run_id", r.ReplacedBy)
 	case r.Interrupted:
 		return string(fault.Interrupted)
+	case r.LandedOn != "":
+		return s.Text("work.state_landed", "state", r.State, "into", r.LandedOn)
 	case r.Merged:
 		return s.Text("work.state_merged", "state", r.State)
 	case r.Stale != "":

@@ -43,7 +43,7 @@ func locate(p *project.Project, arg string) (requestID, runID string, err error)
 	}
 	ids, err := runs.ListRuns(p.Dir, p.RunsDir(), id)
 	if err == nil && len(ids) == 0 {
-		err = fault.New(fault.RunNotFound, "request_id", id, "reason", "never_ran")
+		err = noRun("request_id", id, "reason", "never_ran")
 	}
 	if err != nil {
 		return "", "", err
@@ -65,7 +65,7 @@ func begunWith(p *project.Project, arg string) (requestID, runID string, err err
 	for _, st := range all[:min(len(all), mostSimilar)] {
 		similar = append(similar, st.RunID)
 	}
-	missing := fault.New(fault.RunNotFound, "run_id", arg)
+	missing := noRun("run_id", arg)
 	if len(similar) > 0 {
 		missing.Facts["similar"] = strings.Join(similar, ", ")
 	}
@@ -129,7 +129,13 @@ func pickStopped(p *project.Project, arg string) (*runs.Stage, *runs.Dir, error)
 		}
 		seen[r.RequestID] = true
 	}
-	return nil, nil, fault.New(fault.NothingToDo, "reason", "nothing_stopped")
+	return nil, nil, nothingToDo("nothing_stopped")
+}
+
+func nothingToDo(reason string) error { return fault.New(fault.NothingToDo, "reason", reason) }
+
+func noRun(which, value string, more ...any) *fault.Error {
+	return fault.New(fault.RunNotFound, append(more, which, value)...)
 }
 
 // requestOf is the request whose runs a person asks for; a run stands for its

@@ -129,6 +129,10 @@ func printDone(s *cli.Shell, p *project.Project, st *runs.Stage, runPath string)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
 	s.Printf("  %s\n", s.Text("work.report", "path", app.Here(s, p, path.Join(runPath, "report.md"))))
 	s.Printf("  %s\n", s.Text("work.look", "run_id", st.RunID))
+	if is := project.StaleNow(s.Context(), p, st); is.On != "" {
+		s.Printf("  %s\n", s.Paint(term.Yellow, staleText(s, runs.Summary{RunID: st.RunID, Stale: is.On, Restacks: is.Again})))
+		return
+	}
 	s.Printf("  %s\n", s.Text("work.merge", "command", app.Merge(s, p, st.Git.WorkBranch)))
 }
 

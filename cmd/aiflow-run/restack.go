@@ -5,6 +5,7 @@ import (
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
+	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/runner/land"
@@ -37,7 +38,7 @@ func restack(s *cli.Shell, names []string) error {
 	if err != nil {
 		return err
 	}
-	l := &land.Lander{Project: p, Text: s.Catalog().Text, Point: app.Point(p), Observe: func(e land.Event) {
+	l := &land.Lander{Project: p, Text: s.Catalog().Text, Words: work.Words(s).Fault, Point: app.Point(p), Observe: func(e land.Event) {
 		s.Tell(term.Escape(s.Text("land.event_"+e.Kind, "id", e.Item.RequestID, "branch", e.Item.Branch, "name", e.What)))
 	}}
 	ctx, hurry := s.Patience()
@@ -65,10 +66,10 @@ func restack(s *cli.Shell, names []string) error {
 		return cli.Reported(err)
 	}
 	for _, m := range out.Moved {
-		s.Printf("%s\n", s.Paint(term.Green, s.Text("work.restacked", "id", m.RequestID, "branch", m.Branch, "commit", short(m.Commit), "ref", m.Kept)))
+		s.Printf("%s\n", s.Paint(term.Green, s.Text("land.restacked", "id", m.RequestID, "branch", m.Branch, "commit", short(m.Commit), "ref", m.Kept)))
 	}
 	for _, i := range out.Already {
-		s.Printf("%s\n", s.Text("work.restack_already", "id", i.RequestID))
+		s.Printf("%s\n", s.Text("land.restack_already", "id", i.RequestID))
 	}
 	for _, l := range out.LeftOut {
 		line := s.Text("land.left_out", "id", l.RequestID, "reason", fault.CodeOf(l.Err), "cause", s.Body(l.Err).Message)

@@ -127,6 +127,9 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 			s.Printf("  %s\n", s.Paint(term.Yellow, s.Text("work."+strings.ToLower(string(w)))))
 		}
 	}
+	if st.HasEvent(runs.EventOldSteps) {
+		s.Printf("  %s\n", s.Paint(term.Yellow, s.Text("report.summary.old_steps", "id", st.RequestID)))
+	}
 	if sum.Usage != nil {
 		s.Printf("  %s\n", s.Catalog().Text("work.used", sum.Usage.Facts()))
 	}
@@ -137,6 +140,9 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 	}
 	if sum.Stale != "" {
 		s.Printf("  %s\n", s.Paint(term.Yellow, staleText(s, sum)))
+	}
+	if is := project.StaleNow(s.Context(), p, st); is.On != "" && st.State != runs.Done && st.DroppedAt == nil && !st.RestackStopped() {
+		s.Printf("  %s\n", s.Paint(term.Yellow, s.Text("work.stale_below", "on", is.On, "run_id", st.RunID)))
 	}
 	if l := st.Landed; l != nil && l.At != nil {
 		s.Printf("  %s\n", s.Text("work.landed", "into", l.Into, "commit", short(l.Commit), "at", l.At.Local().Format(time.DateTime)))
@@ -160,7 +166,7 @@ func staleText(s *cli.Shell, sum runs.Summary) string {
 	if sum.Restacks {
 		restack = "aiflow run restack " + sum.RunID
 	}
-	return s.Text("work.stale", "on", sum.Stale, "command", restack)
+	return s.Text("work.stale", "on", sum.Stale, "command", restack, "run_id", sum.RunID)
 }
 
 // hasWorkspace: the folder is there, and no later run has it.

@@ -112,7 +112,7 @@ func runningRequest(p *project.Project, arg string) (string, error) {
 	}
 	switch len(live) {
 	case 0:
-		return "", fault.New(fault.NothingToDo, "reason", "not_running")
+		return "", nothingToDo("not_running")
 	case 1:
 		return live[0], nil
 	}

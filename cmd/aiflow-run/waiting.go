@@ -2,11 +2,13 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
+	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/reqmeta/choose"
 	"aiflow/runner"
@@ -15,8 +17,8 @@ import (
 
 // printWaiting names everything that waits for a person now: branches to be
 // merged, runs to be resumed, files to be mended.
-func printWaiting(s *cli.Shell, p *project.Project) error {
-	w, err := waiting(s, p)
+func printWaiting(s *cli.Shell, p *project.Project, v runner.Session) error {
+	w, err := waiting(s, p, v)
 	if err != nil {
 		return err
 	}
@@ -31,7 +33,13 @@ func printWaiting(s *cli.Shell, p *project.Project) error {
 		}
 		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", app.Merge(s, p, r.WorkBranch))+warned(s, r.Warnings))
 	}
+	for _, r := range w.Gone {
+		s.Printf("%s\n", term.Escape(s.Text("work.session_gone", "id", r.RequestID, "run_id", r.RunID, "branch", r.WorkBranch)))
+	}
 	for i, r := range w.Resume {
+		for _, q := range questions(p, r) {
+			s.Printf("%s: %s\n", r.RequestID, q)
+		}
 		s.Printf("%s\n", s.Text("work.session_resume", "id", r.RequestID, "run_id", r.RunID, "command", commands[i], "reason", r.ReasonCode))
 	}
 	for _, b := range brokenFiles(w) {
@@ -95,19 +103,36 @@ func commandsFor(s *cli.Shell, p *project.Project, list []runs.Summary) ([]strin
 	}
 	by := work.Runner(s, p).Adviser(s.Context(), of)
 	for _, st := range stages {
-		if best, ok := fault.Best(advice(s, p, st, by)); ok {
+		if st.Error != nil && st.Error.Meta[fault.QuestionsFact] != "" { // without an answer it asks again
+			commands[slices.IndexFunc(list, func(r runs.Summary) bool { return r.RunID == st.RunID })] = s.Text("work.answer_command", "run_id", st.RunID)
+			continue
+		}
+		best, ok := fault.Best(advice(s, p, st, by))
+		if st.RestackStopped() && best.Verb == fault.VerbRestack {
+			continue // show says how the conflict is resolved: until then it is the same again
+		}
+		if ok {
 			commands[slices.IndexFunc(list, func(r runs.Summary) bool { return r.RunID == st.RunID })] = best.Command
 		}
 	}
 	return commands, nil
 }
 
-func waiting(s *cli.Shell, p *project.Project) (project.Waiting, error) {
+// questions are what a role asked that a run stopped for.
+func questions(p *project.Project, r runs.Summary) []string {
+	st, err := p.Run(r.RequestID, r.RunID).LoadStage()
+	if err != nil || st.Error == nil || st.Error.Meta[fault.QuestionsFact] == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSpace(st.Error.Meta[fault.QuestionsFact]), "\n")
+}
+
+func waiting(s *cli.Shell, p *project.Project, v runner.Session) (project.Waiting, error) {
 	all, err := recorded(p)
 	if err != nil {
 		return project.Waiting{}, err
 	}
-	w, err := p.Waiting(s.Context(), all)
+	w, err := p.Waiting(s.Context(), all, v.Limits.Stack)
 	app.Unsure(s, w.Unsure)
 	return w, err
 }
@@ -121,6 +146,7 @@ type sessionAnswer struct {
 type waitingAnswer struct {
 	Merge  []runs.Summary `json:"merge"`
 	Resume []runs.Summary `json:"resume"`
+	Gone   []runs.Summary `json:"without_request"`
 	Broken []brokenFile   `json:"broken"`
 	Kept   []keptRequest  `json:"kept"`
 }
@@ -134,11 +160,11 @@ type brokenFile struct {
 }
 
 func printStatus(s *cli.Shell, p *project.Project, v runner.Session) error {
-	w, err := waiting(s, p)
+	w, err := waiting(s, p, v)
 	if err != nil {
 		return err
 	}
-	return s.PrintJSON(sessionAnswer{v, waitingAnswer{w.Merge, w.Resume, brokenFiles(w), keptBack(s, w)}})
+	return s.PrintJSON(sessionAnswer{v, waitingAnswer{w.Merge, w.Resume, w.Gone, brokenFiles(w), keptBack(s, w)}})
 }
 
 func brokenFiles(w project.Waiting) []brokenFile {

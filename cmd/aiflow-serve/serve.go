@@ -18,6 +18,7 @@ import (
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
 	"aiflow/project"
+	"aiflow/project/serving"
 	"aiflow/server"
 )
 
@@ -99,28 +100,28 @@ func listen(ctx context.Context, host string, port int) (net.Listener, error) {
 // identify settles the token and says in serve.json where we are. leave gives
 // the file back to the server that it named before, if that one still lives.
 func identify(s *cli.Shell, p *project.Project, o options, host string, port int) (token string, leave func(), err error) {
-	before, had := server.LoadIdentity(p)
+	before, had := serving.Load(p)
 	if !o.noAuth {
-		if token, err = server.TokenOf(p, o.newToken); err != nil {
+		if token, err = serving.TokenOf(p, o.newToken); err != nil {
 			return "", nil, err
 		}
 	}
-	id := server.Identity{PID: os.Getpid(), Host: host, Port: port, Token: token, StartedAt: s.Now().UTC()}
+	id := serving.Identity{PID: os.Getpid(), Host: host, Port: port, Token: token, StartedAt: s.Now().UTC(), Build: p.Env.Build}
 	if o.noAuth { // the token that open pages have is kept for the next time
-		id.Token, _ = server.TokenOf(p, false)
+		id.Token, _ = serving.TokenOf(p, false)
 	}
 	leave = func() {
 		if had && before.Port != port && before.Token == id.Token {
 			giveBack(p, id, before)
 		}
 	}
-	return token, leave, server.SaveIdentity(p, id)
+	return token, leave, serving.Save(p, id)
 }
 
-func giveBack(p *project.Project, mine, before server.Identity) {
-	now, ok := server.LoadIdentity(p)
+func giveBack(p *project.Project, mine, before serving.Identity) {
+	now, ok := serving.Load(p)
 	if ok && now.PID == mine.PID && now.Port == mine.Port && before.Answers() {
-		_ = server.SaveIdentity(p, before)
+		_ = serving.Save(p, before)
 	}
 }
 

@@ -28,6 +28,7 @@ func others() []binary {
 		{"doctor", "cli.other_doctor"},
 		{"queue", "cli.other_queue"},
 		{"serve", "cli.other_serve"},
+		{"mcp", "cli.other_mcp"},
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 	"aiflow/project"
 )
 
-type initOptions struct{ force, prompts bool }
+type initOptions struct{ force, prompts, yes, stealth, agents bool }
 
 // What happened to a file.
 const (
@@ -43,6 +43,7 @@ type initResult struct {
 	Root  string     `json:"root"`
 	Git   bool       `json:"git"`
 	Files []initFile `json:"files"`
+	Seen  []proposal `json:"proposals,omitempty"`
 	Notes []string   `json:"notes,omitempty"` // folders that are in use already
 	Next  []string   `json:"next"`
 }
@@ -56,6 +57,11 @@ type initializer struct {
 	files []initFile
 	notes []string // sentences about folders that are in use already
 	said  shipped.Config
+
+	stealth   bool // git sees nothing of it
+	proposals []proposal
+	asked     bool   // a person at a terminal
+	router    []byte // as a proposal has it that was taken
 }
 
 func initProject(s *cli.Shell, o initOptions) error {
@@ -70,9 +76,19 @@ func initProject(s *cli.Shell, o initOptions) error {
 	s.Adopt(cfg, warnings)
 	in := &initializer{shell: s, root: root, cfg: cfg, force: o.force}
 	in.lookFirst()
+	if err := in.hide(o.stealth); err != nil {
+		return err
+	}
 	files := shipped.Files(in.cfg)
 	if o.prompts {
 		files = append(files, shipped.Prompts(in.cfg)...)
+	}
+	if err := in.plain(files, o.agents); err != nil {
+		return err
+	}
+	in.propose(o.yes)
+	if in.cfg.Beside() { // the other tool would take a template for a task
+		files = files[1:]
 	}
 	if err := in.requests(); err != nil {
 		return err
@@ -82,7 +98,11 @@ func initProject(s *cli.Shell, o initOptions) error {
 			return err
 		}
 	}
-	for _, step := range []func() error{in.config, in.ignore, in.bin} {
+	steps := []func() error{in.config, in.route, in.ignore, in.bin}
+	if o.agents {
+		steps = append([]func() error{in.agents}, steps...)
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
 		}
@@ -101,11 +121,70 @@ func rootFor(dir string) (project.Root, error) {
 }
 
 func (in *initializer) path(rel string) string {
+	if filepath.IsAbs(rel) { // git's own folder may be anywhere
+		return rel
+	}
 	return filepath.Join(in.root.Dir, filepath.FromSlash(rel))
 }
 
 func (in *initializer) note(path, action string, lines ...string) {
 	in.files = append(in.files, initFile{path, action, lines})
+}
+
+// plain refuses what stands where init would write, before it writes anything: a
+// folder, a pipe, or a link that leads nowhere, whose owner it cannot ask.
+func (in *initializer) plain(files []shipped.File, agents bool) error {
+	names := []string{".gitignore", config.File, config.RouterFile, in.cfg.Paths.CacheDir + "/bin.mk"}
+	for _, f := range files {
+		names = append(names, f.Path)
+	}
+	if in.stealth {
+		names[0] = in.excludeFile()
+	}
+	if agents {
+		names = append(names, shipped.AgentsFile)
+	}
+	for _, rel := range names {
+		if why := odd(in.path(rel), fs.FileMode.IsRegular); why != "" {
+			return inTheWay(rel, why)
+		}
+	}
+	if why := odd(in.path(in.cfg.Paths.RequestsDir), fs.FileMode.IsDir); why != "" {
+		return inTheWay(in.cfg.Paths.RequestsDir, why)
+	}
+	return nil
+}
+
+func inTheWay(rel, why string) error {
+	return notWritable(nil, rel, "odd", rel, "cause_key", "cli.init_odd_"+why)
+}
+
+func notWritable(err error, path string, more ...any) error {
+	return fault.Wrap(err, fault.PathNotWritable, append(more, "path", path)...)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// odd is what else stands where something is to be; "" also when nothing does.
+func odd(path string, right func(fs.FileMode) bool) string {
+	if !exists(path) {
+		return ""
+	}
+	fi, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "link"
+	case err != nil || right(fi.Mode()):
+		return ""
+	case fi.IsDir():
+		return "folder"
+	case fi.Mode().IsRegular():
+		return "file"
+	}
+	return "pipe"
 }
 
 func (in *initializer) requests() error {
@@ -114,8 +193,6 @@ func (in *initializer) requests() error {
 	case err == nil && fi.IsDir():
 		in.note(dir+"/", kept)
 		return nil
-	case err == nil:
-		return fault.New(fault.PathNotWritable, "path", dir, "cause", "not a folder")
 	}
 	in.note(dir+"/", made)
 	return in.mkdir(dir)
@@ -123,26 +200,43 @@ func (in *initializer) requests() error {
 
 func (in *initializer) mkdir(rel string) error {
 	if err := os.MkdirAll(in.path(rel), 0o777); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", rel)
+		return notWritable(err, rel)
 	}
 	return nil
 }
 
 // shipped writes a file that is ours: once, and again with --force.
 func (in *initializer) shipped(rel string, text []byte) error {
-	old, err := os.ReadFile(in.path(rel))
+	old, err := atomicfile.ReadPlain(in.path(rel))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		in.note(rel, made)
 	case err != nil:
-		return fault.Wrap(err, fault.PathNotWritable, "path", rel)
+		return notWritable(err, rel)
 	case string(old) == string(text) || !in.force:
 		in.note(rel, kept)
 		return nil
 	default:
+		if err := setAside(in, rel, old); err != nil {
+			return err
+		}
 		in.note(rel, renewed)
 	}
 	return in.write(rel, text)
+}
+
+// setAside keeps a text beside the file that is renewed, unless git has it: it may
+// be somebody's own.
+func setAside(in *initializer, rel string, old []byte) error {
+	if in.git("ls-files", "--error-unmatch", "--", rel) && in.git("diff", "--quiet", "HEAD", "--", rel) {
+		return nil
+	}
+	aside := rel + ".orig"
+	for exists(in.path(aside)) {
+		aside += "~"
+	}
+	in.note(aside, made)
+	return in.write(aside, old)
 }
 
 func (in *initializer) write(rel string, text []byte) error {
@@ -155,7 +249,7 @@ func (in *initializer) write(rel string, text []byte) error {
 		path = real
 	}
 	if err := atomicfile.Write(atomicfile.OS{}, path, text, atomicfile.Options{TempSuffix: suffix}); err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", rel)
+		return notWritable(err, rel)
 	}
 	return nil
 }
@@ -163,23 +257,30 @@ func (in *initializer) write(rel string, text []byte) error {
 // config writes a file with the few values that people set first. It belongs
 // to them from then on, so --force leaves it alone.
 func (in *initializer) config() error {
-	if _, err := os.Lstat(in.path(config.File)); err == nil {
-		in.note(config.File, kept)
-		return nil
+	if exists(in.path(config.File)) {
+		if !slices.ContainsFunc(in.proposals, func(p proposal) bool { return p.Taken && p.File == config.File }) {
+			in.note(config.File, kept)
+			return nil
+		}
+		in.note(config.File, renewed)
+	} else {
+		in.said.Lang = in.shell.LangSaid()
+		in.note(config.File, made)
 	}
-	in.said.Lang = in.shell.LangSaid()
-	in.note(config.File, made)
 	return in.write(config.File, in.said.Text())
 }
 
 // ignore adds what is missing to .gitignore and leaves what is there as it is.
 func (in *initializer) ignore() error {
-	const name = ".gitignore"
-	old, err := os.ReadFile(in.path(name))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fault.Wrap(err, fault.PathNotWritable, "path", name)
+	if in.stealth {
+		return in.exclude()
 	}
-	text, lines := shipped.WithIgnored(string(old), shipped.Ignored(in.root.Dir, in.cfg, !in.othersIn(in.cfg.Paths.RunsDir)))
+	const name = ".gitignore"
+	old, err := atomicfile.ReadPlain(in.path(name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return notWritable(err, name)
+	}
+	text, lines := shipped.WithIgnored(string(old), err == nil, shipped.Ignored(in.root.Dir, in.cfg, !in.othersIn(in.cfg.Paths.RunsDir)))
 	if len(lines) == 0 {
 		in.note(name, kept)
 		return nil
@@ -203,7 +304,7 @@ func (in *initializer) bin() error {
 	}
 	text := "AIFLOW_BIN ?= " + strings.NewReplacer("$", "$$", "#", `\#`).Replace(dir) + "\n"
 	rel := in.cfg.Paths.CacheDir + "/bin.mk"
-	if old, err := os.ReadFile(in.path(rel)); err == nil && string(old) == text {
+	if old, err := atomicfile.ReadPlain(in.path(rel)); err == nil && string(old) == text {
 		return nil
 	}
 	return in.write(rel, []byte(text))
@@ -215,7 +316,7 @@ func (in *initializer) next() []string {
 	if !in.hooked() {
 		keys = append([]string{"hooks"}, keys...)
 	}
-	if slices.ContainsFunc(in.files, func(f initFile) bool { return f.Action != kept }) {
+	if !in.stealth && slices.ContainsFunc(in.files, func(f initFile) bool { return f.Action != kept }) {
 		keys = append([]string{"commit"}, keys...)
 	}
 	if !in.root.Git {
@@ -223,16 +324,21 @@ func (in *initializer) next() []string {
 	}
 	list := make([]string, len(keys))
 	for i, key := range keys {
-		list[i] = in.shell.Text("cli.init_next_"+key, "dir", in.requestsToAdd(), "root", in.elsewhere())
+		list[i] = in.shell.Text("cli.init_next_"+key, "dir", in.toAdd(), "root", in.elsewhere())
 	}
 	return list
 }
 
-// requestsToAdd is the folder of requests, and the link that leads to it.
-func (in *initializer) requestsToAdd() string {
+// toAdd is the folder of requests, the link that leads to it, and AGENTS.md where
+// that was written and git takes it.
+func (in *initializer) toAdd() string {
 	add := proc.Word(in.cfg.Paths.RequestsDir)
 	if link := in.cfg.RequestsLink(); link != "" {
 		add = proc.Word(link) + " " + add
+	}
+	if slices.ContainsFunc(in.files, func(f initFile) bool { return f.Path == shipped.AgentsFile && f.Action != kept }) &&
+		!in.git("check-ignore", "-q", "--", shipped.AgentsFile) {
+		add += " " + shipped.AgentsFile
 	}
 	return add
 }
@@ -263,7 +369,7 @@ func (in *initializer) hooked() bool {
 }
 
 func (in *initializer) print() error {
-	r := initResult{OK: true, Root: in.root.Dir, Git: in.root.Git, Files: in.files, Notes: in.notes, Next: in.next()}
+	r := initResult{OK: true, Root: in.root.Dir, Git: in.root.Git, Files: in.files, Seen: in.proposals, Notes: in.notes, Next: in.next()}
 	if in.shell.JSON {
 		return in.shell.PrintJSON(r)
 	}
@@ -280,6 +386,7 @@ func (in *initializer) print() error {
 	for _, note := range in.notes {
 		in.shell.Printf("%s\n", note)
 	}
+	in.tellProposals()
 	in.shell.Printf("\n%s\n", in.shell.Text("cli.init_next"))
 	for _, n := range r.Next {
 		in.shell.Printf("  %s\n", n)

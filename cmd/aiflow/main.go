@@ -33,9 +33,12 @@ func program(s *cli.Shell) *urfave.App {
 		Commands: []*urfave.Command{
 			{
 				Name: "init", Usage: "cli.init_usage", Description: "cli.init_description",
-				UsageText: "aiflow init\naiflow init --lang ja\naiflow init --prompts",
+				UsageText: "aiflow init\naiflow init --yes --agents\naiflow init --stealth\naiflow init --lang ja",
 				Flags: []urfave.Flag{
 					&urfave.BoolFlag{Name: "force", Usage: "cli.init_force", Destination: &o.force},
+					&urfave.BoolFlag{Name: "yes", Usage: "cli.init_yes", Destination: &o.yes},
+					&urfave.BoolFlag{Name: "stealth", Usage: "cli.init_stealth", Destination: &o.stealth},
+					&urfave.BoolFlag{Name: "agents", Usage: "cli.init_agents", Destination: &o.agents},
 					&urfave.BoolFlag{Name: "prompts", Usage: "cli.init_prompts", Destination: &o.prompts},
 				},
 				Action: func(*urfave.Context) error { return initProject(s, o) },

@@ -1,22 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/config"
-	"aiflow/project"
 )
 
 // lookFirst takes other folders than the usual ones where files of others are
 // in these: they would be ignored, or taken for requests. Where the project has
 // a configuration already, its owner is told.
 func (in *initializer) lookFirst() {
-	_, err := os.Lstat(in.path(config.File))
-	configured := err == nil
+	configured := exists(in.path(config.File))
 	for _, f := range []struct {
 		key   string
 		dir   *string
@@ -40,9 +40,6 @@ func (in *initializer) lookFirst() {
 		in.notes = append(in.notes, in.shell.Text("cli.init_taken", "dir", *f.dir, "other", other, "key", key))
 		*f.dir, *f.said = other, other
 	}
-	if command := project.TestRunnerInside(in.root.Dir, in.cfg); command != "" {
-		in.notes = append(in.notes, in.shell.Text("cli.init_searched", "command", command, "line", project.WorkspacesBeside))
-	}
 }
 
 // othersIn reports whether a folder holds something that is no record of a run.
@@ -64,9 +61,9 @@ func (in *initializer) othersIn(dir string) bool {
 	return false
 }
 
-// noRequestIn reports whether a folder holds something and no markdown.
+// noRequestIn reports whether a folder holds something and no markdown with a head.
 func (in *initializer) noRequestIn(dir string) bool {
-	some, markdown := false, false
+	some, request := false, false
 	_ = filepath.WalkDir(in.path(dir), func(at string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || at == in.path(dir) {
 			return nil
@@ -74,12 +71,16 @@ func (in *initializer) noRequestIn(dir string) bool {
 		name := strings.ToLower(e.Name())
 		some = some || !strings.HasPrefix(name, ".")
 		if strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".markdown") {
-			markdown = true
+			text, err := atomicfile.ReadPlain(at)
+			text = bytes.TrimPrefix(text, []byte("\ufeff"))
+			request = err != nil || bytes.HasPrefix(text, []byte("---")) || bytes.HasPrefix(text, []byte("+++"))
+		}
+		if request {
 			return fs.SkipAll
 		}
 		return nil
 	})
-	return some && !markdown
+	return some && !request
 }
 
 func (in *initializer) entries(dir string) []os.DirEntry {

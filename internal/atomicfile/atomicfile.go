@@ -253,3 +253,19 @@ func writeTemp(d Disk, tmp string, data []byte, o Options, perm fs.FileMode) err
 	}
 	return err
 }
+
+// ErrNotPlain is what ReadPlain says of a folder, a pipe or a device: reading it
+// would fail, wait for ever or never end.
+var ErrNotPlain = errors.New("not a plain file")
+
+// ReadPlain reads a file whose name does not say what it is.
+func ReadPlain(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "read", Path: path, Err: ErrNotPlain}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}

@@ -33,7 +33,7 @@ func (a *applier[T]) file() error {
 
 func (a *applier[T]) mistaken(m *mistake) error {
 	line, column := position(a.data, m.at)
-	err := fault.New(fault.ConfigInvalid, "path", a.path, "line", line, "column", column, "key", m.key, "cause_key", m.cause)
+	err := unusable(nil, a.path, "line", line, "column", column, "key", m.key, "cause_key", m.cause)
 	if m.text != "" {
 		err.Facts["reason"] = m.text
 	}
@@ -146,8 +146,12 @@ func (a *applier[T]) set(r row[T], names, path []string, n node) error {
 
 func (a *applier[T]) invalid(path []string, n node, allowed, cause string) error {
 	line, column := position(a.data, n.at)
-	return fault.New(fault.ConfigInvalid, "path", a.path, "line", line, "column", column,
+	return unusable(nil, a.path, "line", line, "column", column,
 		"key", strings.Join(path, "."), "value", short(n), "allowed", allowed, "cause_key", cause)
+}
+
+func unusable(err error, path string, more ...any) *fault.Error {
+	return fault.Wrap(err, fault.ConfigInvalid, append(more, "path", path)...)
 }
 
 // short is a value as the message quotes it.

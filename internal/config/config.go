@@ -24,6 +24,12 @@ type Config struct {
 	Tests     Tests
 	UI        UI
 	AutoRun   AutoRun
+	MCP       MCP
+
+	Preset  string              // of another tool
+	IDsFrom string              // "name" or "head"
+	Fields  map[string][]string // keys of other tools, by ours
+	Words   map[string][]Word   // words of other tools, by the key of ours
 
 	origins      map[string]Origin
 	requestsLink string
@@ -35,6 +41,7 @@ type Paths struct {
 	RepoRoot    string
 	RequestsDir string
 	Ignore      []string // globs of files below RequestsDir that are no requests
+	DoneDirs    []string // folders of what is done and no longer in RequestsDir
 	RunsDir     string
 	AiflowDir   string
 	LocksDir    string
@@ -123,6 +130,11 @@ type Test struct {
 	FailOnError   bool   // static only; otherwise its complaint is a warning
 }
 
+// MCP says what agents may do through aiflow-mcp.
+type MCP struct {
+	AllowRun bool // start, resume and land runs
+}
+
 // UI is what the page starts with.
 type UI struct {
 	ShowAdvanced   bool
@@ -175,4 +187,13 @@ type Value struct {
 type Warning struct {
 	Kind  string // "unknown_key", "low_value", "mode_mismatch"
 	Facts fault.Facts
+}
+
+// Jobs is how many runs may be at work at a time: limits.jobs, and one where the
+// checkout itself is worked in.
+func (c Config) Jobs() int {
+	if c.Git.Workspace == WorkspaceInPlace {
+		return 1
+	}
+	return c.Limits.Jobs
 }

@@ -50,7 +50,9 @@ func markdown[T any](rows []row[T], defaults *T) string {
 	}
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s ", strings.ReplaceAll(r.key, "*", `\*`))
-		if defaults != nil {
+		if defaults != nil && r.get == nil {
+			b.WriteString("| ")
+		} else if defaults != nil {
 			fmt.Fprintf(&b, "| %s ", shownDefault(r, defaults))
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", r.rangeText(), r.about)

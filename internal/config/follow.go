@@ -6,8 +6,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-
-	"aiflow/internal/fault"
 )
 
 // follow gives the folders that hold our files the names under which git knows
@@ -32,7 +30,7 @@ func (c *Config) follow(root string) error {
 	if err != nil {
 		return nil // it leads nowhere: told where a folder is needed
 	}
-	return fault.New(fault.ConfigInvalid, "path", c.Origin("paths.requests_dir").Where, "key", "paths.requests_dir",
+	return unusable(nil, c.Origin("paths.requests_dir").Where, "key", "paths.requests_dir",
 		"value", said, "target", real, "cause_key", "config.leads_outside")
 }
 
@@ -96,7 +94,7 @@ func (c *Config) apart() error {
 			if !c.said(d.key) {
 				d.key, other.key = other.key, d.key
 			}
-			return fault.New(fault.ConfigInvalid, "path", c.Origin(d.key).Where, "key", d.key, "value", d.dir,
+			return unusable(nil, c.Origin(d.key).Where, "key", d.key, "value", d.dir,
 				"other", other.key, "cause_key", "config.same_folder")
 		}
 	}

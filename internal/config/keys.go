@@ -13,6 +13,7 @@ func Default() Config {
 	return Config{
 		Version: "1.0",
 		Mode:    "no_token",
+		IDsFrom: "name",
 		Paths: Paths{
 			RepoRoot: ".", RequestsDir: "requests", RunsDir: "runs", AiflowDir: ".aiflow",
 			LocksDir: ".aiflow/locks", CacheDir: ".aiflow/cache",
@@ -38,6 +39,14 @@ func Default() Config {
 	}
 }
 
+// What a session can be bounded to at most: limits.jobs, auto_run.max_runs_per_session and
+// auto_run.max_duration_min. More is a slip of the hand.
+const (
+	MaxJobs    = 64
+	MaxRuns    = 10_000
+	MaxMinutes = 7 * 24 * 60
+)
+
 const (
 	day         = 24 * 60 * 60
 	insideShape = "a path inside the project"
@@ -45,7 +54,7 @@ const (
 
 func keys() []row[Config] {
 	rows := generalKeys()
-	for _, more := range [][]row[Config]{pathKeys(), gitKeys(), limitKeys(), testKeys(), autoRunKeys()} {
+	for _, more := range [][]row[Config]{pathKeys(), mappingKeys(), gitKeys(), limitKeys(), testKeys(), autoRunKeys()} {
 		rows = append(rows, more...)
 	}
 	return rows
@@ -79,6 +88,7 @@ func pathKeys() []row[Config] {
 		inside("paths.repo_root", "no effect: the root is the folder that holds .aiflow or requests", func(c *Config) *string { return &c.Paths.RepoRoot }).unused(),
 		folder("paths.requests_dir", "folder of the request files", func(c *Config) *string { return &c.Paths.RequestsDir }),
 		listKey("paths.ignore", "globs of files in requests_dir that are no requests; one without a slash is about names, wherever they stand", func(c *Config) *[]string { return &c.Paths.Ignore }).must("a glob", isGlob),
+		listKey("paths.done_dirs", "folders of requests that are done and no longer in requests_dir: what is there fulfils what depends on it, and is nowhere else seen", func(c *Config) *[]string { return &c.Paths.DoneDirs }).must(insideShape, isLocalPath),
 		folder("paths.runs_dir", "folder of the records of runs", func(c *Config) *string { return &c.Paths.RunsDir }),
 		inside("paths.aiflow_dir", "no effect: always .aiflow", func(c *Config) *string { return &c.Paths.AiflowDir }).unused(),
 		folder("paths.locks_dir", "folder of the locks", func(c *Config) *string { return &c.Paths.LocksDir }),
@@ -152,7 +162,7 @@ func limitKeys() []row[Config] {
 		numberKey("limits.git_timeout_sec", "seconds that one question to git may take; never more than limits.timeout_sec", 1, 7*day, func(c *Config) *int { return &c.Limits.GitTimeoutSec }).warnBelow(10),
 		numberKey("limits.max_steps_per_run", "steps that are done at one go, then the run waits for resume; 0 is all", 0, 0, func(c *Config) *int { return &c.Limits.MaxStepsPerRun }),
 		numberKey("limits.max_autofix_cycles", "how often a role may mend a failing test", 0, 100, func(c *Config) *int { return &c.Limits.MaxAutofixCycles }),
-		numberKey("limits.jobs", "runs at a time in this project, of any kind", 1, 64, func(c *Config) *int { return &c.Limits.Jobs }),
+		numberKey("limits.jobs", "runs at a time in this project, of any kind; a session does as many at a time", 1, MaxJobs, func(c *Config) *int { return &c.Limits.Jobs }),
 		numberKey("limits.lock_ttl_sec", "seconds that a lock is believed without a sign of life", 5, 7*day, func(c *Config) *int { return &c.Limits.LockTTLSec }),
 		numberKey("limits.max_role_tries", "tries of one role for one execution of a step", 1, 100, func(c *Config) *int { return &c.Limits.MaxRoleTries }),
 		numberKey("limits.max_step_retries", "how often one step may be done again", 0, 100, func(c *Config) *int { return &c.Limits.MaxStepRetries }),
@@ -191,8 +201,8 @@ func autoRunKeys() []row[Config] {
 		boolKey("auto_run.stack", "start a run on top of finished ones that it depends on and that are not merged; see stacking.md", func(c *Config) *bool { return &c.AutoRun.Stack }),
 		boolKey("auto_run.stop_on_needs_input", "stop after max_consecutive_needs_input runs that need input", func(c *Config) *bool { return &c.AutoRun.StopOnNeedsInput }),
 		boolKey("auto_run.stop_on_failed", "stop after max_consecutive_failed runs that failed", func(c *Config) *bool { return &c.AutoRun.StopOnFailed }),
-		numberKey("auto_run.max_runs_per_session", "runs of one session", 1, 0, func(c *Config) *int { return &c.AutoRun.MaxRunsPerSession }),
-		numberKey("auto_run.max_duration_min", "minutes of one session", 1, 7*day/60, func(c *Config) *int { return &c.AutoRun.MaxDurationMin }),
+		numberKey("auto_run.max_runs_per_session", "runs of one session", 1, MaxRuns, func(c *Config) *int { return &c.AutoRun.MaxRunsPerSession }),
+		numberKey("auto_run.max_duration_min", "minutes of one session", 1, MaxMinutes, func(c *Config) *int { return &c.AutoRun.MaxDurationMin }),
 		numberKey("auto_run.max_consecutive_skips", "skips in a row that end a session", 1, 0, func(c *Config) *int { return &c.AutoRun.MaxConsecutiveSkips }),
 		numberKey("auto_run.max_consecutive_needs_input", "runs in a row that need input and end a session", 1, 0, func(c *Config) *int { return &c.AutoRun.MaxConsecutiveNeedsInput }),
 		numberKey("auto_run.max_consecutive_failed", "failed runs in a row that end a session", 1, 0, func(c *Config) *int { return &c.AutoRun.MaxConsecutiveFailed }),
@@ -201,5 +211,7 @@ func autoRunKeys() []row[Config] {
 		stringKey("auto_run.on_stop", "shell command when a session ends", func(c *Config) *string { return &c.AutoRun.OnStop }),
 		numberKey("auto_run.pause_sec", "seconds of the first pause where a provider cannot be asked and does not say until when; each further one is twice as long, up to 15 minutes", 1, 900, func(c *Config) *int { return &c.AutoRun.PauseSec }),
 		numberKey("auto_run.poll_interval_ms", "how often a session looks again", 10, 3600*1000, func(c *Config) *int { return &c.AutoRun.PollIntervalMS }),
+
+		boolKey("mcp.allow_run", "aiflow-mcp may start, resume and land runs for an agent", func(c *Config) *bool { return &c.MCP.AllowRun }),
 	}
 }

@@ -41,7 +41,8 @@ func Load(root string, o Sources) (Config, []Warning, error) {
 		return Default(), a.warnings, err
 	}
 	c.origins, c.file = a.origins, o.named()
-	if err := cmp.Or(c.follow(root), c.apart()); err != nil {
+	c.adopt()
+	if err := cmp.Or(c.follow(root), c.apart(), c.spoken()); err != nil {
 		return Default(), a.warnings, err
 	}
 	c.derive()
@@ -59,7 +60,8 @@ func Parse(data []byte, name string) (Config, []Warning, error) {
 		}
 	}
 	c.origins = a.origins
-	if err := c.apart(); err != nil {
+	c.adopt()
+	if err := cmp.Or(c.apart(), c.spoken()); err != nil {
 		return Default(), a.warnings, err
 	}
 	c.derive()
@@ -106,7 +108,7 @@ func readNamed(path, name string, required bool) ([]byte, string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, name, fault.New(fault.ConfigNotFound, "path", name)
 	}
-	return nil, name, fault.Wrap(err, fault.ConfigInvalid, "path", name)
+	return nil, name, unusable(err, name)
 }
 
 var utf8BOM = []byte("\xef\xbb\xbf")
@@ -195,7 +197,7 @@ func (a *applier[T]) word(w word) error {
 	}
 	v, cause := r.convert(r.node(w.text))
 	if cause != "" {
-		return fault.New(fault.ConfigInvalid, "path", w.from.Where, "key", w.key, "value", w.text,
+		return unusable(nil, w.from.Where, "key", w.key, "value", w.text,
 			"allowed", r.rangeText(), "cause_key", cause)
 	}
 	r.set(a.target, nil, v)
@@ -262,6 +264,14 @@ func origin(origins map[string]Origin, key string) Origin {
 func (c Config) Values() []Value {
 	var all []Value
 	for _, r := range keys() {
+		if r.get == nil {
+			own := strings.Split(r.key, ".")[1]
+			for _, w := range c.Words[own] {
+				key := "values." + own + "." + w.Theirs
+				all = append(all, Value{Key: key, Text: asJSON(w.Ours), Origin: c.Origin(key)})
+			}
+			continue
+		}
 		all = append(all, Value{Key: r.key, Text: asJSON(r.get(&c)), Origin: c.Origin(r.key)})
 	}
 	return all

@@ -21,6 +21,7 @@ type Router struct {
 	Routing  map[string]Route             // by role
 	Models   map[string]map[string]string // provider -> role -> model
 	Commands map[string]Command           // by provider; presets are filled in
+	Jobs     map[string]int               // calls of a provider at a time; not there: any number
 	Guards   Guards
 
 	origins map[string]Origin
@@ -90,6 +91,7 @@ type Call struct {
 	Command  Command
 	Test     string  // the command that will test what an implementer does; "" is none
 	Budget   float64 // dollars that it may cost; 0 is any
+	Jobs     int     // calls of the provider at a time; 0 is any number
 }
 
 // LoadRouter reads the router of the project at root; cfg is its
@@ -114,7 +116,7 @@ func emptyRouter(cfg Config) Router {
 				string(fault.ModelNotFound), string(fault.ContextTooLong),
 			},
 		},
-		Routing: map[string]Route{}, Models: map[string]map[string]string{}, Commands: map[string]Command{},
+		Routing: map[string]Route{}, Models: map[string]map[string]string{}, Commands: map[string]Command{}, Jobs: map[string]int{},
 		Guards: Guards{ForbidCommands: []string{"gh"}, ForbidPatterns: []string{forbidGH}},
 	}
 }
@@ -169,11 +171,16 @@ func (r *Router) fill() {
 func (r *Router) check(path string, cfg Config) error {
 	for _, p := range r.Guards.ForbidPatterns {
 		if _, err := regexp.Compile(p); err != nil {
-			return fault.Wrap(err, fault.ConfigInvalid, "path", path, "key", "guards.forbid_patterns", "value", p, "allowed", "a regular expression")
+			return unusable(err, path, "key", "guards.forbid_patterns", "value", p, "allowed", "a regular expression")
 		}
 	}
 	if r.Mode != cfg.Mode {
 		return fault.New(fault.ConfigModeMismatch, "path", path, "key", "mode", "value", r.Mode, "allowed", cfg.Mode)
+	}
+	for _, name := range sorted(r.Jobs) {
+		if _, known := r.Commands[name]; !known {
+			return unknownProvider(r, path, "providers", name)
+		}
 	}
 	for _, role := range sorted(r.Routing) {
 		for _, call := range r.Calls(role) {
@@ -189,14 +196,18 @@ func (r *Router) checkCall(path string, call Call) error {
 	key := "commands." + call.Provider
 	switch _, known := r.Commands[call.Provider]; {
 	case !known:
-		return fault.New(fault.RouterProviderUnknown, "path", path, "key", "routing."+call.Role,
-			"value", call.Provider, "name", call.Provider, "near", near.Word(call.Provider, sorted(r.Commands)), "allowed", strings.Join(sorted(r.Commands), ", "))
+		return unknownProvider(r, path, "routing."+call.Role, call.Provider)
 	case call.Command.Bin == "":
 		return fault.New(fault.RouterCommandInvalid, "path", path, "key", key+".bin", "name", call.Provider)
 	case call.Model == "" && strings.Contains(strings.Join(call.Command.Args, "\n"), "{{model}}"):
 		return fault.New(fault.ModelNotConfigured, "path", path, "key", "models."+call.Provider+"."+call.Role, "name", call.Provider)
 	}
 	return nil
+}
+
+func unknownProvider(r *Router, path, key, name string) error {
+	return fault.New(fault.RouterProviderUnknown, "path", path, "key", key,
+		"value", name, "name", name, "near", near.Word(name, sorted(r.Commands)), "allowed", strings.Join(sorted(r.Commands), ", "))
 }
 
 // Origin says where the value of key came from.
@@ -217,7 +228,7 @@ func (r Router) Calls(role string) []Call {
 }
 
 func (r Router) call(role, provider string) Call {
-	return Call{Role: role, Provider: provider, Model: r.Models[provider][role], Command: r.Commands[provider]}
+	return Call{Role: role, Provider: provider, Model: r.Models[provider][role], Command: r.Commands[provider], Jobs: r.Jobs[provider]}
 }
 
 // Argv is the command line with its places filled in.

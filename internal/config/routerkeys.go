@@ -6,7 +6,9 @@ func starred(key string, k kind, about string, set func(r *Router, names []strin
 }
 
 func routerKeys() []row[Router] {
-	return append(append(routerGeneralKeys(), routingKeys()...), commandKeys()...)
+	jobs := starred("providers.*.jobs", kindInt, "calls of a provider at a time, of all runs of the project", func(r *Router, names []string, v any) { r.Jobs[names[0]] = v.(int) })
+	jobs.min, jobs.max = 1, MaxJobs
+	return append(append(append(routerGeneralKeys(), routingKeys()...), jobs), commandKeys()...)
 }
 
 func routerGeneralKeys() []row[Router] {

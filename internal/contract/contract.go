@@ -43,9 +43,9 @@ func Read(role, text string, own []byte) (Answer, error) {
 	if err := json.Unmarshal(raw, &a); err != nil {
 		var te *json.UnmarshalTypeError
 		if errors.As(err, &te) {
-			return a, invalid(role, flaw{te.Field, "not " + te.Type.String()})
+			return a, invalid(role, flaw{te.Field, "type", te.Value, te.Type.String()})
 		}
-		return a, invalid(role, flaw{"", err.Error()})
+		return a, invalid(role, flaw{Wrong: "unread", Value: err.Error()})
 	}
 	a.Raw = raw
 	return a, nil
@@ -54,24 +54,23 @@ func Read(role, text string, own []byte) (Answer, error) {
 // maxFlaws is how many things are named at once.
 const maxFlaws = 10
 
-// invalid names the first flaw, and the others beside it, each once.
+// invalid names the flaws, each once; the fact "flaws" is a list of them in JSON.
 func invalid(role string, flaws ...flaw) error {
-	first := flaws[0]
-	err := fault.New(fault.JSONSchemaInvalid, "name", role, "key", first.key, "cause", first.wrong)
-	var also []string
-	for _, f := range flaws[1:] {
-		if text := f.key + " " + f.wrong; f != first && !slices.Contains(also, text) {
-			also = append(also, text)
+	var each []flaw
+	for _, f := range flaws {
+		if !slices.Contains(each, f) {
+			each = append(each, f)
 		}
 	}
-	if len(also) >= maxFlaws {
-		also = append(also[:maxFlaws-1], "…")
+	if len(each) > maxFlaws {
+		each = append(each[:maxFlaws], flaw{Wrong: "more"})
 	}
-	if len(also) > 0 {
-		err.Facts["also"] = strings.Join(also, "; ")
-	}
-	return err
+	list, _ := json.Marshal(each) // of texts
+	return fault.New(fault.JSONSchemaInvalid, "name", role, "key", each[0].Key, "flaws", string(list))
 }
+
+// Lacks is JSON_SCHEMA_INVALID of an answer without something that not every answer has.
+func Lacks(role, key string) error { return invalid(role, flaw{Key: key, Wrong: "missing"}) }
 
 // What is wrong with an answer that is not one JSON object; the sentences are
 // "contract.<word>".

@@ -11,8 +11,14 @@ import (
 	"strings"
 )
 
-// flaw is one thing that is wrong with an answer.
-type flaw struct{ key, wrong string }
+// flaw is one thing that is wrong with an answer. Wrong names the sentence
+// "contract.<wrong>", the rest are its facts.
+type flaw struct {
+	Key     string `json:"key,omitempty"`
+	Wrong   string `json:"wrong"`
+	Value   string `json:"value,omitempty"`
+	Allowed string `json:"allowed,omitempty"`
+}
 
 // check holds a value against a schema and gives all that is wrong with it. Of
 // JSON Schema it knows type, enum, required, properties, items, minItems,
@@ -20,13 +26,13 @@ type flaw struct{ key, wrong string }
 func check(schema []byte, value json.RawMessage) []flaw {
 	var s node
 	if err := json.Unmarshal(schema, &s); err != nil {
-		return []flaw{{"", "the contract itself is not JSON"}}
+		return []flaw{{Wrong: "own"}}
 	}
 	var v any
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
-		return []flaw{{"", err.Error()}}
+		return []flaw{{Wrong: "unread", Value: err.Error()}}
 	}
 	return s.check("", v)
 }
@@ -58,10 +64,10 @@ func (t *types) UnmarshalJSON(data []byte) error {
 
 func (n node) check(key string, v any) []flaw {
 	if len(n.Type) > 0 && !slices.ContainsFunc(n.Type, func(t string) bool { return isOf(v, t) }) {
-		return []flaw{{key, "must be " + strings.Join(n.Type, " or ") + ", is " + typeOf(v)}}
+		return []flaw{{key, "type", typeOf(v), strings.Join(n.Type, " | ")}}
 	}
 	if len(n.Enum) > 0 && !slices.Contains(n.Enum, v) {
-		return []flaw{{key, fmt.Sprintf("is %v, must be one of %v", v, n.Enum)}}
+		return []flaw{{key, "enum", fmt.Sprint(v), fmt.Sprint(n.Enum)}}
 	}
 	switch x := v.(type) {
 	case string:
@@ -78,27 +84,27 @@ func (n node) check(key string, v any) []flaw {
 
 func (n node) checkText(key, s string) []flaw {
 	if len(strings.TrimSpace(s)) < n.MinLength {
-		return []flaw{{key, "is empty"}}
+		return []flaw{{Key: key, Wrong: "empty"}}
 	}
 	if n.Pattern == "" {
 		return nil
 	}
 	if re, err := regexp.Compile(n.Pattern); err != nil || !re.MatchString(s) {
-		return []flaw{{key, strconv.Quote(s) + " does not match " + n.Pattern}}
+		return []flaw{{key, "pattern", strconv.Quote(s), n.Pattern}}
 	}
 	return nil
 }
 
 func (n node) checkNumber(key string, num json.Number) []flaw {
 	if f, err := num.Float64(); n.Minimum != nil && (err != nil || f < *n.Minimum) {
-		return []flaw{{key, "is " + num.String() + ", must be at least " + strconv.FormatFloat(*n.Minimum, 'g', -1, 64)}}
+		return []flaw{{key, "minimum", num.String(), strconv.FormatFloat(*n.Minimum, 'g', -1, 64)}}
 	}
 	return nil
 }
 
 func (n node) checkList(key string, list []any) (all []flaw) {
 	if len(list) < n.MinItems {
-		return []flaw{{key, "has " + strconv.Itoa(len(list)) + " items, must have at least " + strconv.Itoa(n.MinItems)}}
+		return []flaw{{key, "items", strconv.Itoa(len(list)), strconv.Itoa(n.MinItems)}}
 	}
 	for i, v := range list {
 		if n.Items != nil && len(all) <= maxFlaws {
@@ -111,7 +117,7 @@ func (n node) checkList(key string, list []any) (all []flaw) {
 func (n node) checkObject(key string, o map[string]any) (all []flaw) {
 	for _, name := range n.Required {
 		if _, ok := o[name]; !ok {
-			all = append(all, flaw{join(key, name), "is missing"})
+			all = append(all, flaw{Key: join(key, name), Wrong: "missing"})
 		}
 	}
 	names := make([]string, 0, len(n.Properties))

@@ -18,6 +18,7 @@ type Advice struct {
 	Allowed     bool   `json:"allowed"`
 	WhyNot      Code   `json:"why_not,omitempty"`
 	Recommended bool   `json:"recommended"`
+	Takes       bool   `json:"-"` // what a person left in the workspace: nothing is run again
 }
 
 // The kinds of advice.
@@ -43,6 +44,7 @@ const (
 	VerbSwitch    = "switch"
 	VerbDrop      = "drop"
 	VerbRestack   = "restack"
+	VerbRestore   = "restore" // a branch that was deleted
 	VerbRun       = "run"
 	VerbFresh     = "fresh" // a run from the first step on
 	VerbSet       = "set"   // a value in the request's file
@@ -71,6 +73,15 @@ func ToSee(verb, command string) Advice {
 	return Advice{Kind: Look, Verb: verb, Command: command, Allowed: true}
 }
 
+// Fresh is the command that makes a request anew, where stacked on top of what waits
+// to be merged.
+func Fresh(id string, stacked bool) string {
+	if stacked {
+		return "aiflow run " + id + " --fresh --stack"
+	}
+	return "aiflow run " + id + " --fresh"
+}
+
 // Best is the remedy that is recommended; false where there is none.
 func Best(list []Advice) (Advice, bool) {
 	i := slices.IndexFunc(list, func(a Advice) bool { return a.Recommended && a.Kind == Remedy })
@@ -92,7 +103,7 @@ func (a Advice) Lacks() bool {
 
 // WithAdvice are facts with the commands that sentences may name,
 // by verb. What only has to be put right first is named too; "take" and "aside"
-// are for what a person changes in the workspace.
+// are for what a person changes in the workspace, "rerun" where she changed nothing.
 func WithAdvice(facts Facts, list []Advice) Facts {
 	all := Facts{}
 	maps.Copy(all, facts)
@@ -108,6 +119,9 @@ func WithAdvice(facts Facts, list []Advice) Facts {
 		switch a.Mode {
 		case ModeResume:
 			all["take"] = forced
+			if !a.Takes {
+				all["rerun"] = a.Command
+			}
 		case ModeRetryStep:
 			all["aside"] = forced
 		}

@@ -3,6 +3,7 @@ package fault
 import (
 	"slices"
 	"sort"
+	"sync"
 )
 
 // Code is a reason code: a stable word that scripts may compare with.
@@ -85,6 +86,7 @@ const (
 	RequestInvalidFormat  Code = "REQUEST_INVALID_FORMAT"
 	RequestNotFound       Code = "REQUEST_NOT_FOUND"
 	RequestExists         Code = "REQUEST_EXISTS"
+	RequestNeeded         Code = "REQUEST_NEEDED"
 	ImportUnreadable      Code = "IMPORT_UNREADABLE"
 	ImportIncomplete      Code = "IMPORT_INCOMPLETE"
 	RequestNotUTF8        Code = "REQUEST_NOT_UTF8"
@@ -104,6 +106,7 @@ const (
 	TaskNotOurs           Code = "TASK_NOT_OURS"
 	NotFound              Code = "NOT_FOUND"
 	AccessDenied          Code = "ACCESS_DENIED"
+	RunNotAllowed         Code = "RUN_NOT_ALLOWED"
 	TokenRequired         Code = "TOKEN_REQUIRED"
 )
 
@@ -118,6 +121,8 @@ const (
 	RunInProgress        Code = "RUN_IN_PROGRESS"
 	QueueInProgress      Code = "QUEUE_IN_PROGRESS"
 	SlotsTaken           Code = "SLOTS_TAKEN"
+	TouchesTaken         Code = "TOUCHES_TAKEN"
+	ServerRunning        Code = "SERVER_RUNNING"
 	LockHeld             Code = "LOCK_HELD"
 	LockLost             Code = "LOCK_LOST"
 	LockStaleDetected    Code = "LOCK_STALE_DETECTED"
@@ -246,11 +251,11 @@ func (c Code) Info() Info {
 		return Info{Category: Git, Severity: Blocker, Exit: 3, HTTP: 409}
 	case RequestNotFound, RunNotFound, TaskNotFound, NotFound:
 		return input(404)
-	case AccessDenied:
+	case AccessDenied, RunNotAllowed:
 		return input(403)
 	case TokenRequired:
 		return input(401)
-	case RequestExists, RequestNotUTF8, Conflict, DuplicateID, TaskFinished, TaskNotOurs:
+	case RequestExists, RequestNeeded, RequestNotUTF8, Conflict, DuplicateID, TaskFinished, TaskNotOurs:
 		return input(409)
 	case UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
 		RouterCommandInvalid, RequestInvalidFormat, InvalidRequest, DependsCycle, ACTooFew,
@@ -258,7 +263,7 @@ func (c Code) Info() Info {
 		return input(400)
 	case JSONParseError, JSONSchemaInvalid:
 		return contract()
-	case RunInProgress, QueueInProgress, SlotsTaken, LockHeld, LockLost, LockStaleDetected, LockNotYours, LockUnreadable,
+	case RunInProgress, QueueInProgress, SlotsTaken, TouchesTaken, ServerRunning, LockHeld, LockLost, LockStaleDetected, LockNotYours, LockUnreadable,
 		EditInProgress, EditNotSaved:
 		return lock()
 	case LockStaleRecovered:
@@ -314,10 +319,15 @@ func (c Code) OfProvider() bool {
 }
 
 // Known reports whether this version has the code; a record may have another's.
-func (c Code) Known() bool { return slices.Contains(Codes(), c) }
+func (c Code) Known() bool {
+	_, found := slices.BinarySearch(codes(), c)
+	return found
+}
 
 // Codes lists every code in byte order.
-func Codes() []Code {
+func Codes() []Code { return slices.Clone(codes()) }
+
+var codes = sync.OnceValue(func() []Code {
 	all := []Code{
 		CLINotAvailable, CLIAuthRequired, CLINotTrusted, ProviderLimit, ProviderOverloaded, ProviderUnreachable, ToolDenied,
 		GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
@@ -325,11 +335,11 @@ func Codes() []Code {
 		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, WorkspaceBlocked, BinaryNotFound, HookRefused,
 		QueueNotAvailable, QueueNotReady,
 		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
-		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RequestNotUTF8, ImportUnreadable, ImportIncomplete, RunNotFound,
+		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RequestNeeded, RequestNotUTF8, ImportUnreadable, ImportIncomplete, RunNotFound,
 		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, ModelNotFound, ContextTooLong, NothingToDo, StepNotAvailable, Conflict, TaskNotFound, TaskFinished, TaskNotOurs,
-		NotFound, AccessDenied, TokenRequired,
+		NotFound, AccessDenied, RunNotAllowed, TokenRequired,
 		JSONParseError, JSONSchemaInvalid,
-		RunInProgress, QueueInProgress, SlotsTaken, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
+		RunInProgress, QueueInProgress, SlotsTaken, TouchesTaken, ServerRunning, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
 		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, AgentSilent, RunnerDied, StepCommandFailed, NothingChanged, BudgetExhausted, StepTooLarge, StepLimitReached,
 		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
 		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
@@ -343,4 +353,4 @@ func Codes() []Code {
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i] < all[j] })
 	return all
-}
+})

@@ -119,7 +119,7 @@ func (g *flockGuard) take(ctx context.Context, create bool) (firm bool, err erro
 		case ctx.Err() != nil:
 			return false, g.busy(ctx)
 		case err != nil:
-			return false, fault.Wrap(err, fault.PathNotWritable, "path", g.path)
+			return false, notWritable(err, g.path)
 		case g.same():
 			return true, nil
 		}
@@ -154,7 +154,7 @@ func (g *flockGuard) open(create bool) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		_ = unix.Close(fd)
-		return fault.Wrap(err, fault.PathNotWritable, "path", g.path)
+		return notWritable(err, g.path)
 	}
 	g.file, g.fd, g.id = os.NewFile(uintptr(fd), g.path), fd, identity(st)
 	return nil
@@ -178,15 +178,17 @@ func openGuard(path string, create bool) (int, error) {
 	fd, err := open(path, flags)
 	if create && errors.Is(err, unix.ENOENT) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return -1, fault.Wrap(err, fault.PathNotWritable, "path", filepath.Dir(path))
+			return -1, notWritable(err, filepath.Dir(path))
 		}
 		fd, err = open(path, flags)
 	}
 	if err != nil {
-		return -1, fault.Wrap(err, fault.PathNotWritable, "path", path)
+		return -1, notWritable(err, path)
 	}
 	return fd, nil
 }
+
+func notWritable(err error, p string) error { return fault.Wrap(err, fault.PathNotWritable, "path", p) }
 
 func open(path string, flags int) (int, error) {
 	for {

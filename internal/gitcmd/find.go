@@ -4,8 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"aiflow/internal/fault"
 )
 
 // Find looks git up: with look (such as exec.LookPath) or, when look is nil,
@@ -17,7 +15,7 @@ func Find(env []string, look func(name string) (string, error)) (Git, error) {
 	}
 	bin, err := look("git")
 	if err != nil {
-		return Git{}, fault.Wrap(err, fault.GitNotAvailable, "name", "git")
+		return Git{}, noGit(err, "name", "git")
 	}
 	return Git{Bin: bin, Env: env}, nil
 }

@@ -218,5 +218,7 @@ func notStarted(g Git, bin string, err error) error {
 	if info, e := os.Stat(g.Dir); g.Dir != "" && (e != nil || !info.IsDir()) {
 		return &os.PathError{Op: "start git in", Path: g.Dir, Err: err}
 	}
-	return fault.Wrap(err, fault.GitNotAvailable, "path", bin)
+	return noGit(err, "path", bin)
 }
+
+func noGit(err error, key, at string) error { return fault.Wrap(err, fault.GitNotAvailable, key, at) }

@@ -76,6 +76,8 @@ func TestBreachesAreFound(t *testing.T) {
 		{"aws abroad", one("cmd/aiflow-queue", "a.go", []string{"github.com/aws/aws-sdk-go-v2/config"}), "cmd/aiflow-queue/a.go: imports github.com/aws/aws-sdk-go-v2/config: it costs milliseconds at every start"},
 		{"esbuild at home", one("server/ui/bundle", "a.go", []string{"github.com/evanw/esbuild/pkg/api"}), ""},
 		{"esbuild abroad", one("server", "a.go", []string{"github.com/evanw/esbuild/pkg/api"}), "server/a.go: imports github.com/evanw/esbuild/pkg/api: only the page has a bundle"},
+		{"mcp at home", one("cmd/aiflow-mcp", "a.go", []string{"github.com/modelcontextprotocol/go-sdk/mcp"}), ""},
+		{"mcp abroad", one("server", "a.go", []string{"github.com/modelcontextprotocol/go-sdk/mcp"}), "server/a.go: imports github.com/modelcontextprotocol/go-sdk/mcp: only agents speak MCP"},
 		{"testscript in a program", one("cmd/aiflow", "a.go", []string{"github.com/rogpeppe/go-internal/testscript"}), "cmd/aiflow/a.go: imports github.com/rogpeppe/go-internal/testscript: only tests run scripts"},
 		{"testscript in a test", []Package{{Path: "cmd", Doc: doc, Files: []File{{Name: "a_test.go", Test: true, Imports: []string{"github.com/rogpeppe/go-internal/testscript"}}}}}, ""},
 		{"stranger", one("locks", "a.go", []string{"example.com/x"}), "locks/a.go: imports example.com/x, which has no home: give it one in internal/layering"},

@@ -40,6 +40,9 @@ type Exit struct {
 	Waited   string // what a command that timed out waited for: the other program that it had started, if any
 }
 
+// NotStarted is a shell's word for a program that is missing or cannot be started.
+func (e Exit) NotStarted() bool { return e.Status == 126 || e.Status == 127 }
+
 // drainDelay is how long output may go on after every process known to us has
 // ended.
 const drainDelay = 500 * time.Millisecond
@@ -117,6 +120,7 @@ type group struct {
 	number string
 	ended  bool  // the leader has ended; it is not reaped before the rest is gone
 	seen   []int // who was found outside of the leader
+	unsure bool  // the last look met somebody who may be of another command
 	spared bool  // a daemon of the person's is in the process group
 }
 

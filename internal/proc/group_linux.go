@@ -50,20 +50,25 @@ func (m member) signal(sig syscall.Signal) {
 
 // members lists the living processes of g but the leader: those in the group
 // and those below us that carry its number or a session of their own. A process
-// whose parent dies while we look moves to where we have looked already, so
-// only two empty looks in a row mean that nobody is there. Nobody is below us
-// once the leader has ended and no orphan came to us: then one look is enough.
+// whose parent dies while we look moves to where we have looked already, and the
+// kernel's list of children can miss one while another is collected, so only two
+// empty looks in a row mean that nobody is there. Whoever is just beginning
+// another program cannot be told yet: then we look again a little later.
 func (g *group) members() []member {
-	found, alone := g.look()
-	if len(found) == 0 && !alone {
-		found, _ = g.look()
+	for looks := 0; looks < 2 || g.unsure && looks < killRounds; looks++ {
+		if found := g.look(); len(found) > 0 {
+			return found
+		}
+		if g.unsure {
+			<-time.After(pollEvery)
+		}
 	}
-	return found
+	return nil
 }
 
-func (g *group) look() (found []member, alone bool) {
-	g.spared = false
-	alone = g.eachDescendant(func(pid int, st procStat) {
+func (g *group) look() (found []member) {
+	g.spared, g.unsure = false, false
+	g.eachDescendant(func(pid int, st procStat) {
 		if st.state != 'Z' && st.state != 'X' {
 			found = append(found, member{pid, st.start})
 		}
@@ -71,7 +76,7 @@ func (g *group) look() (found []member, alone bool) {
 			g.seen = append(g.seen, pid)
 		}
 	})
-	return found, alone
+	return found
 }
 
 // reap collects those who were adopted and have ended.
@@ -97,14 +102,13 @@ func (g *group) waitsFor() string {
 }
 
 // eachDescendant visits the command's processes below us but the leader, the
-// nearest first, and reports whether there is nobody whom it could visit. A
-// daemon of the person's is passed by with all below it. No process of this
-// program is between its fork and its exec meanwhile: it would look like one of
-// no command.
-func (g *group) eachDescendant(visit func(int, procStat)) (alone bool) {
+// nearest first. A daemon of the person's is passed by with all below it. No
+// process of this program is between its fork and its exec meanwhile: it would
+// look like one of no command.
+func (g *group) eachDescendant(visit func(int, procStat)) {
 	orphans := slices.DeleteFunc(adopted(), func(pid int) bool { return pid == g.pid })
 	if g.ended && len(orphans) == 0 {
-		return true
+		return
 	}
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -132,7 +136,6 @@ func (g *group) eachDescendant(visit func(int, procStat)) (alone bool) {
 		visit(pid, st)
 		todo = append(todo, childrenOf(pid)...)
 	}
-	return false
 }
 
 // adopted lists who came to us when its parent died: the kernel gives them to
@@ -151,6 +154,7 @@ func (g *group) owns(pid int, st procStat, session int) bool {
 	}
 	env, known := environ(pid)
 	if !known && st.ppid == os.Getpid() && st.session == pid {
+		g.unsure = g.unsure || !st.ended
 		return false // perhaps another command's leader, which just begins
 	}
 	if i := bytes.Index(env, []byte(originName+"=")); i >= 0 {

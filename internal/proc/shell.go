@@ -22,6 +22,34 @@ func Word(s string) string {
 // Quoted makes one word of sh out of s.
 func Quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
+// Words are the words of a line as sh parts them: at blanks that stand in no
+// quotes. It is false where a quote is not closed.
+func Words(line string) (words []string, ok bool) {
+	var b strings.Builder
+	open, quote := false, rune(0)
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '\'' || r == '"'):
+			open, quote = true, r
+		case quote == 0 && unicode.IsSpace(r):
+			if open {
+				words = append(words, b.String())
+				b.Reset()
+			}
+			open = false
+		default:
+			open = true
+			b.WriteRune(r)
+		}
+	}
+	if open {
+		words = append(words, b.String())
+	}
+	return words, quote == 0
+}
+
 // WriteProgram writes a file that is started soon. No process of ours is forked
 // while the file is open for writing: one that was would keep it open until its
 // own exec, and the kernel refuses to start such a file ("text file busy").

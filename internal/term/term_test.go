@@ -166,18 +166,41 @@ func TestProgressLive(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(0, 0)
 	p := NewProgress(ProgressOptions{W: &b, Live: true, Columns: func() int { return 20 }, Now: func() time.Time { return now }})
-	p.Set("step 1 of 3")
+	p.Set("", "step 1 of 3")
 	p.Tick() // the same second: nothing new to draw
 	now = now.Add(2 * time.Second)
 	p.Tick()
 	p.Line("kept")
-	p.Set("step 2 of 3 is a long text")
-	p.Done()
+	p.Set("", "step 2 of 3 is a long text")
+	p.Clear()
 	p.Tick()
-	want := "\r\x1b[Kstep 1 of 3 0s" +
+	want := "step 1 of 3 0s" +
 		"\r\x1b[Kstep 1 of 3 2s" +
-		"\r\x1b[Kkept\n\r\x1b[Kstep 1 of 3 2s" +
+		"\r\x1b[Kkept\nstep 1 of 3 2s" +
 		"\r\x1b[Kstep 2 of 3 is … 0s" +
+		"\r\x1b[K"
+	if got := b.String(); got != want {
+		t.Errorf("\n got %q\nwant %q", got, want)
+	}
+}
+
+// Several lines stay below each other in the order in which they began; one that is done
+// leaves the others.
+func TestProgressOfSeveral(t *testing.T) {
+	var b bytes.Buffer
+	p := NewProgress(ProgressOptions{W: &b, Live: true, Now: func() time.Time { return time.Unix(0, 0) }})
+	p.Set("one", "1")
+	p.Set("two", "2")
+	p.Set("one", "1b")
+	p.Line("kept")
+	p.Done("one")
+	p.Done("two")
+	const up = "\r\x1b[K\x1b[A\r\x1b[K"
+	want := "1 0s" +
+		"\r\x1b[K1 0s\n2 0s" +
+		up + "1b 0s\n2 0s" +
+		up + "kept\n1b 0s\n2 0s" +
+		up + "2 0s" +
 		"\r\x1b[K"
 	if got := b.String(); got != want {
 		t.Errorf("\n got %q\nwant %q", got, want)
@@ -187,12 +210,12 @@ func TestProgressLive(t *testing.T) {
 func TestProgressPlain(t *testing.T) {
 	var b bytes.Buffer
 	p := NewProgress(ProgressOptions{W: &b, Now: func() time.Time { return time.Unix(0, 0) }})
-	p.Set("step 1")
-	p.Set("step 1")
+	p.Set("", "step 1")
+	p.Set("", "step 1")
 	p.Tick()
 	p.Line("kept")
-	p.Set("step 2")
-	p.Done()
+	p.Set("other", "step 2")
+	p.Done("")
 	if got := b.String(); got != "step 1\nkept\nstep 2\n" {
 		t.Errorf("%q", got)
 	}

@@ -31,7 +31,7 @@ func AdviseOver(id string) []fault.Advice {
 func (e *Exclusion) Advise(a Around) []fault.Advice {
 	id, run := e.RequestID, e.Fact("run_id")
 	ready := fault.ToDo(fault.VerbSet, "aiflow request set "+id+" status=ready")
-	byName, fresh := fault.ToDo(fault.VerbRun, "aiflow run "+id), fault.ToDo(fault.VerbFresh, "aiflow run "+id+" --fresh")
+	byName, fresh := fault.ToDo(fault.VerbRun, "aiflow run "+id), fault.ToDo(fault.VerbFresh, fault.Fresh(id, e.stacked))
 	show, check := fault.ToSee(fault.VerbShow, "aiflow run show "+run), fault.ToSee(fault.VerbCheck, "aiflow request check "+proc.Word(e.Path))
 	switch e.Kind {
 	case "invalid", "invalid_line", "duplicate_id":
@@ -52,12 +52,16 @@ func (e *Exclusion) Advise(a Around) []fault.Advice {
 		return []fault.Advice{byName}
 	case "not_ready_done", "not_ready_archived":
 		return AdviseOver(id)
-	case "latest_done":
+	case "latest_done", "latest_landed":
 		merge := "git merge " + proc.Word(e.Fact("branch"))
 		if a.Merge != nil {
 			merge = a.Merge(e.Fact("branch"))
 		}
-		return []fault.Advice{fault.ToSee(fault.VerbDiff, "aiflow run diff "+run), fault.ToDo(fault.VerbMerge, merge), fault.ToDo(fault.VerbDrop, "aiflow run drop "+id)}
+		list := []fault.Advice{fault.ToSee(fault.VerbDiff, "aiflow run diff "+run), fault.ToDo(fault.VerbMerge, merge)}
+		if e.Kind == "latest_done" {
+			list = append(list, fault.ToDo(fault.VerbDrop, "aiflow run drop "+id))
+		}
+		return list
 	case "latest_stale":
 		list := []fault.Advice{fault.ToSee(fault.VerbDiff, "aiflow run diff "+run), fault.ToDo(fault.VerbDrop, "aiflow run drop "+id)}
 		if e.Fact("again") == "true" {

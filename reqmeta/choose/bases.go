@@ -25,12 +25,14 @@ func (l *links) link(base, id string) int32 {
 	switch {
 	case base != "" && l.bases.Done[base][id]:
 		return doneLink
+	case d < 0 && l.f.DoneBeside(id):
+		return doneLink
 	case d < 0:
 		return missingLink
 	case l.f.IsDuplicate(id):
 		return duplicateLink
 	case base != "" && l.kind[d] == soundDone:
-		return elsewhereLink
+		return elsewhereLink - d
 	}
 	return d
 }

@@ -105,6 +105,11 @@ func (j *judge) rootOf(i int) *root {
 	if own := j.ownRoot(i); own != nil {
 		return own
 	}
+	return j.rootBelow(i)
+}
+
+// rootBelow is the root of i besides what keeps it back itself.
+func (j *judge) rootBelow(i int) *root {
 	r, ids := j.f.Requests[i], j.links.ids(i)
 	var best *root
 	var missing []string
@@ -115,7 +120,7 @@ func (j *judge) rootOf(i int) *root {
 			missing = append(missing, ids[k])
 		case d == duplicateLink:
 			best = worse(best, j.duplicateRoot(ids[k]))
-		case d == elsewhereLink:
+		case d <= elsewhereLink:
 			best = worse(best, elsewhereRoot(ids[k], j.links.bases.of(r)))
 		case !j.isDone(int(d)):
 			best = worse(best, j.state[d].root)
@@ -179,6 +184,14 @@ func (j *judge) runRoot(i int) *root {
 	case run == nil:
 	case run.State == "NEEDS_INPUT":
 		return &root{r.ID, "needs_input", rankPerson, fault.Facts{"reason": string(run.ReasonCode), "run_id": run.RunID}}
+	case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged && run.Stale != "":
+		facts := fault.Facts{"on": run.Stale}
+		if run.Again {
+			facts["run_id"] = run.RunID
+		}
+		return &root{r.ID, "stale", rankPerson, facts}
+	case run.State == "DONE" && run.Unmerged && run.Landed != "":
+		return &root{r.ID, "done_in", rankMerge, fault.Facts{"branch": run.Landed}}
 	case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
 		return &root{r.ID, "unmerged", rankMerge, fault.Facts{"branch": run.WorkBranch}}
 	}

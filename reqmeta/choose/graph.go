@@ -65,6 +65,9 @@ func OpenEdges(f *folder.Folder) []Edge {
 func (j *judge) edges(list []Edge, i int) []Edge {
 	r := j.f.Requests[i]
 	for _, id := range distinct(r.Meta.DependsOn) {
+		if j.f.Index(id) < 0 && j.f.DoneBeside(id) {
+			continue // it is nowhere to be seen
+		}
 		list = append(list, Edge{r.ID, id, j.edgeState(i, id)})
 	}
 	return list

@@ -88,6 +88,8 @@ func (j *judge) before(i int) (Exclusion, bool) {
 			return e, false
 		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged && run.Stale != "":
 			return exclude(r, fault.LatestRunDone, "latest_stale", "run_id", run.RunID, "branch", run.WorkBranch, "on", run.Stale, "again", strconv.FormatBool(run.Again)), false
+		case run.State == "DONE" && run.Unmerged && run.Landed != "":
+			return exclude(r, fault.LatestRunDone, "latest_landed", "run_id", run.RunID, "branch", run.Landed), false
 		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
 			return exclude(r, fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
 		}
@@ -175,7 +177,7 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 	if waits.n == 0 {
 		return j.collides(i)
 	}
-	return j.waitsFor(r, waits.ids(), j.state[i].root), false
+	return j.waitsFor(r, waits.ids(), j.rootBelow(i)), false
 }
 
 // lacks excludes what depends on nothing. What was meant is looked for when the

@@ -33,8 +33,17 @@ const (
 	missingLink   = -1
 	duplicateLink = -2
 	doneLink      = -3 // to what is done in the base from which the request starts
-	elsewhereLink = -4 // to what is done, but not there
+	elsewhereLink = -4 // and below: to what is done, but not there; see target
 )
+
+// target is the request to which a link leads, also one that is done elsewhere; below 0
+// for none.
+func target(d int32) int32 {
+	if d <= elsewhereLink {
+		return elsewhereLink - d
+	}
+	return d
+}
 
 func newLinks(f *folder.Folder, bases *Bases) links {
 	n := len(f.Requests)

@@ -25,9 +25,11 @@ type LatestRun struct {
 	ReasonCode fault.Code
 	WorkBranch string
 	Unmerged   bool     // the work branch still exists and is not merged
+	Stacked    bool     // it began on top of what was not merged
 	On         []string // the requests on which one that has not ended began
 	Again      bool     // it can be moved to where that one is now
 	Stale      string   // the request on which it stands and that changed since; "" is none
+	Landed     string   // the branch on which it was landed, and which has it; "" is none
 }
 
 // Stopped reports whether the run can be resumed.
@@ -84,6 +86,8 @@ type Exclusion struct {
 	sub  *sentence // one that goes into this one
 	lazy lazy
 	kept *Obstacle
+
+	stacked bool // its last run began on top of what was not merged
 }
 
 // sentence is a fact that is a sentence itself.
@@ -144,6 +148,7 @@ func (e *Exclusion) tellStopped(l lazy) {
 		return
 	}
 	e.Facts["reason"] = string(l.run.ReasonCode)
+	e.stacked = l.run.Stacked
 	if !l.run.Stopped() {
 		return
 	}

@@ -65,7 +65,7 @@ func texts(t *testing.T) func(key string, f fault.Facts) string {
 			t.Errorf("no text for %s", key)
 		}
 		for k, v := range f {
-			s = strings.ReplaceAll(s, "{"+k+"}", v)
+			s = strings.NewReplacer("{"+k+"}", v, "{"+k+"?}", v).Replace(s)
 		}
 		return s
 	}

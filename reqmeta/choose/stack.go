@@ -34,10 +34,11 @@ func Stack(f *folder.Folder, facts Facts, id string) []OnTop {
 
 // bears reports whether a link leads to what a run can start on top of, and what that is.
 func (j *judge) bears(d int32) *LatestRun {
-	if j.facts.Stack == nil || d < 0 || j.links.kind[d] != sound && j.links.kind[d] != soundReady {
+	at := target(d)
+	if j.facts.Stack == nil || at < 0 || at == d && j.links.kind[d] != sound && j.links.kind[d] != soundReady {
 		return nil
 	}
-	run := j.latest(int(d))
+	run := j.latest(int(at))
 	if run == nil || run.State != "DONE" || run.WorkBranch == "" || !run.Unmerged || run.Stale != "" {
 		return nil
 	}
@@ -47,10 +48,11 @@ func (j *judge) bears(d int32) *LatestRun {
 // borne reports whether a dependency of i is met by a run that is not merged: by the
 // one on which i began and goes on, or by one on which it could start.
 func (j *judge) borne(i int, d int32) bool {
-	if d < 0 {
+	at := target(d)
+	if at < 0 {
 		return false
 	}
-	if run := j.latest(i); run != nil && slices.Contains(run.On, j.f.Requests[d].ID) {
+	if run := j.latest(i); run != nil && slices.Contains(run.On, j.f.Requests[at].ID) {
 		return true
 	}
 	return j.bears(d) != nil
@@ -64,7 +66,7 @@ func (j *judge) onTop(i int) []OnTop {
 	var on []OnTop
 	for _, d := range j.links.of(i) {
 		if run := j.bears(d); run != nil {
-			on = append(on, OnTop{j.f.Requests[d].ID, run.RunID, run.WorkBranch})
+			on = append(on, OnTop{j.f.Requests[target(d)].ID, run.RunID, run.WorkBranch})
 		}
 	}
 	slices.SortFunc(on, func(a, b OnTop) int { return strings.Compare(a.RequestID, b.RequestID) })

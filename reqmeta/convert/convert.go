@@ -6,7 +6,9 @@
 package convert
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,22 +17,28 @@ import (
 
 // Options say what is imported and how.
 type Options struct {
-	From     string            // the source; "" is guessed
-	Map      []byte            // JSON of a Map, laid over the source's own
-	Status   map[string]string // words of the source, for ours
-	Prefix   string            // of ids that are numbers or no ids of ours
-	NoPad    bool              // numbers keep their width
-	Only     string            // ready, open (default) or all
-	Ready    bool              // open work becomes ready
-	Strict   bool              // rings are refused
-	Parents  string            // keep (default) or skip
-	Subtasks string            // requests (default) or checklist
-	Tag      string            // of a tasks.json
-	Keep     bool              // scalars under unknown keys, as x_KEY
-	People   bool              // assignee, owner, reporter
-	Comments bool
-	TextDeps bool           // "blocked by #12" in the text of an issue counts
-	Zone     *time.Location // of times without one; nil: UTC
+	From       string            // the source; "" is guessed
+	MapName    string            // of its file
+	Map        []byte            // JSON of a Map, laid over the source's own
+	Status     map[string]string // words of the source, for ours
+	Store      string            // which store of that kind; "" is derived where that can be
+	Prefix     string            // of ids that are numbers or no ids of ours
+	NoPad      bool              // numbers keep their width
+	Only       string            // ready, open (default) or all
+	Ready      bool              // open work becomes ready
+	Strict     bool              // rings are refused
+	Parents    string            // keep (default) or skip
+	Subtasks   string            // requests (default) or checklist
+	Tag        string            // of a tasks.json
+	Keep       bool              // scalars under unknown keys, as x_KEY
+	People     bool              // assignee, owner, reporter
+	Comments   bool
+	StoreGiven bool           // a person named the store, be it ""
+	TextDeps   bool           // "blocked by #12" in the text of an issue counts
+	Zone       *time.Location // of times without one; nil: UTC
+	Encoding   string         // of the files; "" is UTF-8
+	DateOrder  string         // mdy or dmy: what 6/7/2025 means; "" leaves such dates out
+	Nested     string         // of checkboxes below others: checklist (default) or separate
 }
 
 // Only takes.
@@ -62,7 +70,7 @@ type Item struct {
 	Reason   string `json:"reason"` // of what was skipped or refused
 	Value    string `json:"value"`
 
-	home string // the repository of an issue
+	store string // in which it is, in small letters
 }
 
 // Change is something that is not as it was in the source.
@@ -76,6 +84,7 @@ type Change struct {
 // Report counts what became of the source.
 type Report struct {
 	Source  string         `json:"source"`
+	Store   string         `json:"store"`
 	DryRun  bool           `json:"dry_run"`
 	Input   int            `json:"input"`
 	Counts  map[Result]int `json:"counts"`
@@ -100,10 +109,14 @@ type task struct {
 	on                         []*task     // what it waits for
 	children                   []*task
 	numeric                    bool
-	draft                      bool // must not become ready, whatever is asked
+	number                     string // in its list, of one that has no id and is known by its text
+	draft                      bool   // must not become ready, whatever is asked
 	kept                       bool
 	old                        *reqmeta.Request // which it was imported as
 	raw                        string           // the body as it stands
+	base                       string           // of an export of ours, as the two below
+	touches                    []string
+	steps                      []reqmeta.Step
 }
 
 func (t *task) over() bool { return t.status == reqmeta.Done || t.status == reqmeta.Archived }
@@ -119,6 +132,11 @@ type conv struct {
 	order   []*Change
 	parents [][2]string // child and parent, where the parent names the child
 	byKey   map[string]*task
+	here    map[origin]*task // requests that were imported, as what may be waited for
+	created map[string]int   // how many tasks were made at a time
+	path    string           // of the source
+	anyList bool             // the store is called as every list of that name in a folder of that name is
+	line    int              // of the mistake in the head that was read last
 }
 
 func (c *conv) count(kind, value, where string) {
@@ -152,20 +170,48 @@ type Unreadable struct{ Path, Reason, Value string }
 func (e *Unreadable) Error() string { return fmt.Sprintf("%s: %s %s", e.Path, e.Reason, e.Value) }
 
 // Columns are the first row of an export as CSV.
-var Columns = []string{"id", "title", "status", "priority", "labels", "depends_on", "estimate", "created_at", "updated_at", "source", "source_id", "source_url", "path", "body"}
+var Columns = []string{"id", "title", "status", "priority", "labels", "depends_on", "estimate", "created_at", "updated_at", "source", "source_store", "source_id", "source_url", "path", "body"}
 
 // Row is a request in these columns. A cell that a spreadsheet would reckon
-// with is guarded by a quote.
+// with is guarded by a quote, and so is one that looks guarded.
 func Row(r *reqmeta.Request, body string) []string {
 	m := r.Meta
 	row := []string{
-		r.ID, r.Title(), m.Status, m.Priority, strings.Join(m.Labels, ", "), strings.Join(m.DependsOn, ", "), m.Estimate,
-		m.CreatedAt.Text, m.UpdatedAt.Text, m.Unknown["source"], m.Unknown["source_id"], m.Unknown["source_url"], r.Path, strings.TrimSpace(body),
+		r.ID, r.Title(), m.Status, m.Priority, listed(m.Labels), strings.Join(m.DependsOn, ", "), m.Estimate,
+		m.CreatedAt.Text, m.UpdatedAt.Text, m.Unknown["source"], m.Unknown["source_store"], m.Unknown["source_id"], m.Unknown["source_url"], r.Path, strings.TrimSpace(body),
 	}
 	for i, cell := range row {
-		if cell != "" && strings.IndexByte("=+-@", cell[0]) >= 0 {
+		if reckoned(cell) {
 			row[i] = "'" + cell
 		}
 	}
 	return row
+}
+
+func reckoned(cell string) bool {
+	cell = strings.TrimLeft(cell, "'")
+	return cell != "" && strings.IndexByte("=+-@", cell[0]) >= 0
+}
+
+// listed are texts in one cell: with commas, or as JSON where one holds what
+// would part it.
+func listed(items []string) string {
+	text := strings.Join(items, ", ")
+	if len(items) > 0 && !slices.Equal(unlisted(text), items) {
+		data, _ := json.Marshal(items)
+		return string(data)
+	}
+	return text
+}
+
+func unlisted(cell string) (items []string) {
+	if strings.HasPrefix(cell, "[") && json.Unmarshal([]byte(cell), &items) == nil {
+		return items
+	}
+	for text := range strings.FieldsFuncSeq(cell, func(r rune) bool { return r == ',' || r == ';' }) {
+		if text = strings.TrimSpace(text); text != "" {
+			items = append(items, text)
+		}
+	}
+	return items
 }

@@ -124,7 +124,7 @@ var seeds = map[string][]string{
 func TestSound(t *testing.T) {
 	for from, texts := range seeds {
 		for _, text := range texts {
-			for _, o := range []Options{{}, {Only: OnlyAll, Keep: true, People: true}, {Parents: "skip"}, {Subtasks: "checklist", Strict: true}} {
+			for _, o := range []Options{{}, {Only: OnlyAll, Keep: true, People: true}, {Parents: "skip"}, {Subtasks: "checklist", Strict: true}, {Nested: "separate", DateOrder: "dmy"}} {
 				o.From = from
 				sound(t, o, text)
 			}

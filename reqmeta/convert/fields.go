@@ -2,9 +2,11 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,24 +55,67 @@ type Section struct {
 	Heading string `json:"heading"`
 }
 
-// lay reads a map file over the map of the source: what it names replaces.
-func (m *Map) lay(data []byte) error {
+// lay reads a map file over the map of the source: what it names replaces. The
+// line is that of a mistake.
+func (m *Map) lay(data []byte) (line int, reason, value string) {
+	lineAt := func(at int) int { return bytes.Count(data[:max(0, min(at, len(data)))], []byte("\n")) + 1 }
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(m); err != nil {
-		return err
+		at := offset(err, len(bytes.TrimSpace(data)))
+		if reason, value = jsonWhy(err); reason == "map_key" {
+			at = bytes.Index(data, []byte(value))
+		}
+		return lineAt(at), reason, value
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more than one value")
+	if end := int(d.InputOffset()); len(bytes.TrimSpace(data[end:])) > 0 {
+		return lineAt(len(data) - len(bytes.TrimLeft(data[end:], " \t\r\n"))), "json_more", ""
 	}
 	for list, allowed := range map[*Words][]string{&m.Status: Means, &m.Priority: reqmeta.Priorities[:], &m.Estimate: reqmeta.Estimates[:]} {
 		for word, means := range list.Values {
 			if !slices.Contains(allowed, means) {
-				return errors.New(word + ": " + means + " (" + strings.Join(allowed, ", ") + ")")
+				quoted, _ := json.Marshal(word)
+				return lineAt(bytes.Index(data, quoted)), "map_word", word + ": " + means + " (" + strings.Join(allowed, ", ") + ")"
 			}
 		}
 	}
-	return nil
+	return 0, "", ""
+}
+
+// offset is where a mistake of JSON stands; end where that is not told.
+func offset(err error, end int) int {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax) && !strings.Contains(err.Error(), "unexpected end"):
+		return int(syntax.Offset) - 1
+	case errors.As(err, &kind):
+		return int(kind.Offset) - 1
+	}
+	return end
+}
+
+var badChar = regexp.MustCompile(`^invalid character (.+?) (?:looking|after|in|at)`)
+
+// jsonWhy says what is wrong with JSON, as a reason and its value.
+func jsonWhy(err error) (reason, value string) {
+	var kind *json.UnmarshalTypeError
+	said := err.Error()
+	char := badChar.FindStringSubmatch(said)
+	_, key, unknown := strings.Cut(said, "unknown field ")
+	switch {
+	case unknown:
+		return "map_key", key
+	case char != nil:
+		return "json_char", char[1]
+	case strings.Contains(said, "depth"):
+		return "json_depth", ""
+	case errors.As(err, &kind):
+		return "json_kind", cmp.Or(kind.Field, kind.Value)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(said, "unexpected end"):
+		return "json_end", ""
+	}
+	return "json", said
 }
 
 // Means are what a word of a status may mean. "ready" is open work, which
@@ -185,7 +230,11 @@ func (c *conv) body(t *task, r *record) {
 	for _, key := range c.m.Due {
 		for _, text := range r.all([]string{key}) {
 			parts = append(parts, key+": "+clean(text))
-			if d, ok := c.read(text, r.json); ok && !strings.HasPrefix(strings.ToLower(key), "due") && d.Time.After(c.now) {
+			d, ok := c.read(text, r.json)
+			if !ok {
+				c.count("due_unreadable", clean(text), r.where)
+			}
+			if ok && !strings.HasPrefix(strings.ToLower(key), "due") && d.Time.After(c.now) {
 				t.draft = true // put off
 			}
 		}
@@ -217,6 +266,9 @@ func (c *conv) body(t *task, r *record) {
 		parts = append(parts, below)
 	}
 	t.text = strings.Join(parts, "\n\n")
+	if head, rest := firstLine(t.text); head != "" && head == t.title {
+		t.text = strings.Trim(rest, "\n") // it stands above the body already
+	}
 	if t.title == "" {
 		t.title = cut(clean(strings.TrimLeft(strings.SplitN(t.text, "\n", 2)[0], "#- ")), maxTitle)
 	}
@@ -244,6 +296,11 @@ func (c *conv) rest(t *task, r *record) {
 	}
 	for _, s := range m.Body {
 		known[squeeze(s.From)] = true
+	}
+	for _, name := range r.lost {
+		if !slices.ContainsFunc(m.Ignore, func(key string) bool { return squeeze(key) == squeeze(name) }) {
+			c.count("field_dropped", clean(name), t.item.Where)
+		}
 	}
 	for _, name := range r.names {
 		list := r.texts[squeeze(name)]
@@ -390,6 +447,9 @@ func (c *conv) read(text string, number bool) (moment, bool) {
 			return moment{Time: time.UnixMilli(n)}, true
 		}
 	}
+	if m, ok := c.ordered(text, in); ok {
+		return m, true
+	}
 	for _, f := range forms {
 		if t, err := time.Parse(f.layout, text); err == nil {
 			if f.zoned {
@@ -405,6 +465,27 @@ func (c *conv) read(text string, number bool) (moment, bool) {
 	return moment{}, false
 }
 
+// ordered reads 6/21/2025 16:14 in the order that a person gave.
+func (c *conv) ordered(text string, in func(time.Time) time.Time) (moment, bool) {
+	day, clock, _ := strings.Cut(strings.NewReplacer(".", "/", "-", "/").Replace(text[:min(10, len(text))])+text[min(10, len(text)):], " ")
+	layout := map[string]string{"mdy": "1/2/2006", "dmy": "2/1/2006"}[c.DateOrder]
+	if layout == "" {
+		return moment{}, false
+	}
+	if t, err := time.Parse(layout, day); clock == "" && err == nil {
+		return moment{t, true, false}, true
+	}
+	for _, form := range []string{"15:04", "15:04:05", "3:04 PM", "3:04:05 PM"} {
+		if t, err := time.Parse(layout+" "+form, day+" "+strings.ToUpper(clock)); err == nil {
+			return moment{in(t), false, true}, true
+		}
+	}
+	return moment{}, false
+}
+
+// twoWays are dates that --date-order is for.
+var twoWays = regexp.MustCompile(`^\s*\d{1,2}[/.-]\d{1,2}[/.-]\d{4}`)
+
 // date reads a date as our files have it: UTC, or a day.
 func (c *conv) date(r *record, keys []string) string {
 	text := r.one(keys...)
@@ -413,6 +494,9 @@ func (c *conv) date(r *record, keys []string) string {
 	}
 	m, ok := c.read(text, r.json)
 	switch {
+	case !ok && c.DateOrder == "" && twoWays.MatchString(text):
+		c.count("date_order", clean(text), r.where)
+		return ""
 	case !ok || m.Time.UTC().Year() < 1 || m.Time.UTC().Year() > 9999:
 		c.count("date_unreadable", clean(text), r.where)
 		return ""

@@ -44,7 +44,7 @@ func readBacklog(c *conv, in input) error {
 				c.add(where, "").leave(Skipped, "no_task", "")
 				return
 			case r == nil:
-				c.refuse(where, reason, value)
+				c.refuseHead(where, reason, value)
 				return
 			}
 			status := part.status
@@ -180,7 +180,7 @@ func (td *todo) block(n ast.Node) {
 		clear(td.headings[n.Level+1:])
 	case *ast.List:
 		for item := n.FirstChild(); item != nil; item = item.NextSibling() {
-			td.item(item)
+			td.item(item, "")
 		}
 	default:
 		if from, to := td.span(n); td.last != nil && from < to {
@@ -218,7 +218,9 @@ func (td *todo) span(n ast.Node) (from, to int) {
 	return from, to
 }
 
-func (td *todo) item(item ast.Node) {
+// item reads one checkbox; parent is the id of the one that it stands below, where
+// such are requests too.
+func (td *todo) item(item ast.Node, parent string) {
 	first := item.FirstChild()
 	if first == nil || first.Lines().Len() == 0 {
 		return
@@ -248,8 +250,29 @@ func (td *todo) item(item ast.Node) {
 		}
 	}
 	todoWords(r, said[len(box[0]):], strconv.Itoa(td.n))
-	if _, to := td.span(item); to > line.Stop {
+	r.put("parent", parent)
+	if td.c.Nested != "separate" {
+		if _, to := td.span(item); to > line.Stop {
+			td.last.body = append(td.last.body, dedent(string(td.data[line.Stop:to])))
+		}
+		return
+	}
+	var below []ast.Node
+	if _, to := td.span(first); to > line.Stop {
 		td.last.body = append(td.last.body, dedent(string(td.data[line.Stop:to])))
+	}
+	for n := first.NextSibling(); n != nil; n = n.NextSibling() {
+		if from, to := td.span(n); n.Kind() == ast.KindList {
+			below = append(below, n)
+		} else if from < to {
+			td.last.body = append(td.last.body, dedent(string(td.data[from:to])))
+		}
+	}
+	id := r.one("id")
+	for _, list := range below {
+		for one := list.FirstChild(); one != nil; one = one.NextSibling() {
+			td.item(one, id)
+		}
 	}
 }
 
@@ -264,7 +287,18 @@ func (td *todo) flush() {
 	td.last.r.body = strings.Join(td.last.body, "\n\n")
 	r := td.last.r
 	td.last = nil
-	if t := td.c.take(r); t != nil {
+	takeTodo(td.c, r)
+}
+
+// takeTodo makes a task of an item of a list; one that says nothing is none.
+func takeTodo(c *conv, r *record) {
+	number := r.one("number")
+	if number != "" && r.one("title") == "" && strings.TrimSpace(r.body) == "" {
+		c.add(r.where, "").leave(Skipped, "empty", "")
+		return
+	}
+	if t := c.take(r); t != nil {
+		t.number = number
 		t.also = append(t.also, r.texts["number"]...)
 	}
 }
@@ -355,8 +389,6 @@ func (c *conv) todoTxt(path, data string) {
 		}
 		r.put("created", dates[1])
 		todoWords(r, line, strconv.Itoa(n))
-		if t := c.take(r); t != nil {
-			t.also = append(t.also, r.texts["number"]...)
-		}
+		takeTodo(c, r)
 	}
 }

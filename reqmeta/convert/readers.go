@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"aiflow/reqmeta"
@@ -24,7 +23,7 @@ func readFolder(c *conv, in input) error {
 			if reason == "no_frontmatter" {
 				c.add(where, "").leave(Skipped, "no_task", "")
 			} else {
-				c.refuse(where, reason, value)
+				c.refuseHead(where, reason, value)
 			}
 			return
 		}
@@ -58,6 +57,22 @@ func ticket(r *record, rel string) {
 }
 
 func readCSV(c *conv, in input) error {
+	return c.eachRow(in, func(where string, names, row []string) {
+		r := newRecord(where)
+		for i, cell := range row {
+			if slices.ContainsFunc(c.m.Labels, func(key string) bool { return squeeze(key) == squeeze(names[i]) }) {
+				r.put(names[i], unlisted(cell)...)
+			} else {
+				r.put(names[i], cell)
+			}
+		}
+		c.take(r)
+	})
+}
+
+// eachRow gives the rows of a CSV below the first, which names the columns. What
+// export guards from spreadsheets is as it was.
+func (c *conv) eachRow(in input, do func(where string, names, row []string)) error {
 	data, err := in.all()
 	if err != nil {
 		return err
@@ -67,40 +82,35 @@ func readCSV(c *conv, in input) error {
 	if line, _, _ := bytes.Cut(data, []byte("\n")); bytes.Count(line, []byte(";")) > bytes.Count(line, []byte(",")) {
 		d.Comma = ';'
 	}
-	names, err := d.Read()
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	if err != nil {
-		return &Unreadable{in.path, "csv", err.Error()}
-	}
+	var names []string
 	for {
 		row, err := d.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return &Unreadable{in.path, "csv", err.Error()}
+			line := 1
+			if at := (*csv.ParseError)(nil); errors.As(err, &at) {
+				line = at.StartLine
+			}
+			return &Unreadable{fmt.Sprintf("%s:%d", in.path, line), "csv", ""}
 		}
 		line, _ := d.FieldPos(0)
 		where := fmt.Sprintf("%s:%d", in.path, line)
-		if len(row) > len(names) {
-			c.refuse(where, "csv", strconv.Itoa(len(row)))
+		switch {
+		case names == nil:
+			names = row
+			continue
+		case len(row) > len(names):
+			c.refuse(where, "csv_cells", fmt.Sprintf("%d > %d", len(row), len(names)))
 			continue
 		}
-		r := newRecord(where)
 		for i, cell := range row {
-			r.put(names[i], cell)
-		}
-		// What export guards from spreadsheets comes back as it was.
-		for _, name := range names {
-			for i, cell := range r.texts[squeeze(name)] {
-				if len(cell) > 1 && cell[0] == '\'' && strings.IndexByte("=+-@", cell[1]) >= 0 {
-					r.texts[squeeze(name)][i] = cell[1:]
-				}
+			if strings.HasPrefix(cell, "'") && reckoned(cell) {
+				row[i] = cell[1:]
 			}
 		}
-		c.take(r)
+		do(where, names, row)
 	}
 }
 
@@ -133,7 +143,11 @@ func readGitHub(c *conv, in input) error {
 		}
 		r.drop("state")
 		r.put("state", state)
-		r.drop("blockedBy", "parent", "subIssues")
+		r.drop("blockedBy", "parent", "subIssues", "comments")
+		for _, one := range list(m["comments"]) {
+			said, _ := one.(map[string]any)
+			r.put("comments", text(said["body"]))
+		}
 		repo := repoOf(text(m["url"]))
 		for _, one := range list(m["blockedBy"]) {
 			r.put("blockedBy", issueIn(one, repo)...)
@@ -353,28 +367,61 @@ func checkboxes(lines []string) string {
 	return strings.Join(out, "\n")
 }
 
-// readExport reads what `aiflow request export` wrote.
+// readExport reads what `aiflow request export` wrote, JSON lines or CSV.
 func readExport(c *conv, in input) error {
 	seen := map[string]bool{}
-	return c.eachLine(in, func(where string, m map[string]any) {
-		id := text(m["id"])
+	one := func(where, id, title, body string, meta map[string]any) {
 		if !isID(id) || seen[strings.ToLower(id)] {
 			c.refuse(where, "no_id", id)
 			return
 		}
 		seen[strings.ToLower(id)] = true
-		meta, _ := m["meta"].(map[string]any)
 		r := object(where, meta)
-		r.put("id", text(m["id"]))
-		r.texts["title"] = nil
-		r.put("title", text(m["title"]))
-		r.body = text(m["body"])
+		r.drop("id", "title", "unknown", "steps", "base", "touches")
+		r.put("id", id)
+		r.put("title", title)
+		r.body = body
 		if t := c.take(r); t != nil {
-			t.raw = text(m["body"])
+			t.raw, t.base, t.touches = body, text(meta["base"]), texts(meta["touches"])
+			for _, v := range list(meta["steps"]) {
+				step, _ := v.(map[string]any)
+				t.steps = append(t.steps, reqmeta.Step{Title: text(step["title"]), Run: text(step["run"]), Test: text(step["test"])})
+			}
 			unknown, _ := meta["unknown"].(map[string]any)
 			for _, key := range slices.Sorted(maps.Keys(unknown)) {
 				t.extra = append(t.extra, [2]string{key, text(unknown[key])})
 			}
 		}
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(in.begin, []byte("\ufeff"))), []byte("{")) {
+		return c.eachRow(in, func(where string, names, row []string) {
+			meta, unknown := map[string]any{}, map[string]any{}
+			for i, cell := range row {
+				switch name := names[i]; {
+				case cell == "" || name == "path":
+				case name == "labels" || name == "depends_on":
+					var items []any
+					for _, item := range unlisted(cell) {
+						items = append(items, item)
+					}
+					meta[name] = items
+				case strings.HasPrefix(name, "source"):
+					unknown[name] = cell
+				default:
+					meta[name] = cell
+				}
+			}
+			meta["unknown"] = unknown
+			id, title, body := text(meta["id"]), text(meta["title"]), text(meta["body"])
+			delete(meta, "body")
+			if body != "" { // export takes the blank lines around it off
+				body = "\n" + body + "\n"
+			}
+			one(where, id, title, body, meta)
+		})
+	}
+	return c.eachLine(in, func(where string, m map[string]any) {
+		meta, _ := m["meta"].(map[string]any)
+		one(where, text(m["id"]), text(m["title"]), text(m["body"]), meta)
 	})
 }

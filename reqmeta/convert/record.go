@@ -1,12 +1,18 @@
 package convert
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
 
 	"aiflow/reqmeta"
 )
@@ -19,7 +25,8 @@ type record struct {
 	texts map[string][]string
 	body  string
 	json  bool
-	stem  string // of its file
+	stem  string   // of its file
+	lost  []string // names of what holds more than texts
 }
 
 func newRecord(where string) *record { return &record{where: where, texts: map[string][]string{}} }
@@ -44,6 +51,7 @@ func (r *record) put(name string, texts ...string) {
 func (r *record) drop(names ...string) {
 	for _, name := range names {
 		delete(r.texts, squeeze(name))
+		r.lost = slices.DeleteFunc(r.lost, func(lost string) bool { return squeeze(lost) == squeeze(name) })
 	}
 }
 
@@ -71,8 +79,25 @@ func object(where string, m map[string]any) *record {
 	r.json = true
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		r.put(name, texts(m[name])...)
+		if !whole(m[name]) {
+			r.lost = append(r.lost, name)
+		}
 	}
 	return r
+}
+
+// whole reports whether texts gives all that a value says.
+func whole(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return !slices.ContainsFunc(v, func(one any) bool {
+			_, nested := one.([]any)
+			return nested || !whole(one)
+		})
+	case map[string]any:
+		return len(v) == 0 || len(texts(v)) > 0
+	}
+	return true
 }
 
 func texts(v any) []string {
@@ -81,6 +106,18 @@ func texts(v any) []string {
 		return []string{v}
 	case json.Number:
 		return []string{v.String()}
+	case int64:
+		return []string{strconv.FormatInt(v, 10)}
+	case float64:
+		return []string{strconv.FormatFloat(v, 'g', -1, 64)}
+	case time.Time: // of TOML, where one without a zone says so
+		switch v.Location().String() {
+		case "date-local":
+			return []string{v.Format(reqmeta.DayForm)}
+		case "datetime-local":
+			return []string{v.Format("2006-01-02T15:04:05")}
+		}
+		return []string{v.Format(time.RFC3339)}
 	case bool:
 		if v {
 			return []string{"true"}
@@ -95,7 +132,7 @@ func texts(v any) []string {
 		}
 		return list
 	case map[string]any:
-		for _, key := range []string{"name", "title", "id", "task_id", "issue", "number"} {
+		for _, key := range []string{"name", "login", "title", "id", "task_id", "issue", "number"} {
 			switch one := v[key].(type) {
 			case string, json.Number:
 				return texts(one)
@@ -107,9 +144,13 @@ func texts(v any) []string {
 
 // head is the head of a markdown file as a record.
 func (c *conv) head(where string, data []byte) (*record, string, string) {
+	c.line = 0
 	d, p := reqmeta.Split(data)
+	if p != nil && p.Kind == "foreign_head" && p.Facts["format"] == "TOML" {
+		return c.tomlHead(where, data)
+	}
 	if p != nil {
-		return nil, p.Kind, cmp.Or(p.Facts["format"], p.Facts["encoding"])
+		return c.badHead(p)
 	}
 	text := string(data[d.Start:d.End])
 	entries, p := d.Entries(text)
@@ -121,13 +162,13 @@ func (c *conv) head(where string, data []byte) (*record, string, string) {
 		}
 	}
 	if p != nil {
-		return nil, p.Kind, p.Facts["key"]
+		return c.badHead(p)
 	}
 	r := newRecord(where)
 	r.stem = reqmeta.Stem(path.Base(where))
 	for _, e := range entries {
 		if _, twice := r.texts[squeeze(e.Key)]; twice {
-			return nil, "duplicate_key", e.Key
+			return nil, "key_twice", e.Key
 		}
 		switch e.Kind {
 		case reqmeta.ScalarValue:
@@ -137,12 +178,72 @@ func (c *conv) head(where string, data []byte) (*record, string, string) {
 			for _, it := range e.Items {
 				if it.Scalar {
 					r.put(e.Key, it.Text)
+				} else if !slices.Contains(r.lost, e.Key) {
+					r.lost = append(r.lost, e.Key)
 				}
 			}
+		case reqmeta.NullValue:
+			r.put(e.Key)
 		default:
 			r.put(e.Key)
+			r.lost = append(r.lost, e.Key)
 		}
 	}
 	r.body = string(reqmeta.Body(data))
 	return r, "", ""
+}
+
+// tomlHead is the head of a file between lines of +++.
+func (c *conv) tomlHead(where string, data []byte) (*record, string, string) {
+	_, rest, _ := bytes.Cut(data, []byte("+++"))
+	rest = bytes.ReplaceAll(rest, []byte("\r\n"), []byte("\n"))
+	head, body, ok := bytes.Cut(rest, []byte("\n+++"))
+	if line, below, _ := bytes.Cut(body, []byte("\n")); ok && len(bytes.TrimSpace(line)) == 0 {
+		body = below
+	} else {
+		ok = false
+	}
+	c.line = bytes.Count(data[:len(data)-len(bytes.TrimLeft(data, "\ufeff \t\r\n"))], []byte("\n")) + 1
+	var m map[string]any
+	if !ok {
+		return nil, "toml_open", ""
+	}
+	if err := toml.Unmarshal(head, &m); err != nil {
+		var at toml.ParseError
+		if errors.As(err, &at) {
+			c.line += at.Position.Line - 1
+			return nil, "toml", at.Message
+		}
+		return nil, "toml", err.Error()
+	}
+	r := object(where, m)
+	r.json, r.stem, r.body = false, reqmeta.Stem(path.Base(where)), string(body)
+	return r, "", ""
+}
+
+// badHead is why a head cannot be read, and where.
+func (c *conv) badHead(p *reqmeta.Problem) (*record, string, string) {
+	c.line = p.Line
+	var value string
+	switch p.Kind {
+	case "control_char", "line_break", "yaml_bracket", "yaml_sign":
+		value = p.Facts["char"]
+	case "yaml_quote", "yaml_syntax":
+		value = p.Facts["cause"]
+	default:
+		value = cmp.Or(p.Facts["key"], p.Facts["format"], p.Facts["encoding"])
+	}
+	kind := p.Kind
+	if kind == "duplicate_key" {
+		kind = "key_twice"
+	}
+	return nil, kind, value
+}
+
+// refuseHead is a file whose head could not be read.
+func (c *conv) refuseHead(where, reason, value string) {
+	if c.line > 0 {
+		where += ":" + strconv.Itoa(c.line)
+	}
+	c.refuse(where, reason, value)
 }

@@ -1,56 +1,26 @@
 package convert
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"aiflow/reqmeta"
 )
 
-// origin is what a request was imported from. Issues of several repositories have
-// the same numbers; home is theirs where it is known.
-type origin struct{ source, id, home string }
-
-func homeOf(source, url string) string {
-	if source != "github" {
-		return ""
-	}
-	return strings.ToLower(repoOf(url))
-}
-
 // resolve gives every task its id, what it waits for, and whether it is taken.
-func (c *conv) resolve(there []*reqmeta.Request) {
+func (c *conv) resolve(there []*reqmeta.Request) error {
 	c.twice()
-	known, used := map[origin]*reqmeta.Request{}, map[string]bool{}
-	anywhere := map[origin]*reqmeta.Request{}
+	if err := c.recognize(there); err != nil {
+		return err
+	}
+	used := map[string]bool{}
 	for _, r := range there {
 		used[strings.ToLower(r.ID)] = true
 		used[strings.ToLower(reqmeta.Stem(r.Path))] = true
-		source, id := r.Meta.Unknown["source"], r.Meta.Unknown["source_id"]
-		if o := (origin{source, id, homeOf(source, r.Meta.Unknown["source_url"])}); id != "" {
-			known[o], anywhere[origin{source, id, ""}] = cmp.Or(known[o], r), cmp.Or(anywhere[origin{source, id, ""}], r)
-		}
-		if c.From == "aiflow" {
-			known[origin{"aiflow", strings.ToLower(r.ID), ""}] = r
-		}
-	}
-	for _, t := range c.tasks {
-		if c.From == "aiflow" { // these ids are ours already
-			t.numeric, t.old = false, known[origin{c.From, strings.ToLower(t.key), ""}]
-		} else {
-			t.item.home = homeOf(c.From, t.url)
-			t.old = cmp.Or(known[origin{c.From, t.item.SourceID, t.item.home}], known[origin{c.From, t.item.SourceID, ""}])
-			if t.item.home == "" {
-				t.old = anywhere[origin{c.From, t.item.SourceID, ""}]
-			}
-		}
-		if t.old != nil {
-			t.item.ID, t.item.Path = t.old.ID, t.old.Path
-		}
 	}
 	if c.From == "todo" {
 		c.gone(there)
@@ -62,6 +32,7 @@ func (c *conv) resolve(there []*reqmeta.Request) {
 	c.choose()
 	c.rings()
 	c.withoutRefused()
+	return nil
 }
 
 // gone names requests of this source whose items are no longer in the list.
@@ -71,7 +42,7 @@ func (c *conv) gone(there []*reqmeta.Request) {
 		here[t.item.SourceID] = true
 	}
 	for _, r := range there {
-		if id := r.Meta.Unknown["source_id"]; r.Meta.Unknown["source"] == c.From && !here[id] && !r.SaysOver() {
+		if o := originOf(r); o.source == c.From && o.store == strings.ToLower(c.Store) && !here[o.id] && !r.SaysOver() {
 			c.count("gone", r.ID, r.Path)
 		}
 	}
@@ -94,7 +65,9 @@ func (c *conv) name(used map[string]bool) {
 	var width [8]int // of the numbers, by how many dots stand before
 	for _, t := range c.tasks {
 		for i, part := range numberParts(t) {
-			width[min(i, 7)] = max(width[min(i, 7)], len(part))
+			if len(part) <= maxPadded {
+				width[min(i, 7)] = max(width[min(i, 7)], len(part))
+			}
 		}
 	}
 	for _, t := range c.tasks {
@@ -111,13 +84,13 @@ func (c *conv) name(used map[string]bool) {
 			}
 			id = strings.Join(parts, ".")
 		}
-		if t.numeric || t.numbered() || !isID(id) {
+		if t.numeric || t.number != "" || !isID(id) {
 			id = legal(c.Prefix + id)
 		}
 		if !isID(id) {
 			id = legal("T-" + id)
 		}
-		if id != t.key && !t.numeric && !t.numbered() {
+		if id != t.key && !t.numeric && t.number == "" {
 			c.count("id_altered", t.key, t.item.Where)
 		}
 		base := id
@@ -136,13 +109,14 @@ func (c *conv) name(used map[string]bool) {
 	}
 }
 
-// numbered: an item of a list that has no id but is known by its text.
-func (t *task) numbered() bool { return len(t.also) > 0 && isNumber(t.also[0]) }
+// maxPadded are the digits of the longest number for which others are padded:
+// one time stamp or typing mistake would give zeros to all.
+const maxPadded = 6
 
 func numberParts(t *task) []string {
 	switch {
-	case t.numbered():
-		return t.also[:1:1]
+	case t.number != "":
+		return []string{t.number}
 	case !t.numeric:
 		return nil
 	}
@@ -192,20 +166,27 @@ func (c *conv) index() map[string]*task {
 	return index
 }
 
-// find gives the task that a reference means. A bare number means the only
-// task that has it behind its prefix.
+// find gives the task that a reference means: by what the source calls it, else the only
+// one with its number, whatever zeros stand before that. A bare number and #7 mean any
+// prefix, task-7 also none.
 func (c *conv) find(index map[string]*task, ref string) *task {
-	if t := index[strings.ToLower(ref)]; t != nil || !isNumber(ref) {
+	if t := index[strings.ToLower(ref)]; t != nil {
 		return t
 	}
-	return c.sameNumber(ref)
+	prefix, number := numbered(strings.TrimPrefix(ref, "#"))
+	if !isNumber(number) {
+		return nil
+	}
+	return c.sameNumber(number, func(of string) bool {
+		return prefix == "" || prefix == of || prefix == "task" && of == ""
+	})
 }
 
-// sameNumber is the only task with that number behind its prefix.
-func (c *conv) sameNumber(number string) *task {
+// sameNumber is the only task with that number behind such a prefix.
+func (c *conv) sameNumber(number string, such func(prefix string) bool) *task {
 	var found *task
 	for _, t := range c.tasks {
-		if i := strings.LastIndexByte(t.key, '-'); i >= 0 && t.key[i+1:] == number {
+		if prefix, n := numbered(t.key); plain(n) == plain(number) && such(prefix) {
 			if found != nil {
 				return nil
 			}
@@ -213,6 +194,24 @@ func (c *conv) sameNumber(number string) *task {
 		}
 	}
 	return found
+}
+
+// numbered parts an id from its prefix, which is without case.
+func numbered(id string) (prefix, number string) {
+	i := strings.LastIndexByte(id, '-')
+	return strings.ToLower(id[:max(i, 0)]), id[i+1:]
+}
+
+// plain is a number without the zeros before it, also behind dots; other text stays.
+func plain(number string) string {
+	if !isNumber(number) {
+		return number
+	}
+	parts := strings.Split(number, ".")
+	for i := range parts {
+		parts[i] = strings.TrimLeft(parts[i], "0")
+	}
+	return strings.Join(parts, ".")
 }
 
 func (t *task) note(line string) {
@@ -243,7 +242,9 @@ func (c *conv) family(index map[string]*task) {
 		parent := c.find(index, t.parent)
 		if parent == nil || parent == t || parent.below(t) {
 			c.count("parent_missing", t.parent, t.item.Where)
-			t.note("Parent: " + t.parent)
+			if t.old == nil || c.here[origin{c.From, t.item.store, strings.ToLower(t.parent)}] == nil {
+				t.note("Parent: " + t.parent)
+			}
 			t.parent = ""
 			continue
 		}
@@ -282,24 +283,31 @@ func (t *task) below(top *task) bool {
 func (c *conv) edges(index map[string]*task) {
 	for _, t := range c.tasks {
 		for _, ref := range t.needs {
-			switch on := c.find(index, ref); {
+			on := c.find(index, ref)
+			if on == nil { // imported before, and not among what is read now
+				on = c.here[origin{c.From, t.item.store, strings.ToLower(ref)}]
+			}
+			switch {
+			case on == t:
+				c.count("depends_self", ref, t.item.Where)
 			case on != nil:
 				t.wait(on)
 			case strings.Contains(ref, "/") && strings.Contains(ref, "#"):
 				c.count("depends_foreign", ref, t.item.Where)
 				t.note("Waits for: " + ref)
 			default:
-				c.count("depends_missing", ref, t.item.Where)
-				t.draft = true
-				line := "Waited for, not in the source: " + ref
-				if near := c.sameNumber(ref[strings.LastIndexByte(ref, '-')+1:]); near != nil {
+				refused := wasRefused(c, ref)
+				leadsNowhere(c, t, ref, refused)
+				_, number := numbered(ref)
+				if near := c.sameNumber(number, func(of string) bool { return of != "" || isNumber(number) }); near != nil && !refused {
 					c.count("depends_near", ref+" = "+near.item.ID, t.item.Where)
 				}
-				t.note(line)
 			}
 		}
 		for _, ref := range t.blocks {
-			if other := c.find(index, ref); other != nil {
+			if other := c.find(index, ref); other == t {
+				c.count("depends_self", ref, t.item.Where)
+			} else if other != nil {
 				other.wait(t)
 			} else {
 				t.note("Blocks: " + ref)
@@ -325,11 +333,47 @@ func (c *conv) edges(index map[string]*task) {
 			c.skipParent(t)
 		default:
 			for _, child := range t.children {
-				child.on = slices.DeleteFunc(child.on, func(on *task) bool { return on == t })
+				apart(c, child, t)
 				t.wait(child)
 			}
 		}
 	}
+}
+
+// leadsNowhere says that a task waits for what does not become a request.
+func leadsNowhere(c *conv, t *task, ref string, refused bool) {
+	t.draft = true
+	if refused {
+		c.count("depends_refused", ref, t.item.Where)
+		t.note("Waited for, refused: " + ref)
+	} else {
+		c.count("depends_missing", ref, t.item.Where)
+		t.note("Waited for, not in the source: " + ref)
+	}
+}
+
+// wasRefused reports whether a reference means an item that could not be read, as
+// far as its id or the name of its file tells.
+func wasRefused(c *conv, ref string) bool {
+	ref = strings.ToLower(ref)
+	return slices.ContainsFunc(c.items, func(it *Item) bool {
+		name := strings.ToLower(path.Base(it.Where))
+		if i := strings.LastIndexByte(name, ':'); i > 0 && strings.Trim(name[i+1:], "0123456789") == "" {
+			name = name[:i]
+		}
+		rest, ok := strings.CutPrefix(reqmeta.Stem(name), ref)
+		return it.Result == Refused && (strings.EqualFold(it.SourceID, ref) || ok && (rest == "" || strings.ContainsAny(rest[:1], " -_")))
+	})
+}
+
+// apart: a child does not wait for its parent, which waits for it.
+func apart(c *conv, child, parent *task) {
+	child.on = slices.DeleteFunc(child.on, func(on *task) bool {
+		if on == parent {
+			c.count("depends_parent", parent.key, child.item.Where)
+		}
+		return on == parent
+	})
 }
 
 // inherit gives a child what its parent waits for, from the top down.
@@ -385,7 +429,7 @@ func (c *conv) checklist(t *task) {
 // skipParent leaves the parent out; its text stands before that of each child.
 func (c *conv) skipParent(t *task) {
 	for _, child := range t.children {
-		child.on = slices.DeleteFunc(child.on, func(on *task) bool { return on == t })
+		apart(c, child, t)
 		if t.text != "" {
 			child.text = strings.TrimSpace(t.text + "\n\n" + child.text)
 		}
@@ -410,7 +454,7 @@ func (c *conv) replace(gone *task, by ...*task) {
 func (c *conv) choose() {
 	var todo []*task
 	for _, t := range c.tasks {
-		if t.item.Result == Skipped {
+		if t.item.Result != "" {
 			continue
 		}
 		if c.Only == OnlyAll || !t.over() && (c.Only != OnlyReady || t.status == reqmeta.Ready && !t.draft) {
@@ -448,7 +492,7 @@ func (c *conv) choose() {
 		}
 	}
 	for _, t := range c.tasks {
-		t.on = slices.DeleteFunc(t.on, func(on *task) bool { return !on.kept })
+		t.on = slices.DeleteFunc(t.on, func(on *task) bool { return !on.kept && on.item.Result != Refused })
 	}
 }
 
@@ -457,9 +501,7 @@ func (c *conv) withoutRefused() {
 	for _, t := range c.tasks {
 		t.on = slices.DeleteFunc(t.on, func(on *task) bool {
 			if t.kept && !on.kept {
-				t.draft = true
-				c.count("depends_missing", on.key, t.item.Where)
-				t.note("Waited for, not in the source: " + on.key)
+				leadsNowhere(c, t, on.key, true)
 			}
 			return !on.kept
 		})

@@ -36,6 +36,7 @@ type input struct {
 	dir   string // of a folder, where its links lead to
 	open  func() (io.ReadCloser, error)
 	begin []byte // of a file
+	code  string // its encoding; "" is UTF-8
 }
 
 // maxSource bounds a file that is held as a whole.
@@ -47,8 +48,11 @@ func (in input) all() ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxSource+1))
-	if err == nil && len(data) > maxSource {
+	data, err := io.ReadAll(io.LimitReader(decoded(file, in.code), maxSource+1))
+	switch {
+	case errors.Is(err, errEncoding):
+		err = &Unreadable{in.path, "encoding", in.code}
+	case err == nil && len(data) > maxSource:
 		err = &Unreadable{in.path, "too_large", strconv.Itoa(maxSource)}
 	}
 	if err != nil {
@@ -86,7 +90,7 @@ func openInput(name string, stdin io.Reader) (input, error) {
 	}
 	info, err := os.Stat(name)
 	if err != nil {
-		return input{}, err
+		return input{}, unopened(name, err)
 	}
 	in := input{path: name, open: func() (io.ReadCloser, error) { return os.Open(name) }}
 	if info.IsDir() {
@@ -100,7 +104,7 @@ func openInput(name string, stdin io.Reader) (input, error) {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return input{}, err
+		return input{}, unopened(name, err)
 	}
 	defer file.Close()
 	in.begin = make([]byte, 32<<10)
@@ -110,6 +114,32 @@ func openInput(name string, stdin io.Reader) (input, error) {
 	}
 	in.begin = in.begin[:n]
 	return in, nil
+}
+
+// unopened says why a file or folder cannot be looked into.
+func unopened(name string, err error) *Unreadable {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Unreadable{name, "missing", ""}
+	case errors.Is(err, fs.ErrPermission):
+		return &Unreadable{name, "denied", ""}
+	}
+	return &Unreadable{name, "unreadable", err.Error()}
+}
+
+// real is where the input lies, its links followed; "" for a stream.
+func (in input) real() string {
+	if in.dir != "" || in.path == "-" {
+		return in.dir
+	}
+	at, err := filepath.Abs(in.path)
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	if err != nil {
+		return ""
+	}
+	return at
 }
 
 // stores are where tools keep their tasks in a project.
@@ -156,7 +186,7 @@ func (in input) guessFile() []string {
 	}
 	line, _, _ := strings.Cut(text, "\n")
 	switch ext := strings.ToLower(filepath.Ext(in.path)); {
-	case strings.HasPrefix(text, "{") && has("meta") && has("derived"):
+	case strings.HasPrefix(text, "{") && has("meta") && has("derived"), strings.HasPrefix(line, "id,") && strings.Contains(line, ",depends_on,") && strings.Contains(line, ",source_id,"):
 		return []string{"aiflow"}
 	case strings.HasPrefix(text, "{") && has("tasks") && !has("issue_type"):
 		return []string{"taskmaster"}
@@ -211,11 +241,12 @@ func (in input) eachObject(do func(m map[string]any)) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	lineOf := func() string {
-		return strconv.Itoa(bytes.Count(data[:min(int(d.InputOffset()), len(data))], []byte("\n")) + 1)
+	wrong := func(at int, reason, value string) error {
+		return &Unreadable{fmt.Sprintf("%s:%d", in.path, bytes.Count(data[:max(0, min(at, len(data)))], []byte("\n"))+1), reason, value}
 	}
 	bad := func(err error) error {
-		return &Unreadable{in.path, "json", lineOf() + ": " + err.Error()}
+		reason, value := jsonWhy(err)
+		return wrong(offset(err, len(bytes.TrimSpace(data))), reason, value)
 	}
 	isList := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
 	if isList {
@@ -239,7 +270,7 @@ func (in input) eachObject(do func(m map[string]any)) error {
 		return bad(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &Unreadable{in.path, "json", lineOf()}
+		return wrong(int(d.InputOffset()), "json_more", "")
 	}
 	return nil
 }
@@ -252,11 +283,14 @@ func (c *conv) eachLine(in input, do func(where string, m map[string]any)) error
 		return err
 	}
 	defer file.Close()
-	r := bufio.NewReaderSize(file, 1<<20)
+	r := bufio.NewReaderSize(decoded(file, in.code), 1<<20)
 	var buf []byte
 	for n := 1; ; n++ {
 		line, long, err := readLine(r, buf[:0])
 		buf = line
+		if errors.Is(err, errEncoding) {
+			return &Unreadable{in.path, "encoding", in.code}
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
@@ -279,9 +313,8 @@ func (c *conv) eachLine(in input, do func(where string, m map[string]any)) error
 			_, encoding := reqmeta.Foreign(line)
 			c.refuse(where, "not_utf8", encoding)
 		default:
-			m, err := decodeObject(line)
-			if err != nil {
-				c.refuse(where, "json", err.Error())
+			if m, reason, value := decodeObject(line); reason != "" {
+				c.refuse(where, reason, value)
 			} else {
 				do(where, m)
 			}
@@ -292,18 +325,22 @@ func (c *conv) eachLine(in input, do func(where string, m map[string]any)) error
 	}
 }
 
-func decodeObject(line []byte) (m map[string]any, err error) {
+func decodeObject(line []byte) (m map[string]any, reason, value string) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()
-	if err = d.Decode(&m); err == nil && m == nil {
-		err = errors.New("null")
+	err := d.Decode(&m)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind), err == nil && m == nil:
+		return nil, "json_object", ""
+	case err != nil:
+		reason, value = jsonWhy(err)
+		return nil, reason, value
 	}
-	if err == nil {
-		if _, end := d.Token(); !errors.Is(end, io.EOF) {
-			err = errors.New("more than one value")
-		}
+	if _, end := d.Token(); !errors.Is(end, io.EOF) {
+		return nil, "json_more", ""
 	}
-	return m, err
+	return m, "", ""
 }
 
 // readLine reads a line, of which it keeps no more than a file may hold.
@@ -350,7 +387,11 @@ func (c *conv) files(dir, shown string, do func(rel, where string, data []byte))
 		}
 		data, err := reqmeta.ReadInside(dir, rel)
 		if err != nil {
-			c.refuse(where, "unreadable", err.Error())
+			c.refuse(where, unopened(where, err).Reason, err.Error())
+			return nil
+		}
+		if data, err = io.ReadAll(decoded(bytes.NewReader(data), c.Encoding)); err != nil {
+			c.refuse(where, "encoding", c.Encoding)
 			return nil
 		}
 		if reason, value := wrong(data); reason != "" {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"aiflow/internal/atomicfile"
-	"aiflow/internal/fault"
 	"aiflow/reqmeta"
 )
 
@@ -47,12 +46,12 @@ func CreateAll(disk atomicfile.Disk, root, requestsDir string, files []NewFile, 
 			}
 		}
 		if err != nil {
-			return nil, fault.Wrap(err, fault.PathNotWritable, "path", path.Join(filepath.ToSlash(requestsDir), f.Name))
+			return nil, notWritable(err, path.Join(filepath.ToSlash(requestsDir), f.Name))
 		}
 	}
 	if together {
 		if err := bulk.SyncAll(dir); err != nil {
-			return nil, fault.Wrap(err, fault.PathNotWritable, "path", requestsDir)
+			return nil, notWritable(err, requestsDir)
 		}
 	}
 	for i, f := range files {
@@ -60,9 +59,9 @@ func CreateAll(disk atomicfile.Disk, root, requestsDir string, files []NewFile, 
 		case err == nil:
 			written[i] = ""
 		case errors.Is(err, fs.ErrExist):
-			failed[i] = fault.New(fault.RequestExists, "id", reqmeta.Stem(f.Name), "path", path.Join(filepath.ToSlash(requestsDir), f.Name))
+			failed[i] = alreadyThere(path.Join(filepath.ToSlash(requestsDir), f.Name), "id", reqmeta.Stem(f.Name))
 		default:
-			failed[i] = fault.Wrap(err, fault.PathNotWritable, "path", path.Join(filepath.ToSlash(requestsDir), f.Name))
+			failed[i] = notWritable(err, path.Join(filepath.ToSlash(requestsDir), f.Name))
 		}
 	}
 	return failed, disk.SyncDir(dir)

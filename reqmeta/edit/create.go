@@ -30,8 +30,9 @@ type NewRequest struct {
 	Labels    []string
 	DependsOn []string
 	Estimate  string
-	Lang      string   // of the built-in template: ja (default) or en
-	Body      string   // replaces the template's body
+	Lang      string // of the built-in template: ja (default) or en
+	Body      string // replaces the template's body
+	Mapping   *reqmeta.Mapping
 	Used      []string // ids that are in use elsewhere: their numbers are taken
 }
 
@@ -42,11 +43,14 @@ type NewRequest struct {
 // that are made at once is refused.
 func Create(disk atomicfile.Disk, root, requestsDir string, n NewRequest, now time.Time) (*reqmeta.Request, error) {
 	dir := filepath.Join(root, requestsDir)
-	template, from, err := readTemplate(dir, requestsDir, n.Lang)
+	template, from, err := n.readTemplate(dir, requestsDir)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := n.render(template, from, "RQ-1", now); err != nil {
+		if f, ok := fault.As(err); ok && f.Code == fault.RequestInvalidFormat {
+			f.Facts["template"], f.Facts["path"] = from, from
+		}
 		return nil, err
 	}
 	for range maxNumbers {
@@ -55,28 +59,54 @@ func Create(disk atomicfile.Disk, root, requestsDir string, n NewRequest, now ti
 			return r, err
 		}
 		if n.ID != "" {
-			return nil, fault.New(fault.RequestExists, "id", n.ID, "path", path.Join(filepath.ToSlash(requestsDir), n.ID+".md"))
+			return nil, alreadyThere(path.Join(filepath.ToSlash(requestsDir), n.ID+".md"), "id", n.ID)
 		}
 	}
-	return nil, fault.New(fault.RequestExists, "path", requestsDir)
+	return nil, alreadyThere(requestsDir)
 }
 
 // maxNumbers bounds the search for a free number.
 const maxNumbers = 1000
 
-func readTemplate(dir, rel, lang string) (data []byte, from string, err error) {
+func (n NewRequest) readTemplate(dir, rel string) (data []byte, from string, err error) {
 	from = path.Join(filepath.ToSlash(rel), reqmeta.TemplateName)
 	data, err = reqmeta.ReadInside(dir, reqmeta.TemplateName)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err != nil {
-			return nil, "", fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+			return nil, "", noDir(err, dir)
 		}
-		return reqmeta.Template(lang), from, nil
+		return theirs(n.Mapping, reqmeta.Template(n.Lang)), from, nil
 	}
 	if err != nil {
-		return nil, "", fault.Wrap(err, fault.RequestInvalidFormat, "path", from, "id", "_template")
+		return nil, "", fault.Wrap(err, fault.RequestInvalidFormat, "path", from, "template", from)
 	}
 	return data, from, nil
+}
+
+// theirs is the built-in template with the keys and words of another tool. What that has
+// no word for is left out.
+func theirs(m *reqmeta.Mapping, template []byte) []byte {
+	if m == nil {
+		return template
+	}
+	var out bytes.Buffer
+	fences := 0
+	for line := range bytes.Lines(template) {
+		key, value, is := strings.Cut(strings.TrimSuffix(string(line), "\n"), ": ")
+		switch word, ok := m.Word(key, value); {
+		case fences > 1 || !is || line[0] == '#':
+			out.Write(line)
+		case !ok:
+		case word == value:
+			out.WriteString(m.Name(key) + ": " + value + "\n")
+		default:
+			out.WriteString(m.Name(key) + ": " + written(reqmeta.Entry{Key: key, Text: value, Written: word}, 0) + "\n")
+		}
+		if string(line) == "---\n" {
+			fences++
+		}
+	}
+	return out.Bytes()
 }
 
 func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []byte, from string, now time.Time) (*reqmeta.Request, error) {
@@ -84,7 +114,7 @@ func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []
 	if number == "" {
 		names, err := namesIn(dir)
 		if err != nil {
-			return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+			return nil, noDir(err, dir)
 		}
 		prefix := dayPrefix(now)
 		number, mark = numbered(prefix, highest(append(names, n.Used...), prefix)+1), "new"
@@ -95,7 +125,7 @@ func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []
 		return nil, err
 	}
 	if err != nil {
-		return nil, fault.Wrap(err, fault.PathNotWritable, "path", path.Join(rel, number))
+		return nil, notWritable(err, path.Join(rel, number))
 	}
 	published := false
 	defer func() {
@@ -129,14 +159,14 @@ func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []
 		return nil, creation(err, path.Join(filepath.ToSlash(rel), id+".md"))
 	}
 	published = true
-	return reqmeta.Parse(path.Join(filepath.ToSlash(rel), id+".md"), data), disk.SyncDir(dir)
+	return n.Mapping.Parse(path.Join(filepath.ToSlash(rel), id+".md"), data), disk.SyncDir(dir)
 }
 
 func creation(err error, path string) error {
 	if _, ok := fault.As(err); ok || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return fault.Wrap(err, fault.PathNotWritable, "path", path)
+	return notWritable(err, path)
 }
 
 // namesIn are the names of the files in a folder and below it.
@@ -190,11 +220,10 @@ func publish(disk atomicfile.Disk, from, to string) error {
 
 // render fills the template.
 func (n NewRequest) render(template []byte, from, id string, now time.Time) ([]byte, error) {
-	data, err := SetValues(path.Join(path.Dir(from), id+".md"), template, n.values(template, id, now), now)
+	data, err := SetValues(n.Mapping.New(path.Join(path.Dir(from), id+".md")), template, n.values(template, id, now), now)
 	if err != nil {
 		if p, ok := reqmeta.ProblemOf(err); ok && fault.Has(err, fault.RequestInvalidFormat) {
-			p.Path, p.Facts["path"] = from, from
-			return nil, fault.Wrap(&reqmeta.ProblemError{Problem: p}, fault.RequestInvalidFormat, "path", from, "line", p.Line, "reason", p.Kind)
+			return nil, reqmeta.Refuse(fault.RequestInvalidFormat, from, &p)
 		}
 		return nil, err
 	}
@@ -210,7 +239,7 @@ func (n NewRequest) render(template []byte, from, id string, now time.Time) ([]b
 
 // headed puts the title into the heading, where the template's own title stands.
 func (n NewRequest) headed(data, template []byte) []byte {
-	placeholder := reqmeta.Parse(reqmeta.TemplateName, template).Meta.Title
+	placeholder := n.Mapping.Parse(reqmeta.TemplateName, template).Meta.Title
 	body := reqmeta.Body(data)
 	if placeholder == "" {
 		return data
@@ -230,7 +259,7 @@ func (n NewRequest) values(template []byte, id string, now time.Time) map[string
 	if n.Status == "" {
 		v["status"] = reqmeta.Draft
 	}
-	have := reqmeta.Parse(reqmeta.TemplateName, template).Meta
+	have := n.Mapping.Parse(reqmeta.TemplateName, template).Meta
 	for key, value := range map[string]string{
 		"priority": n.Priority, "estimate": n.Estimate, "labels": strings.Join(n.Labels, ","), "depends_on": strings.Join(n.DependsOn, ","),
 	} {
@@ -239,7 +268,9 @@ func (n NewRequest) values(template []byte, id string, now time.Time) map[string
 		}
 	}
 	if n.Priority == "" && !slices.Contains(reqmeta.Priorities[:], have.Priority) {
-		v["priority"] = "P2"
+		if _, ok := n.Mapping.Word("priority", "P2"); ok {
+			v["priority"] = "P2"
+		}
 	}
 	for key, old := range map[string]reqmeta.Date{"created_at": have.CreatedAt, "updated_at": have.UpdatedAt} {
 		if v[key] = likeDate(old.Text, now); v[key] == "" {
@@ -251,3 +282,9 @@ func (n NewRequest) values(template []byte, id string, now time.Time) map[string
 	}
 	return v
 }
+
+func alreadyThere(path string, more ...any) error {
+	return fault.New(fault.RequestExists, append(more, "path", path)...)
+}
+
+func noDir(err error, at string) error { return fault.Wrap(err, fault.RequestsDirNotFound, "path", at) }

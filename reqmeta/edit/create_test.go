@@ -31,15 +31,17 @@ func kinds(r *reqmeta.Request) []string {
 
 func TestSlug(t *testing.T) {
 	for title, want := range map[string]string{
-		"Fix: login & logout": "fix-login-logout",
-		"ログインを直す":             "",
-		"AI連携を直す (v2)":        "",
-		"「引用」 1.0 の quotes":   "",
-		"README と docs を直す":   "readme-docs",
-		"Déjà vu page":        "d-j-vu-page",
-		"1.0":                 "1-0",
-		"../../etc/passwd":    "etc-passwd",
-		"":                    "",
+		"Fix: login & logout":   "fix-login-logout",
+		"ログインを直す":               "",
+		"AI連携を直す (v2)":          "",
+		"「引用」 1.0 の quotes":     "",
+		"README と docs を直す":     "readme-docs",
+		"Déjà vu page":          "vu-page",
+		"Über uns":              "",
+		"Größe für alle Nutzer": "alle-nutzer",
+		"1.0":                   "1-0",
+		"../../etc/passwd":      "etc-passwd",
+		"":                      "",
 		"A very long title that goes on and on and on for ever": "a-very-long-title-that-goes-on-and-on",
 		strings.Repeat("x", 60):                                 strings.Repeat("x", 40),
 	} {

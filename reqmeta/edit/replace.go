@@ -17,11 +17,11 @@ import (
 func Replace(disk atomicfile.Disk, root, path string, data []byte, suffix string) error {
 	target, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(path)))
 	if err != nil {
-		return fault.Wrap(err, fault.PathNotWritable, "path", path)
+		return notWritable(err, path)
 	}
 	base, err := filepath.EvalSymlinks(root)
 	if err != nil || !strings.HasPrefix(target, base+string(filepath.Separator)) {
-		return fault.New(fault.PathNotWritable, "path", path, "reason", "outside", "cause", target)
+		return notWritable(nil, path, "reason", "outside", "cause", target)
 	}
 	return replace(disk, target, path, data, suffix)
 }
@@ -33,15 +33,15 @@ func Swap(disk atomicfile.Disk, root, path string, old, data []byte, suffix stri
 	dir, name := filepath.Split(filepath.Join(root, filepath.FromSlash(path)))
 	target, err := insideTarget(dir, name)
 	if err != nil {
-		return fault.Wrap(err, codeOf(err), "path", path, "id", reqmeta.Stem(path))
+		return refused(err, codeOf(err), path)
 	}
 	defer alone(dir)()
 	now, err := reqmeta.ReadInside(dir, name)
 	if err != nil {
-		return fault.Wrap(err, codeOf(err), "path", path, "id", reqmeta.Stem(path))
+		return refused(err, codeOf(err), path)
 	}
 	if !bytes.Equal(now, old) {
-		return fault.New(fault.Conflict, "path", path, "id", reqmeta.Stem(path))
+		return refused(nil, fault.Conflict, path)
 	}
 	if err := allowed(); err != nil {
 		return err
@@ -51,8 +51,8 @@ func Swap(disk atomicfile.Disk, root, path string, old, data []byte, suffix stri
 
 // Renewed gives data with updated_at set to now in the form that it has. What
 // has none, or a head that cannot be read, stays as it is.
-func Renewed(path string, data []byte, now time.Time) []byte {
-	ed, err := openEditor(path, data)
+func Renewed(r *reqmeta.Request, data []byte, now time.Time) []byte {
+	ed, err := openEditor(r, data)
 	if err != nil || ed.renew(now) != nil {
 		return data
 	}

@@ -7,6 +7,7 @@ import (
 
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/reqmeta"
 )
 
 func TestSwap(t *testing.T) {
@@ -43,7 +44,7 @@ func TestRenewed(t *testing.T) {
 		"---\nupdated_at: 2025-01-01\n":                               "---\nupdated_at: 2025-01-01\n",
 		"":                                                            "",
 	} {
-		if got := string(Renewed("requests/a.md", []byte(in), now)); got != want {
+		if got := string(Renewed(reqmeta.New("requests/a.md"), []byte(in), now)); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

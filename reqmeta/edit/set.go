@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -15,20 +16,21 @@ import (
 // settable are the keys that can be added to a file, in the order in which
 // they are added.
 var settable = [...]string{
-	"id", "title", "priority", "status", "labels", "depends_on", "estimate", "base", "created_at", "updated_at",
+	"id", "title", "priority", "status", "labels", "depends_on", "estimate", "base", "touches", "created_at", "updated_at",
 }
 
 // SetValues gives data with the values of some keys changed. It changes the
 // bytes of these values and no other; a key that is missing is added as a line
 // at the end of the head. Lists are given as "a, b" or "[a, b]"; "" empties an
-// optional value. When something changes, updated_at is renewed in the form
+// optional value. Of a file of another tool (see reqmeta.Mapping) it changes the
+// key that the tool has, to the word of the tool. When something changes, updated_at is renewed in the form
 // that it has, if it is there.
 //
 // It fails with REQUEST_INVALID_FORMAT when the head is broken or the value
 // stands in a form that it cannot change safely, and with INVALID_REQUEST when
-// the asked value is not allowed.
-func SetValues(path string, data []byte, values map[string]string, now time.Time) ([]byte, error) {
-	ed, err := openEditor(path, data)
+// the asked value is not allowed, or the other tool has no word for it.
+func SetValues(r *reqmeta.Request, data []byte, values map[string]string, now time.Time) ([]byte, error) {
+	ed, err := openEditor(r, data)
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +51,34 @@ func SetValues(path string, data []byte, values map[string]string, now time.Time
 	return out, ed.verify(out)
 }
 
+// GiveBack gives data the values that keys have in before, an earlier text of the
+// same file, in the very words that stood there.
+func GiveBack(r *reqmeta.Request, data, before []byte, keys ...string) ([]byte, error) {
+	ed, err := openEditor(r, data)
+	if err != nil {
+		return nil, err
+	}
+	was, err := openEditor(r, before)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		e := was.find(key)
+		if e == nil || e.Kind != reqmeta.ScalarValue {
+			continue
+		}
+		if err := ed.change(ed.find(key), reqmeta.Entry{Key: key, Text: e.Text, Written: e.Written}); err != nil {
+			return nil, err
+		}
+	}
+	out := ed.apply()
+	return out, ed.verify(out)
+}
+
 // editor collects the edits of one head.
 type editor struct {
 	path    string
+	mapping *reqmeta.Mapping
 	data    []byte
 	doc     reqmeta.Document
 	head    string
@@ -66,7 +93,8 @@ type edit struct {
 	text       string
 }
 
-func openEditor(path string, data []byte) (*editor, error) {
+func openEditor(r *reqmeta.Request, data []byte) (*editor, error) {
+	path := r.Path
 	if len(data) > reqmeta.MaxFile {
 		return nil, reqmeta.Refuse(fault.RequestInvalidFormat, path, reqmeta.NewProblem(reqmeta.LevelError, "file_too_large", 0, "limit", reqmeta.MaxFile))
 	}
@@ -79,7 +107,7 @@ func openEditor(path string, data []byte) (*editor, error) {
 	if p != nil {
 		return nil, reqmeta.Refuse(fault.RequestInvalidFormat, path, p)
 	}
-	return &editor{path: path, data: data, doc: d, head: head, entries: entries, want: map[string]reqmeta.Entry{}}, nil
+	return &editor{path: path, mapping: r.Mapping, data: data, doc: d, head: head, entries: r.Mapping.Own(entries), want: map[string]reqmeta.Entry{}}, nil
 }
 
 // keys gives the asked keys, known ones first in their order.
@@ -111,6 +139,11 @@ func (ed *editor) find(key string) *reqmeta.Entry {
 func (ed *editor) set(key, value string) error {
 	e := ed.find(key)
 	want, p := reqmeta.Asked(reqmeta.Stem(ed.path), key, value)
+	if word, ok := ed.mapping.Word(key, value); p == nil && !ok && value != "" {
+		p = reqmeta.NewProblem(reqmeta.LevelError, "no_word", 0, "key", "values."+key, "value", value)
+	} else if word != value {
+		want.Written = word
+	}
 	if p == nil && e == nil && !slices.Contains(settable[:], key) {
 		p = reqmeta.NewProblem(reqmeta.LevelError, "set_unknown_key", 0, "key", key, "allowed", reqmeta.Join(settable[:]))
 	}
@@ -140,7 +173,7 @@ func (ed *editor) change(e *reqmeta.Entry, want reqmeta.Entry) error {
 }
 
 func (ed *editor) cannot(e reqmeta.Entry) error {
-	return reqmeta.Refuse(fault.RequestInvalidFormat, ed.path, reqmeta.NewProblem(reqmeta.LevelError, "set_by_hand", e.Line, "key", e.Key))
+	return reqmeta.Refuse(fault.InvalidRequest, ed.path, reqmeta.NewProblem(reqmeta.LevelError, "set_by_hand", e.Line, "key", cmp.Or(e.Theirs, e.Key)))
 }
 
 // replace writes want where e stands, in e's style as far as that can hold it.
@@ -159,7 +192,7 @@ func (ed *editor) replace(e, want reqmeta.Entry) edit {
 	if e.Kind == reqmeta.ScalarValue && e.Start < e.End {
 		quote = ed.head[e.Start]
 	}
-	return ed.at(e, scalarText(want.Key, want.Text, quote))
+	return ed.at(e, written(want, quote))
 }
 
 // at puts text in the place of e's value; an empty value has no blank yet.
@@ -210,9 +243,10 @@ func (ed *editor) append(want reqmeta.Entry) error {
 		lineStart := strings.LastIndexByte(ed.head[:e.Colon], '\n') + 1
 		indent = indentOf(ed.head[lineStart:])
 	}
-	text := want.Key + ": " + flowText(want.Items)
+	name := ed.mapping.Name(want.Key)
+	text := name + ": " + flowText(want.Items)
 	if want.Kind == reqmeta.ScalarValue {
-		text = want.Key + ": " + scalarText(want.Key, want.Text, 0)
+		text = name + ": " + written(want, 0)
 	}
 	text = strings.Repeat(" ", indent) + text
 	nl := newline(ed.data, ed.doc.Start+len(ed.head))
@@ -256,7 +290,7 @@ func (ed *editor) apply() []byte {
 // verify reads the result again: the changed keys must have the asked values,
 // every other key the one it had.
 func (ed *editor) verify(out []byte) error {
-	after, err := openEditor(ed.path, out)
+	after, err := openEditor(&reqmeta.Request{Path: ed.path, Mapping: ed.mapping}, out)
 	if err != nil {
 		return err
 	}

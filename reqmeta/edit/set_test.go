@@ -87,7 +87,7 @@ func TestSetValuesChangesOnlyThatValue(t *testing.T) {
 		if tc.values == nil {
 			continue
 		}
-		got, err := SetValues("requests/RQ-1-s.md", []byte(tc.from), tc.values, setNow)
+		got, err := SetValues(reqmeta.New("requests/RQ-1-s.md"), []byte(tc.from), tc.values, setNow)
 		if err != nil || string(got) != tc.want {
 			t.Errorf("%s:\ngot  %q\nwant %q\nerror %v", tc.name, got, tc.want, err)
 		}
@@ -109,8 +109,8 @@ func TestSetValuesRefuses(t *testing.T) {
 		{"anchor", "---\nstatus: &a ready\n---\n", "status", "done", fault.RequestInvalidFormat, "anchor", 2},
 		{"tag", "---\nstatus: !!str ready\n---\n", "status", "done", fault.RequestInvalidFormat, "tag", 2},
 		{"syntax", "---\nstatus: ready\nx: a: b\n---\n", "status", "done", fault.RequestInvalidFormat, "yaml_value_colon", 3},
-		{"map", "---\nstatus: ready\nlabels: {a: b}\n---\n", "labels", "b", fault.RequestInvalidFormat, "set_by_hand", 3},
-		{"block list with comment lines", "---\nlabels:\n  - a\n  # c\n  - 'it''s'\n---\n", "labels", "b", fault.RequestInvalidFormat, "set_by_hand", 2},
+		{"map", "---\nstatus: ready\nlabels: {a: b}\n---\n", "labels", "b", fault.InvalidRequest, "set_by_hand", 3},
+		{"block list with comment lines", "---\nlabels:\n  - a\n  # c\n  - 'it''s'\n---\n", "labels", "b", fault.InvalidRequest, "set_by_hand", 2},
 		{"bad status", ok, "status", "Done", fault.InvalidRequest, "bad_status", 0},
 		{"empty status", ok, "status", "", fault.InvalidRequest, "bad_status", 0},
 		{"bad priority", ok, "priority", "P9", fault.InvalidRequest, "bad_priority", 0},
@@ -125,7 +125,7 @@ func TestSetValuesRefuses(t *testing.T) {
 		{"unknown key", ok, "owner", "x", fault.InvalidRequest, "set_unknown_key", 0},
 		{"other id", ok, "id", "RQ-9", fault.InvalidRequest, "set_id", 0},
 	} {
-		_, err := SetValues("requests/RQ-1.md", []byte(tc.from), map[string]string{tc.key: tc.value}, setNow)
+		_, err := SetValues(reqmeta.New("requests/RQ-1.md"), []byte(tc.from), map[string]string{tc.key: tc.value}, setNow)
 		p, _ := reqmeta.ProblemOf(err)
 		if fault.CodeOf(err) != tc.code || p.Kind != tc.kind || p.Line != tc.line || p.Path != "requests/RQ-1.md" {
 			t.Errorf("%s: %v (%s, line %d)", tc.name, err, p.Kind, p.Line)
@@ -148,7 +148,7 @@ func FuzzSetStatus(f *testing.F) {
 		if labels != "" {
 			values["labels"], values["title"] = labels, title
 		}
-		out, err := SetValues("requests/x.md", data, values, setNow)
+		out, err := SetValues(reqmeta.New("requests/x.md"), data, values, setNow)
 		if err != nil {
 			return
 		}
@@ -168,7 +168,7 @@ func FuzzSetStatus(f *testing.F) {
 		if !bytes.Equal(reqmeta.Body(data), reqmeta.Body(out)) {
 			t.Fatalf("body of %q -> %q", data, out)
 		}
-		again, err := SetValues("requests/x.md", out, values, setNow)
+		again, err := SetValues(reqmeta.New("requests/x.md"), out, values, setNow)
 		if err != nil || !bytes.Equal(again, out) {
 			t.Fatalf("setting twice: %q -> %q (%v)", out, again, err)
 		}
@@ -202,7 +202,7 @@ func FuzzTitle(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, title string) {
 		for _, data := range []string{"---\nstatus: ready\n---\n", "---\ntitle: x\n---\n", "---\ntitle: \"x\"\n---\n", "---\n{title: x, status: ready}\n---\n", "status: ready\n\nbody"} {
-			out, err := SetValues("requests/x.md", []byte(data), map[string]string{"title": title}, setNow)
+			out, err := SetValues(reqmeta.New("requests/x.md"), []byte(data), map[string]string{"title": title}, setNow)
 			if err != nil {
 				if wantedTitle(title) {
 					t.Fatalf("%q in %q: %v", title, data, err)
@@ -241,7 +241,7 @@ func TestUpdate(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "a.md"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	before, after, err := Update(atomicfile.OS{}, root, "requests/a.md", map[string]string{"status": "done"}, setNow, "1-x")
+	before, after, err := Update(atomicfile.OS{}, root, reqmeta.New("requests/a.md"), map[string]string{"status": "done"}, setNow, "1-x")
 	if err != nil || string(before) != "---\nstatus: ready\n---\nbody\n" || string(after) != "---\nstatus: done\n---\nbody\n" {
 		t.Fatalf("%q %q %v", before, after, err)
 	}
@@ -265,7 +265,7 @@ func TestUpdateLosesNoChangeOfAnother(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, key := range keys {
 			wg.Go(func() {
-				_, _, err := Update(atomicfile.OS{}, root, "requests/RQ-1.md", map[string]string{key: value}, setNow, key)
+				_, _, err := Update(atomicfile.OS{}, root, reqmeta.New("requests/RQ-1.md"), map[string]string{key: value}, setNow, key)
 				if err != nil {
 					t.Error(err)
 				}
@@ -287,7 +287,7 @@ func TestUpdateFollowsLinksOnlyInside(t *testing.T) {
 	link(t, "_real.txt", filepath.Join(dir, "in.md"))
 	link(t, "../outside.md", filepath.Join(dir, "out.md"))
 	set := map[string]string{"status": "done"}
-	if _, _, err := Update(atomicfile.OS{}, root, "requests/in.md", set, setNow, "1"); err != nil {
+	if _, _, err := Update(atomicfile.OS{}, root, reqmeta.New("requests/in.md"), set, setNow, "1"); err != nil {
 		t.Fatal(err)
 	}
 	if st, err := os.Lstat(filepath.Join(dir, "in.md")); err != nil || st.Mode()&os.ModeSymlink == 0 {
@@ -296,13 +296,13 @@ func TestUpdateFollowsLinksOnlyInside(t *testing.T) {
 	if got := get(t, dir, "_real.txt"); got != "---\nstatus: done\n---\n" {
 		t.Errorf("target: %q", got)
 	}
-	if _, _, err := Update(atomicfile.OS{}, root, "requests/out.md", set, setNow, "2"); !fault.Has(err, fault.RequestInvalidFormat) {
+	if _, _, err := Update(atomicfile.OS{}, root, reqmeta.New("requests/out.md"), set, setNow, "2"); !fault.Has(err, fault.RequestInvalidFormat) {
 		t.Errorf("outside link: %v", err)
 	}
 	if got := get(t, root, "outside.md"); got != "---\nstatus: ready\n---\n" {
 		t.Errorf("outside was written: %q", got)
 	}
-	if _, _, err := Update(atomicfile.OS{}, root, "requests/none.md", set, setNow, "3"); !fault.Has(err, fault.RequestNotFound) {
+	if _, _, err := Update(atomicfile.OS{}, root, reqmeta.New("requests/none.md"), set, setNow, "3"); !fault.Has(err, fault.RequestNotFound) {
 		t.Errorf("missing: %v", err)
 	}
 }
@@ -327,11 +327,11 @@ func TestUpdateWritesNothingWhenNothingChangesOrFails(t *testing.T) {
 	dir := filepath.Join(root, "requests")
 	put(t, dir, "a.md", "---\nstatus: ready\n---\n")
 	d := &editing{}
-	if _, _, err := Update(d, root, "requests/a.md", map[string]string{"status": "ready"}, setNow, "1"); err != nil || d.renames != 0 {
+	if _, _, err := Update(d, root, reqmeta.New("requests/a.md"), map[string]string{"status": "ready"}, setNow, "1"); err != nil || d.renames != 0 {
 		t.Errorf("%v, %d renames", err, d.renames)
 	}
 	d.fail = os.ErrPermission
-	_, _, err := Update(d, root, "requests/a.md", map[string]string{"status": "done"}, setNow, "1")
+	_, _, err := Update(d, root, reqmeta.New("requests/a.md"), map[string]string{"status": "done"}, setNow, "1")
 	if !fault.Has(err, fault.PathNotWritable) || get(t, dir, "a.md") != "---\nstatus: ready\n---\n" {
 		t.Errorf("%v: %q", err, get(t, dir, "a.md"))
 	}

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,11 +13,13 @@ const maxSlug = 40
 
 // slug makes the ASCII words of a title part of a file name; "" when there are
 // none. What is left of a title in another writing is used only when it still
-// says something: two words of two letters, not a lone "1-0".
+// says something: two words of two letters, not a lone "1-0". A word with an umlaut
+// or an accent is left out whole.
 func slug(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && (r <= unicode.MaxASCII || !unicode.In(r, unicode.Latin, unicode.Mn))
 	})
+	words = slices.DeleteFunc(words, func(w string) bool { return !isASCII(w) })
 	if !isASCII(title) && !telling(words) {
 		return ""
 	}

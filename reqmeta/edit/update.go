@@ -17,7 +17,7 @@ import (
 // up.
 const maxRaces = 5
 
-// Update applies SetValues to root/path on disk and gives the bytes before and
+// Update applies SetValues to the file of r on disk and gives the bytes before and
 // after. A link is followed as long as it stays in the file's folder; the mode
 // is kept; when nothing changes, nothing is written. suffix must be unique
 // among concurrent writers.
@@ -25,18 +25,27 @@ const maxRaces = 5
 // Writers of ours come one after the other (see alone). The file is read again
 // just before it is replaced, so that the edit of an editor in between is not
 // lost either.
-func Update(disk atomicfile.Disk, root, path string, values map[string]string, now time.Time, suffix string) (before, after []byte, err error) {
+func Update(disk atomicfile.Disk, root string, r *reqmeta.Request, values map[string]string, now time.Time, suffix string) (before, after []byte, err error) {
+	return Rewrite(disk, root, r, func(before []byte) ([]byte, error) { return SetValues(r, before, values, now) }, suffix)
+}
+
+// Rewrite is Update with any change of a text.
+func Rewrite(disk atomicfile.Disk, root string, r *reqmeta.Request, change func(before []byte) ([]byte, error), suffix string) (before, after []byte, err error) {
+	path := r.Path
+	if err := OneName(r); err != nil {
+		return nil, nil, err
+	}
 	dir, name := filepath.Split(filepath.Join(root, filepath.FromSlash(path)))
 	target, err := insideTarget(dir, name)
 	if err != nil {
-		return nil, nil, fault.Wrap(err, codeOf(err), "path", path, "id", reqmeta.Stem(path))
+		return nil, nil, unread(r, err)
 	}
 	defer alone(dir)()
 	for range maxRaces {
 		if before, err = reqmeta.ReadInside(dir, name); err != nil {
-			return nil, nil, fault.Wrap(err, codeOf(err), "path", path, "id", reqmeta.Stem(path))
+			return nil, nil, unread(r, err)
 		}
-		after, err = SetValues(path, before, values, now)
+		after, err = change(before)
 		if err != nil || bytes.Equal(before, after) {
 			return before, after, err
 		}
@@ -44,7 +53,17 @@ func Update(disk atomicfile.Disk, root, path string, values map[string]string, n
 			return before, after, replace(disk, target, path, after, suffix)
 		}
 	}
-	return before, nil, fault.New(fault.Conflict, "path", path, "id", reqmeta.Stem(path))
+	return before, nil, refused(nil, fault.Conflict, path)
+}
+
+// OneName refuses a file with two equal names, of which a write would make two files.
+func OneName(r *reqmeta.Request) error {
+	for _, p := range r.Problems {
+		if p.Kind == "hard_link" {
+			return reqmeta.Refuse(fault.RequestInvalidFormat, r.Path, &p)
+		}
+	}
+	return nil
 }
 
 // maxWaits is how many milliseconds a writer waits for the others.
@@ -74,6 +93,23 @@ func codeOf(err error) fault.Code {
 	return fault.RequestInvalidFormat
 }
 
+// unread is why the file of r could not be read: what was found wrong with it
+// already, if something was.
+func unread(r *reqmeta.Request, err error) error {
+	if p := r.FirstError(); p != nil && codeOf(err) == fault.RequestInvalidFormat {
+		return reqmeta.Refuse(fault.RequestInvalidFormat, r.Path, p)
+	}
+	return refused(err, codeOf(err), r.Path)
+}
+
+func refused(err error, code fault.Code, path string) error {
+	return fault.Wrap(err, code, "path", path, "id", reqmeta.Stem(path))
+}
+
+func notWritable(err error, path string, more ...any) error {
+	return fault.Wrap(err, fault.PathNotWritable, append(more, "path", path)...)
+}
+
 // insideTarget resolves dir/name, which must not lead out of dir.
 func insideTarget(dir, name string) (string, error) {
 	root, err := os.OpenRoot(dir)
@@ -88,8 +124,12 @@ func insideTarget(dir, name string) (string, error) {
 }
 
 func replace(disk atomicfile.Disk, target, path string, data []byte, suffix string) error {
-	if err := atomicfile.Write(disk, target, data, atomicfile.Options{TempSuffix: suffix}); err != nil {
-		return fault.Of(err, fault.PathNotWritable, "path", path)
+	err := atomicfile.Write(disk, target, data, atomicfile.Options{TempSuffix: suffix})
+	if f, ok := fault.As(err); ok {
+		return f
+	}
+	if err != nil {
+		return notWritable(err, path)
 	}
 	return nil
 }

@@ -21,6 +21,18 @@ func scalarText(key, text string, quote byte) string {
 	return text
 }
 
+// written is how a scalar stands in the file: a word of another tool is as bare as
+// the tool has it.
+func written(e reqmeta.Entry, quote byte) string {
+	if e.Written == "" {
+		return scalarText(e.Key, e.Text, quote)
+	}
+	if quote != '"' && quote != '\'' && strings.Trim(e.Written, "0123456789") == "" {
+		return e.Written
+	}
+	return scalarText(e.Key, e.Written, quote)
+}
+
 // isPlain reports whether text is a string without quotes for every reader of
 // YAML, of version 1.1 too, also inside a flow list (a date, where one belongs).
 // What is not surely so is quoted: it begins with a letter or is no number in

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"aiflow/reqmeta"
 )
 
 // Cache keeps the heads of a large folder's files between calls, in one file
@@ -14,10 +16,11 @@ import (
 // (see stamp and settled); everything odd counts as no cache at all. The zero
 // Cache keeps nothing.
 type Cache struct {
-	Dir    string           // folder of the cache, relative to the root, with slashes; the first part must exist
-	Build  string           // names the program that reads the files, to the byte of its sources; "" keeps nothing
-	Now    func() time.Time // a cache from the future is not believed; nil: not asked
-	Suffix func() string    // tells the temporary files of writers apart
+	Dir     string           // folder of the cache, relative to the root, with slashes; the first part must exist
+	Mapping *reqmeta.Mapping // by which the files are read
+	Build   string           // names the program that reads the files, to the byte of its sources; "" keeps nothing
+	Now     func() time.Time // a cache from the future is not believed; nil: not asked
+	Suffix  func() string    // tells the temporary files of writers apart
 
 	clock func(dirfd int, suffix string) (time.Time, error) // nil: clockOf
 	same  func(a, b stamp) bool                             // nil: isSame
@@ -104,7 +107,7 @@ func (c Cache) open(root string, dirfd int, prefix string, create bool) *place {
 		unix.Close(fd)
 		return nil
 	}
-	return &place{fd: fd, dev: uint64(dir.Dev), ino: uint64(dir.Ino), prefix: prefix, build: c.Build}
+	return &place{fd: fd, dev: uint64(dir.Dev), ino: uint64(dir.Ino), prefix: prefix, build: c.Build + c.Mapping.Print()}
 }
 
 func (p *place) close() {

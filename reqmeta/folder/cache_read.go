@@ -141,7 +141,8 @@ func (d *decoder) decode(r *reqmeta.Request, head string) bool {
 	m.Labels, m.DependsOn = d.list(), d.list()
 	m.CreatedAt, m.UpdatedAt = d.date(), d.date()
 	if flags&hasMore != 0 {
-		r.Heading, m.Steps, m.Unknown = d.text(), d.steps(), d.pairs()
+		r.Heading, m.Steps = d.text(), d.steps()
+		m.Touches, m.Unknown = d.list(), d.pairs()
 		r.Problems = d.problems(r.Path)
 		r.About.Unfilled, r.About.Empty = d.number(), d.number()
 	}

@@ -654,3 +654,13 @@ func TestOtherNamesAreNotKept(t *testing.T) {
 		t.Errorf("without it: %s", diff)
 	}
 }
+
+// What was read by one mapping is not believed by another.
+func TestCacheOfAMapping(t *testing.T) {
+	d := newCacheDesk(t)
+	d.fill()
+	d.c.Mapping = reqmeta.NewMapping(map[string][]string{"title": {"x_own"}}, nil, false)
+	if f := d.load(); f.read != kept {
+		t.Errorf("%d files read, want all", f.read)
+	}
+}

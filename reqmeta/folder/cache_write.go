@@ -88,7 +88,7 @@ func (e *encoder) head(r *reqmeta.Request, name string) {
 	default:
 		flags |= otherID
 	}
-	if r.Heading != "" || m.Steps != nil || m.Unknown != nil || r.Problems != nil || r.About.Unfilled+r.About.Empty > 0 {
+	if r.Heading != "" || m.Steps != nil || m.Touches != nil || m.Unknown != nil || r.Problems != nil || r.About.Unfilled+r.About.Empty > 0 {
 		flags |= hasMore
 	}
 	e.number(flags)
@@ -115,6 +115,7 @@ func (e *encoder) head(r *reqmeta.Request, name string) {
 func (e *encoder) more(r *reqmeta.Request) {
 	e.text(r.Heading)
 	e.steps(r.Meta.Steps)
+	e.list(r.Meta.Touches)
 	e.pairs(r.Meta.Unknown)
 	e.problems(r.Problems)
 	e.number(r.About.Unfilled)

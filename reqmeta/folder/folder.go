@@ -3,8 +3,10 @@ package folder
 import (
 	"cmp"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/near"
@@ -19,14 +21,17 @@ type Folder struct {
 	Temps     []string // files that somebody is writing, or was when he was killed; relative to Dir
 	NotRead   []Stray  // what lies among the requests and is none
 
-	byID   map[string]int32   // by id in lower case: the index of the first that has it
-	twins  map[string][]int32 // further ones, whose ids differ only by case
-	dups   map[string][]int32 // ids that several files have: their indexes
-	flawed []*reqmeta.Request // those that have problems
-	vague  map[string]int32   // ids that broken files may have, whose heads do not say: their indexes
-	names  map[string]string  // other names of files, as paths and as ids: the path that counts
-	read   int                // how many files were opened to make it
-	keep   func()             // writes the cache; nil when that is not worth it
+	byID    map[string]int32   // by id in lower case: the index of the first that has it
+	twins   map[string][]int32 // further ones, whose ids differ only by case
+	dups    map[string][]int32 // ids that several files have: their indexes
+	flawed  []*reqmeta.Request // those that have problems
+	vague   map[string]int32   // ids that broken files may have, whose heads do not say: their indexes
+	names   map[string]string  // other names of files, as paths and as ids: the path that counts
+	mapping *reqmeta.Mapping
+	beside  []string                 // folders of what is done
+	done    func() map[string]string // ids that are done in folders beside this one, read when it is asked
+	read    int                      // how many files were opened to make it
+	keep    func()                   // writes the cache; nil when that is not worth it
 }
 
 // prefix is what every path begins with.
@@ -44,6 +49,17 @@ func NewFolder(dir string, requests []*reqmeta.Request) *Folder {
 	slices.SortFunc(f.Requests, func(a, b *reqmeta.Request) int { return cmp.Compare(a.Path, b.Path) })
 	f.index()
 	return f
+}
+
+// leaveNotes takes out what is no request.
+func (f *Folder) leaveNotes() {
+	f.Requests = slices.DeleteFunc(f.Requests, func(r *reqmeta.Request) bool {
+		if r.IsNote() {
+			f.NotRead = append(f.NotRead, Stray{Path: r.Path, Why: StrayNote})
+		}
+		return r.IsNote()
+	})
+	slices.SortFunc(f.NotRead, func(a, b Stray) int { return cmp.Compare(a.Path, b.Path) })
 }
 
 // index finds duplicate ids and ids that differ only by case, and says so in
@@ -187,6 +203,51 @@ func (f *Folder) paths(members []int32) []string {
 	return paths
 }
 
+// Beside says which folders hold what is done and no longer among the requests:
+// what is there fulfils what depends on it.
+func (f *Folder) Beside(dirs []string) {
+	if len(dirs) == 0 {
+		return
+	}
+	f.beside = dirs
+	f.done = sync.OnceValue(func() map[string]string {
+		ids := map[string]string{}
+		for _, dir := range dirs {
+			there, err := Cache{Mapping: f.mapping}.Load(f.Root, dir)
+			if err != nil {
+				continue // it is not there yet
+			}
+			for _, r := range there.Requests {
+				ids[r.ID] = r.Path
+			}
+		}
+		return ids
+	})
+}
+
+// Holds reports whether a path, whose links have been followed, is one of the folders
+// in which this project's requests are, lies in one, or has one in it.
+func (f *Folder) Holds(at string) bool {
+	for _, dir := range append([]string{f.Dir}, f.beside...) {
+		own, err := filepath.EvalSymlinks(filepath.Join(f.Root, filepath.FromSlash(dir)))
+		if err == nil && (strings.HasPrefix(at+"/", own+"/") || strings.HasPrefix(own+"/", strings.TrimSuffix(at, "/")+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// DoneBeside reports whether an id is done in one of these folders.
+func (f *Folder) DoneBeside(id string) bool { return f.PathBeside(id) != "" }
+
+// PathBeside is the file that has an id in one of these folders; "" for none.
+func (f *Folder) PathBeside(id string) string {
+	if f.done == nil {
+		return ""
+	}
+	return f.done()[id]
+}
+
 // IsDuplicate reports whether several files have that id.
 func (f *Folder) IsDuplicate(id string) bool { return len(f.dups) > 0 && f.dups[id] != nil }
 
@@ -250,11 +311,15 @@ func (f *Folder) byPrefix(prefix string) (*reqmeta.Request, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	facts := []any{"id", prefix, "similar", reqmeta.Join(f.similar(prefix, found))}
+	facts := []any{"similar", reqmeta.Join(f.similar(prefix, found))}
 	if len(found) > 1 {
 		facts = append(facts, "count", len(found))
 	}
-	return nil, fault.New(fault.RequestNotFound, facts...)
+	return nil, notFound(nil, prefix, facts...)
+}
+
+func notFound(err error, id string, more ...any) error {
+	return fault.Wrap(err, fault.RequestNotFound, append(more, "id", id)...)
 }
 
 const maxSimilar = 5

@@ -51,7 +51,7 @@ func (l *loader) oneEach(list []*reqmeta.Request) []*reqmeta.Request {
 	if len(links) == 0 && len(same) == 0 {
 		return list
 	}
-	others := map[*reqmeta.Request][]string{}
+	others, hard := map[*reqmeta.Request][]string{}, map[*reqmeta.Request][]string{}
 	instead := map[*reqmeta.Request]*reqmeta.Request{} // of one that is dropped
 	for _, names := range same {
 		slices.SortFunc(names, func(a, b *reqmeta.Request) int {
@@ -60,7 +60,7 @@ func (l *loader) oneEach(list []*reqmeta.Request) []*reqmeta.Request {
 		for _, r := range names[1:] {
 			if l.isSame(names[0], r) {
 				instead[r] = names[0]
-				others[names[0]] = append(others[names[0]], r.Path)
+				hard[names[0]] = append(hard[names[0]], r.Path)
 			}
 		}
 	}
@@ -75,19 +75,25 @@ func (l *loader) oneEach(list []*reqmeta.Request) []*reqmeta.Request {
 			r.Fail("bad_link", 0, "target", target)
 		}
 	}
-	l.f.names, l.others = map[string]string{}, others
-	for r, paths := range others {
-		slices.Sort(paths)
-		for _, p := range paths {
-			l.f.names[p], l.f.names[reqmeta.Stem(p)] = r.Path, r.Path
+	l.f.names, l.others, l.hard = map[string]string{}, others, hard
+	for _, names := range []map[*reqmeta.Request][]string{others, hard} {
+		for r, paths := range names {
+			slices.Sort(paths)
+			for _, p := range paths {
+				l.f.names[p], l.f.names[reqmeta.Stem(p)] = r.Path, r.Path
+			}
 		}
 	}
 	return slices.DeleteFunc(list, func(r *reqmeta.Request) bool { return instead[r] != nil })
 }
 
-// tellOthers says of each file that has more names which those are. The cache
+// tellOthers says of each file that has more names which those are. Two equal names
+// are an error: the next write, ours or git's, makes two files of the one. The cache
 // is made before: other names come and go without a change of the file.
 func (l *loader) tellOthers() {
+	for r, paths := range l.hard {
+		r.Fail("hard_link", 0, "paths", reqmeta.Join(paths))
+	}
 	for r, paths := range l.others {
 		r.Warn("other_names", 0, "paths", reqmeta.Join(paths))
 	}

@@ -23,6 +23,7 @@ const (
 	StrayIgnored = "ignored" // a glob names it
 	StrayEnding  = "ending"  // it is no markdown
 	StrayLink    = "link"    // links to folders are not followed
+	StrayNote    = "note"    // its head says no id, where ids_from is head
 )
 
 // shut is a folder that cannot be read.

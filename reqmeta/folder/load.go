@@ -40,17 +40,19 @@ func (c Cache) Load(root, requestsDir string, ignore ...string) (*Folder, error)
 	dir := filepath.Join(root, requestsDir)
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+		return nil, noDir(err, dir)
 	}
 	defer unix.Close(fd)
-	f := &Folder{Root: root, Dir: path.Clean(filepath.ToSlash(requestsDir))}
+	f := &Folder{Root: root, Dir: path.Clean(filepath.ToSlash(requestsDir)), mapping: c.Mapping}
 	l := loader{c: c, f: f, fd: fd, dir: dir, ignore: ignore}
 	if err := l.load(); err != nil {
-		return nil, fault.Wrap(err, fault.RequestsDirNotFound, "path", dir)
+		return nil, noDir(err, dir)
 	}
 	f.index()
 	return f, nil
 }
+
+func noDir(err error, at string) error { return fault.Wrap(err, fault.RequestsDirNotFound, "path", at) }
 
 // reader reads files of one folder into one buffer.
 type reader struct {
@@ -63,7 +65,7 @@ type reader struct {
 func (rd *reader) read(e *file) {
 	r := e.r
 	if !reqmeta.CheckID(r.ID) {
-		r.Fail("bad_file_name", 0, "id", r.ID)
+		r.BadName()
 	}
 	name := r.Path[rd.prefix:]
 	switch {
@@ -163,7 +165,7 @@ func read(fd int, buf []byte) (int, error) {
 func (f *Folder) Read(r *reqmeta.Request) ([]byte, error) {
 	data, err := reqmeta.ReadInside(filepath.Join(f.Root, f.Dir), strings.TrimPrefix(r.Path, f.prefix()))
 	if err != nil {
-		return nil, fault.Wrap(err, fault.RequestNotFound, "id", r.ID, "path", r.Path)
+		return nil, notFound(err, r.ID, "path", r.Path)
 	}
 	return data, nil
 }

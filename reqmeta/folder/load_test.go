@@ -127,8 +127,8 @@ func TestLoadOneFileByManyNames(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"requests/RQ-1.md": "RQ-1 other_names requests/A-1.md, requests/B-1.md",
-		"requests/RQ-2.md": "RQ-2 other_names requests/archive/RQ-2.md",
+		"requests/RQ-1.md": "RQ-1 hard_link requests/A-1.md other_names requests/B-1.md",
+		"requests/RQ-2.md": "RQ-2 hard_link requests/archive/RQ-2.md",
 		"requests/RQ-3.md": "RQ-3",
 	}
 	if !reflect.DeepEqual(got, want) {

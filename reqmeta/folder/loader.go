@@ -23,9 +23,10 @@ type loader struct {
 	files  []file  // those that are requests by their names, in the order of their paths
 	missed []*file // not in the cache as they are now
 	shut   []shut
-	index  *index    // what the cache said; nil for nothing
-	birth  time.Time // of the cache that is to be written; zero: none is
-	others map[*reqmeta.Request][]string
+	index  *index                        // what the cache said; nil for nothing
+	birth  time.Time                     // of the cache that is to be written; zero: none is
+	others map[*reqmeta.Request][]string // links that lead to a file
+	hard   map[*reqmeta.Request][]string // equal names of a file
 }
 
 func (l *loader) load() error {
@@ -41,6 +42,7 @@ func (l *loader) load() error {
 	l.readMissed()
 	l.gather()
 	l.keep()
+	l.f.leaveNotes()
 	l.tellOthers()
 	return nil
 }
@@ -57,7 +59,7 @@ func (l *loader) match() {
 		for i := from; i < to; i++ {
 			f := &l.files[i]
 			f.r = &requests[i]
-			f.r.Path, f.r.ID = f.path, reqmeta.Stem(f.path[prefix:])
+			f.r.Path, f.r.ID, f.r.Mapping = f.path, reqmeta.Stem(f.path[prefix:]), l.c.Mapping
 			f.taken = l.index != nil && l.take(f, f.path[prefix:], &look)
 		}
 	})
@@ -97,7 +99,7 @@ func (l *loader) take(f *file, name string, look *lookup) bool {
 		f.ino = uint64(st.Ino)
 	}
 	if id := f.r.ID; !look.dec.decode(f.r, have.head) {
-		*f.r = reqmeta.Request{Path: f.path, ID: id}
+		*f.r = reqmeta.Request{Path: f.path, ID: id, Mapping: l.c.Mapping}
 		return false
 	}
 	f.record = int32(i)

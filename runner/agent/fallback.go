@@ -74,7 +74,7 @@ func TriesUsedUp(role string, tries int, last error) error {
 	}
 	e := fault.Wrap(last, fault.RetryLimitExceeded, "name", role, "allowed", tries, "reason", fault.CodeOf(last))
 	if f, ok := fault.As(last); ok {
-		for _, k := range []string{"said", "cause", "cause_key", "key", "also", "path", "command", fault.WholeCommandFact, "output", "exit_status"} {
+		for _, k := range []string{"said", "cause", "cause_key", "key", "flaws", "path", "command", fault.WholeCommandFact, "output", "exit_status"} {
 			if v := f.Facts[k]; v != "" {
 				e.Facts[k] = v
 			}

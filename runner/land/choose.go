@@ -38,16 +38,34 @@ func (s *landing) choose(ctx context.Context) ([]*runs.Stage, error) {
 				s.result.Already = append(s.result.Already, item)
 			}
 		case !branch && asked:
-			return nil, fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", "no_branch")
+			return nil, nothing(st, "no_branch")
 		case !branch:
 		case asked || len(s.o.Names) == 0 && s.waits(st, here):
 			todo = append(todo, st)
 			s.out[st.RequestID] = true
 		case s.waits(st, here):
 			s.out[st.RequestID] = true
+		case len(s.o.Names) == 0 && s.survey.Folder.Unique(st.RequestID) == nil:
+			if h.Branch != st.Git.BaseBranch {
+				item.OnBase = baseWithFile(ctx, s, st)
+			}
+			s.result.Parted = append(s.result.Parted, item)
 		}
 	}
 	return s.sorted(todo), nil
+}
+
+// baseWithFile is the branch from which a run started, where that has the file of its
+// request; "" is none.
+func baseWithFile(ctx context.Context, s *landing, st *runs.Stage) string {
+	tip, ok, err := s.repo.BranchTip(ctx, st.Git.BaseBranch)
+	if err != nil || !ok {
+		return ""
+	}
+	if _, ok, err = s.repo.ReadFile(ctx, tip, st.Artifacts.RequestPath); err != nil || !ok {
+		return ""
+	}
+	return st.Git.BaseBranch
 }
 
 // waits: a person has not taken the run over by hand, and its request is there.
@@ -65,7 +83,7 @@ func (s *landing) named() (map[string]bool, error) {
 			return nil, err
 		}
 		if !slices.ContainsFunc(s.finished, func(f *runs.Stage) bool { return f.RunID == st.RunID }) {
-			return nil, fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", notLanded(st))
+			return nil, nothing(st, notLanded(st))
 		}
 		found[st.RunID] = true
 	}

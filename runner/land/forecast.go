@@ -16,6 +16,7 @@ type Forecast struct {
 	Lands   []Item // in the order in which they would land
 	LeftOut []Left
 	Already []Item
+	Parted  []Item // as in a Result
 	Pairs   []Colliding
 	// Most are the requests of the largest set that lands together, in order. It is
 	// that of Lands where no choice lands more.
@@ -41,7 +42,7 @@ func (l *Lander) Forecast(ctx context.Context, o Options) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, err
 	}
-	f := Forecast{Into: s.result.Into, Tip: s.result.From, Already: s.result.Already}
+	f := Forecast{Into: s.result.Into, Tip: s.result.From, Already: s.result.Already, Parted: s.result.Parted}
 	tips := map[string]string{}
 	for _, st := range todo {
 		if tips[st.RequestID], _, err = s.repo.BranchTip(ctx, st.Git.WorkBranch); err != nil {
@@ -58,6 +59,11 @@ func (l *Lander) Forecast(ctx context.Context, o Options) (Forecast, error) {
 	if f.Lands, f.LeftOut, err = s.simulate(ctx, todo, tips); err != nil {
 		return f, err
 	}
+	for _, st := range todo {
+		if i := slices.IndexFunc(f.Lands, func(i Item) bool { return i.RunID == st.RunID }); i >= 0 {
+			warnSteps(s, st, f.Lands[i])
+		}
+	}
 	f.Most = s.most(ctx, todo, alone, f, tips)
 	return f, nil
 }
@@ -69,7 +75,12 @@ func (s *landing) scratch() string { return s.path("forecast-" + s.Project.Suffi
 // that collides with what is there.
 func (s *landing) alone(ctx context.Context, todo []*runs.Stage, tips map[string]string) (map[string]string, error) {
 	var pairs []gitops.Pair
+	var can []*runs.Stage
 	for _, st := range todo {
+		if err := s.onBase(ctx, st, s.result.From); fault.Has(err, fault.LandOtherBase) {
+			continue
+		}
+		can = append(can, st)
 		pair, err := pairOf(ctx, s, st, s.result.From, tips[st.RequestID])
 		if err != nil {
 			return nil, err
@@ -81,7 +92,7 @@ func (s *landing) alone(ctx context.Context, todo []*runs.Stage, tips map[string
 		return nil, err
 	}
 	merged := map[string]string{}
-	for i, st := range todo {
+	for i, st := range can {
 		if len(tried[i].Conflicts) == 0 {
 			if merged[st.RequestID], err = s.repo.MergeOf(ctx, tried[i].Tree, gitops.Pair{Ours: s.result.From, Theirs: tips[st.RequestID]}); err != nil {
 				return nil, err
@@ -123,6 +134,10 @@ func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[str
 	before := s.out
 	s.out = out
 	defer func() { s.out = before }()
+	refused, err := s.repo.Foresee(ctx, s.result.Into, s.result.From)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, st := range todo {
 		item := Item{RequestID: st.RequestID, RunID: st.RunID, Branch: st.Git.WorkBranch}
 		why := s.mayLand(ctx, st)
@@ -130,8 +145,14 @@ func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[str
 			why = s.onBase(ctx, st, s.result.From)
 		}
 		if why == nil {
+			why = adds(ctx, s, st, s.result.From, tips[st.RequestID])
+		}
+		if why == nil {
 			var merged string
 			if merged, why = s.onto(ctx, st, at, tips[st.RequestID]); why == nil {
+				why = refused(merged)
+			}
+			if why == nil {
 				at = merged
 				lands = append(lands, item)
 				delete(out, st.RequestID)
@@ -167,6 +188,9 @@ func (s *landing) onto(ctx context.Context, st *runs.Stage, at, tip string) (str
 // from there.
 func pairOf(ctx context.Context, s *landing, st *runs.Stage, ours, tip string) (gitops.Pair, error) {
 	own, err := moves(ctx, s, st, ours)
+	if slices.ContainsFunc(st.Git.StackedOn, func(on runs.StackedOn) bool { return s.out[on.RequestID] }) {
+		own = false // it brings along what it stands on, which lands first
+	}
 	if err == nil && own {
 		ours, err = s.repo.OnParent(ctx, ours, st.Git.BaseCommit)
 	}
@@ -191,7 +215,7 @@ func (s *landing) most(ctx context.Context, todo []*runs.Stage, alone map[string
 	}
 	var can []*runs.Stage
 	for _, st := range todo {
-		if alone[st.RequestID] != "" && s.onBase(ctx, st, s.result.From) == nil {
+		if alone[st.RequestID] != "" {
 			can = append(can, st)
 		}
 	}

@@ -28,7 +28,8 @@ import (
 type Lander struct {
 	Project *project.Project
 	Text    runs.Text // of reports
-	Shell   string    // of test commands; "" is /bin/sh
+	Words   runs.Words
+	Shell   string // of test commands; "" is /bin/sh
 	Grace   time.Duration
 	Hurry   <-chan struct{} // closed: no more grace
 	Observe func(Event)     // nil is nobody
@@ -47,7 +48,7 @@ type Options struct {
 
 // Event is one thing that happened. Its sentence is "land.event_<kind>".
 type Event struct {
-	Kind string // taking, testing, landed, left_out, again, setup
+	Kind string // taking, testing, landed, left_out, again, setup, only_kept, old_steps
 	Item Item
 	What string
 	Err  error // of left_out
@@ -59,6 +60,7 @@ type Item struct {
 	RunID     string `json:"run_id"`
 	Branch    string `json:"branch"`
 	Commit    string `json:"commit,omitempty"`
+	OnBase    string `json:"on_base,omitempty"` // of Parted: the base of the run, which has the request's file and is not checked out
 }
 
 // Left is a run that was left out, and why. Files and With are of a conflict.
@@ -79,6 +81,7 @@ type Result struct {
 	Landed  []Item
 	Already []Item // had been, before this landing
 	LeftOut []Left
+	Parted  []Item // finished, and their requests' files are not, or not once, among the requests
 }
 
 // Err is the first reason why something was left out.
@@ -156,7 +159,7 @@ func (l *Lander) begin(ctx context.Context, o Options) (*landing, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.place = lockName(s.result.Into)
+	s.place = locks.NameFor("land", s.result.Into)
 	s.repo = s.repo.Marked(s.mark())
 	return s, nil
 }
@@ -185,10 +188,14 @@ func (s *landing) look(ctx context.Context, survey func(context.Context) (*proje
 	}
 	tip, ok, err := s.repo.BranchTip(ctx, s.result.Into)
 	if err != nil || !ok {
-		return errors.Join(err, fault.New(fault.BaseBranchNotFound, "missing", s.result.Into))
+		return errors.Join(err, noInto(s.result.Into))
 	}
 	s.result.From, s.result.To = tip, tip
-	return s.read()
+	return s.read(false)
+}
+
+func noInto(into string, more ...any) error {
+	return fault.New(fault.BaseBranchNotFound, append(more, "missing", into)...)
 }
 
 // find is the branch to land on.
@@ -199,7 +206,11 @@ func (s *landing) find(ctx context.Context, repo *gitops.Repo) error {
 		if err != nil {
 			return err
 		}
-		into = h.Branch
+		if into = h.Branch; into == "" {
+			if err := gitops.Interrupted(ctx, repo); err != nil {
+				return err
+			}
+		}
 	}
 	if err := CheckInto(repo, into); err != nil {
 		return err
@@ -208,7 +219,10 @@ func (s *landing) find(ctx context.Context, repo *gitops.Repo) error {
 	if _, ok, err := repo.BranchTip(ctx, into); err != nil || ok {
 		return err
 	}
-	return fault.New(fault.BaseBranchNotFound, "missing", into, "into", into)
+	if h, err := repo.Head(ctx); err == nil && h.Unborn {
+		return gitops.NoCommit(repo, h)
+	}
+	return noInto(into, "into", into)
 }
 
 // CheckInto refuses what no landing may move: no name, a work branch, and the name
@@ -220,18 +234,6 @@ func CheckInto(repo *gitops.Repo, into string) error {
 	return nil
 }
 
-// lockName is the name of the lock that a landing onto a branch holds.
-func lockName(branch string) string {
-	name := strings.Map(func(r rune) rune {
-		if r < 128 && (r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
-			return r
-		}
-		return '-'
-	}, branch)
-	sum := sha256.Sum256([]byte(branch))
-	return "land-" + name[:min(len(name), 80)] + "-" + hex.EncodeToString(sum[:3])
-}
-
 // mark is in the environment of what a landing starts, by which it is found should
 // the landing die.
 func (s *landing) mark() string {
@@ -239,8 +241,9 @@ func (s *landing) mark() string {
 	return "AIFLOW_LANDING=" + hex.EncodeToString(sum[:8])
 }
 
-// read reads the newest finished runs, of all requests.
-func (s *landing) read() error {
+// read reads the newest finished runs, of all requests; to restack also those that
+// wait for a person to move them.
+func (s *landing) read(restacks bool) error {
 	ids, err := runs.ListRequestsWithRuns(s.Project.Dir, s.Project.RunsDir())
 	if err != nil {
 		return err
@@ -251,7 +254,7 @@ func (s *landing) read() error {
 		}
 	}
 	for id := range ids {
-		if st := s.survey.Latest(id); st != nil && st.State == runs.Done && st.DroppedAt == nil {
+		if st := s.survey.Latest(id); st != nil && st.DroppedAt == nil && (st.State == runs.Done || restacks && st.RestackStopped()) {
 			s.finished = append(s.finished, st)
 		}
 	}
@@ -290,7 +293,7 @@ func (s *landing) settle(ctx context.Context) error {
 			return err
 		}
 		if s.finished[i] = now; there && now.Landed.Into == s.result.Into {
-			s.result.Already = append(s.result.Already, Item{st.RequestID, st.RunID, st.Git.WorkBranch, now.Landed.Commit})
+			s.result.Already = append(s.result.Already, Item{RequestID: st.RequestID, RunID: st.RunID, Branch: st.Git.WorkBranch, Commit: now.Landed.Commit})
 		}
 	}
 	return nil
@@ -307,6 +310,8 @@ func (s *landing) all(ctx context.Context, todo []*runs.Stage) error {
 		case err == nil:
 			s.result.Landed = append(s.result.Landed, item)
 			s.tell(Event{Kind: "landed", Item: item})
+			warnSteps(s, st, item)
+			warnKept(ctx, s, st, item)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case !ofOne(err):
@@ -320,6 +325,27 @@ func (s *landing) all(ctx context.Context, todo []*runs.Stage) error {
 		delete(s.out, st.RequestID)
 	}
 	return nil
+}
+
+// warnSteps tells that the request asks for other steps by now than those that land.
+func warnSteps(s *landing, st *runs.Stage, item Item) {
+	r := s.survey.Folder.Unique(st.RequestID)
+	if r == nil || !r.Valid() {
+		return
+	}
+	if plan, err := s.Project.Run(st.RequestID, st.RunID).LoadPlan(); err == nil && project.OldSteps(st, plan, r) {
+		s.tell(Event{Kind: "old_steps", Item: item})
+	}
+}
+
+// warnKept names what was landed of another repository that nobody else has by now: a
+// branch holds only the name of its commit.
+func warnKept(ctx context.Context, s *landing, st *runs.Stage, item Item) {
+	dir := s.Project.Run(st.RequestID, st.RunID)
+	only, _ := s.repo.OnlyKept(ctx, filepath.Join(dir.Path, runs.KeptDir), st.Git.BaseCommit, "")
+	for _, name := range only {
+		s.tell(Event{Kind: "only_kept", Item: item, What: dir.RelPath(runs.KeptDir) + "/" + name})
+	}
 }
 
 // ofOne: the reason is one run's, and others can still land.

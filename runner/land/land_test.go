@@ -71,7 +71,7 @@ func newGraph(t *testing.T, seed uint64, n int, land string) *graph {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LC_ALL=C",
 		"GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
 	}}
-	g.write("../gitconfig", "[user]\n\tname = G\n\temail = g@example.invalid\n[init]\n\tdefaultBranch = main\n")
+	g.write("../gitconfig", "[user]\n\tname = G\n\temail = g@example.invalid\n[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")
 	g.write(".gitignore", "runs/\n.aiflow/\n")
 	g.write(".aiflow/config.v1.json", `{"version": "1.0", "tests": {"land": `+land+`}}`)
 	lines := func(change int, by string) string {

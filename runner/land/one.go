@@ -51,7 +51,7 @@ func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already 
 		}
 		from, ok, err := s.repo.BranchTip(ctx, s.result.Into)
 		if err != nil || !ok {
-			return false, errors.Join(err, fault.New(fault.BaseBranchNotFound, "missing", s.result.Into))
+			return false, errors.Join(err, noInto(s.result.Into))
 		}
 		tip, ok, err := s.repo.BranchTip(ctx, st.Git.WorkBranch)
 		if err != nil {
@@ -61,9 +61,12 @@ func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already 
 			return true, err
 		}
 		if !ok {
-			return false, fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", "no_branch")
+			return false, nothing(st, "no_branch")
 		}
 		if err := s.onBase(ctx, st, from); err != nil {
+			return false, err
+		}
+		if err := adds(ctx, s, st, from, tip); err != nil {
 			return false, err
 		}
 		commit, err := s.taken(ctx, st, *item, from, tip)
@@ -78,12 +81,12 @@ func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already 
 		item.Commit = commit
 		return false, err
 	}
-	return false, fault.New(fault.LandBaseMoved, "request_id", st.RequestID, "run_id", st.RunID, "into", s.result.Into, "count", tries)
+	return false, baseMoved(st, "into", s.result.Into, "count", tries)
 }
 
 // mayLand refuses what stands on something that waits and was not landed.
 func (s *landing) mayLand(ctx context.Context, st *runs.Stage) error {
-	if is := stale(ctx, s, st); is.On != "" {
+	if is := project.StaleNow(ctx, s.Project, st); is.On != "" {
 		f := fault.New(fault.StackStale, "request_id", st.RequestID, "run_id", st.RunID, "on", is.On)
 		if is.Again {
 			f.Facts["name"] = st.RunID
@@ -92,10 +95,18 @@ func (s *landing) mayLand(ctx context.Context, st *runs.Stage) error {
 	}
 	for _, id := range s.dependsOn(st) {
 		if id != st.RequestID && (s.out[id] || s.rejected(id)) {
-			return fault.New(fault.DependsNotDone, "request_id", st.RequestID, "run_id", st.RunID, "value", id)
+			return waitsFor(st, id)
 		}
 	}
 	return nil
+}
+
+func baseMoved(st *runs.Stage, more ...any) error {
+	return fault.New(fault.LandBaseMoved, append(more, "request_id", st.RequestID, "run_id", st.RunID)...)
+}
+
+func waitsFor(st *runs.Stage, id string) error {
+	return fault.New(fault.DependsNotDone, "request_id", st.RequestID, "run_id", st.RunID, "value", id)
 }
 
 // rejected: a person dropped what was made of a request, and it is not done otherwise.
@@ -124,14 +135,32 @@ func (s *landing) onBase(ctx context.Context, st *runs.Stage, from string) error
 		s.known[base] = true
 		return nil
 	}
-	return fault.Wrap(err, fault.LandOtherBase, "request_id", st.RequestID, "run_id", st.RunID, "base", st.Git.BaseBranch,
+	f := fault.Wrap(err, fault.LandOtherBase, "request_id", st.RequestID, "run_id", st.RunID, "base", st.Git.BaseBranch,
 		"commit", short(base), "into", s.result.Into, "branch", st.Git.WorkBranch)
+	if st.Git.BaseBranch != s.result.Into {
+		f.Facts["elsewhere"] = st.Git.BaseBranch
+	}
+	return f
 }
 
-// moves: the run stands on something that is on the branch in another form, so that only
-// its own commits are taken.
+// adds refuses a branch that has nothing which the other one lacks, and of which nobody
+// knows that it was landed: a person moved it.
+func adds(ctx context.Context, s *landing, st *runs.Stage, from, tip string) error {
+	in, err := s.repo.IsAncestor(ctx, tip, from)
+	if err != nil || !in {
+		return err
+	}
+	return nothing(st, "adds_nothing", "branch", st.Git.WorkBranch, "into", s.result.Into)
+}
+
+func nothing(st *runs.Stage, reason string, more ...any) error {
+	return fault.New(fault.NothingToDo, append(more, "request_id", st.RequestID, "run_id", st.RunID, "reason", reason)...)
+}
+
+// moves: only the run's own commits are taken, since what it began on is not on the branch
+// (or is in another form).
 func moves(ctx context.Context, s *landing, st *runs.Stage, from string) (bool, error) {
-	if len(st.Git.StackedOn) == 0 {
+	if len(st.Git.StackedOn) == 0 && s.o.Method != gitops.Rebase {
 		return false, nil
 	}
 	in, err := s.repo.IsAncestor(ctx, st.Git.BaseCommit, from)
@@ -289,7 +318,7 @@ func (s *landing) announce(ctx context.Context, st *runs.Stage, tip, commit stri
 		case err != nil:
 			return err
 		case !ok || now.DroppedAt != nil:
-			return fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", "no_branch")
+			return nothing(st, "no_branch")
 		case at != tip:
 			return gitops.ErrMoved
 		}
@@ -311,10 +340,6 @@ func (s *landing) record(ctx context.Context, st *runs.Stage, happened bool) (*r
 		l.At, now.Landed = &at, l
 		now.AddEvent(at, runs.EventLanded, "", "")
 		now.History[len(now.History)-1].Detail = map[string]string{"into": l.Into, "commit": l.Commit}
-		report, err := dir.LoadReport()
-		if err != nil || report == "" {
-			return err
-		}
-		return dir.SaveReport(runs.WithHead(report, now, s.Text))
+		return saveHead(dir, now, s.Text)
 	})
 }

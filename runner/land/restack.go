@@ -3,8 +3,8 @@ package land
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"aiflow/gitops"
@@ -62,7 +62,7 @@ func (l *Lander) Restack(ctx context.Context, names []string) (Restacked, error)
 	if s.survey, err = l.Project.Survey(ctx); err != nil {
 		return Restacked{}, err
 	}
-	if err := s.read(); err != nil {
+	if err := s.read(true); err != nil {
 		return Restacked{}, err
 	}
 	if err := s.settle(ctx); err != nil {
@@ -103,14 +103,21 @@ func (s *restacking) stacked(ctx context.Context) ([]*runs.Stage, error) {
 		return nil, err
 	}
 	s.standing = of
+	for _, st := range slices.Backward(s.sorted(s.finished)) { // below one that is named first what it stands on is moved
+		for _, below := range s.finished {
+			if named[st.RunID] && slices.Contains(s.dependsOn(st), below.RequestID) && (below.RestackStopped() || of.StaleOn(below).On != "") {
+				named[below.RunID] = true
+			}
+		}
+	}
 	var todo []*runs.Stage
 	for _, st := range s.finished {
 		switch {
 		case len(named) > 0 && !named[st.RunID]:
-		case len(st.Git.StackedOn) > 0 && of.AwaitsMerge(st):
+		case len(st.Git.StackedOn) > 0 && of.AwaitsMerge(st), st.RestackStopped():
 			todo = append(todo, st)
 		case named[st.RunID]:
-			return nil, fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", "not_stacked")
+			return nil, nothing(st, "not_stacked")
 		}
 	}
 	return todo, nil
@@ -128,10 +135,10 @@ func (s *restacking) below(ctx context.Context, st *runs.Stage) (on []runs.Stack
 			}
 		}
 		switch {
-		case r != nil && r.SaysOver() || last != nil && s.standing.Merged(last):
+		case r != nil && r.SaysOver() && s.standing.Home() == "HEAD" || last != nil && s.standing.Merged(last):
 			continue
-		case last == nil || !s.standing.AwaitsMerge(last) || stale(ctx, s.landing, last).On != "":
-			return nil, "", fault.New(fault.DependsNotDone, "request_id", st.RequestID, "run_id", st.RunID, "value", id)
+		case last == nil || !s.standing.AwaitsMerge(last) || project.StaleNow(ctx, s.Project, last).On != "" || project.Emptied(ctx, s.Project, last):
+			return nil, "", waitsFor(st, id)
 		}
 		tip, _, err := s.repo.BranchTip(ctx, last.Git.WorkBranch)
 		if err != nil {
@@ -154,14 +161,6 @@ func (s *restacking) below(ctx context.Context, st *runs.Stage) (on []runs.Stack
 	return on, commit, err
 }
 
-// stale is what became of that on which a run stands.
-func stale(ctx context.Context, s *landing, st *runs.Stage) project.Stale {
-	return s.Project.StaleOn(st, func(branch string) bool {
-		_, ok, err := s.repo.BranchTip(ctx, branch)
-		return ok || err != nil
-	})
-}
-
 // restack moves one run; nil: it stands where it should.
 func (s *restacking) restack(ctx context.Context, st *runs.Stage) (*Moved, error) {
 	m, err := s.Project.Locks()
@@ -181,58 +180,135 @@ func (s *restacking) restack(ctx context.Context, st *runs.Stage) (*Moved, error
 	if err != nil {
 		return nil, err
 	}
-	if stale(ctx, s.landing, st).On == "" && slices.EqualFunc(on, st.Git.StackedOn, func(a, b runs.StackedOn) bool { return a.RunID == b.RunID }) {
+	stopped := st.RestackStopped()
+	if !stopped && project.StaleNow(ctx, s.Project, st).On == "" && slices.EqualFunc(on, st.Git.StackedOn, func(a, b runs.StackedOn) bool { return a.RunID == b.RunID }) {
 		return nil, nil
 	}
 	item := Item{RequestID: st.RequestID, RunID: st.RunID, Branch: st.Git.WorkBranch}
-	if at := s.repo.CheckedOut(ctx, item.Branch); at != "" {
-		return nil, fault.New(fault.LandRefused, "request_id", st.RequestID, "path", at, "branch", item.Branch, "cause_key", "land.restack_there", "elsewhere", at)
-	}
 	tip, ok, err := s.repo.BranchTip(ctx, item.Branch)
+	if err == nil && !ok && stopped {
+		f := &fault.Error{Code: fault.StackConflict, Facts: fault.Facts{fault.VerbRestore: project.RestoreBranch(st)}}
+		maps.Copy(f.Facts, st.Error.Meta)
+		return nil, f
+	}
 	if err != nil || !ok {
-		return nil, errors.Join(err, fault.New(fault.NothingToDo, "request_id", st.RequestID, "run_id", st.RunID, "reason", "no_branch"))
+		return nil, errors.Join(err, nothing(st, "no_branch"))
 	}
 	s.result.Into = st.Git.BaseBranch // what the tests are told to be on top of
 	if len(on) > 0 {
 		s.result.Into = on[len(on)-1].Branch
 	}
-	if item.Commit, err = s.carried(ctx, st, item, base, tip, on); err != nil {
+	from, mended := st.Git.BaseCommit, false
+	if to := st.Git.Restack; stopped && to != nil {
+		if there, err := s.repo.IsAncestor(ctx, to.BaseCommit, tip); err == nil && there { // a person moved it
+			from, mended = to.BaseCommit, slices.Equal(on, to.StackedOn)
+		}
+	}
+	if mended {
+		base, item.Commit = from, tip
+		if err = s.whole(ctx, st, item, base, tip); err == nil {
+			err = s.stand(ctx, tip)
+		}
+		if err == nil {
+			err = s.judge(ctx, st, item)
+		}
+	} else if at := s.repo.CheckedOut(ctx, item.Branch); at != "" {
+		err = fault.New(fault.LandRefused, append(gitops.Unfinished(at), "request_id", st.RequestID, "path", at, "branch", item.Branch, "cause_key", "land.restack_there", "elsewhere", at)...)
+	} else {
+		item.Commit, err = s.carried(ctx, st, item, base, from, tip, on, lease)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s.swapped(ctx, st, item, tip, runs.Restack{BaseCommit: base, StackedOn: on, Commit: item.Commit}, lease)
 }
 
-// carried are the own commits of a run on another base, tested.
-func (s *restacking) carried(ctx context.Context, st *runs.Stage, item Item, base, tip string, on []runs.StackedOn) (string, error) {
+// carried are the own commits of a run, those since from, on another base, tested. Where
+// they collide the run stops for a person.
+func (s *restacking) carried(ctx context.Context, st *runs.Stage, item Item, base, from, tip string, on []runs.StackedOn, lease *locks.Lease) (string, error) {
 	if err := s.stand(ctx, base); err != nil {
 		return "", err
 	}
 	s.tell(Event{Kind: "restacking", Item: item})
 	commit, conflicts, err := s.ws.Take(ctx, gitops.Take{
-		Method: gitops.Rebase, Commit: tip, Base: st.Git.BaseCommit, Hooks: s.Project.Config.Git.RunHooks, Env: []string{"AIFLOW_REQUEST=" + st.RequestID},
+		Method: gitops.Rebase, Commit: tip, Base: from, Hooks: s.Project.Config.Git.RunHooks, Env: []string{"AIFLOW_REQUEST=" + st.RequestID},
 	})
 	s.stands = ""
 	if len(conflicts) > 0 {
 		f := project.StackConflict([]runs.StackedOn{{RequestID: st.RequestID, Branch: item.Branch}}, 0, conflicts)
 		f.Facts["with"], f.Facts["request_id"], f.Facts["run_id"], f.Facts["again"] = s.result.Into, st.RequestID, st.RunID, st.RequestID
+		f.Facts["onto"], f.Facts["since"], f.Facts["name"] = short(base), short(from), st.RunID
+		if err := s.stopAt(ctx, st, f, tip, runs.Restack{BaseCommit: base, StackedOn: on}, lease); err != nil {
+			return "", err
+		}
 		return "", f
 	}
 	if err != nil {
 		return "", err
 	}
 	s.At("restack_taken")
-	if kind, _ := s.Project.Config.LandTest(); kind != "" {
-		s.tell(Event{Kind: "testing", Item: item})
-		err = s.test(ctx, st)
+	return commit, s.judge(ctx, st, item)
+}
+
+// whole refuses what a person made of a run in which a step is told by no commit any
+// more: nobody would know that it is done.
+func (s *restacking) whole(ctx context.Context, st *runs.Stage, item Item, base, tip string) error {
+	own, err := s.repo.Commits(ctx, base, tip)
+	if err != nil {
+		return err
 	}
-	return commit, err
+	for _, was := range st.Git.Commits {
+		if was.StepID != "" && !slices.ContainsFunc(own, func(c gitops.Commit) bool { return stepOf(c, st.RunID) == was.StepID }) {
+			return fault.New(fault.StackConflict, "request_id", st.RequestID, "run_id", st.RunID, "branch", item.Branch, "lacks", was.Subject, "commit", short(was.Hash), "again", st.RequestID)
+		}
+	}
+	return nil
+}
+
+// judge tests what is in the workspace, where something tests.
+func (s *restacking) judge(ctx context.Context, st *runs.Stage, item Item) error {
+	if s.result.Test == "" {
+		return nil
+	}
+	s.tell(Event{Kind: "testing", Item: item})
+	return s.test(ctx, st)
+}
+
+// stopAt records that a person has to move a run, and where to. Its branch as it is by
+// now is kept before they do.
+func (s *restacking) stopAt(ctx context.Context, st *runs.Stage, f *fault.Error, tip string, to runs.Restack, lease *locks.Lease) error {
+	dir := s.Project.Run(st.RequestID, st.RunID)
+	if err := lease.Check(); err != nil {
+		return err
+	}
+	advise := func() []fault.Advice {
+		return runs.Advise(st, nil, runs.Now{Branch: true, Bounds: s.Project.ResumeBounds()})
+	}
+	if !st.RestackStopped() || st.Git.Restack == nil || st.Git.Restack.BaseCommit != to.BaseCommit {
+		if err := s.repo.KeepTip(ctx, runs.RestackRef(st, runs.RestackTries(st)+1), tip); err != nil {
+			return err
+		}
+		if err := st.Fail(s.Project.Now(), runs.NewError(f, nil)); err != nil {
+			return err
+		}
+		st.Git.Restack = &to
+		*st = *st.Reworded(s.Words, advise())
+		if err := dir.SaveStage(st); err != nil {
+			return err
+		}
+		s.At("restack_stopped")
+	} // else it is recorded, but whoever did so may not have come further
+	if err := saveHead(dir, st, s.Text); err != nil {
+		return err
+	}
+	return dir.SaveErrors(runs.NewErrors(st, runs.Done, runs.Evidence{}, advise()))
 }
 
 // swapped notes what is about to happen, moves the branch from where it is, with the
 // old tip kept, and records it. Whoever dies between finds out from git.
 func (s *restacking) swapped(ctx context.Context, st *runs.Stage, item Item, tip string, to runs.Restack, lease *locks.Lease) (*Moved, error) {
 	dir := s.Project.Run(st.RequestID, st.RunID)
-	kept := runs.AttemptsOf(st.RunID) + "/restack/" + strconv.Itoa(restacks(st)+1)
+	before := st.Git.Restack
 	st.Git.Restack = &to
 	if err := lease.Check(); err != nil {
 		return nil, err
@@ -244,8 +320,22 @@ func (s *restacking) swapped(ctx context.Context, st *runs.Stage, item Item, tip
 	if err := lease.Check(); err != nil {
 		return nil, err
 	}
-	if err := s.repo.MoveBranch(ctx, item.Branch, tip, to.Commit, kept); err != nil {
-		st.Git.Restack = nil
+	ref := runs.RestackRef(st, runs.RestackTries(st)+1)
+	var err error
+	if to.Commit == tip { // a person moved it, and it was kept before
+		ref = runs.RestackRef(st, runs.RestackTries(st))
+		var now string
+		if now, _, err = s.repo.BranchTip(ctx, item.Branch); err == nil && now != tip {
+			err = gitops.ErrMoved
+		}
+	} else {
+		err = s.repo.MoveBranch(ctx, item.Branch, tip, to.Commit, ref)
+	}
+	if errors.Is(err, gitops.ErrMoved) { // since it was tested
+		err = baseMoved(st, "once", item.Branch, "again", st.RunID)
+	}
+	if err != nil {
+		st.Git.Restack = before
 		return nil, errors.Join(err, dir.SaveStage(st))
 	}
 	s.At("restack_moved")
@@ -253,54 +343,61 @@ func (s *restacking) swapped(ctx context.Context, st *runs.Stage, item Item, tip
 		return nil, err
 	}
 	s.At("restack_recorded")
-	return &Moved{Item: item, StackedOn: to.StackedOn, Kept: kept}, nil
-}
-
-// restacks is how often a run was moved.
-func restacks(st *runs.Stage) int {
-	n := 0
-	for _, e := range st.History {
-		if e.Event == runs.EventRestacked {
-			n++
-		}
-	}
-	return n
+	return &Moved{Item: item, StackedOn: to.StackedOn, Kept: ref}, nil
 }
 
 // recordMove writes where a run stands whose branch has moved.
 func recordMove(ctx context.Context, s *landing, st *runs.Stage) error {
 	to, g := st.Git.Restack, &st.Git
-	before, err := s.repo.Own(ctx, g.BaseCommit, st.Tip())
+	own, err := s.repo.Commits(ctx, to.BaseCommit, to.Commit)
 	if err != nil {
 		return err
 	}
-	after, err := s.repo.Own(ctx, to.BaseCommit, to.Commit)
-	if err != nil {
-		return err
+	g.Commits = nil
+	for _, c := range own {
+		g.Commits = append(g.Commits, runs.Commit{StepID: stepOf(c, st.RunID), Hash: c.Hash, Subject: c.Subject})
 	}
-	for i := range g.Commits {
-		if n := slices.Index(before, g.Commits[i].Hash); n >= 0 && n < len(after) {
-			g.Commits[i].Hash = after[n]
+	if st.State == runs.NeedsInput {
+		if err := st.Move(runs.Done, s.Project.Now()); err != nil {
+			return err
 		}
 	}
 	g.BaseCommit, g.StackedOn, g.Restack = to.BaseCommit, to.StackedOn, nil
 	st.AddEvent(s.Project.Now(), runs.EventRestacked, "", "")
 	st.History[len(st.History)-1].Detail = map[string]string{"commit": to.Commit, "base": to.BaseCommit}
 	dir := s.Project.Run(st.RequestID, st.RunID)
-	report, err := dir.LoadReport()
-	if err == nil && report != "" {
-		err = dir.SaveReport(runs.WithHead(report, st, s.Text))
+	return errors.Join(saveHead(dir, st, s.Text), dir.SaveStage(st))
+}
+
+// stepOf is the step of a run whose commit it is, told by its trailers.
+func stepOf(c gitops.Commit, runID string) string {
+	switch {
+	case !slices.Contains(c.Trailers[project.RunTrailer], runID):
+		return ""
+	case len(c.Trailers[project.ResultTrailer]) > 0:
+		return runs.RecordStep
+	case len(c.Trailers[project.StepTrailer]) > 0:
+		return c.Trailers[project.StepTrailer][0]
 	}
-	return errors.Join(err, dir.SaveStage(st))
+	return ""
+}
+
+// saveHead writes how a run stands above its report, where it has one.
+func saveHead(dir *runs.Dir, st *runs.Stage, text runs.Text) error {
+	report, err := dir.LoadReport()
+	if err != nil || report == "" {
+		return err
+	}
+	return dir.SaveReport(runs.WithHead(report, st, text))
 }
 
 // settleMove records what a restack that died had moved.
 func settleMove(ctx context.Context, s *landing, st *runs.Stage) (*runs.Stage, error) {
-	if st.Git.Restack == nil {
+	if st.Git.Restack == nil || st.Git.Restack.Commit == "" {
 		return st, nil
 	}
 	return s.changing(ctx, st, func(_ *runs.Dir, now *runs.Stage) error {
-		if now.Git.Restack == nil {
+		if now.Git.Restack == nil || now.Git.Restack.Commit == "" {
 			return nil
 		}
 		tip, _, err := s.repo.BranchTip(ctx, now.Git.WorkBranch)

@@ -69,12 +69,6 @@ func (s *landing) prepare(ctx context.Context, st *runs.Stage) error {
 	return nil
 }
 
-// Exit statuses of a shell for a command that it cannot start.
-const (
-	shellCannotExecute = 126
-	shellNotFound      = 127
-)
-
 // test judges what is in the workspace.
 func (s *landing) test(ctx context.Context, st *runs.Stage) error {
 	if err := s.prepare(ctx, st); err != nil {
@@ -90,7 +84,7 @@ func (s *landing) test(ctx context.Context, st *runs.Stage) error {
 	switch {
 	case exit.TimedOut:
 		return fault.New(fault.TestTimeout, facts...)
-	case exit.Status == shellNotFound || exit.Status == shellCannotExecute:
+	case exit.NotStarted():
 		return fault.New(fault.TestCommandNotFound, append(facts, "key", "tests."+kind+".command")...)
 	case exit.Status != 0:
 		return fault.New(fault.LandTestFailed, facts...)

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"aiflow/internal/fault"
-	"aiflow/internal/proc"
 	"aiflow/project"
 	"aiflow/runner/stage"
 	"aiflow/runs"
@@ -53,9 +52,12 @@ func (a *Adviser) from(ctx context.Context, st *runs.Stage, step string) []fault
 		now.Newest = ids[0]
 	}
 	if a.of.AwaitsMerge(st) {
-		now.Merge = "git merge " + proc.Word(st.Git.WorkBranch)
+		now.Merge = project.TakeOver(ctx, p, st.Git.WorkBranch)
 		stale := a.of.StaleOn(st)
 		now.Stale, now.Restacks = stale.On != "", stale.On != "" && stale.Again
+	}
+	if st.RestackStopped() && !now.Branch {
+		now.Restore = project.RestoreBranch(st)
 	}
 	if now.Live || now.Newest != "" || st.ReplacedBy != "" || st.State == runs.Done {
 		return runs.Advise(st, nil, now)

@@ -25,7 +25,7 @@ func RefuseChanged(ctx context.Context, run *stage.Run, last *runs.Stage) error 
 	if err := refuseUnmerged(ctx, run, ws, last); err != nil {
 		return err
 	}
-	fresh := []any{"fresh", "aiflow run " + run.Request.ID + " --fresh"}
+	fresh := []any{"fresh", runs.Fresh(last)}
 	if tip := stage.ForeignTip(ctx, run.Repo, ws, last); tip != "" {
 		return changedThere(run, last, append(fresh, "commit", tip[:min(10, len(tip))])...)
 	}
@@ -70,9 +70,9 @@ func leftWorkspace(ctx context.Context, run *stage.Run, last *runs.Stage) (ws *g
 }
 
 // workspaceAllows looks at what is in the workspace. Clean is what equals its
-// HEAD or the kept attempt; anything else is a person's, and is refused, taken
-// or kept aside as the point says.
-func workspaceAllows(ctx context.Context, run *stage.Run, at runs.Point, ask runs.Ask) (runs.Point, error) {
+// HEAD or the kept attempt, unless somebody committed it; anything else is a
+// person's, and is refused, taken or kept aside as the point says.
+func workspaceAllows(ctx context.Context, run *stage.Run, at runs.Point, committed bool) (runs.Point, error) {
 	if run.Workspace == nil || at.State != runs.Implementing || len(run.Stage.Steps) == 0 {
 		return at, nil
 	}
@@ -84,7 +84,7 @@ func workspaceAllows(ctx context.Context, run *stage.Run, at runs.Point, ask run
 	if at.Back && run.Stage.Current() != nil {
 		step = run.Stage.Current()
 	}
-	if changes.Empty() || changes.Tree == step.AttemptTree {
+	if changes.Empty() || changes.Tree == step.AttemptTree && !committed {
 		return at, nil
 	}
 	switch at.Changed {

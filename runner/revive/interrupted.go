@@ -84,6 +84,9 @@ func noteOwnLocks(run *stage.Run) {
 // workspace, and takes over what was committed but not recorded.
 func comeBack(ctx context.Context, run *stage.Run) error {
 	endStrays(run)
+	if is := project.StaleNow(ctx, run.Project, run.Stage); is.On != "" {
+		run.Warn("work.stale_below", run.Stage, fault.Facts{"on": is.On, "run_id": run.Stage.RunID})
+	}
 	run.Repo.ClearBranchLock(run.Stage.Git.WorkBranch)
 	run.Stage.AddEvent(run.Project.Now(), runs.EventResumed, run.Stage.CurrentStepID, "")
 	if len(run.Stage.Steps) == 0 {
@@ -149,5 +152,28 @@ func reopen(ctx context.Context, run *stage.Run) error {
 	if err := ws.MendIndex(ctx); err != nil {
 		return err
 	}
+	if err := backToBranch(ctx, run); err != nil {
+		return err
+	}
 	return stage.LinkPaths(run)
+}
+
+// backToBranch checks out the run's branch where somebody checked out another one.
+// The files stay as they are; what was committed there is kept.
+func backToBranch(ctx context.Context, run *stage.Run) error {
+	ws, tip := run.Workspace, run.Stage.Tip()
+	if ws.Branch() == run.Stage.Git.WorkBranch {
+		return nil
+	}
+	at, err := ws.Head(ctx)
+	if err != nil {
+		return err
+	}
+	ref := runs.AttemptsOf(run.Stage.RunID) + "/switched/" + at
+	if err := ws.KeepCommit(ctx, ref, at); err != nil {
+		return err
+	}
+	run.Tell(stage.Event{Kind: stage.Rejoined, StepID: run.Stage.CurrentStepID, What: ref})
+	ws.Of(run.Stage.Git.WorkBranch)
+	return ws.Rejoin(ctx, tip)
 }

@@ -31,7 +31,7 @@ func runBefore(run *stage.Run) *runs.Stage {
 // it. If the record of that run is lost, it is as it was committed.
 func Unblocked(ctx context.Context, run *stage.Run, last *runs.Stage, text []byte) []byte {
 	if last == nil && run.Request.Meta.Status == reqmeta.Blocked {
-		if before, ok := run.Project.Committed(ctx, run.Request.Path); ok && reqmeta.Parse(run.Request.Path, before).Meta.Status == reqmeta.Ready {
+		if before, ok := run.Project.Committed(ctx, run.Request.Path); ok && run.Request.Parse(before).Meta.Status == reqmeta.Ready {
 			return before
 		}
 	}
@@ -58,12 +58,7 @@ func bytesBefore(run *stage.Run, dir *runs.Dir, now []byte) []byte {
 	if err != nil {
 		return now
 	}
-	was := reqmeta.Parse(run.Request.Path, before).Meta
-	values := map[string]string{"status": was.Status}
-	if !was.UpdatedAt.IsZero() {
-		values["updated_at"] = was.UpdatedAt.Text
-	}
-	back, err := edit.SetValues(run.Request.Path, now, values, run.Project.Now())
+	back, err := edit.GiveBack(run.Request, now, before, "status", "updated_at")
 	if err != nil {
 		return now
 	}

@@ -53,8 +53,7 @@ func keepsPlan(run *stage.Run, at runs.Point, force bool) error {
 	if err == nil || !force {
 		return err
 	}
-	run.Stage.AddEvent(run.Project.Now(), runs.EventOldSteps, at.StepID, fault.ReplanRequired)
-	run.Tell(stage.Event{Kind: stage.Warned, StepID: at.StepID, What: run.Words.Text("report.summary.old_steps", nil)})
+	stage.TellOldSteps(run, at.StepID)
 	return nil
 }
 
@@ -94,6 +93,8 @@ func replan(ctx context.Context, run *stage.Run, old *runs.Stage) (stage.Outcome
 }
 
 func proceed(ctx context.Context, run *stage.Run, ask runs.Ask) (stage.Outcome, error) {
+	ws, ok := leftWorkspace(ctx, run, run.Stage)
+	committed := ok && stage.ForeignTip(ctx, run.Repo, ws, run.Stage) != ""
 	if err := comeBack(ctx, run); err != nil {
 		return stage.Outcome{}, err
 	}
@@ -101,7 +102,7 @@ func proceed(ctx context.Context, run *stage.Run, ask runs.Ask) (stage.Outcome, 
 	if err != nil {
 		return stage.Outcome{}, err
 	}
-	if at, err = workspaceAllows(ctx, run, at, ask); err != nil {
+	if at, err = workspaceAllows(ctx, run, at, committed); err != nil {
 		return stage.Outcome{}, err
 	}
 	noteOwnLocks(run)

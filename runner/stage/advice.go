@@ -24,8 +24,7 @@ func FillIn(now *runs.Now, s *project.Survey, st *runs.Stage, plan *runs.Plan) {
 		now.Gone = true
 		return
 	}
-	at := runs.Point{State: runs.Implementing}
-	now.OldSteps = project.SamePlan(st, plan, at, req) != nil
+	now.OldSteps = project.OldSteps(st, plan, req)
 	if o := s.Obstacle(req); o != nil && o.Err.Code != fault.ReplanRequired {
 		now.LacksAnew = o.Err.Code
 	}
@@ -46,7 +45,7 @@ func (s *Setup) Found(ctx context.Context, st *runs.Stage) (f runs.Found) {
 		return f
 	}
 	ws, ok, err := repo.OpenWorktree(ctx, s.Project.Path(st.Git.Workspace))
-	if err != nil || !ok || ws.Branch() != st.Git.WorkBranch {
+	if err != nil || !ok {
 		return f
 	}
 	return foundIn(ctx, repo, ws, st)

@@ -44,13 +44,20 @@ func readOptional(run *Run, r agent.Reply) error {
 func cleanResult(run *Run, c shellCommand) (string, error) {
 	path := run.resultPath(c)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return "", fault.Wrap(err, fault.RunsDirCreateFailed, "path", run.Dir.RelPath("tmp"))
+		return "", notMade(err, run, "tmp")
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fault.Wrap(err, fault.PathNotWritable, "path", path)
+		return "", notWritable(err, path)
 	}
 	return path, nil
 }
+
+// notMade, like notWritable, is err where it is a fault already: a guarded disk may say no.
+func notMade(err error, run *Run, name string) error {
+	return fault.Of(err, fault.RunsDirCreateFailed, "path", run.Dir.RelPath(name))
+}
+
+func notWritable(err error, p string) error { return fault.Of(err, fault.PathNotWritable, "path", p) }
 
 // logResult adds what a role wrote into AIFLOW_RESULT to its log, where people
 // look.

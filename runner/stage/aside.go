@@ -63,10 +63,10 @@ func putAside(ctx context.Context, run *Run) error {
 		kept := filepath.Join(runs.KeptDir, filepath.FromSlash(name))
 		to := filepath.Join(run.Dir.Path, kept)
 		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			return fault.Wrap(err, fault.PathNotWritable, "path", run.Dir.RelPath(runs.KeptDir))
+			return notWritable(err, run.Dir.RelPath(runs.KeptDir))
 		}
 		if err := moved(filepath.Join(top, filepath.FromSlash(name)), to); err != nil {
-			return fault.Wrap(err, fault.PathNotWritable, "path", name)
+			return notWritable(err, name)
 		}
 		run.Tell(Event{Kind: Noted, What: run.Words.Text("work.put_aside", fault.Facts{"path": name, "kept": run.Dir.RelPath(filepath.ToSlash(kept))})})
 	}

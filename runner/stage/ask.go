@@ -65,6 +65,11 @@ func tryRole(ctx context.Context, run *Run, q question, call config.Call) error 
 	if q.role == config.RoleImplementer {
 		call.Test = testFor(run, q)
 	}
+	done, err := takeTurn(ctx, run, q, call)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ofSession, err := afford(run, &call)
 	if err != nil {
 		return err
@@ -73,7 +78,7 @@ func tryRole(ctx context.Context, run *Run, q question, call config.Call) error 
 	at, began := run.Project.Now().UTC(), run.Project.Env.Clock.Boot()
 	err = overdrawn(run, ofSession, call, callRole(ctx, run, q, &r))
 	took := run.Project.Env.Clock.Boot() - began
-	run.noteProvider(call.Provider, err)
+	run.noteProvider(ctx, call.Provider, err)
 	if f, ok := fault.As(err); ok && run.Lost != nil && agent.Lost(f.Code) {
 		run.Lost[call.Provider] = f
 	}
@@ -134,7 +139,7 @@ func callRole(ctx context.Context, run *Run, q question, r *agent.Reply) error {
 func roleEnded(call config.Call, c shellCommand, res result) error {
 	facts := []any{"command", call.Command.Bin, "name", call.Provider, "path", res.log}
 	if res.TimedOut {
-		return fault.New(fault.AgentTimeout, append(facts, c.limit.Facts()...)...)
+		return timedOut(c, facts)
 	}
 	if res.mute {
 		limit := config.Timeout{Sec: int(c.silent / time.Second), Key: "limits.silent_sec", File: c.limit.File}
@@ -198,11 +203,11 @@ func program(run *Run, call config.Call) (string, error) {
 		return "", err
 	}
 	if base := filepath.Base(name); slices.Contains(c.Guards.ForbidCommands, base) {
-		return "", fault.New(fault.GHDependencyDetected, "value", name, "path", config.RouterFile, "reason", "command", "command", name)
+		return "", forbiddenCommand(name, config.RouterFile)
 	}
 	path := run.Project.Program(name)
 	if path == "" {
-		return "", fault.New(fault.CLINotAvailable, "command", name, "name", call.Provider)
+		return "", noCommand(nil, name, "name", call.Provider)
 	}
 	return path, nil
 }

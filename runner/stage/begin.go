@@ -239,7 +239,7 @@ func MarkRunning(run *Run) error {
 	if err := run.Dir.SaveRequest(run.Text); err != nil {
 		return err
 	}
-	after, err := edit.SetValues(run.Request.Path, run.Text, map[string]string{"status": reqmeta.Running}, p.Now())
+	after, err := edit.SetValues(run.Request, run.Text, map[string]string{"status": reqmeta.Running}, p.Now())
 	if err != nil {
 		return err
 	}
@@ -259,8 +259,8 @@ func MarkRunning(run *Run) error {
 // running: a run whose record was lost may have left it like that, and so may a
 // commit that was made while one ran.
 func NeverRunning(run *Run) (err error) {
-	if reqmeta.Parse(run.Request.Path, run.Text).Meta.Status == reqmeta.Running {
-		run.Text, err = edit.SetValues(run.Request.Path, run.Text, map[string]string{"status": reqmeta.Ready}, run.Project.Now())
+	if run.Request.Parse(run.Text).Meta.Status == reqmeta.Running {
+		run.Text, err = edit.SetValues(run.Request, run.Text, map[string]string{"status": reqmeta.Ready}, run.Project.Now())
 	}
 	return err
 }

@@ -1,6 +1,9 @@
 package stage
 
 import (
+	"sync"
+	"time"
+
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/runs"
@@ -9,21 +12,82 @@ import (
 // maxCostFlag bounds a session.
 const maxCostFlag = "--max-cost"
 
-// Purse is what a session may spend.
+// Purse is what a session may spend, in all of its runs together.
 type Purse struct {
 	runs.Budget
-	Used *runs.Usage  // of the runs before the one in hand
-	Gone *fault.Error // nothing is left
+	Since time.Time // when the session began
+	Jobs  int       // runs at a time; each call is told a part of what is left
+
+	mu   sync.Mutex
+	used map[string]*runs.Usage // by run, in this session
+	told map[string]float64     // by run: what its call in hand may cost
+	gone *fault.Error
 }
 
-// Exhausted is Budget.Spent in the session's words.
-func (p *Purse) Exhausted(u *runs.Usage) *fault.Error {
-	f := p.Spent(u)
-	if f != nil {
-		f.Facts["key"] = maxCostFlag
-	}
-	return f
+// Note takes down what a run has used so far. Its call in hand is over.
+func (p *Purse) Note(st *runs.Stage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note(st)
 }
+
+func (p *Purse) note(st *runs.Stage) {
+	if p.used == nil {
+		p.used, p.told = map[string]*runs.Usage{}, map[string]float64{}
+	}
+	p.used[st.RunID] = st.UsageSince(p.Since)
+	delete(p.told, st.RunID)
+}
+
+// Used is what all runs of the session have used.
+func (p *Purse) Used() *runs.Usage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sum()
+}
+
+func (p *Purse) sum() (sum *runs.Usage) {
+	for _, u := range p.used {
+		sum = sum.Add(u)
+	}
+	return sum
+}
+
+// Gone says that nothing is left; nil is that something is.
+func (p *Purse) Gone() *fault.Error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.over()
+}
+
+func (p *Purse) over() *fault.Error {
+	if f := p.Spent(p.sum()); p.gone == nil && f != nil {
+		f.Facts["key"] = maxCostFlag
+		p.gone = f
+	}
+	return p.gone
+}
+
+// spend gives a call of a run its part of what no other call may cost: however many
+// are asked at once, they cannot spend more than there is.
+func (p *Purse) spend(st *runs.Stage) (dollars float64, gone *fault.Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note(st)
+	if p.CostUSD <= 0 || p.over() != nil {
+		return 0, p.gone
+	}
+	left := p.LeftUSD(p.sum())
+	for _, others := range p.told {
+		left -= others
+	}
+	left = max(left/float64(max(p.Jobs, 1)), leastUSD)
+	p.told[st.RunID] = left
+	return left, nil
+}
+
+// leastUSD is told where others may use up all that is left: 0 would be any amount.
+const leastUSD = 0.0001
 
 // budget is what the run may use.
 func (run *Run) budget() runs.Budget {
@@ -34,15 +98,6 @@ func (run *Run) budget() runs.Budget {
 	return runs.Budget{CostUSD: l.MaxCostUSD, Tokens: int64(l.MaxTokens)}
 }
 
-// inSession is what the session has used up to now.
-func inSession(run *Run) *runs.Usage {
-	used := run.Purse.Used
-	for _, c := range run.Stage.Attempts.Calls[run.callsBefore:] {
-		used = used.Add(c.Usage)
-	}
-	return used
-}
-
 // afford refuses a call where nothing is left to spend. Else call is told how
 // much is; ofSession is that the session's end comes first.
 func afford(run *Run, call *config.Call) (ofSession bool, err error) {
@@ -51,14 +106,14 @@ func afford(run *Run, call *config.Call) (ofSession bool, err error) {
 		return false, f
 	}
 	call.Budget = run.budget().LeftUSD(used)
-	p := run.Purse
-	if p == nil || p.CostUSD <= 0 {
+	if run.Purse == nil {
 		return false, nil
 	}
-	if p.Gone = p.Exhausted(inSession(run)); p.Gone != nil {
-		return true, outOfMoney(p.Gone)
+	left, gone := run.Purse.spend(run.Stage)
+	if gone != nil {
+		return true, outOfMoney(gone)
 	}
-	if left := p.LeftUSD(inSession(run)); call.Budget <= 0 || left < call.Budget {
+	if left > 0 && (call.Budget <= 0 || left < call.Budget) {
 		call.Budget = left
 		return true, nil
 	}
@@ -77,7 +132,9 @@ func overdrawn(run *Run, ofSession bool, call config.Call, err error) error {
 		return err
 	}
 	f.Facts["key"] = maxCostFlag
-	run.Purse.Gone = f
+	run.Purse.mu.Lock()
+	defer run.Purse.mu.Unlock()
+	run.Purse.gone = f
 	return outOfMoney(f)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"aiflow/gitops"
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
@@ -74,6 +75,7 @@ func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin
 	res := result{log: run.Dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt)), from: sizeOf(file)}
 	noteLog(run, c.stepID, res.log)
 	settings := run.Repo.ConfigFile()
+	names, _ := run.Repo.OwnNames(ctx) // where git cannot say, nothing is told
 	end := &agent.Tail{Max: tailKept}
 	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
 	stdout, stderr := io.Writer(out), io.Writer(out)
@@ -106,6 +108,7 @@ func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin
 		run.Tell(Event{Kind: StraysEnded, StepID: c.stepID, Count: res.Leftover})
 	}
 	noteSettings(ctx, run, c.stepID, settings)
+	noteNames(ctx, run, c.stepID, names)
 	if err := commandError(ctx, run, argv, err); err != nil {
 		return res, err
 	}
@@ -149,9 +152,13 @@ func commandError(ctx context.Context, run *Run, argv []string, err error) error
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return fault.Wrap(err, fault.CLINotAvailable, "command", argv[0])
+		return noCommand(err, argv[0])
 	}
 	return nil
+}
+
+func noCommand(err error, command string, more ...any) error {
+	return fault.Wrap(err, fault.CLINotAvailable, append(more, "command", command)...)
 }
 
 // noteAgent records who runs now, so that a later command can end it should
@@ -185,11 +192,40 @@ func noteSettings(ctx context.Context, run *Run, stepID string, before []byte) {
 		if len(told.names) == 0 {
 			continue
 		}
-		text := run.Words.Text(told.key, fault.Facts{"names": strings.Join(told.names, ", ")})
-		if i := slices.IndexFunc(run.Stage.Steps, func(s runs.Step) bool { return s.StepID == stepID }); i >= 0 {
-			run.NoteText(&run.Stage.Steps[i], text)
-		} else {
-			run.Tell(Event{Kind: Warned, What: text})
+		noteOf(run, stepID, run.Words.Text(told.key, fault.Facts{"names": strings.Join(told.names, ", ")}))
+	}
+}
+
+func noteOf(run *Run, stepID, text string) {
+	if i := slices.IndexFunc(run.Stage.Steps, func(s runs.Step) bool { return s.StepID == stepID }); i >= 0 {
+		run.NoteText(&run.Stage.Steps[i], text)
+	} else {
+		run.Tell(Event{Kind: Warned, What: text})
+	}
+}
+
+// noteNames tells of branches, tags and stashes of the person that went while a
+// command ran. Nobody knows whether it was the command, so nothing is put back:
+// what they stood for is kept, and the command that makes them again is told.
+func noteNames(ctx context.Context, run *Run, stepID string, before []gitops.Name) {
+	ctx = context.WithoutCancel(ctx)
+	after, err := run.Repo.OwnNames(ctx)
+	if before == nil || err != nil {
+		return
+	}
+	for _, n := range gitops.Lost(before, after) {
+		if err := run.Repo.KeepTip(ctx, runs.LostBy(run.Stage.RunID)+"/"+n.Commit, n.Commit); err != nil {
+			run.Tell(Event{Kind: Warned, StepID: stepID, What: run.InWords(err)})
+		}
+		key := "work.note_name_gone"
+		if n.IsStash() {
+			key = "work.note_stash_gone"
+		}
+		noteOf(run, stepID, run.Words.Text(key, fault.Facts{"name": n.Short(), "command": n.Back()}))
+	}
+	for _, n := range gitops.Lost(after, before) {
+		if n.IsStash() {
+			noteOf(run, stepID, run.Words.Text("work.note_stash_made", fault.Facts{"name": n.Short()}))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,17 @@ func lookForDirty(ctx context.Context, run *Run) func() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return dirty(ctx, run, found)
+		run.uncommitted = append([]gitops.Change{}, found...)
+		names, err := dirty(ctx, run, found)
+		if err != nil || !slices.ContainsFunc(names, func(n string) bool { return within(n, run.Project.RequestsDir()) }) {
+			return names, err
+		}
+		// The run of another request may have ended between two looks at its file.
+		if found, err = repo.Dirty(ctx); err != nil {
+			return names, nil
+		}
+		still, err := dirty(ctx, run, found)
+		return slices.DeleteFunc(names, func(n string) bool { return err == nil && !slices.Contains(still, n) }), nil
 	}
 }
 
@@ -35,17 +46,22 @@ func refuseDirty(run *Run, look func() ([]string, error)) error {
 	return fault.New(fault.WorktreeDirty, "path", dirty[0], "count", len(dirty), "request_id", run.Request.ID)
 }
 
+// named are the facts of a list of files of which the first are named.
+func named(files []string) fault.Facts {
+	facts := fault.Facts{"path": strings.Join(files[:min(len(files), NamedDirty)], ", ")}
+	if len(files) > NamedDirty {
+		facts["count"] = strconv.Itoa(len(files))
+	}
+	return facts
+}
+
 // warnDirty says what the run will not see. A git that cannot say stops nobody.
 func warnDirty(run *Run, look func() ([]string, error)) {
 	dirty, err := look()
 	if err != nil || len(dirty) == 0 {
 		return
 	}
-	facts := fault.Facts{"path": strings.Join(dirty[:min(len(dirty), NamedDirty)], ", ")}
-	if len(dirty) > NamedDirty {
-		facts["count"] = strconv.Itoa(len(dirty))
-	}
-	run.Tell(Event{Kind: Warned, Count: len(dirty), What: run.Words.Text("work.note_dirty", facts)})
+	run.Tell(Event{Kind: Warned, Count: len(dirty), What: run.Words.Text("work.note_dirty", named(dirty))})
 }
 
 // strict: a checkout with changes is refused. Elsewhere the tool's own files,
@@ -55,7 +71,6 @@ func (run *Run) strict() bool { return run.InPlace() || run.Project.Config.Git.R
 // dirty lists what git status lists, without what is the toolkit's own:
 // records and locks, new requests, and values in requests that tools own.
 func dirty(ctx context.Context, run *Run, changes []gitops.Change) ([]string, error) {
-	run.uncommitted = append([]gitops.Change{}, changes...)
 	var found, requests []string
 	for _, c := range changes {
 		switch {

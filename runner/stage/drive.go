@@ -14,7 +14,6 @@ func Drive(ctx context.Context, run *Run, part func(context.Context, *Run) error
 	if run.Begun != nil {
 		run.Begun(run.Request.ID, run.Stage.RunID)
 	}
-	run.callsBefore = len(run.Stage.Attempts.Calls)
 	noteStart(run)
 	noteNoRouter(run)
 	defer noteEnd(run)

@@ -51,6 +51,7 @@ const (
 	CommandBegun EventKind = "command"
 	TestBegun    EventKind = "test"
 	StepDone     EventKind = "step_done"
+	Ended        EventKind = "ended" // of a run of a session that does several; What: state and reason
 	Finishing    EventKind = "finishing"
 	Noted        EventKind = "noted" // What: the sentence
 	Warned       EventKind = "warning"

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/edit"
 	"aiflow/runs"
@@ -67,7 +69,7 @@ func doneText(ctx context.Context, run *Run) ([]byte, error) {
 		return nil, err
 	}
 	data, err := os.ReadFile(filepath.Join(run.Workspace.Dir(), filepath.FromSlash(path)))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && reqmeta.Parse(path, data).Meta.Status == reqmeta.Done {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && run.Request.Parse(data).Meta.Status == reqmeta.Done {
 		return nil, nil
 	}
 	if err != nil {
@@ -76,7 +78,7 @@ func doneText(ctx context.Context, run *Run) ([]byte, error) {
 	if clear, err := mergesWell(ctx, run, head, stored); err != nil || !clear {
 		return nil, err
 	}
-	return edit.SetValues(path, data, map[string]string{"status": reqmeta.Done}, run.Project.Now())
+	return edit.SetValues(run.Request, data, map[string]string{"status": reqmeta.Done}, run.Project.Now())
 }
 
 // mergesWell reports whether git will merge a change of the request's status.
@@ -100,7 +102,7 @@ func mergesWell(ctx context.Context, run *Run, head string, stored []byte) (bool
 	case bytes.Equal(now, stored):
 		return true, nil
 	}
-	done, err := edit.SetValues(run.Request.Path, stored, map[string]string{"status": reqmeta.Done}, run.Project.Now())
+	done, err := edit.SetValues(run.Request, stored, map[string]string{"status": reqmeta.Done}, run.Project.Now())
 	if err != nil {
 		return false, nil // stored as something else than text
 	}
@@ -116,12 +118,32 @@ func complete(run *Run) error {
 	if err := run.Stage.Complete(now); err != nil {
 		return err
 	}
+	noteOldSteps(run)
 	run.Stage.Agent = nil
 	run.Stage.LeaveLocks()
 	if err := run.saveReport(); err != nil {
 		return err
 	}
 	return run.Save()
+}
+
+// noteOldSteps tells that the steps of the request were changed while the run was at
+// work: what it did is what they said before.
+func noteOldSteps(run *Run) {
+	data, err := os.ReadFile(run.Project.Path(run.Request.Path))
+	if err != nil || run.Stage.HasEvent(runs.EventOldSteps) {
+		return
+	}
+	if r := run.Request.Parse(data); r.Valid() && project.OldSteps(run.Stage, run.Plan, r) {
+		TellOldSteps(run, "")
+	}
+}
+
+// TellOldSteps says that the request has other steps than the run, now, in its history
+// and in its report.
+func TellOldSteps(run *Run, stepID string) {
+	run.Stage.AddEvent(run.Project.Now(), runs.EventOldSteps, stepID, fault.ReplanRequired)
+	run.Tell(Event{Kind: Warned, StepID: stepID, What: run.Words.Text("report.summary.old_steps", fault.Facts{"id": run.Request.ID})})
 }
 
 // tidy removes the workspace. What is in it and in no commit is kept.

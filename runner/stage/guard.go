@@ -26,7 +26,7 @@ func guardDir(run *Run) (string, error) {
 	}
 	dir := filepath.Join(run.Dir.Path, "tmp", "guard")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return "", fault.Wrap(err, fault.RunsDirCreateFailed, "path", run.Dir.RelPath("tmp/guard"))
+		return "", notMade(err, run, "tmp/guard")
 	}
 	for _, name := range c.Guards.ForbidCommands {
 		if name == "" || filepath.Base(name) != name {
@@ -34,7 +34,7 @@ func guardDir(run *Run) (string, error) {
 		}
 		o := atomicfile.Options{Perm: 0o777, Volatile: true, TempSuffix: run.Project.Suffix()}
 		if err := atomicfile.Write(run.Project.Env.Disk, filepath.Join(dir, name), agent.RefusingCommand(name, run.markPath()), o); err != nil {
-			return "", fault.Of(err, fault.RunsDirCreateFailed, "path", run.Dir.RelPath("tmp/guard"))
+			return "", notMade(err, run, "tmp/guard")
 		}
 	}
 	_ = os.Remove(run.markPath()) // of a command that was killed; what it did is done again
@@ -56,7 +56,11 @@ func caught(run *Run, log string) error {
 }
 
 func forbiddenCommand(line, log string) error {
-	return fault.New(fault.GHDependencyDetected, "value", line, "path", log, "reason", "command", "command", line)
+	return forbiddenUse(line, log, "command", "command", line)
+}
+
+func forbiddenUse(value, path, reason string, more ...any) error {
+	return fault.New(fault.GHDependencyDetected, append(more, "value", value, "path", path, "reason", reason)...)
 }
 
 // forbiddenText refuses a text in which a forbidden pattern occurs. path is
@@ -70,7 +74,7 @@ func forbiddenText(run *Run, lines iter.Seq[string], path string) error {
 	if pattern == "" {
 		return nil
 	}
-	return fault.New(fault.GHDependencyDetected, "value", agent.ShortLine(line), "path", path, "reason", pattern)
+	return forbiddenUse(agent.ShortLine(line), path, pattern)
 }
 
 // forbiddenInLog looks at what a shell command of the run printed.

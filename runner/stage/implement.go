@@ -42,11 +42,15 @@ func implement(ctx context.Context, run *Run, i int) error {
 func judgeCommand(run *Run, c shellCommand, res result) error {
 	switch {
 	case res.TimedOut:
-		return fault.New(fault.AgentTimeout, append(append(namedCommand(c.text), "path", res.log), c.limit.Facts()...)...)
+		return timedOut(c, append(namedCommand(c.text), "path", res.log))
 	case res.Status != 0:
 		return fault.New(fault.StepCommandFailed, append(namedCommand(c.text), "exit_status", res.Status, "output", res.tail, "path", res.log)...)
 	}
 	return nil
+}
+
+func timedOut(c shellCommand, facts []any) error {
+	return fault.New(fault.AgentTimeout, append(facts, c.limit.Facts()...)...)
 }
 
 // callImplementer hands a step to the implementer role. failure is what it has
@@ -121,7 +125,7 @@ func takeWork(ctx context.Context, run *Run, s *runs.Step, r agent.Reply) error 
 	}
 	diff := a.UnifiedDiff()
 	if strings.TrimSpace(diff) == "" {
-		return agent.Located(fault.New(fault.JSONSchemaInvalid, "key", "diff", "cause", "is missing"), r)
+		return agent.Located(contract.Lacks(r.Call.Role, "diff"), r)
 	}
 	return applyPatch(ctx, run, s, r, []byte(diff))
 }

@@ -5,8 +5,10 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"aiflow/gitops"
+	"aiflow/internal/proc"
 	"aiflow/runner/agent"
 	"aiflow/runs"
 )
@@ -67,7 +69,27 @@ func PutBack(ctx context.Context, run *Run, i int) error {
 		return err
 	}
 	run.At("put_back")
+	if step := run.Stage.Steps[i].StepID; run.InPlace() && len(run.left) > 0 {
+		tellTakenBack(run, AttemptRef(run.Stage.RunID, step, run.Dir.NextAttempt(step)-1))
+	}
 	return nil
+}
+
+// tellTakenBack names what left the user's checkout: after a crash nobody can tell
+// what the step wrote from what the user did since. What was deleted is back already.
+func tellTakenBack(run *Run, ref string) {
+	var names, words []string
+	for _, f := range run.left {
+		names = append(names, f.Path)
+		if f.Status != gitops.Deleted {
+			words = append(words, proc.Word(f.Path))
+		}
+	}
+	facts := named(names)
+	if len(words) > 0 {
+		facts["command"] = "git restore --source=" + ref + " -- " + strings.Join(words, " ")
+	}
+	run.Tell(Event{Kind: Warned, Count: len(names), What: run.Words.Text("work.note_taken_back", facts)})
 }
 
 // ClearWorkspace returns the workspace to the step's start. In the user's checkout only the work itself is taken back.

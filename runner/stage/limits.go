@@ -18,10 +18,13 @@ func checkLimits(run *Run, i int, changes gitops.ChangeSet) error {
 	s.DiffStat = runs.DiffStat{FilesChanged: files, LinesAdded: changes.Added, LinesDeleted: changes.Deleted}
 	paths := changedPaths(changes)
 	if name, glob := forbidden(run.forbiddenPaths(p), paths); name != "" {
-		return fault.New(fault.ForbiddenPathTouched, "path", name, "allowed", glob, "reason", "forbidden")
+		return offLimits(name, "forbidden", "forbidden", glob)
 	}
 	if name := outside(p.Scope.TargetPaths, paths); name != "" {
-		return fault.New(fault.ForbiddenPathTouched, "path", name, "allowed", strings.Join(p.Scope.TargetPaths, ", "), "reason", "not_a_target")
+		return offLimits(name, "not_a_target", "targets", p.Scope.TargetPaths...)
+	}
+	if name := untouched(run.Request.Meta.Touches, paths); name != "" {
+		return offLimits(name, "not_touched", "touches", run.Request.Meta.Touches...)
 	}
 	maxLines, maxFiles := run.linesAllowed(p), run.filesAllowed(p)
 	if lines > maxLines || files > maxFiles {
@@ -33,6 +36,11 @@ func checkLimits(run *Run, i int, changes gitops.ChangeSet) error {
 		return e
 	}
 	return nil
+}
+
+func offLimits(path, reason, which string, globs ...string) error {
+	allowed := strings.Join(globs, ", ")
+	return fault.New(fault.ForbiddenPathTouched, "path", path, "allowed", allowed, "reason", reason, which, allowed)
 }
 
 // linesAllowed is the configured limit, or the planner's where that is lower.
@@ -86,6 +94,16 @@ func outside(targets, paths []string) string {
 	}
 	for _, p := range paths {
 		if !isTarget(targets, p) {
+			return p
+		}
+	}
+	return ""
+}
+
+// untouched gives the first path that the request does not say it touches.
+func untouched(touches, paths []string) string {
+	for _, p := range paths {
+		if len(touches) > 0 && !reqmeta.Covers(touches, p) {
 			return p
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"aiflow/internal/config"
 	"aiflow/internal/contract"
-	"aiflow/internal/fault"
 	"aiflow/reqmeta"
 	"aiflow/runner/agent"
 	"aiflow/runs"
@@ -32,7 +31,7 @@ func askPlanner(ctx context.Context, run *Run) (*runs.Plan, error) {
 			return err
 		}
 		if a.Planning == nil {
-			return agent.Located(fault.New(fault.JSONSchemaInvalid, "key", "planning", "cause", "is missing"), r)
+			return agent.Located(contract.Lacks(r.Call.Role, "planning"), r)
 		}
 		plan = translate(run, a)
 		if err := runs.Err(plan.Check()); err != nil {
@@ -44,7 +43,7 @@ func askPlanner(ctx context.Context, run *Run) (*runs.Plan, error) {
 }
 
 // translate makes planning.json (D55) of a planner's answer (D42).
-// docs/roles.md has the table.
+// docs/answers.md has the table.
 func translate(run *Run, a contract.Answer) *runs.Plan {
 	cfg := run.Project.Config
 	p := PlanOf(run.Stage, run.Request, run.Text, cfg)

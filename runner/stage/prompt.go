@@ -66,8 +66,10 @@ func facts(run *Run, q question, call config.Call) map[string]string {
 		v["step_json"], v["step_id"], v["step_title"] = asJSON(q.plan), q.plan.StepID, q.plan.Title
 		v["max_lines"] = strconv.Itoa(run.linesAllowed(q.plan))
 		v["targets_snapshot"] = "**/*"
-		if targets := q.plan.Scope.TargetPaths; len(targets) > 0 {
-			v["targets_snapshot"] = strings.Join(targets, ", ")
+		for _, targets := range [][]string{run.Request.Meta.Touches, q.plan.Scope.TargetPaths} {
+			if len(targets) > 0 {
+				v["targets_snapshot"] = strings.Join(targets, ", ")
+			}
 		}
 	}
 	if run.Plan != nil {

@@ -1,13 +1,17 @@
 package stage
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
+	"aiflow/locks"
 	"aiflow/reqmeta"
 	"aiflow/runner/agent"
 	"aiflow/runs"
@@ -70,16 +74,20 @@ func (w Waits) first() *ProviderWait {
 
 // noteProvider remembers that a provider cannot be asked, or that it can again.
 // Nobody stops where that cannot be written.
-func (s *Setup) noteProvider(provider string, err error) {
-	waits := s.Providers()
+func (s *Setup) noteProvider(ctx context.Context, provider string, err error) {
 	f, failed := fault.As(err)
-	_, known := waits[provider]
-	switch {
-	case err == nil && known:
-		delete(waits, provider)
-	case !failed || !f.Code.Waits():
+	if _, known := s.Providers()[provider]; !(err == nil && known) && !(failed && f.Code.Waits()) {
 		return
-	default:
+	}
+	if m, err := s.Project.Locks(); err == nil { // other runs write there too
+		if turn, err := m.AcquireNamed(context.WithoutCancel(ctx), "providers", locks.Ask{Wait: noteWait}); err == nil {
+			defer turn.Release()
+		}
+	}
+	waits := s.Providers()
+	if err == nil {
+		delete(waits, provider)
+	} else {
 		now := s.Project.Now()
 		w := ProviderWait{Tries: waits[provider].Tries + 1}
 		w.Provider, w.ReasonCode, w.Said = provider, f.Code, f.Facts["said"]
@@ -92,6 +100,53 @@ func (s *Setup) noteProvider(provider string, err error) {
 		waits[provider] = w
 	}
 	s.SaveCache(providersFile, waits)
+}
+
+// noteWait is how long a writer waits for another one.
+const noteWait = 10 * time.Second
+
+// takeTurn waits until the provider of a call may be asked by one more (providers.*.jobs).
+func takeTurn(ctx context.Context, run *Run, q question, call config.Call) (release func(), err error) {
+	if call.Jobs <= 0 {
+		return func() {}, nil
+	}
+	m, err := run.Project.Locks()
+	if err != nil {
+		return nil, err
+	}
+	for told := false; ; told = true {
+		for i := 1; i <= call.Jobs; i++ {
+			turn, err := m.AcquireNamed(ctx, locks.NameFor("provider", call.Provider)+"-"+strconv.Itoa(i), locks.Ask{RunID: run.Stage.RunID})
+			if err == nil {
+				return func() { _ = turn.Release() }, nil
+			}
+			if !fault.Has(err, fault.LockHeld) {
+				return nil, err
+			}
+		}
+		if !told {
+			run.Tell(Event{Kind: Noted, StepID: q.stepID(), What: run.Words.Text("work.provider_turn", fault.Facts{"name": call.Provider, "count": strconv.Itoa(call.Jobs)})})
+		}
+		if err := proc.Sleep(ctx, turnPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// turnPause is between two looks whether a provider has room.
+const turnPause = 200 * time.Millisecond
+
+// Asks are the calls that a run of the request will begin with, of the providers that
+// have a limit of their own. last is its latest run.
+func Asks(router config.Router, req *reqmeta.Request, last *runs.Stage) []config.Call {
+	var list []config.Call
+	for _, role := range rolesOf(router, req, last) {
+		call := router.Calls(role)[0]
+		if call.Jobs > 0 && !slices.ContainsFunc(list, func(c config.Call) bool { return c.Provider == call.Provider }) {
+			list = append(list, call)
+		}
+	}
+	return list
 }
 
 // notWaiting leaves out those that cannot be asked now, where another can.

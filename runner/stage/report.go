@@ -1,7 +1,10 @@
 package stage
 
 import (
+	"context"
+
 	"aiflow/internal/fault"
+	"aiflow/project"
 	"aiflow/runs"
 )
 
@@ -11,6 +14,9 @@ func reportFacts(run *Run) runs.ReportFacts {
 	f := runs.ReportFacts{Gates: append(gates(run), publishGates(run)...)}
 	if g.WorkBranch != "" {
 		f.MergeCommand = "git merge " + g.WorkBranch
+		if run.Stage.State == runs.Done {
+			f.Stale = project.StaleNow(context.Background(), run.Project, run.Stage).On
+		}
 		f.PushCommand = "git push -u origin " + g.WorkBranch
 	}
 	if u := run.Stage.Artifacts.CompareURL; u != nil {

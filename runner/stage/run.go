@@ -41,7 +41,6 @@ type Run struct {
 	noRouter    bool                // the router cannot be used: nobody plays anything
 	guard       string              // the folder of forbidden commands; see guardDir
 	stepped     int                 // steps done by this process
-	callsBefore int                 // calls of roles when this process took the run over
 	uncounted   map[string]bool     // providers that do not say what a limit needs
 	mended      int                 // autofix cycles of the step in hand
 	findings    string              // what a person wrote into the report of the run before

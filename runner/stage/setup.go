@@ -110,7 +110,7 @@ func (s *Setup) SaveCache(name string, v any) {
 		err = atomicfile.Write(s.Project.Env.Disk, path, append(data, '\n'), o)
 	}
 	if err != nil {
-		s.Tell(Event{Kind: Warned, What: err.Error()})
+		s.Tell(Event{Kind: Warned, What: s.InWords(notWritable(err, path))})
 	}
 }
 

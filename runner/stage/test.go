@@ -157,18 +157,12 @@ func orWarn(run *Run, i int, t stepTest, cause *fault.Error) error {
 	return nil
 }
 
-// Exit statuses of a shell for a command that it cannot start.
-const (
-	shellCannotExecute = 126
-	shellNotFound      = 127
-)
-
 func testFault(t stepTest, res result) *fault.Error {
 	code := t.failed
 	switch {
 	case res.TimedOut:
 		code = fault.TestTimeout
-	case res.Status == shellNotFound || res.Status == shellCannotExecute:
+	case res.NotStarted():
 		code = fault.TestCommandNotFound
 	}
 	facts := append(namedCommand(t.command), "exit_status", res.Status, "output", res.tail, "path", res.log)

@@ -56,10 +56,29 @@ func submodules(ctx context.Context, run *Run) error {
 	case err != nil || len(empty) == 0:
 		return err
 	case run.Project.Config.Workspace.Submodules:
-		return run.Workspace.FillSubmodules(ctx)
+		return whereKept(ctx, run, run.Workspace.FillSubmodules(ctx))
 	}
 	run.Warn("work.submodules_empty", run.Stage, fault.Facts{"names": strings.Join(empty, ", "), "count": strconv.Itoa(len(empty))})
 	return nil
+}
+
+// whereKept adds to the error of a submodule without its commit which repository of an
+// earlier run has that.
+func whereKept(ctx context.Context, run *Run, err error) error {
+	f, ok := fault.As(err)
+	if !ok || f.Facts["commit"] == "" {
+		return err
+	}
+	p := run.Project
+	found, _ := filepath.Glob(filepath.Join(p.Path(p.RunsDir()), "*", "*", runs.KeptDir, filepath.FromSlash(f.Facts["submodule"])))
+	for _, at := range found {
+		if _, e := p.Git().In(at).Ask(ctx, "cat-file", "-e", f.Facts["commit"]+"^{commit}"); e == nil {
+			if rel, e := filepath.Rel(p.Dir, at); e == nil {
+				f.Facts["kept"] = filepath.ToSlash(rel)
+			}
+		}
+	}
+	return err
 }
 
 // makeBranch creates the branch that was recorded; one of that name that is

@@ -23,10 +23,7 @@ func (b *bench) land([]int) error {
 		b.table.head("aiflow-run or aiflow-land is not built")
 		return nil
 	}
-	env := []string{
-		"GIT_AUTHOR_NAME=b", "GIT_AUTHOR_EMAIL=b@example.invalid", "GIT_COMMITTER_NAME=b", "GIT_COMMITTER_EMAIL=b@example.invalid",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME=" + b.work,
-	}
+	env := b.gitEnv()
 	few, many := filepath.Join(b.work, "land-20"), filepath.Join(b.work, "land-50")
 	for dir, n := range map[string]int{few: 20, many: 50} {
 		if err := finished(run, dir, env, n); err != nil {

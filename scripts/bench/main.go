@@ -1,7 +1,8 @@
 // Command bench measures what speed was promised, as ratios within one run:
 // the start of the binaries against a hello world, aiflow-next against a
-// program that only lists the folder, a run and a landing against the bare git commands, a
-// lock, commits with and without hooks, the readers of what AI commands say, and the peers that are on PATH with the
+// program that only lists the folder, a run and a landing against the bare git commands, a session of several runs against its rounds, a
+// lock, commits with and without hooks, the readers of what AI commands say, an import, the page in a browser,
+// and the peers that are on PATH with the
 // same data.
 //
 // It does not judge: it prints the promise beside the number. Nothing but
@@ -30,7 +31,7 @@ func main() {
 	sizes := flag.String("n", "100,1000,10000", "numbers of requests, with commas")
 	runs := flag.Int("runs", 21, "runs of each measurement; medians are shown")
 	seed := flag.Uint64("seed", 1, "seed of the generated requests")
-	only := flag.String("only", "start,next,run,land,lock,hooks,agents,peers", "which parts, with commas")
+	only := flag.String("only", "start,next,import,run,jobs,land,lock,hooks,agents,page,peers", "which parts, with commas")
 	flag.Parse()
 	if err := run(*sizes, *only, bench{runs: *runs, seed: *seed}); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -50,7 +51,7 @@ func run(sizes, only string, b bench) error {
 	if err := b.tools(); err != nil {
 		return err
 	}
-	parts := map[string]func([]int) error{"start": b.start, "next": b.next, "run": b.runs3, "land": b.land, "lock": b.lock, "hooks": b.hooks, "agents": b.agents, "peers": b.peersNext}
+	parts := map[string]func([]int) error{"start": b.start, "next": b.next, "import": b.imports, "run": b.runs3, "jobs": b.jobs, "land": b.land, "lock": b.lock, "hooks": b.hooks, "agents": b.agents, "page": b.pages, "peers": b.peersNext}
 	ns, err := numbers(sizes)
 	if err != nil {
 		return err

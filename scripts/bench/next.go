@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"aiflow/reqmeta/reqgen"
@@ -40,6 +41,27 @@ func (b *bench) project(n int, config string) (string, error) {
 		}
 	}
 	return dir, reqgen.Write(filepath.Join(dir, "requests"), b.seed, n)
+}
+
+// mapped is such a folder in keys and words of another tool.
+func (b *bench) mapped(n int) (string, error) {
+	dir, err := b.project(n, `{"version": "1.0", "preset": "backlog.md", "paths": {"requests_dir": "requests"}}`)
+	if err != nil {
+		return "", err
+	}
+	theirs := strings.NewReplacer("\ndepends_on:", "\ndependencies:", "\nstatus: ready\n", "\nstatus: To Do\n", "\nstatus: done\n", "\nstatus: Done\n",
+		"\npriority: P1\n", "\npriority: high\n", "\npriority: P2\n", "\npriority: medium\n", "\ncreated_at:", "\ncreated_date:")
+	defer time.Sleep(1500 * time.Millisecond) // see first
+	return dir, filepath.WalkDir(filepath.Join(dir, "requests"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte(theirs.Replace(string(data))), 0o666)
+	})
 }
 
 // first times the call that has no cache yet. Files that were just written are
@@ -79,6 +101,11 @@ func (b *bench) next(ns []int) error {
 			return err
 		}
 		jobs = append(jobs, job{name: "aiflow-next with auto_run.stack", argv: []string{next}, dir: stacking, against: 2, promise: "1.1x of aiflow-next"})
+		mapped, err := b.mapped(n)
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, job{name: "aiflow-next on a mapped folder", argv: []string{next}, dir: mapped, against: 2, promise: "1.2x of aiflow-next"})
 		if n <= 100 {
 			jobs[2].against, jobs[2].promise = 0, "2.2x of hello"
 		}

@@ -29,10 +29,7 @@ func (b *bench) runs3([]int) error {
 		b.table.head("aiflow-run is not built")
 		return nil
 	}
-	env := []string{
-		"GIT_AUTHOR_NAME=b", "GIT_AUTHOR_EMAIL=b@example.invalid", "GIT_COMMITTER_NAME=b", "GIT_COMMITTER_EMAIL=b@example.invalid",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME=" + b.work,
-	}
+	env := b.gitEnv()
 	hand, ours := filepath.Join(b.work, "bare"), filepath.Join(b.work, "ours")
 	for _, dir := range []string{hand, ours} {
 		if err := b.repository(dir, env); err != nil {
@@ -43,6 +40,14 @@ func (b *bench) runs3([]int) error {
 		{name: "the bare git commands", argv: []string{"sh", "-c", bare}, dir: hand, env: env, against: -1},
 		{name: "aiflow-run", argv: []string{run, "RQ-20260101-{i}"}, dir: ours, env: env, promise: "2x of the bare commands"},
 	})
+}
+
+// gitEnv is what git needs, and nothing of whoever measures.
+func (b *bench) gitEnv() []string {
+	return []string{
+		"GIT_AUTHOR_NAME=b", "GIT_AUTHOR_EMAIL=b@example.invalid", "GIT_COMMITTER_NAME=b", "GIT_COMMITTER_EMAIL=b@example.invalid",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME=" + b.work,
+	}
 }
 
 // repository has one request for each run that will be measured.

@@ -27,6 +27,9 @@ type Options struct {
 	Root        string     // the project's folder: "" or "dir/"
 	RequestsDir string
 	PromptsDir  string
+	DoneDirs    []string             // folders beside RequestsDir of what is done
+	Mapping     *reqmeta.Mapping     // by which they are read
+	Done        func(id string) bool // whether it is done in a folder beside the requests; nil: never
 	Ignore      []string             // globs of files in RequestsDir that are no requests
 	StateDirs   []string             // never committed: runs, locks, cache
 	From, To    string               // judge what changed from one commit to the other instead; "": what is staged
@@ -74,8 +77,12 @@ func Judge(ctx context.Context, o Options) ([]Finding, error) {
 	for i := range files {
 		j.file(&files[i])
 	}
-	if slices.ContainsFunc(files, related) {
-		if err := j.relations(ctx, files); err != nil {
+	var left []pair
+	if left, err = o.done(ctx, changes); err != nil {
+		return nil, err
+	}
+	if len(left) > 0 || slices.ContainsFunc(files, related) {
+		if err := j.relations(ctx, files, left); err != nil {
 			return nil, err
 		}
 	}
@@ -131,7 +138,7 @@ func (j *judgement) file(f *pair) {
 	if f.new.Meta.Status != reqmeta.Running || was {
 		return
 	}
-	line := lineOf(f.data, "status", "")
+	line := j.o.lineOf(f.data, "status", "")
 	if j.o.Live != nil && j.o.Live(f.new.ID) {
 		j.add(reqmeta.LevelWarning, fault.RunInProgress, "hook.check_running_live", f.path, line, "id", f.new.ID)
 		return
@@ -147,20 +154,20 @@ func (j *judgement) file(f *pair) {
 // "git add -A" or "commit -a" and nothing else with it.
 func (j *judgement) blocked(f *pair) {
 	if j.o.Stopped == nil || f.old == nil || f.old.Meta.Status == reqmeta.Blocked || f.new.Meta.Status != reqmeta.Blocked ||
-		!bytes.Equal(unowned(f.before), unowned(f.data)) {
+		!bytes.Equal(j.o.unowned(f.before), j.o.unowned(f.data)) {
 		return
 	}
 	if s := j.o.Stopped(f.new.ID); s.RunID != "" {
-		j.add(reqmeta.LevelWarning, fault.InvalidRequest, "hook.check_blocked", f.path, lineOf(f.data, "status", ""),
+		j.add(reqmeta.LevelWarning, fault.InvalidRequest, "hook.check_blocked", f.path, j.o.lineOf(f.data, "status", ""),
 			"id", f.new.ID, "run_id", s.RunID, "state", s.State)
 	}
 }
 
 // unowned is a request file without the lines that tools write.
-func unowned(data []byte) []byte {
+func (o Options) unowned(data []byte) []byte {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for _, key := range []string{"status", "updated_at"} {
-		if n := lineOf(data, key, ""); n > 0 {
+		if n := o.lineOf(data, key, ""); n > 0 {
 			lines[n-1] = nil
 		}
 	}
@@ -169,6 +176,16 @@ func unowned(data []byte) []byte {
 
 func (j *judgement) problem(p reqmeta.Problem) {
 	j.found = append(j.found, Finding{Level: p.Level, Code: p.Code, Key: "problem." + p.Kind, Path: p.Path, Line: p.Line, Facts: p.Facts})
+}
+
+// lineOf is the function lineOf for a key of ours, whatever it is called.
+func (o Options) lineOf(data []byte, key, item string) int {
+	for _, name := range o.Mapping.Names(key) {
+		if n := lineOf(data, name, item); n > 0 {
+			return n
+		}
+	}
+	return 0
 }
 
 // lineOf finds the line of a key in the head of a request file or, for a list

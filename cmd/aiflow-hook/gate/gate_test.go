@@ -151,6 +151,8 @@ func TestJudge(t *testing.T) {
 			r.put("requests/RQ-9-b.md", requestText("RQ-9", "ready"))
 			r.git("add", ".")
 		}, "error problem.duplicate_id requests/RQ-9-a.md:0;error problem.duplicate_id requests/RQ-9-b.md:0"},
+		{"ring through one that is done", func(r *repo) { r.put("requests/RQ-1.md", requestText("RQ-1", "done", "RQ-3")); r.git("add", ".") }, ""},
+		{"done, and waits for nobody", func(r *repo) { r.put("requests/RQ-9.md", requestText("RQ-9", "done", "RQ-404")); r.git("add", ".") }, ""},
 		{"itself", func(r *repo) { r.put("requests/RQ-9.md", requestText("RQ-9", "ready", "RQ-9")); r.git("add", ".") }, "error hook.check_cycle requests/RQ-9.md:6"},
 		{"ring closed over unchanged ones", func(r *repo) { r.put("requests/RQ-1.md", requestText("RQ-1", "ready", "RQ-3")); r.git("add", ".") }, "error hook.check_cycle requests/RQ-1.md:6"},
 		{"deleted, others need it", func(r *repo) { r.git("rm", "-q", "requests/RQ-1.md") }, "error hook.check_deleted requests/RQ-1.md:0"},

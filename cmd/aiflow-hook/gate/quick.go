@@ -51,7 +51,7 @@ func untouched(o Options) bool {
 		}
 	}
 	head := headTree(o.Place.GitDir, common)
-	for _, dir := range []string{o.RequestsDir, o.PromptsDir, o.Root + path.Dir(config.File)} {
+	for _, dir := range append([]string{o.RequestsDir, o.PromptsDir, o.Root + path.Dir(config.File)}, o.DoneDirs...) {
 		if !sameFolder(objects(common), head, tree, dir) {
 			return false
 		}

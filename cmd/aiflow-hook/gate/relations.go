@@ -20,8 +20,8 @@ type tree struct {
 }
 
 // relations judges what requests are to each other, as far as this commit
-// changes it.
-func (j *judgement) relations(ctx context.Context, files []pair) error {
+// changes it. left are files of what is done that go.
+func (j *judgement) relations(ctx context.Context, files, left []pair) error {
 	requests, err := j.o.others(ctx, files)
 	if err != nil {
 		return err
@@ -51,8 +51,16 @@ func (j *judgement) relations(ctx context.Context, files []pair) error {
 		}
 	}
 	j.missing(t, mine)
-	j.deleted(files, t)
+	j.deleted(append(left, files...), t)
 	j.rings(t)
+	return nil
+}
+
+// needs is what a request still waits for: one that is over waits for nothing.
+func (t tree) needs(id string) []string {
+	if r := t.byID[id]; !r.SaysOver() {
+		return r.Meta.DependsOn
+	}
 	return nil
 }
 
@@ -60,8 +68,8 @@ func (j *judgement) relations(ctx context.Context, files []pair) error {
 func (j *judgement) missing(t tree, files []*pair) {
 	guess := folder.Guesser{Folder: t.folder}
 	for _, f := range files {
-		for _, dep := range f.new.Meta.DependsOn {
-			if t.byID[dep] != nil || !reqmeta.CheckID(dep) {
+		for _, dep := range t.needs(f.new.ID) {
+			if t.byID[dep] != nil || !reqmeta.CheckID(dep) || j.o.Done != nil && j.o.Done(dep) {
 				continue
 			}
 			meant := guess.Meant(dep, f.new.ID)
@@ -69,7 +77,7 @@ func (j *judgement) missing(t tree, files []*pair) {
 				meant = "" // it is there, and merely not staged
 			}
 			j.add(reqmeta.LevelError, fault.DependsNotFound, "hook.check_missing", f.path,
-				lineOf(f.data, "depends_on", dep), "id", f.new.ID, "dep", dep, "meant", meant)
+				j.o.lineOf(f.data, "depends_on", dep), "id", f.new.ID, "dep", dep, "meant", meant)
 		}
 	}
 }
@@ -79,7 +87,7 @@ func (j *judgement) missing(t tree, files []*pair) {
 func (j *judgement) deleted(files []pair, t tree) {
 	gone := map[string]string{}
 	for i := range files {
-		if old := files[i].old; old != nil && t.byID[old.ID] == nil {
+		if old := files[i].old; old != nil && t.byID[old.ID] == nil && (j.o.Done == nil || !j.o.Done(old.ID)) {
 			gone[old.ID] = files[i].path
 		}
 	}
@@ -143,7 +151,7 @@ func (o Options) others(ctx context.Context, files []pair) ([]*reqmeta.Request, 
 	}
 	requests := make([]*reqmeta.Request, 0, len(wanted))
 	for _, c := range wanted {
-		if r := request(c.path, c.newMode, blobs[c.newID]); r != nil {
+		if r := o.request(c.path, c.newMode, blobs[c.newID]); r != nil {
 			requests = append(requests, r)
 		}
 	}
@@ -167,7 +175,7 @@ func (j *judgement) rings(t tree) {
 	for _, ring := range t.closed() {
 		f := t.changed[ring[0]]
 		j.add(reqmeta.LevelError, fault.DependsCycle, "hook.check_cycle", f.path,
-			lineOf(f.data, "depends_on", ring[1]), "id", ring[0], "ring", strings.Join(ring, " -> "))
+			j.o.lineOf(f.data, "depends_on", ring[1]), "id", ring[0], "ring", strings.Join(ring, " -> "))
 	}
 }
 
@@ -204,7 +212,7 @@ func (t tree) ring(id string, component map[string]int) []string {
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
-		for _, dep := range t.byID[at].Meta.DependsOn {
+		for _, dep := range t.needs(at) {
 			if dep == id {
 				return back(from, at, id)
 			}
@@ -252,7 +260,7 @@ func (c *components) visit(id string) {
 	c.index[id] = len(c.index) + 1
 	c.low[id] = c.index[id]
 	c.stack = append(c.stack, id)
-	for _, dep := range c.t.byID[id].Meta.DependsOn {
+	for _, dep := range c.t.needs(id) {
 		switch {
 		case c.t.byID[dep] == nil || c.of[dep] != 0:
 		case c.index[dep] == 0:

@@ -45,10 +45,10 @@ func (j *judgement) reopened(ctx context.Context) error {
 			base = strings.TrimSpace(string(out)) + ":"
 		}
 		before, err := j.o.Git.AskStaged(ctx, "cat-file", "blob", base+f.path)
-		if err == nil && reqmeta.Parse(f.path, before).Meta.Status == reqmeta.Done {
+		if err == nil && j.o.Mapping.Parse(f.path, before).Meta.Status == reqmeta.Done {
 			continue
 		}
-		j.add(reqmeta.LevelWarning, fault.InvalidRequest, "hook.check_reopened", f.path, lineOf(f.data, "status", ""),
+		j.add(reqmeta.LevelWarning, fault.InvalidRequest, "hook.check_reopened", f.path, j.o.lineOf(f.data, "status", ""),
 			"id", f.new.ID, "status", f.new.Meta.Status)
 	}
 	return nil

@@ -30,7 +30,7 @@ type change struct {
 // committed, below the folders that matter. Files that are only intended to be
 // added are not in that tree.
 func staged(ctx context.Context, o Options) ([]change, error) {
-	return o.changes(ctx, append([]string{o.RequestsDir, o.PromptsDir, o.Root + config.File, o.Root + config.RouterFile}, o.StateDirs...), o.sides()...)
+	return o.changes(ctx, append([]string{o.RequestsDir, o.PromptsDir, o.Root + config.File, o.Root + config.RouterFile}, slices.Concat(o.StateDirs, o.DoneDirs)...), o.sides()...)
 }
 
 // sides are what "git diff" is to compare.
@@ -56,9 +56,13 @@ func (o Options) changes(ctx context.Context, paths []string, sides ...string) (
 
 func failed(err error) error {
 	if gitcmd.Exit(err) > 0 {
-		return fault.Wrap(err, fault.GitCommandFailed, "cause", gitcmd.Stderr(err))
+		return gitFailed(err, gitcmd.Stderr(err))
 	}
 	return err
+}
+
+func gitFailed(err error, cause string) error {
+	return fault.Wrap(err, fault.GitCommandFailed, "cause", cause)
 }
 
 // changes reads ":oldmode newmode old new status NUL path NUL …".
@@ -68,13 +72,13 @@ func changes(out []byte) ([]change, error) {
 	for i := 0; i+1 < len(fields); i += 2 {
 		words := strings.Fields(strings.TrimPrefix(fields[i], ":"))
 		if len(words) != 5 {
-			return nil, fault.New(fault.GitCommandFailed, "cause", "unexpected line: "+fields[i])
+			return nil, gitFailed(nil, "unexpected line: "+fields[i])
 		}
 		c := change{path: fields[i+1], oldID: words[2], newID: words[3]}
 		_, err1 := fmt.Sscanf(words[0], "%o", &c.oldMode)
 		_, err2 := fmt.Sscanf(words[1], "%o", &c.newMode)
 		if err1 != nil || err2 != nil {
-			return nil, fault.New(fault.GitCommandFailed, "cause", "unexpected line: "+fields[i])
+			return nil, gitFailed(nil, "unexpected line: "+fields[i])
 		}
 		all = append(all, c)
 	}
@@ -113,10 +117,28 @@ func (o Options) pairs(ctx context.Context, changes []change) ([]pair, error) {
 	var all []pair
 	for _, c := range wanted {
 		f := pair{path: c.path, before: blobs[c.oldID], data: blobs[c.newID]}
-		f.old, f.new = request(c.path, c.oldMode, f.before), request(c.path, c.newMode, f.data)
+		f.old, f.new = o.request(c.path, c.oldMode, f.before), o.request(c.path, c.newMode, f.data)
 		all = append(all, f)
 	}
 	return all, nil
+}
+
+// done reads the files that go from the folders of what is done.
+func (o Options) done(ctx context.Context, changes []change) ([]pair, error) {
+	var left []change
+	var ids []string
+	for _, c := range changes {
+		if c.newMode == 0 && c.oldMode&typeMask == typeFile && reqmeta.IsMarkdown(c.path) &&
+			slices.ContainsFunc(o.DoneDirs, func(dir string) bool { return strings.HasPrefix(c.path, dir+"/") }) {
+			left, ids = append(left, c), append(ids, c.oldID)
+		}
+	}
+	blobs, err := o.blobs(ctx, ids)
+	files := make([]pair, len(left))
+	for i, c := range left {
+		files[i] = pair{path: c.path, old: o.request(c.path, c.oldMode, blobs[c.oldID])}
+	}
+	return files, err
 }
 
 func wantedBlobs(c change) []string {
@@ -131,11 +153,15 @@ func wantedBlobs(c change) []string {
 }
 
 // request parses one side. A link is no request of its own.
-func request(p string, mode int, data []byte) *reqmeta.Request {
+func (o Options) request(p string, mode int, data []byte) *reqmeta.Request {
 	if mode&typeMask != typeFile {
 		return nil
 	}
-	return reqmeta.Parse(p, data)
+	r := o.Mapping.Parse(p, data)
+	if r.IsNote() {
+		return nil
+	}
+	return r
 }
 
 // related reports whether the commit changes what requests are to each other.
@@ -170,11 +196,11 @@ func batch(out []byte, n int) (map[string][]byte, error) {
 		line, rest, _ := bytes.Cut(out, []byte("\n"))
 		words := strings.Fields(string(line))
 		if len(words) != 3 {
-			return nil, fault.New(fault.GitCommandFailed, "cause", string(line))
+			return nil, gitFailed(nil, string(line))
 		}
 		size, err := strconv.Atoi(words[2])
 		if err != nil || size < 0 || size >= len(rest) {
-			return nil, fault.New(fault.GitCommandFailed, "cause", string(line))
+			return nil, gitFailed(nil, string(line))
 		}
 		blobs[words[0]], out = rest[:size], rest[size+1:]
 	}

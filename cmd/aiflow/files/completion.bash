@@ -17,4 +17,4 @@ _aiflow() {
     if [[ "$last" = *=* ]]; then COMPREPLY=("${COMPREPLY[@]#*=}"); fi
     if [[ ${#COMPREPLY[@]} -eq 1 && "${COMPREPLY[0]}" = *= ]]; then compopt -o nospace 2>/dev/null; fi
 }
-complete -o default -F _aiflow aiflow aiflow-next aiflow-request aiflow-run aiflow-land aiflow-lock aiflow-hook aiflow-doctor aiflow-queue aiflow-serve
+complete -o default -F _aiflow aiflow aiflow-next aiflow-request aiflow-run aiflow-land aiflow-lock aiflow-hook aiflow-doctor aiflow-queue aiflow-serve aiflow-mcp

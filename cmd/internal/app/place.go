@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"path/filepath"
+	"strings"
 
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/proc"
@@ -39,12 +40,12 @@ func From(s *cli.Shell, dir, path string) string {
 	return rel
 }
 
-// Merge is the command that merges a branch into what the main checkout has
+// Merge is the command that takes over a branch: mostly, that merges it into what the main checkout has
 // checked out, as that shell takes it: in a linked worktree git alone would
 // merge into another branch.
 func Merge(s *cli.Shell, p *project.Project, branch string) string {
-	command := "git merge " + proc.Word(branch)
-	if project.Checkout(CalledFrom(s, p)) == p.Top {
+	command := project.TakeOver(s.Context(), p, branch)
+	if !strings.HasPrefix(command, "git ") || project.Checkout(CalledFrom(s, p)) == p.Top {
 		return command
 	}
 	return "git -C " + proc.Word(Here(s, p, ".")) + " merge " + proc.Word(branch)

@@ -3,47 +3,75 @@ package shipped
 import (
 	"strings"
 	"testing"
+
+	"aiflow/internal/config"
 )
 
-func TestWithIgnored(t *testing.T) {
+// What init writes is what deinit takes away, to the byte, and a file that was there
+// stays one.
+func TestIgnoredAndBack(t *testing.T) {
 	entries := []string{"runs/", ".aiflow/locks/"}
+	both := mark + "\nruns/\n.aiflow/locks/\n"
 	for _, tc := range []struct{ name, in, want string }{
-		{"empty", "", "# aiflow\nruns/\n.aiflow/locks/\n"},
-		{"no final newline", "x", "x\n# aiflow\nruns/\n.aiflow/locks/\n"},
-		{"CRLF", "x\r\n# y", "x\r\n# y\r\n# aiflow\r\nruns/\r\n.aiflow/locks/\r\n"},
-		{"one is there", "runs/\n", "runs/\n# aiflow\n.aiflow/locks/\n"},
+		{"empty", "", "\n" + both},
+		{"no final newline", "x", "x\n" + both},
+		{"a final newline", "x\n", "x\n\n" + both},
+		{"CRLF", "x\r\n# y", "x\r\n# y\r\n" + strings.ReplaceAll(both, "\n", "\r\n")},
+		{"one is there", "runs/\n", "runs/\n\n" + mark + "\n.aiflow/locks/\n"},
+		{"below a person's mark", "# aiflow\nruns/\n# other\nz\n", "# aiflow\nruns/\n# other\nz\n\n" + mark + "\n.aiflow/locks/\n"},
 		{"other spellings", "/runs\n.aiflow/locks  \n", "/runs\n.aiflow/locks  \n"},
-		{"a comment is no entry", "# runs/\n!.aiflow/locks/\n", "# runs/\n!.aiflow/locks/\n# aiflow\nruns/\n.aiflow/locks/\n"},
+		{"a comment is no entry", "# runs/\n!.aiflow/locks/\n", "# runs/\n!.aiflow/locks/\n\n" + both},
 	} {
-		got, lines := WithIgnored(tc.in, entries)
-		if got != tc.want || !strings.HasPrefix(got, tc.in) {
+		got, lines := WithIgnored(tc.in, true, entries)
+		if got != tc.want || Began(got) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
-		if again, more := WithIgnored(got, entries); again != got || more != nil {
+		if again, more := WithIgnored(got, true, entries); again != got || more != nil {
 			t.Errorf("%s: twice gives %q (first added %q)", tc.name, again, lines)
 		}
-		ended := tc.in
-		if ended != "" && !strings.HasSuffix(ended, "\n") {
-			ended += map[bool]string{true: "\r\n", false: "\n"}[strings.Contains(ended, "\r")]
-		}
-		if back, gone := WithoutIgnored(got, entries, nil); back != ended || len(gone) != len(lines) {
+		if back, gone, _ := WithoutIgnored(got, entries, none); back != tc.in || len(gone) != len(lines) {
 			t.Errorf("%s: without ours %q, %q", tc.name, back, gone)
 		}
+	}
+	if got, _ := WithIgnored("", false, entries); got != both || !Began(got) {
+		t.Errorf("no file: %q", got)
 	}
 }
 
 func TestWithoutIgnored(t *testing.T) {
 	entries := []string{"runs/", ".aiflow/locks/"}
 	for _, tc := range []struct{ name, in, want string }{
-		{"a line of somebody else's below", "# aiflow\nruns/\nmine\n.aiflow/locks/\n", "mine\n.aiflow/locks/\n"},
+		{"a line of somebody else's below", mark + "\nruns/\nmine\n.aiflow/locks/\n", "mine\n.aiflow/locks/\n"},
+		{"one below that is to stay a line", "x\n" + mark + "\nruns/\nmine\n", "x\nmine\n"},
+		{"one below and above", "x\n\n" + mark + "\nruns/\nmine\n", "x\nmine\n"},
 		{"theirs", "runs/\n.aiflow/locks/\n", "runs/\n.aiflow/locks/\n"},
-		{"twice", "# aiflow\nruns/\n# aiflow\n.aiflow/locks/", ""},
+		{"below their mark", "# aiflow\nruns/\n.aiflow/locks/\n", "# aiflow\nruns/\n.aiflow/locks/\n"},
+		{"twice", mark + "\nruns/\n\n" + mark + "\n.aiflow/locks/", ""},
 	} {
-		if got, _ := WithoutIgnored(tc.in, entries, nil); got != tc.want {
+		if got, _, _ := WithoutIgnored(tc.in, entries, none); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
-	if got, gone := WithoutIgnored("# aiflow\nruns/\n.aiflow/locks/\n", entries, entries[:1]); got != "# aiflow\nruns/\n" || len(gone) != 1 {
-		t.Errorf("one that stays: %q, %q", got, gone)
+	runs := func(e string) bool { return e == "runs/" }
+	if got, gone, kept := WithoutIgnored(mark+"\nruns/\n.aiflow/locks/\n", entries, runs); got != mark+"\nruns/\n" || len(gone) != 1 || len(kept) != 1 {
+		t.Errorf("one that stays: %q, %q, %q", got, gone, kept)
 	}
 }
+
+func TestAgentsAndBack(t *testing.T) {
+	c := config.Default()
+	for _, in := range []string{"", "x", "x\n", "x\n\n", "x\r\n", agentsBegin + "\nmine\n", "x\n" + agentsEnd + "\ny\n" + agentsBegin + "\nmine"} {
+		got, added := WithAgents(in, true, "en", c)
+		if !added || Began(in) != Began(got) {
+			t.Errorf("%q: added %v, %q", in, added, got)
+		}
+		if again, added := WithAgents(got, true, "en", c); added || again != got {
+			t.Errorf("%q twice: added %v, %q", in, added, again)
+		}
+		if back, had := WithoutAgents(got); back != in || !had {
+			t.Errorf("%q: without ours %q", in, back)
+		}
+	}
+}
+
+func none(string) bool { return false }

@@ -56,11 +56,21 @@ func (f File) Is(text []byte) bool {
 // Config is the few values that people set first. The file belongs to them from
 // then on.
 type Config struct {
-	Lang  string `json:"lang"`
-	Paths struct {
+	Lang   string `json:"lang"`
+	Preset string `json:"preset"`
+	Paths  struct {
 		Runs     string `json:"runs_dir"`
 		Requests string `json:"requests_dir"`
 	} `json:"paths"`
+	Workspace struct {
+		Link []string `json:"link"`
+		Root string   `json:"root"`
+	} `json:"workspace"`
+	Tests struct {
+		Unit struct {
+			Command string `json:"command"`
+		} `json:"unit"`
+	} `json:"tests"`
 }
 
 // Text is the configuration as init writes it.
@@ -69,26 +79,76 @@ func (c Config) Text() []byte {
 	if c.Lang != "" {
 		text += "\n  \"lang\": " + quoted(c.Lang) + ","
 	}
-	var said []string
-	if c.Paths.Runs != "" {
-		said = append(said, `"runs_dir": `+quoted(c.Paths.Runs))
+	if c.Preset != "" {
+		text += "\n  \"preset\": " + quoted(c.Preset) + ","
 	}
-	if c.Paths.Requests != "" {
-		said = append(said, `"requests_dir": `+quoted(c.Paths.Requests))
+	text += group("paths", said("runs_dir", c.Paths.Runs), said("requests_dir", c.Paths.Requests))
+	links := ""
+	if len(c.Workspace.Link) > 0 {
+		links = `"link": ` + quoted(c.Workspace.Link)
 	}
-	if len(said) > 0 {
-		text += "\n  \"paths\": { " + strings.Join(said, ", ") + " },"
-	}
-	return []byte(text + "\n  \"tests\": {\n    \"unit\": { \"command\": \"\" }\n  }\n}\n")
+	text += group("workspace", links, said("root", c.Workspace.Root))
+	return []byte(text + "\n  \"tests\": {\n    \"unit\": { \"command\": " + quoted(c.Tests.Unit.Command) + " }\n  }\n}\n")
 }
 
-func quoted(s string) string {
-	data, _ := json.Marshal(s)
-	return string(data)
+// said is a value that is written only when there is one.
+func said(key, value string) string {
+	if value == "" {
+		return ""
+	}
+	return quoted(key) + ": " + quoted(value)
+}
+
+func group(key string, values ...string) string {
+	values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
+	if len(values) == 0 {
+		return ""
+	}
+	return "\n  " + quoted(key) + ": { " + strings.Join(values, ", ") + " },"
+}
+
+// RouterText is a router as init writes it: who is asked first plans and does what has
+// no steps, and the next stands in. Nobody is asked to judge steps of a person.
+func RouterText(providers []string) []byte {
+	route := `"primary": ` + quoted(providers[0])
+	if len(providers) > 1 {
+		route += `, "fallback": ` + quoted(providers[1])
+	}
+	var routes []string
+	for _, role := range []string{"planner", "implementer"} {
+		routes = append(routes, "    "+quoted(role)+": { "+route+" }")
+	}
+	return []byte("{\n  \"version\": \"1.0\",\n  \"routing\": {\n" + strings.Join(routes, ",\n") + "\n  }\n}\n")
+}
+
+// IsRouter reports whether text is a router that init wrote.
+func IsRouter(text []byte) bool {
+	var r struct {
+		Routing map[string]struct{ Primary, Fallback string }
+	}
+	if json.Unmarshal(text, &r) != nil || r.Routing["planner"].Primary == "" {
+		return false
+	}
+	who := []string{r.Routing["planner"].Primary, r.Routing["planner"].Fallback}
+	return string(RouterText(slices.DeleteFunc(who, func(name string) bool { return name == "" }))) == string(text)
+}
+
+func quoted(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // commands are full of &&
+	_ = e.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // IsConfig reports whether text is a configuration that init wrote.
 func IsConfig(text []byte) bool {
-	var c Config
-	return json.Unmarshal(text, &c) == nil && string(c.Text()) == string(text)
+	_, ours := ReadConfig(text)
+	return ours
+}
+
+// ReadConfig is what a configuration says that init wrote.
+func ReadConfig(text []byte) (c Config, ours bool) {
+	ours = json.Unmarshal(text, &c) == nil && string(c.Text()) == string(text)
+	return c, ours
 }

@@ -88,7 +88,7 @@ func condition(r *http.Request) (ifMatch string, ok bool) {
 }
 
 func (h *record) unconditional(w http.ResponseWriter, r *http.Request) {
-	h.fail(w, r, fault.New(fault.InvalidRequest, "key", "If-Match", "reason", "condition_missing"))
+	h.fail(w, r, invalid(nil, "condition_missing", "key", "If-Match"))
 }
 
 func (h *record) answer(w http.ResponseWriter, r *http.Request, err error) {
@@ -127,7 +127,7 @@ func readLines(w http.ResponseWriter, r *http.Request) ([]editlock.Line, error) 
 	}
 	var raw []json.RawMessage
 	if err := json.Unmarshal(body, &raw); err != nil {
-		return nil, fault.Wrap(err, fault.InvalidRequest, "reason", "bad_lock_event")
+		return nil, invalid(err, "bad_lock_event")
 	}
 	lines := make([]editlock.Line, 0, len(raw))
 	for _, one := range raw {
@@ -142,11 +142,15 @@ func readLines(w http.ResponseWriter, r *http.Request) ([]editlock.Line, error) 
 
 func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return nil, fault.New(fault.InvalidRequest, "key", "Content-Type", "reason", "not_json")
+		return nil, invalid(nil, "not_json", "key", "Content-Type")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidRequest, "reason", "body_too_large")
+		return nil, invalid(err, "body_too_large")
 	}
 	return body, nil
+}
+
+func invalid(err error, reason string, more ...any) error {
+	return fault.Wrap(err, fault.InvalidRequest, append(more, "reason", reason)...)
 }

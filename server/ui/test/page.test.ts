@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Autosave, Conflict, type AutosaveParts, type HeldLock, type SaveState } from '../src/page/autosave.js';
-import { difference, foldReason, inTree, layout, treeOf, unified, withoutSpace } from '../src/page/diff.js';
+import { compare, difference, foldReason, inTree, layout, treeOf, unified, withoutSpace } from '../src/page/diff.js';
 import { isSafeHref } from '../src/page/dom.js';
 import { Drafts, MAX_VERSIONS } from '../src/page/drafts.js';
 import { duration, size } from '../src/page/format.js';
 import { around, draw, mostWaited, ringsOf, withMissing, type GraphNode } from '../src/page/graph.js';
 import { fillPlaces, pickLang } from '../src/page/i18n.js';
-import { heldStill, inOrder, matchesFilter, needsAnswer, standing } from '../src/page/list_state.js';
+import { heldStill, inOrder, matchesFilter, needsAnswer, patched, standing } from '../src/page/list_state.js';
 import { coalesced } from '../src/page/live.js';
 import { firstAt, LogFinder, type Hit } from '../src/page/log_find.js';
 import { LogStore, textOf } from '../src/page/log_store.js';
@@ -17,9 +17,9 @@ import { address, noFilter, readAddress } from '../src/page/router.js';
 import { Poller } from '../src/page/poller.js';
 import { canCancel, firstLine, hasMore, idsOf, isNamespace, isOrphan, namespacesOf, queuePath, runnerState, taskStatuses, type Runner, type Task } from '../src/page/queue_state.js';
 import { placeOf } from '../src/page/run_logs.js';
-import { axisOf, nightLanes, runLanes, worked } from '../src/page/timeline.js';
+import { axisOf, busy, nightLanes, runLanes, turnLanes } from '../src/page/timeline.js';
 import { scrollFor, visibleRange } from '../src/page/window.js';
-import { ApiError, type Item } from '../src/page/api.js';
+import { ApiError, type Item, type List } from '../src/page/api.js';
 import { settle } from './world.js';
 
 // A short form of the tree, to compare with.
@@ -297,7 +297,8 @@ test('timeline: attempts, and the time that a person took', () => {
   );
   const short = lanes.map((l) => l.id + ':' + l.bars.map((b) => `${b.from / 1000}-${b.to / 1000}${b.kind}`).join(','));
   assert.deepEqual(short, ['S01:0-10bad,10-20ask,80-90good', 'wait:20-80wait']);
-  assert.equal(worked(lanes), 30_000, 'the time in which it waited is not work');
+  const died = runLanes([{ at: at(0), event: 'STEP_START', step_id: 'S01' }, { at: at(5), event: 'RECORD_COMMITTED' }, { at: at(80), event: 'RESUMED', step_id: 'S01' }, { at: at(90), event: 'STEP_DONE', step_id: 'S01' }], steps, undefined);
+  assert.deepEqual(died.map((l) => l.bars.map((b) => `${b.from / 1000}-${b.to / 1000}${b.kind}`).join()), ['0-5ask,80-90good', '5-80wait'], 'a night in which nobody worked is no bar');
   const run = (id: string, from: number, to: number) => ({ request_id: id, run_id: 'r', title: id, state: 'DONE', outcome: '', started_at: at(from), ended_at: at(to) });
   const night = nightLanes([run('a', 0, 100), run('b', 105, 120)], undefined, 80_000);
   assert.deepEqual(night.map((l) => l.bars.map((b) => `${b.from / 1000}-${b.to / 1000}`).join()), ['80-100', '105-120'], 'a run of before has only its slot');
@@ -306,15 +307,53 @@ test('timeline: attempts, and the time that a person took', () => {
   assert.deepEqual([duration(500), duration(65_000), duration(7_260_000), size(2_048)], ['0.5s', '1m 05s', '2h 01m', '2.0 kB']);
 });
 
+test('a session of several runs has a row for each slot, and its time is not counted twice', () => {
+  const at = (sec: number) => new Date(sec * 1000).toISOString();
+  const turns = [
+    { slot: 1, request_id: 'a', run_id: 'A', from: at(0), until: at(60) },
+    { slot: 2, request_id: 'b', run_id: 'B', from: at(10), until: at(40) },
+    { slot: 2, request_id: 'c', from: at(70) },
+  ];
+  const results = [{ request_id: 'a', run_id: 'A', title: 'First', state: 'DONE', outcome: 'done', started_at: at(0), ended_at: at(60) }];
+  const lanes = turnLanes(turns, results, 100_000, true);
+  assert.deepEqual(lanes.map((l) => [l.row, l.label, l.id, l.bars[0]?.kind]), [[0, 'First', 'a/A', 'good'], [1, 'b', 'b/B', 'ask'], [1, 'c', 'c', 'now']]);
+  assert.equal(busy(lanes), 90_000);
+  assert.equal(turnLanes(turns, results, 100_000, false)[2]?.bars[0]?.kind, 'ask');
+});
+
+test('two texts are compared by lines', () => {
+  const form = (a: string, b: string) => compare(a, b).map((k) => `@${k.old_start},${k.old_lines}+${k.new_start},${k.new_lines} ${k.lines.map((l) => l.op + l.text).join('|')}`);
+  assert.deepEqual(form('a\nb', 'a\nb'), []);
+  assert.deepEqual(form('a\nb\nc', 'a\nc\nd'), ['@1,3+1,3  a|-b| c|+d']);
+  const long = Array.from({ length: 30 }, (_, n) => `l${n}`);
+  assert.deepEqual(form(long.join('\n'), ['x', ...long.slice(0, 20), 'y', ...long.slice(21)].join('\n')), ['@1,3+1,4 +x| l0| l1| l2', '@18,7+19,7  l17| l18| l19|-l20|+y| l21| l22| l23']);
+  const [whole] = compare('a\n'.repeat(3_000) + 'z', 'b\n'.repeat(3_000) + 'z'); // too much for a table
+  assert.equal(whole?.lines.filter((l) => l.op === '-').length, 3_000);
+});
+
 test('the list stands still while somebody points at it', () => {
   const item = (path: string, title = path): Item => ({ id: path, path, title, meta: { labels: ['l'], status: 'ready' }, derived: { queue_eligible: false, rank: null, why: null, blocked_by: [], locked: null, latest_run: null }, problems: [] });
   const held = heldStill([item('a'), item('b')], [item('b', 'new'), item('a')]);
   assert.deepEqual(held.items.map((i) => i.title), ['a', 'new']);
-  assert.equal(held.changed, 2);
+  assert.equal(held.changed, 1);
+  const many = Array.from({ length: 50 }, (_, n) => item(`r${n}`));
+  assert.equal(heldStill(many, [...many.slice(40, 41), ...many.slice(0, 40), ...many.slice(41)]).changed, 1); // forty slid
+  assert.equal(heldStill(many, [item('new'), ...many.slice(1)]).changed, 2);
   assert.equal(heldStill([item('a')], [item('a')]).changed, 0);
   assert.equal(heldStill([item('a'), item('b')], [item('a')]).changed, 1);
   assert.ok(matchesFilter(item('Some-Thing'), { ...noFilter, text: 'thing some' }));
   assert.ok(!matchesFilter(item('a'), { ...noFilter, status: ['done'] }));
+});
+
+test('a list and what changed since make the list of now', () => {
+  const item = (path: string, rank: number | null, title = path): Item => ({ id: path, path, title, meta: {}, derived: { queue_eligible: rank !== null, rank, why: null, blocked_by: [], locked: null, latest_run: null }, problems: [] });
+  const rest = { next: null, stats: { total: 0, ready: 0, runnable: 0 }, queue: { locked: false, holder: null } };
+  const list = (items: Item[], more: Partial<List> = {}): List => ({ ...rest, items, ...more });
+  const before = list([item('a', 1), item('b', null), item('c', 2), item('d', 3)], { revision: '1' });
+  const names = (l: List) => l.items.map((i) => `${i.title}${i.derived.rank ?? '-'}`).join();
+  assert.equal(names(patched(before, list([item('d', 1, 'D'), item('n', null)], { since: '1', revision: '2', places: [0, 3], gone: ['b'] }))), 'D1,a2,c3,n-');
+  assert.equal(patched(before, list([], { since: '1', revision: '2' })).items[2], before.items[2]); // nothing to draw anew
+  assert.equal(names(patched(before, list([item('z', 1)]))), 'z1'); // the whole
 });
 
 test('coalesced: never twice at once, once more when asked meanwhile', async (t) => {

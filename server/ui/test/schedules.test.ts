@@ -5,7 +5,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { createProjectLockApi, type GuardedProjectLockLease, type PageEvents, type ProjectLockApi, type ProjectLockStore } from '../src/lib/locks.js';
 import { Clock, Locks, Store, Tab } from './world.js';
 
-const schedules = Number(process.env['SCHEDULES'] ?? 10_000);
+const schedules = Number(process.env['SCHEDULES'] ?? 2_000);
 const life = 75_000;
 /** A write takes at most this long; clocks of one machine differ by at most that. Both fit into the margin. */
 const longestWrite = 300;

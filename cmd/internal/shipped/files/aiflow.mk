@@ -10,8 +10,8 @@
 #   make doctor      is everything in place?
 #   make ui          the page on localhost
 #
-# More arguments: make next ARGS="--json". Each target has a twin with the
-# prefix aiflow- (make aiflow-next). A plain name that your Makefile defines
+# More arguments: make next ARGS="--json", make auto ARGS="--stack --jobs 2".
+# Each target has a twin with the prefix aiflow- (make aiflow-next). A plain name that your Makefile defines
 # itself stays yours; AIFLOW_PLAIN_TARGETS=0 leaves all plain names out.
 # Made by `aiflow init`, renewed by `aiflow init --force`.
 

@@ -1,6 +1,6 @@
-import { ApiError, call, requestPath, runPath, type Advice, type Begun } from './api.js';
+import { ApiError, call, get, requestPath, runPath, type Advice, type Begun, type RestackState, type Restacked } from './api.js';
 import { t } from './i18n.js';
-import { confirmed, toast } from './parts.js';
+import { confirmed, showError, toast } from './parts.js';
 import { requestAt, runAt } from './router.js';
 
 export type Go = (to: string) => void;
@@ -40,11 +40,34 @@ export const runNext = (go: Go): Promise<void> => begin(go, '/queue/run-next', {
 
 /** back names an earlier step: the run goes back to it. */
 export async function resumeRun(go: Go, id: string, run: string, way: Advice, back?: string): Promise<void> {
+  if (way.verb === 'restack') return restackRun(id, run);
   const { mode = '', force, step_id: here = '' } = way;
   const step = back ?? here;
   const asks = back ? t('run.go_back_warn', { step }) : mode === 'replan' ? t('run.replan_warn') : mode === 'retry_step' ? t('run.retry_warn', { step }) : force ? t('run.force_warn') : '';
   if (asks !== '' && !(await confirmed(asks, t(back ? 'run.go_back' : `run.${mode as 'resume'}`)))) return;
   await begin(go, `${runPath(id, run)}/resume`, { mode, force, ...(step !== '' ? { target_step_id: step } : {}) });
+}
+
+const oftenAsked = 1_000; // ms between two looks at a move that takes its time
+
+/** What a person can have done from here: to go on with a run, or to move it. */
+export const isWay = (a: Advice): boolean => a.kind === 'remedy' && (a.mode !== undefined || a.verb === 'restack');
+
+/** Moves a run to where what it stands on is now, and says what came of it as `aiflow run restack` does. */
+export async function restackRun(id: string, run: string): Promise<void> {
+  if (!(await confirmed(t('run.restack_warn'), t('run.restack')))) return;
+  const path = `${runPath(id, run)}/restack`;
+  let { data, status } = await call<Restacked | undefined>('POST', path, {});
+  if (status === 202) {
+    toast(t('run.restacking', { id }));
+    let at: RestackState;
+    while ((at = await get<RestackState>(path)).running) await new Promise((r) => setTimeout(r, oftenAsked));
+    if (at.error) throw new ApiError(409, at.error.reason_code, at.error.message, at.error.actions ?? [], {});
+    data = at.result ?? undefined;
+  }
+  for (const m of data?.restacked ?? []) toast(t('land.restacked', { id: m.request_id, commit: (m.commit ?? '').slice(0, 10), branch: m.branch, ref: m.kept }), 'good');
+  for (const l of data?.already ?? []) toast(t('land.restack_already', { id: l.request_id }));
+  for (const l of data?.left_out ?? []) showError(new ApiError(409, l.error.reason_code, `${l.request_id}: ${l.error.message}`, l.error.actions ?? [], {}));
 }
 
 export const answerRun = (go: Go, id: string, run: string, text: string): Promise<void> => begin(go, `${runPath(id, run)}/answer`, { text });

@@ -1,6 +1,6 @@
 import type { FileDiff } from './diff.js';
 import type { GraphEdge, GraphNode } from './graph.js';
-import { currentLang } from './i18n.js';
+import { currentLang, t } from './i18n.js';
 import type { HistoryEvent } from './timeline.js';
 
 /** The shapes of docs/openapi.yaml that the page reads. */
@@ -29,6 +29,7 @@ export interface Meta {
   readonly depends_on?: readonly string[] | null;
   readonly estimate?: string;
   readonly base?: string;
+  readonly touches?: readonly string[] | null;
   readonly created_at?: string;
   readonly updated_at?: string;
   readonly steps?: readonly { readonly title: string; readonly run?: string; readonly test?: string }[] | null;
@@ -41,6 +42,8 @@ export interface RunItem {
   readonly reason_code: string | null;
   readonly interrupted: boolean;
   readonly awaits_merge: boolean;
+  /** The request on which it stands and that is no longer what it was. */
+  readonly stale?: string;
   readonly title: string;
   readonly work_branch: string;
   readonly base_branch: string;
@@ -51,6 +54,8 @@ export interface RunItem {
   readonly dropped_at: string | null;
   readonly current_step_id: string;
   readonly percent: number;
+  /** How long it worked, without the time in which it waited for somebody. */
+  readonly worked_ms?: number;
   readonly warnings: readonly string[];
 }
 
@@ -78,6 +83,11 @@ export interface List {
   readonly next: string | null;
   readonly stats: { readonly total: number; readonly ready: number; readonly runnable: number };
   readonly queue: { readonly locked: boolean; readonly holder: Holder | null };
+  readonly revision?: string;
+  /** Only what changed since then: the items at their places now, without those of the paths that are gone. */
+  readonly since?: string;
+  readonly places?: readonly number[];
+  readonly gone?: readonly string[];
 }
 
 export interface Detail extends Item {
@@ -147,9 +157,9 @@ export interface Stage {
     readonly base_branch: string;
     readonly work_branch: string;
     readonly workspace: string;
+    readonly stacked_on?: readonly { readonly request_id: string; readonly run_id: string }[];
     readonly commits: readonly { readonly step_id: string; readonly hash: string; readonly subject: string }[] | null;
   };
-  readonly signals: { readonly stop_requested: boolean };
   readonly replaces?: string;
   readonly dropped_at?: string | null;
   readonly replaced_by?: string;
@@ -200,6 +210,7 @@ export interface RunDetail {
   readonly run_id: string;
   readonly interrupted: boolean;
   readonly awaits_merge: boolean;
+  readonly worked_ms: number;
   readonly locked: Holder | null;
   readonly compare_url: string | null;
   readonly warnings: readonly string[];
@@ -261,7 +272,17 @@ export interface Session {
   readonly ended_at?: string | null;
   readonly stop_reason: { readonly reason_code: string; readonly message: string; readonly actions: readonly string[] | null } | null;
   readonly results: readonly SessionResult[] | null;
+  /** What its slots did; records of earlier versions have none. */
+  readonly turns?: readonly Turn[] | null;
   readonly skipped: readonly Excluded[] | null;
+}
+
+export interface Turn {
+  readonly slot: number;
+  readonly request_id: string;
+  readonly run_id?: string;
+  readonly from: string;
+  readonly until?: string;
 }
 
 export interface Check {
@@ -310,7 +331,25 @@ export interface LandItem {
 export interface LandLeft extends LandItem {
   readonly files: readonly string[];
   readonly with: string;
-  readonly error: { readonly reason_code: string; readonly message: string } | null;
+  readonly error: { readonly reason_code: string; readonly message: string; readonly context?: Readonly<Record<string, string>> } | null;
+}
+
+interface Refused {
+  readonly reason_code: string;
+  readonly message: string;
+  readonly actions: readonly string[] | null;
+}
+
+export interface Restacked {
+  readonly restacked: readonly (LandItem & { readonly kept: string })[];
+  readonly already: readonly LandItem[];
+  readonly left_out: readonly (LandItem & { readonly error: Refused })[];
+}
+
+export interface RestackState {
+  readonly running: boolean;
+  readonly result: Restacked | null;
+  readonly error?: Refused;
 }
 
 export interface Forecast {
@@ -378,10 +417,13 @@ async function send(method: string, path: string, body: unknown, headers: Readon
       },
       ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
     });
-  } catch (e) {
-    throw new ApiError(0, 'OFFLINE', e instanceof Error ? e.message : String(e), [], {});
+  } catch {
+    throw offline();
   }
 }
+
+/** Browsers each have their own words for it. */
+const offline = (): ApiError => new ApiError(0, 'OFFLINE', t('conn.offline'), [], {});
 
 function failure(status: number, text: string): ApiError {
   try {
@@ -402,8 +444,8 @@ export async function logPart(path: string, from: number, to: number): Promise<{
   let answer: Response;
   try {
     answer = await fetch('/api' + path, { credentials: 'same-origin', headers: { Range: `bytes=${from}-${to - 1}` } });
-  } catch (e) {
-    throw new ApiError(0, 'OFFLINE', String(e), [], {});
+  } catch {
+    throw offline();
   }
   if (answer.status === 416) return { bytes: new Uint8Array(), size: Number(answer.headers.get('X-Log-Size') ?? 0), from };
   if (!answer.ok) throw failure(answer.status, await answer.text());

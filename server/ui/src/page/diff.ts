@@ -97,6 +97,60 @@ export function difference(a: string, b: string): [Span | undefined, Span | unde
   ];
 }
 
+const around = 3;
+const mostCompared = 4_000_000; // cells of a table; more is shown as gone and come
+
+/** What of a text is another in a second one, by lines, with some lines around it. */
+export function compare(before: string, after: string): Hunk[] {
+  const a = before.split('\n');
+  const b = after.split('\n');
+  const lines = changes(a, b);
+  const near = lines.map((_, n) => lines.slice(Math.max(0, n - around), n + around + 1).some((l) => l.op !== ' '));
+  const hunks: Hunk[] = [];
+  let [old_start, new_start] = [1, 1];
+  for (let n = 0; n < lines.length; ) {
+    let end = n;
+    while (end < lines.length && near[end] === near[n]) end++;
+    const part = lines.slice(n, end);
+    const old_lines = part.filter((l) => l.op !== '+').length;
+    const new_lines = part.filter((l) => l.op !== '-').length;
+    if (near[n]) hunks.push({ old_start, old_lines, new_start, new_lines, lines: part });
+    old_start += old_lines;
+    new_start += new_lines;
+    n = end;
+  }
+  return hunks;
+}
+
+function changes(a: readonly string[], b: readonly string[]): DiffLine[] {
+  const line = (op: string) => (text: string): DiffLine => ({ op, text });
+  let from = 0;
+  while (from < a.length && from < b.length && a[from] === b[from]) from++;
+  let end = 0;
+  while (end < Math.min(a.length, b.length) - from && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  const [x, y] = [a.slice(from, a.length - end), b.slice(from, b.length - end)];
+  return [...a.slice(0, from).map(line(' ')), ...between(x, y), ...a.slice(a.length - end).map(line(' '))];
+
+  function between(x: readonly string[], y: readonly string[]): DiffLine[] {
+    if (x.length * y.length > mostCompared) return [...x.map(line('-')), ...y.map(line('+'))];
+    const wide = y.length + 1;
+    const common = new Uint32Array((x.length + 1) * wide); // how many lines the rests have in common
+    const at = (i: number, j: number): number => common[i * wide + j] ?? 0;
+    for (let i = x.length - 1; i >= 0; i--) {
+      for (let j = y.length - 1; j >= 0; j--) common[i * wide + j] = x[i] === y[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    }
+    const out: DiffLine[] = [];
+    for (let [i, j] = [0, 0]; i < x.length || j < y.length; ) {
+      if (i < x.length && j < y.length && x[i] === y[j]) {
+        out.push({ op: ' ', text: x[i++] ?? '' });
+        j++;
+      } else if (i < x.length && (j === y.length || at(i + 1, j) >= at(i, j + 1))) out.push({ op: '-', text: x[i++] ?? '' });
+      else out.push({ op: '+', text: y[j++] ?? '' });
+    }
+    return out;
+  }
+}
+
 export type FoldReason = 'large' | 'generated';
 
 const foldFrom = 400;

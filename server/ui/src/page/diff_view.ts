@@ -1,5 +1,5 @@
-import { get, call, runPath, type Diff } from './api.js';
-import { foldReason, inTree, isChanged, layout, treeOf, unified, withoutSpace, type FileDiff, type Folder, type Row, type Side } from './diff.js';
+import { get, call, runPath, type Answer, type Diff } from './api.js';
+import { foldReason, inTree, isChanged, layout, treeOf, unified, withoutSpace, type FileDiff, type Folder, type Hunk, type Row, type Side } from './diff.js';
 import { fill, h, type Child } from './dom.js';
 import { t, word } from './i18n.js';
 import { coalesced } from './live.js';
@@ -12,8 +12,10 @@ type Mark = '' | 'kept-';
 
 /** So many files come with their lines at once; the lines of others are asked for when they are seen. */
 const atOnce = 20;
+const atFirst = 200; // lines: more than a window shows
 const lineHeight = 18.75;
 const headHeight = 22;
+const barHeight = 40; // of a file that is folded
 
 interface Box {
   readonly mark: Mark;
@@ -21,7 +23,7 @@ interface Box {
   readonly el: HTMLElement;
   readonly toggle: HTMLElement;
   readonly body: HTMLElement;
-  readonly link: HTMLElement;
+  readonly link: HTMLAnchorElement;
   file: FileDiff;
   drawn: boolean;
   asked: boolean;
@@ -31,6 +33,8 @@ interface Box {
 export class DiffView {
   readonly el = h('div', { class: 'diff' });
   private etag = '';
+  private live = false; // when it was painted: what is not committed is called otherwise then
+  private ahead: Promise<Answer<Diff>> | undefined;
   private part = '';
   private parts: Diff['parts'] = [];
   private noSpace = false;
@@ -39,6 +43,7 @@ export class DiffView {
   private readonly pending = new Set<Box>();
   /** What was gone to: it stays there while those above it are drawn, until somebody scrolls. */
   private aim: Box | undefined;
+  private aiming = 0;
   private readonly said = h('p', { class: 'muted', 'aria-live': 'polite' });
   private readonly fetch = coalesced(() => this.fetchLines(), 30);
   private readonly sight = new IntersectionObserver(
@@ -64,14 +69,34 @@ export class DiffView {
     return `${runPath(this.id, this.run)}/diff?${more}${this.part === '' ? '' : '&commit=' + this.part}`;
   }
 
+  /** Asks before there is a place to show it; what went wrong is told by load. */
+  prefetch(): void {
+    this.ahead = this.ask();
+    this.ahead.catch(() => undefined);
+  }
+
+  private ask(): Promise<Answer<Diff>> {
+    this.part = new URLSearchParams(location.search).get('commit') ?? '';
+    return call<Diff>('GET', this.query('hunks=' + atOnce));
+  }
+
   async load(): Promise<void> {
-    const { data, etag } = await call<Diff>('GET', this.query('hunks=' + atOnce));
-    if (etag !== '' && etag === this.etag) return;
+    const asked = this.ahead ?? this.ask();
+    this.ahead = undefined;
+    const { data, etag } = await asked;
+    const live = this.isLive();
+    if (etag !== '' && etag === this.etag && live === this.live) return;
+    const isFirst = this.etag === '';
     this.etag = etag;
+    this.live = live;
     this.parts = data.parts;
     const y = window.scrollY;
     this.paint(data);
     window.scrollTo(0, y);
+    if (!isFirst) return;
+    const at = location.hash.replace('#kept-', '#'); // it may have been committed since
+    const named = this.boxes.find((b) => b.link.hash === location.hash) ?? this.boxes.find((b) => b.link.hash === at);
+    if (named) this.show(named);
   }
 
   private paint(d: Diff): void {
@@ -102,7 +127,7 @@ export class DiffView {
         h(
           'div',
           { class: 'files' },
-          more ? h('section', { class: 'kept' }, h('h3', null, t(this.isLive() ? 'diff.so_far' : 'diff.kept', { step: more.step_id, attempt: more.attempt })), section(more, 'kept-')) : null,
+          more ? h('section', { class: 'kept' }, h('h3', null, t(this.live ? 'diff.so_far' : 'diff.kept', { step: more.step_id, attempt: more.attempt })), section(more, 'kept-')) : null,
           (d.files ?? []).length === 0 ? h('p', { class: 'muted' }, t('diff.none')) : section(d, ''),
         ),
       ),
@@ -112,17 +137,25 @@ export class DiffView {
       this.showViewed(b);
       this.sight.observe(b.el);
     }
-    for (const b of this.boxes.slice(0, atOnce)) if (isOpen(b)) this.draw(b);
+    this.drawSoon(this.boxes.slice(0, atOnce).filter(isOpen), atFirst);
     this.say();
-    const asked = this.boxes.find((b) => b.link.getAttribute('href') === location.hash);
-    if (asked) this.show(asked);
+  }
+
+  /** So many lines now, that somebody can begin to read; then a file at a time. */
+  private drawSoon(boxes: readonly Box[], lines: number): void {
+    const [b, ...rest] = boxes;
+    if (!b || !this.boxes.includes(b)) return;
+    if (isOpen(b)) this.draw(b);
+    const left = lines - b.file.additions - b.file.deletions;
+    if (left > 0) this.drawSoon(rest, left);
+    else setTimeout(() => this.drawSoon(rest, 0));
   }
 
   private tools(none: boolean): Child {
     const which = choice([['', t('diff.part_all')], ...this.parts.map((p): [string, string] => [p.commit, p.attempt ? t('diff.part_attempt', { step: p.step_id, attempt: p.attempt }) : t('diff.part_commit', { step: p.step_id })])], this.part);
     which.setAttribute('aria-label', t('diff.which'));
     which.addEventListener('change', () => {
-      this.part = which.value;
+      history.replaceState(null, '', location.pathname + (which.value === '' ? '' : '?commit=' + which.value));
       void this.load().catch(showError);
     });
     const inOne = memory.get('diff') === 'unified';
@@ -172,7 +205,7 @@ export class DiffView {
     const tick = h('input', { type: 'checkbox', 'aria-label': `${t('diff.viewed')}: ${visible(f.path)}` });
     const body = h('div', { class: 'file-body' });
     const el = h('section', { class: 'file', id: at, 'data-path': f.path }, h('div', { class: 'file-head' }, toggle, h('label', { class: 'viewed' }, tick, ' ', t('diff.viewed'))), body);
-    const link = h('a', { href: '#' + at, title: visible(f.path) }, visible(f.path.split('/').pop() ?? ''));
+    const link: HTMLAnchorElement = h('a', { href: '#' + at, title: visible(f.path) }, visible(f.path.split('/').pop() ?? ''));
     const box: Box = { mark, head, el, toggle, body, link, file: f, drawn: false, asked: false };
     toggle.addEventListener('click', () => this.open(box, !isOpen(box)));
     tick.addEventListener('change', () => {
@@ -192,8 +225,15 @@ export class DiffView {
   private show(b: Box): void {
     this.open(b, true);
     this.aim = b;
-    setTimeout(() => (this.aim = undefined), 2_000);
-    b.el.scrollIntoView({ block: 'start' });
+    this.toAim();
+  }
+
+  /** Files above it still get their lines for a while. */
+  private toAim(): void {
+    if (!this.aim) return;
+    clearTimeout(this.aiming);
+    this.aiming = window.setTimeout(() => (this.aim = undefined), 5_000);
+    this.aim.el.scrollIntoView({ block: 'start' });
   }
 
   private isViewed(b: Box): boolean {
@@ -210,7 +250,9 @@ export class DiffView {
   private open(b: Box, on: boolean, drawNow = true): void {
     b.body.hidden = !on;
     b.toggle.setAttribute('aria-expanded', String(on));
-    if (!b.drawn) b.body.style.minHeight = `${headHeight + Math.min(600, b.file.additions + b.file.deletions) * lineHeight}px`;
+    const height = headHeight + Math.min(600, b.file.additions + b.file.deletions) * lineHeight;
+    if (!b.drawn) b.body.style.minHeight = `${height}px`;
+    b.el.style.containIntrinsicBlockSize = `auto ${barHeight + (on ? height : 0)}px`; // what is far from the window is not laid out
     if (!drawNow) return;
     this.folds.set(b.mark + b.file.path, on);
     const { top } = b.el.getBoundingClientRect();
@@ -230,7 +272,7 @@ export class DiffView {
     b.body.style.minHeight = '';
     fill(b.body, this.left(f), this.lines(f));
     this.sight.unobserve(b.el);
-    this.aim?.el.scrollIntoView({ block: 'start' });
+    this.toAim();
     this.say();
   }
 
@@ -276,9 +318,14 @@ export class DiffView {
     if (all.length === 0) return f.truncated ? null : h('p', { class: 'muted pad' }, f.old_mode && f.new_mode ? `${f.old_mode} → ${f.new_mode}` : t('diff.empty_file'));
     const list = this.noSpace ? all.map(withoutSpace).filter(isChanged) : all;
     if (list.length === 0) return h('p', { class: 'muted pad' }, t('diff.only_space'));
-    const inOne = memory.get('diff') === 'unified';
-    return list.map((k) => h('div', { class: 'hunk' }, h('div', { class: 'hunk-head' }, `@@ −${k.old_start},${k.old_lines} +${k.new_start},${k.new_lines} @@`), inOne ? unified(layout(k)).map(oneColumn) : layout(k).map(row)));
+    return hunksOf(list);
   }
+}
+
+/** In one column or two, as somebody likes it. */
+export function hunksOf(list: readonly Hunk[]): Child {
+  const inOne = memory.get('diff') === 'unified';
+  return list.map((k) => h('div', { class: 'hunk' }, h('div', { class: 'hunk-head' }, `@@ −${k.old_start},${k.old_lines} +${k.new_start},${k.new_lines} @@`), inOne ? unified(layout(k)).map(oneColumn) : layout(k).map(row)));
 }
 
 const isOpen = (b: Box): boolean => !b.body.hidden;

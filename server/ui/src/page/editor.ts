@@ -1,12 +1,14 @@
 import { ApiError, call, requestPath, type Detail } from './api.js';
 import { Autosave, Conflict, Unreachable, type HeldLock, type SaveState, type Saved } from './autosave.js';
+import { compare } from './diff.js';
+import { hunksOf } from './diff_view.js';
 import { fill, h, type Child } from './dom.js';
 import type { Drafts } from './drafts.js';
 import { clock, moment } from './format.js';
 import { t, type TextKey } from './i18n.js';
 import { createProjectLockApi, httpStore, httpTelemetry, isProjectLockError, type GuardedProjectLockLease, type ProjectLockApi } from '../lib/locks.js';
 import { renderMarkdown } from './markdown_view.js';
-import { button, toast } from './parts.js';
+import { button, showError, toast } from './parts.js';
 
 let shared: ProjectLockApi | undefined;
 
@@ -35,6 +37,7 @@ export class Editor {
   private readonly light = h('span', { class: 'save', role: 'status' });
   private readonly notice = h('div');
   private readonly past = h('div');
+  private readonly sides = h('div', { class: 'card sides' });
   private readonly preview = h('div', { class: 'preview' });
   private readonly count = h('span', { class: 'muted' });
   private readonly auto: Autosave;
@@ -107,6 +110,7 @@ export class Editor {
   /** The file as it now stands. */
   changed(d: Detail, etag: string): void {
     if (this.auto.changedElsewhere({ text: d.body_markdown, etag })) this.put(d.body_markdown);
+    else if (this.auto.isConflict) this.paintSides(d);
   }
 
   private async acquire(): Promise<HeldLock> {
@@ -194,15 +198,27 @@ export class Editor {
       return h('div', { class: 'banner ask', role: 'alert' }, t('edit.readonly', { reason: s.reason }), h('span', { class: 'grow' }), button(t('edit.again'), () => this.retry(), { class: 'btn small primary' }));
     }
     if (s.s === 'conflict') {
-      return h(
+      fill(this.sides);
+      void call<Detail>('GET', requestPath(this.id)).then((now) => this.paintSides(now.data)).catch(showError);
+      return [h(
         'div',
         { class: 'banner ask', role: 'alert' },
         h('span', { class: 'grow' }, t('edit.conflict')),
         button(t('edit.theirs'), () => this.settle('theirs'), { class: 'btn small', 'data-key': 'theirs' }),
         button(t('edit.ours'), () => this.settle('ours'), { class: 'btn small primary', 'data-key': 'ours' }),
-      );
+      ), this.sides];
     }
     return null;
+  }
+
+  /** The file beside what was typed: nobody chooses between two texts of which they see one. */
+  private paintSides(now: Detail): void {
+    const hunks = compare(now.body_markdown, this.area.value);
+    fill(
+      this.sides,
+      h('p', { class: 'small-head' }, t('edit.sides')),
+      hunks.length === 0 ? h('p', { class: 'muted' }, t('edit.same')) : h('div', { class: 'file-body', tabindex: 0, role: 'group', 'aria-label': t('edit.sides') }, hunksOf(hunks)),
+    );
   }
 
   /** Becoming the writer again starts from the file as it now is. */

@@ -33,7 +33,7 @@ export function fillPlaces(text: string, facts: Readonly<Record<string, string |
 }
 
 /** A word of the API that we have a name for; else the word itself. */
-export function word(kind: 'status' | 'state' | 'step' | 'session' | 'diff' | 'task' | 'warning' | 'event' | 'test' | 'test_kind', value: string): string {
+export function word(kind: 'status' | 'state' | 'step' | 'session' | 'diff' | 'task' | 'warning' | 'event' | 'test' | 'test_kind' | 'graph' | 'check' | 'lock_type' | 'log_kind', value: string): string {
   const key = `${kind}.${value}`;
   return key in en ? t(key as TextKey) : value;
 }

@@ -28,7 +28,8 @@ export class Live {
   private readonly watchers = new Set<(c: Connection) => void>();
   private readonly channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel(CHANNEL) : undefined;
   private connection: Connection = { state: 'connecting', since: Date.now() };
-  private lastID = '';
+  /** The last event before this page was sent: what its views read is not older. */
+  private lastID = document.querySelector<HTMLMetaElement>('meta[name="last-event"]')?.content ?? '';
   private leads = false;
   private source: EventSource | undefined;
   private wait = 1_000;
@@ -140,7 +141,10 @@ export class Live {
     } else if (this.leads) {
       return;
     } else if (m.t === 'status') {
-      if (m.id !== '') this.lastID = m.id;
+      if (Number(m.id) > Number(this.lastID)) {
+        this.lastID = m.id;
+        this.give({ kind: 'reset', data: {} }); // told before this tab listened
+      }
       this.show(m.c);
     } else {
       if (m.id !== '') this.lastID = m.id;

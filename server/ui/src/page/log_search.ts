@@ -6,6 +6,7 @@ import { button, showError } from './parts.js';
 
 /** What the search needs of the log that it stands in. */
 export interface SearchParts {
+  readonly name: string;
   store(): LogStore;
   drawn(): { readonly low: number; readonly high: number };
   line(n: number): Element | undefined;
@@ -56,8 +57,8 @@ export class LogSearch {
 
   open(): void {
     if (this.el.hidden) {
-      this.input.setAttribute('aria-label', t('log.find_label'));
-      this.input.placeholder = t('log.find_label');
+      this.input.setAttribute('aria-label', t('log.find_label', { log: this.log.name }));
+      this.input.placeholder = t('log.find_label', { log: this.log.name });
       fill(
         this.el,
         this.input,

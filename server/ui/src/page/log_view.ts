@@ -13,6 +13,7 @@ const mostSearched = 32 * 1024 * 1024;
 const cluster = 50;
 const mostDrawn = 20_000;
 const step = 5_000;
+const gutter = 52; // px, as wide as page.css has it
 
 /** Whether the reader follows what is written; one choice for the page, and for the next one. */
 export class Following {
@@ -52,6 +53,8 @@ export class LogView {
   private unseen = 0;
   private closed = false;
   private isLive = false;
+  private aimed: Element | undefined;
+  private readonly began: Promise<void>;
   private readonly unwatch: () => void;
 
   constructor(
@@ -60,11 +63,13 @@ export class LogView {
     readonly name: string,
     known: number,
     private readonly following: Following,
+    private readonly toLine?: (number: number) => void,
   ) {
     this.wanted = known;
     this.store = new LogStore(Math.max(0, known - tail));
     this.jump = button('', () => this.toEnd(), { class: 'btn small primary jump', hidden: true });
     this.search = new LogSearch({
+      name,
       store: () => this.store,
       drawn: () => ({ low: this.low, high: this.high }),
       line: (n) => this.lineAt(n),
@@ -76,7 +81,8 @@ export class LogView {
     this.text.setAttribute('aria-label', name);
     fill(this.el, this.head, this.search.el, this.before, this.text, this.open, this.after, this.end, this.jump);
     this.paintHead();
-    void this.pull();
+    this.text.addEventListener('click', (e) => this.pressed(e));
+    this.began = this.pull();
     this.unwatch = following.watch(() => this.paintHead());
     window.addEventListener('scroll', this.onScroll, { passive: true });
     document.addEventListener('visibilitychange', this.onSeen);
@@ -119,6 +125,38 @@ export class LogView {
 
   step(by: 1 | -1): void {
     this.search.step(by);
+  }
+
+  /** Goes to the line of an address; numbers count from the beginning, so that is fetched. */
+  async goTo(number: number): Promise<void> {
+    await this.began;
+    while (this.store.from > 0 && this.store.at - this.store.from < mostSearched && !this.closed) if (!(await this.fetchEarlier())) break;
+    if (this.store.from > 0 || this.closed) return;
+    this.aim(this.show(number - 1));
+    this.aimed?.scrollIntoView({ block: 'center' });
+  }
+
+  private aim(line: Element | undefined): void {
+    this.aimed?.classList.remove('aimed');
+    this.aimed = line;
+    line?.classList.add('aimed');
+  }
+
+  /** The number of a line is its address. */
+  private pressed(e: MouseEvent): void {
+    const line = e.target instanceof Element ? e.target.closest('.line') : null;
+    if (!line || this.store.from > 0 || e.clientX > this.text.getBoundingClientRect().left + gutter) return;
+    const within = [...this.text.children].indexOf(line.parentElement as Element) * cluster + [...(line.parentElement?.children ?? [])].indexOf(line);
+    this.aim(line);
+    this.toLine?.(this.low + within + 1);
+  }
+
+  /** Numbers are of the whole log: there are none while its beginning is not known. */
+  private number(): void {
+    this.text.classList.toggle('numbered', this.store.from === 0);
+    if (this.store.from > 0) return;
+    // A part that is not laid out while it is not seen counts by itself, from what stands in it.
+    [...this.text.children].forEach((c, n) => c.firstElementChild instanceof HTMLElement && (c.firstElementChild.style.counterReset = `line ${this.low + n * cluster}`));
   }
 
   private readonly onSeen = () => {
@@ -206,6 +244,7 @@ export class LogView {
       if (!last || last.childElementCount >= cluster) last = this.text.appendChild(h('div', { class: 'cluster' }));
       last.append(h('span', { class: 'line' }, spans(this.store.lines[n] ?? []), '\n'));
     }
+    this.number();
   }
 
   private paintOpen(): void {
@@ -253,9 +292,9 @@ export class LogView {
     fillIf(this.head, key, () => [
       this.wanted === 0 ? h('span', { class: 'muted' }, t('log.empty')) : null,
       h('span', { class: 'grow' }),
-      this.isLive ? button(t('log.follow'), () => this.follow(), { class: 'toggle', 'aria-pressed': this.following.on ? 'true' : 'false', 'data-key': 'follow' }) : null,
-      button(t('log.find'), () => (this.search.isOpen ? this.search.shut() : this.find(), this.paintHead()), { class: 'toggle', 'aria-expanded': this.search.isOpen ? 'true' : 'false', 'data-key': 'find' }),
-      link('/api' + logPath(this.id, this.run, this.name), t('log.whole', { size: size(this.wanted) }), { target: '_blank', rel: 'noopener' }),
+      this.isLive ? button(t('log.follow'), () => this.follow(), { class: 'toggle', 'aria-label': `${t('log.follow')}: ${this.name}`, 'aria-pressed': this.following.on ? 'true' : 'false', 'data-key': 'follow' }) : null,
+      button(t('log.find'), () => (this.search.isOpen ? this.search.shut() : this.find(), this.paintHead()), { class: 'toggle', 'aria-label': `${t('log.find')}: ${this.name}`, 'aria-expanded': this.search.isOpen ? 'true' : 'false', 'data-key': 'find' }),
+      link('/api' + logPath(this.id, this.run, this.name), t('log.whole', { size: size(this.wanted) }), { 'aria-label': `${t('log.whole', { size: size(this.wanted) })}: ${this.name}`, target: '_blank', rel: 'noopener' }),
     ]);
     this.paintEnds();
   }
@@ -310,6 +349,7 @@ export class LogView {
     this.low += come;
     this.high += come;
     this.search.prepended(come);
+    this.number();
     this.paintEnds();
     return come;
   }

@@ -26,6 +26,20 @@ const always = [
 ] as const;
 const withQueue = [...always, ['/queue', 'nav.queue']] as const;
 
+/** Where somebody was in a view: how far down, and in which of its rows or buttons. */
+interface Place {
+  readonly y: number;
+  readonly focus: string;
+}
+
+function placeOfFocus(): string {
+  const el = document.activeElement;
+  const key = el instanceof HTMLElement ? el.dataset['key'] : undefined;
+  if (!el || key === undefined) return '';
+  const row = el.closest<HTMLElement>('[data-path]')?.dataset['path'];
+  return `${row === undefined ? '' : `[data-path="${CSS.escape(row)}"] `}[data-key="${CSS.escape(key)}"]`;
+}
+
 class App {
   private view: View | undefined;
   private project = '';
@@ -35,7 +49,7 @@ class App {
   private readonly bar = h('div', { class: 'connection', role: 'status' });
   private readonly main = h('main', { id: 'main', tabindex: -1 });
   private readonly go = (to: string) => this.open(to, true);
-  private readonly places = new Map<string, number>();
+  private readonly places = new Map<string, Place>();
   private wasLost = false;
 
   start(): void {
@@ -56,21 +70,26 @@ class App {
   }
 
   private async begin(): Promise<void> {
-    try {
-      const { project, taskqueue } = await get<{ project: string; taskqueue: boolean }>('/health');
-      this.project = project;
-      this.hasQueue = taskqueue;
-    } catch {
-      // The view says what is wrong.
-    }
+    const known = this.about().catch(() => undefined); // the view says what is wrong
+    const here = readAddress(location.pathname, location.search);
+    if (here.view === 'request') await known; // its drafts are kept by project
     this.paintHeader();
     this.open(location.pathname + location.search, false);
+    await known;
+    this.paintHeader();
     this.live.start();
+  }
+
+  private async about(): Promise<void> {
+    const { project, taskqueue } = await get<{ project: string; taskqueue: boolean }>('/health');
+    this.project = project;
+    this.hasQueue = taskqueue;
   }
 
   private open(to: string, push: boolean): void {
     const at = new URL(to, location.origin);
-    this.places.set(this.here, window.scrollY);
+    if (push) this.here = location.pathname + location.search; // a filter may have changed it
+    this.places.set(this.here, { y: window.scrollY, focus: placeOfFocus() });
     if (push && at.pathname + at.search + at.hash !== location.pathname + location.search + location.hash) history.pushState(null, '', to);
     this.here = at.pathname + at.search;
     const route = readAddress(at.pathname, at.search);
@@ -85,18 +104,20 @@ class App {
     this.paintHeader();
     window.scrollTo(0, 0);
     if (push) this.main.focus({ preventScroll: true });
-    else this.scrollBack(this.places.get(this.here) ?? 0);
+    else this.comeBack(this.places.get(this.here));
   }
 
   private here = '';
 
   /** Where one was, as soon as there is something there. */
-  private scrollBack(y: number): void {
-    if (y === 0) return;
+  private comeBack(at: Place | undefined): void {
+    if (!at) return;
     let tries = 0;
     const step = () => {
-      window.scrollTo(0, y);
-      if (Math.abs(window.scrollY - y) > 2 && tries++ < 60) requestAnimationFrame(step);
+      window.scrollTo(0, at.y);
+      const el = at.focus === '' ? null : this.main.querySelector<HTMLElement>(at.focus);
+      el?.focus({ preventScroll: true });
+      if ((Math.abs(window.scrollY - at.y) > 2 || (at.focus !== '' && !el)) && tries++ < 60) requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
   }
@@ -181,7 +202,10 @@ class App {
         this.live.isLeader ? button(t('conn.again'), () => this.live.again(), { class: 'btn small' }) : null,
       );
     });
-    if (c.state === 'open' && this.wasLost) toast(t('conn.back'), 'good');
+    if (c.state === 'open' && this.wasLost) {
+      toast(t('conn.back'), 'good');
+      this.view?.onEvent?.({ kind: 'reset', data: {} }); // it may have been opened meanwhile
+    }
     if (c.state !== 'connecting') this.wasLost = lost;
   }
 

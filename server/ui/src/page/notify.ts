@@ -25,14 +25,14 @@ export function notify(e: LiveEvent, isLeader: boolean, go: (to: string) => void
   const state = String(e.data['state']);
   const [id, run] = [String(e.data['request_id']), String(e.data['run_id'])];
   if (e.kind !== 'stage') return;
-  if (state !== 'NEEDS_INPUT' && state !== 'FAILED') {
+  if ((state !== 'NEEDS_INPUT' && state !== 'FAILED') || e.data['set_aside'] === true) {
     told.delete(run);
     return;
   }
   const at = runAt(id, run);
   if (told.has(run) || !isLeader || !isNotifying() || (!document.hidden && location.pathname.startsWith(at))) return;
   told.add(run);
-  const n = new Notification(t('notify.needs', { title: id }), { tag: run });
+  const n = new Notification(t('notify.needs', { title: String(e.data['title'] || id) }), { tag: run });
   n.onclick = () => {
     window.focus();
     go(at);

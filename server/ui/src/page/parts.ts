@@ -50,7 +50,7 @@ export function priorityChip(p: string | undefined): HTMLElement {
   return h('span', { class: `prio ${known ? p : 'none'}` }, known ? p : '–');
 }
 
-export function statusTone(status: string): Tone {
+function statusTone(status: string): Tone {
   switch (status) {
     case 'done':
       return 'good';
@@ -87,7 +87,6 @@ export function stateTone(state: string): Tone {
 /** What a run that is over came to; one whose process ended before it did was interrupted. */
 export const endedAs = (state: string): string => (['DONE', 'NEEDS_INPUT', 'FAILED'].includes(state) ? word('state', state) : t('run.interrupted'));
 
-export const stateChip = (state: string): HTMLElement => chip(word('state', state), stateTone(state), state);
 export const statusChip = (status: string): HTMLElement => chip(word('status', status), statusTone(status), status);
 
 /** A button that is busy while what it does is under way. Its own errors are shown. */
@@ -107,13 +106,18 @@ export const link = (href: string, label: Child, props: Readonly<Record<string, 
 
 export const requestLink = (id: string, label: Child = id): HTMLElement => link(requestAt(id), label, { 'data-key': 'r:' + id });
 
-/** A sentence whose ids lead to the requests that they name. */
-export function withLinks(text: string, known: (id: string) => boolean, skip = ''): Child[] {
+/** A sentence with `code` in it, whose ids lead to the requests that they name. */
+export function withLinks(text: string, known: (id: string) => boolean, skip = '', run: (id: string) => string | undefined = () => undefined): Child[] {
+  return text.split('`').map((part, i) => (i % 2 === 1 ? h('code', null, linked(part, known, skip, run)) : linked(part, known, skip, run)));
+}
+
+function linked(text: string, known: (id: string) => boolean, skip: string, run: (id: string) => string | undefined): Child[] {
   const out: Child[] = [];
   let at = 0;
   for (const m of text.matchAll(/[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]/g)) {
-    if (m[0] === skip || !known(m[0])) continue;
-    out.push(text.slice(at, m.index), requestLink(m[0]));
+    const at_run = run(m[0]);
+    if (!at_run && (m[0] === skip || !known(m[0]))) continue;
+    out.push(text.slice(at, m.index), at_run ? link(at_run, m[0], { class: 'id' }) : requestLink(m[0]));
     at = m.index + m[0].length;
   }
   out.push(text.slice(at));
@@ -145,7 +149,8 @@ export function errorCard(e: ErrorObject, tone: Tone, ...more: Child[]): HTMLEle
 
 export function errorOf(e: unknown): ErrorObject {
   if (e instanceof ApiError) {
-    return { reason_code: e.code, title: e.isOffline ? t('conn.offline') : e.message, message: '', severity: '', actions: e.actions.filter((a) => !a.includes('openapi.yaml')) }; // that one is for programs
+    // Who typed something into a form made no call: what was wrong with it is enough.
+    return { reason_code: e.code, title: (e.code === 'INVALID_REQUEST' && e.context['cause']) || e.message, message: '', severity: '', actions: e.actions.filter((a) => !a.includes('openapi.yaml')) }; // that one is for programs
   }
   return { reason_code: 'INTERNAL', title: e instanceof Error ? e.message : String(e), message: '', severity: '', actions: [] };
 }
@@ -260,7 +265,7 @@ export function copyButton(text: string): HTMLElement {
         toast(t('common.copy_failed'), 'bad');
       }
     },
-    { class: 'btn small' },
+    { class: 'btn small', 'aria-label': `${t('common.copy')}: ${text}` },
   );
 }
 

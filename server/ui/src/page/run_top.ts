@@ -1,4 +1,5 @@
 /** What stands first on a run: the bar that stays, and why it stopped or what it came to. */
+import { isWay } from './actions.js';
 import { get, logPart, logPath, runPath, type Advice, type Diff, type RunDetail, type RunLog, type Stage, type Step } from './api.js';
 import { fill, h, type Child } from './dom.js';
 import { duration, moment } from './format.js';
@@ -30,6 +31,9 @@ export const stateOf = (r: RunDetail): { text: string; tone: Tone } =>
       ? { text: t('run.interrupted'), tone: 'ask' }
       : { text: word('state', r.stage.state), tone: stateTone(r.stage.state) };
 
+/** Whether a person stopped it: nothing but its end was told since. */
+export const wasAsked = (s: Stage): boolean => (s.history ?? []).findLast((e) => e.event !== 'INTERRUPTED')?.event === 'STOP_REQUESTED';
+
 /** When the attempt in hand began: a step that waited for a person for a night did not work for a night. */
 export function attemptBegan(s: Stage, step: Step): string | null {
   return (s.history ?? []).findLast((e) => e.step_id === step.step_id && ['STEP_START', 'RETRY', 'RESUMED'].includes(e.event))?.at ?? step.started_at;
@@ -43,17 +47,17 @@ export function spine(r: RunDetail, doing: Doings, asks: boolean): Child {
   const steps = s.steps ?? [];
   const n = s.state === 'DONE' ? -1 : steps.findIndex((x) => x.step_id === s.current_step_id);
   const step = steps[n];
-  const best = asks ? undefined : r.advice.find((a) => a.recommended && a.mode && a.allowed);
+  const best = asks ? undefined : r.advice.find((a) => a.recommended && isWay(a) && a.allowed);
   return [
     chip(text, tone, s.state),
     h('h1', null, s.title || r.request_id),
-    step ? h('span', { class: 'at-step' }, t('run.at_step', { n: n + 1, of: steps.length, title: step.title })) : null,
+    step ? h('span', { class: 'at-step' }, atStep(r, n)) : null,
     live && step ? elapsed(attemptBegan(s, step), null) : null,
     live ? h('span', { class: 'bar-progress' }, h('progress', { max: 100, value: s.progress.percent, 'aria-label': t('run.progress') }), `${s.progress.percent}%`) : null,
     h('span', { class: 'grow' }),
     live
-      ? s.signals.stop_requested
-        ? h('span', { class: 'note warn' }, t('run.stopping'))
+      ? s.state === 'DONE'
+        ? h('span', { class: 'muted' }, t('run.moving'))
         : button(t('run.stop'), doing.stop, { class: 'btn small', 'data-key': 'stop' })
       : best
         ? button(verbText(best), () => doing.way(best.verb), { class: 'btn small primary', 'data-key': 'bar-verb' })
@@ -61,26 +65,32 @@ export function spine(r: RunDetail, doing: Doings, asks: boolean): Child {
   ];
 }
 
-const verbText = (a: Advice): string => t(`run.${a.verb as 'resume'}`);
+/** Where it is; a step that is the whole of it has no title of its own. */
+export function atStep(r: RunDetail, n: number): string {
+  const title = r.stage.steps?.[n]?.title ?? '';
+  return t('run.at_step', { n: n + 1, of: r.stage.steps?.length ?? 0, title: title === r.stage.title ? '' : title }).trim();
+}
+
+export const verbText = (a: Advice): string => t(`run.${a.verb as 'resume'}`);
 
 /** The first block below the bar; none while the run works. */
 export function outcome(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child): Child {
   const s = r.stage;
   if (s.dropped_at) return h('section', { class: 'card reason' }, h('p', null, t('run.dropped_hint', { at: moment(s.dropped_at) })));
   if (isStopped(r)) return stopped(r, doing, tail, answer);
-  return s.state === 'DONE' && r.locked === null ? done(r) : null;
+  return s.state === 'DONE' && r.locked === null ? done(r, doing) : null;
 }
 
 function stopped(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child): HTMLElement {
   const s = r.stage;
   const e = s.error;
-  const ways = r.advice.filter((a) => a.mode);
+  const ways = r.advice.filter(isWay);
   return h(
     'section',
     { class: `card reason ${s.state === 'FAILED' ? 'bad' : 'ask'}`, role: 'alert' },
     h('h2', null, e ? e.title || e.reason_code : t('run.interrupted')),
-    e?.message && !answer ? h('p', { class: 'clamp', title: e.message }, withCode(e.message)) : null,
-    e ? h('p', { class: 'code-name' }, e.reason_code) : h('p', null, t(s.signals.stop_requested ? 'run.stopped_hint' : 'run.interrupted_hint')),
+    e?.message && !answer ? h('p', { class: 'clamp', title: e.message }, withCode(shortCode(e.message))) : null,
+    e ? h('p', { class: 'code-name' }, e.reason_code) : h('p', null, t(wasAsked(s) ? 'run.stopped_hint' : 'run.interrupted_hint')),
     waitsText(r.waits),
     answer || tail,
     remedies(r, ways, doing, !answer),
@@ -90,6 +100,9 @@ function stopped(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child):
     evidence(r, doing),
   );
 }
+
+/** A script of a step is no part of a sentence; its beginning says which it was. */
+const shortCode = (text: string): string => text.replace(/`([^`]{60})[^`]{10,}`/g, '`$1 …`');
 
 /** Every way to go on, the recommended one first; one that would be refused says why and is no button. */
 function remedies(r: RunDetail, ways: readonly Advice[], doing: Doings, first: boolean): Child {
@@ -102,7 +115,7 @@ function remedies(r: RunDetail, ways: readonly Advice[], doing: Doings, first: b
       h(
         'li',
         { class: a.recommended && first ? 'way first' : 'way' },
-        h('p', null, t(`run.why_${a.verb as 'resume'}`)),
+        h('p', null, t(r.interrupted && a.verb === 'resume' ? 'run.why_go_on' : `run.why_${a.verb as 'resume'}`)),
         a.mode === 'resume' && a.allowed ? h('p', { class: 'muted' }, t('run.workspace'), ' ', h('code', null, r.stage.git.workspace), ' ', copyButton(r.stage.git.workspace)) : null,
         a.allowed
           ? h(
@@ -133,31 +146,42 @@ function evidence(r: RunDetail, doing: Doings): Child {
   ];
 }
 
-function done(r: RunDetail): HTMLElement {
-  const s = r.stage;
-  const merge = r.advice.find((a) => a.verb === 'merge')?.command;
-  const tests = (s.steps ?? []).flatMap((x) => Object.values(x.test)).filter((x) => x && x.status !== 'NOT_RUN');
-  const failed = tests.filter((x) => x.status === 'FAIL').length;
-  const commits = s.git.commits ?? [];
+/** How many files and lines a run changed, once that is known. */
+export function changed(r: RunDetail): HTMLElement {
   const stat = h('span', { class: 'stat' });
-  if (commits.length > 0) {
-    void get<Diff>(`${runPath(r.request_id, r.run_id)}/diff?hunks=0`)
+  const count = (): Promise<void> =>
+    get<Diff>(`${runPath(r.request_id, r.run_id)}/diff?hunks=0`)
       .then((d) => fill(stat, t('run.lines_changed', { files: d.stat.files, added: d.stat.additions, deleted: d.stat.deletions })))
       .catch(() => undefined); // the tab of the diff says what is wrong
-  }
+  setTimeout(() => void count(), location.pathname.endsWith('/diff') ? 500 : 0); // there it is said by the diff, which is not kept waiting
+  return stat;
+}
+
+/** What the tests of a run came to. */
+export function testsChip(r: RunDetail): Child {
+  const tests = (r.stage.steps ?? []).flatMap((x) => Object.values(x.test)).filter((x) => x && ['PASS', 'FAIL'].includes(x.status));
+  const failed = tests.filter((x) => x.status === 'FAIL').length;
+  if (tests.length === 0) return h('span', { class: 'muted' }, t('run.no_tests'));
+  const took = duration(tests.reduce((sum, x) => sum + (x.duration_ms ?? 0), 0));
+  return [chip(failed > 0 ? t('run.tests_failed', { n: failed }) : t('run.tests_passed', { n: tests.length }), failed > 0 ? 'bad' : 'good'), ' ', h('span', { class: 'muted' }, took)];
+}
+
+function done(r: RunDetail, doing: Doings): HTMLElement {
+  const s = r.stage;
+  const merge = r.advice.find((a) => a.verb === 'merge')?.command;
+  const move = r.advice.find((a) => a.kind === 'remedy' && ['restack', 'drop'].includes(a.verb)); // what it stands on is no longer what it was
+  const commits = s.git.commits ?? [];
   return h(
     'section',
-    { class: 'card reason good outcome' },
-    h('h2', null, merge ? t('run.merge_hint') : t('run.done')),
+    { class: `card reason ${move ? 'ask' : 'good'} outcome` },
+    h('h2', null, move ? t('run.stale') : merge ? t('run.merge_hint') : t('run.done')),
+    move ? [h('p', null, t(move.verb === 'restack' ? 'run.stale_restack' : 'run.stale_drop')), h('p', { class: 'row wrap' }, move.verb === 'restack' ? button(verbText(move), () => doing.way(move.verb), { class: 'btn primary', 'data-key': 'restack' }) : null, h('code', null, move.command), copyButton(move.command))] : null,
     h(
       'div',
       { class: 'row wrap facts' },
-      stat,
+      commits.length > 0 ? changed(r) : null,
       h('span', null, t('run.commits', { n: commits.length })),
-      tests.length === 0
-        ? h('span', { class: 'muted' }, t('run.no_tests'))
-        : chip(failed > 0 ? t('run.tests_failed', { n: failed }) : t('run.tests_passed', { n: tests.length }), failed > 0 ? 'bad' : 'good'),
-      tests.length > 0 ? h('span', { class: 'muted' }, duration(tests.reduce((sum, x) => sum + (x.duration_ms ?? 0), 0))) : null,
+      testsChip(r),
       commits.length > 0 ? link(runAt(r.request_id, r.run_id, 'diff'), t('run.see_diff'), { class: merge ? 'btn primary' : 'btn', 'data-key': 'see-diff' }) : null,
     ),
     merge ? h('p', { class: 'row wrap' }, link('/land', t('landing.see'), { class: 'btn', 'data-key': 'land' }), h('code', null, merge), copyButton(merge)) : null,
@@ -178,19 +202,22 @@ export function errorLine(lines: readonly string[]): number {
   return speaks >= 0 ? speaks : lines.findLastIndex((l) => l.trim() !== '');
 }
 
-/** Fills el with the last lines of a log. */
-export async function showTail(el: HTMLElement, r: RunDetail, log: RunLog): Promise<void> {
+/** The last lines of a log that say something. */
+export async function lastLines(r: RunDetail, log: { readonly name: string; readonly size: number }): Promise<string[]> {
   const from = Math.max(0, log.size - tailBytes);
   const part = await logPart(logPath(r.request_id, r.run_id, log.name), from, log.size);
   const store = new LogStore(part.from);
   store.append(part.bytes);
   const all = [...store.lines.map(textOf), textOf(store.open())];
   while (all.length > 0 && all.at(-1)?.trim() === '') all.pop();
-  const lines = all.slice(-tailLines);
-  const wrong = errorLine(lines);
-  fill(
-    el,
-    h('p', { class: 'small-head' }, t('run.last_lines', { log: log.name })),
-    h('pre', { class: 'tail', tabindex: 0, translate: 'no' }, lines.map((l, i) => h('span', { class: i === wrong ? 'line wrong' : 'line' }, l + '\n'))),
-  );
+  return all.slice(-tailLines);
+}
+
+/** Fills el with the last lines of a log. */
+export async function showTail(el: HTMLElement, r: RunDetail, log: RunLog): Promise<void> {
+  const lines = await lastLines(r, log);
+  const wrong = r.interrupted ? -1 : errorLine(lines); // who was stopped made no mistake
+  const last = h('pre', { class: 'tail', tabindex: 0, translate: 'no' }, lines.map((l, i) => h('span', { class: i === wrong ? 'line wrong' : 'line' }, l + '\n')));
+  fill(el, h('p', { class: 'small-head' }, t('run.last_lines', { log: log.name })), last);
+  last.scrollTop = last.scrollHeight;
 }

@@ -7,6 +7,8 @@ export interface Bar {
 }
 
 export interface Lane {
+  /** Of those at a time, from 0. */
+  readonly row?: number;
   readonly label: string;
   readonly id: string;
   readonly bars: readonly Bar[];
@@ -52,9 +54,12 @@ export function runLanes(history: readonly HistoryEvent[], steps: readonly StepL
     tries.set(id, n);
     running = { id, from, n };
   };
+  let told = 0;
   for (const e of history) {
     const at = Date.parse(e.at);
     if (Number.isNaN(at)) continue;
+    const last = told;
+    told = at;
     if (stopped !== undefined && ['STEP_START', 'RESUMED', 'RETRY'].includes(e.event)) {
       waits.push({ from: stopped.from, to: at, kind: 'wait', label: stopped.label });
       stopped = undefined;
@@ -71,15 +76,16 @@ export function runLanes(history: readonly HistoryEvent[], steps: readonly StepL
       case 'STEP_DONE':
         end(at, 'good');
         break;
-      case 'RESUMED':
-        end(at, 'bad');
+      case 'RESUMED': // where nobody told of its end, it is known to have lived until what was told last
+        if (running !== undefined) waits.push({ from: Math.max(running.from, last), to: at, kind: 'wait', label: 'INTERRUPTED' });
+        end(Math.max(running?.from ?? 0, last), 'ask');
         if (e.step_id) begin(e.step_id, at);
         break;
       case 'NEEDS_INPUT':
       case 'FAILED':
       case 'INTERRUPTED':
         end(at, e.event === 'FAILED' ? 'bad' : 'ask');
-        stopped = { from: at, label: e.reason_code ?? e.event };
+        stopped = { from: at, label: e.event };
         break;
       case 'DONE':
         end(at, 'good');
@@ -92,9 +98,6 @@ export function runLanes(history: readonly HistoryEvent[], steps: readonly StepL
   const lanes: Lane[] = steps.map((st) => ({ label: st.title, id: st.step_id, bars: bars.get(st.step_id) ?? whole(st) }));
   return waits.length > 0 ? [...lanes, { label: '', id: 'wait', bars: waits }] : lanes;
 }
-
-/** How long a run worked: without the time in which it waited for somebody or nobody worked for it. */
-export const worked = (lanes: readonly Lane[]): number => lanes.flatMap((l) => l.bars).reduce((sum, b) => (b.kind === 'wait' ? sum : sum + b.to - b.from), 0);
 
 function whole(st: StepLike): Bar[] {
   if (st.started_at === null || st.ended_at === null) return [];
@@ -125,6 +128,36 @@ export function nightLanes(results: readonly ResultLike[], current: { id: string
   });
   if (current) lanes.push({ label: current.id, id: current.id, bars: [{ from: current.from, to: current.now, kind: 'now', label: '' }] });
   return lanes;
+}
+
+export interface TurnLike {
+  readonly slot: number;
+  readonly request_id: string;
+  readonly run_id?: string;
+  readonly from: string;
+  readonly until?: string;
+}
+
+/** The turns of a session of several runs, each in the row of its slot; end is when the session was over, or now. */
+export function turnLanes(turns: readonly TurnLike[], results: readonly ResultLike[], end: number, isActive: boolean): Lane[] {
+  const kind = (state: string | undefined) => (state === 'DONE' ? 'good' : state === 'FAILED' ? 'bad' : 'ask');
+  return turns.map((turn) => {
+    const r = results.find((x) => x.run_id === turn.run_id && x.ended_at === turn.until) ?? results.find((x) => x.run_id === turn.run_id);
+    const inHand = turn.until === undefined && isActive;
+    const bar = { from: Date.parse(turn.from), to: turn.until === undefined ? end : Date.parse(turn.until), kind: inHand ? 'now' : kind(r?.state), label: inHand ? '' : (r?.outcome ?? '') };
+    return { row: turn.slot - 1, label: r?.title || turn.request_id, id: turn.request_id + (turn.run_id ? '/' + turn.run_id : ''), bars: [bar] };
+  });
+}
+
+/** How long something was at work, however many at once. */
+export function busy(lanes: readonly Lane[]): number {
+  let sum = 0;
+  let free = -Infinity;
+  for (const b of lanes.flatMap((l) => l.bars).sort((a, b) => a.from - b.from)) {
+    sum += Math.max(0, b.to - Math.max(free, b.from));
+    free = Math.max(free, b.to);
+  }
+  return sum;
 }
 
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 172800, 604800];

@@ -1,25 +1,34 @@
-import { runNext, stopQueue, toWhatIsInTheWay, type Go } from './actions.js';
-import { call, get, type Excluded, type Selection, type Session } from './api.js';
+import { isWay, resumeRun, runNext, stopQueue, toWhatIsInTheWay, type Go } from './actions.js';
+import { call, get, runPath, type Excluded, type RunDetail, type Selection, type Session, type SessionResult } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
 import { duration, moment } from './format.js';
 import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { actionsList, button, chip, elapsed, endedAs, field, link, requestLink, showError, stateTone, tell, usageText, waitsText, withCode, type View } from './parts.js';
 import { runAt } from './router.js';
-import { nightLanes, worked, type Lane } from './timeline.js';
+import { isAsking, verbText, wasAsked } from './run_top.js';
+import { busy, nightLanes, turnLanes, type Lane } from './timeline.js';
 import { nightStrip, timelinePicture } from './timeline_view.js';
 
 const active = ['STARTING', 'SELECTING', 'RUNNING', 'STOPPING'];
 
+/** The runs that a session has in hand. */
+function inHand(s: Session): { request_id: string; run_id: string }[] {
+  const turns = (s.turns ?? []).flatMap((turn) => (turn.until === undefined && turn.run_id ? [{ request_id: turn.request_id, run_id: turn.run_id }] : []));
+  return turns.length === 0 && s.current_request_id && s.current_run_id ? [{ request_id: s.current_request_id, run_id: s.current_run_id }] : turns;
+}
+
 /** A session as a picture needs it. */
 export function nightOf(s: Session, isActive: boolean): { lanes: Lane[]; start: number; end: number | undefined; href: (lane: { id: string }) => string | undefined } {
-  const results = s.results ?? [];
+  const results = (s.results ?? []).map((r) => ({ ...r, outcome: endedAs(r.state) }));
+  const turns = s.turns ?? [];
   const start = Date.parse(s.started_at ?? '');
   const now = isActive ? Date.now() : undefined;
   const before = results.at(-1);
   const current = s.current_request_id && now !== undefined ? { id: s.current_request_id, from: before ? Date.parse(before.ended_at) : start, now } : undefined;
+  const last = now ?? (Date.parse(s.ended_at ?? '') || Math.max(start, ...turns.map((turn) => Date.parse(turn.until ?? turn.from))));
   return {
-    lanes: nightLanes(results.map((r) => ({ ...r, outcome: endedAs(r.state) })), current, start),
+    lanes: turns.some((turn) => turn.slot > 1) ? turnLanes(turns, results, last, isActive) : nightLanes(results, current, start),
     start,
     end: now ?? (Date.parse(s.ended_at ?? '') || undefined),
     href: (lane) => {
@@ -36,7 +45,7 @@ export const isActiveSession = (s: Session): boolean => active.includes(s.state)
 export function nightSentence(s: Session): string {
   const night = nightOf(s, isActiveSession(s));
   const c = s.counters;
-  return t('night.sum', { done: c.done, needs: c.needs_input, failed: c.failed, busy: duration(worked(night.lanes)), span: duration((night.end ?? Date.now()) - night.start) });
+  return t('night.sum', { done: c.done, needs: c.needs_input, failed: c.failed, busy: duration(busy(night.lanes)), span: duration((night.end ?? Date.now()) - night.start) });
 }
 
 export class AutorunView implements View {
@@ -48,10 +57,12 @@ export class AutorunView implements View {
   private readonly form = h('div');
   private readonly strip = h('div', { class: 'night' });
   private readonly picture = h('section', { class: 'card' });
-  private readonly maxRuns = h('input', { type: 'number', min: 1, max: 1000, class: 'short' });
-  private readonly maxMinutes = h('input', { type: 'number', min: 1, max: 10000, class: 'short' });
-  private readonly maxCost = h('input', { type: 'number', min: 0.01, step: 'any', class: 'short' });
+  private readonly maxRuns = h('input', { type: 'number', min: 1, max: 10_000, class: 'short' });
+  private readonly maxMinutes = h('input', { type: 'number', min: 1, max: 10_000, class: 'short' });
+  private readonly maxCost = h('input', { type: 'number', min: 0.01, max: 1_000_000, step: 'any', class: 'short' });
+  private readonly jobs = h('input', { type: 'number', min: 1, max: 64, class: 'short', 'data-key': 'jobs' });
   private readonly until = h('input', { type: 'time', class: 'short' });
+  private readonly wrong = h('p', { class: 'wrong', role: 'alert' });
   private readonly stack = h('input', { type: 'checkbox' });
   private readonly reload = coalesced(() => this.load(), 60);
   private readonly timer = window.setInterval(() => this.isActive() && this.paintPicture(), 3_000);
@@ -59,6 +70,16 @@ export class AutorunView implements View {
   constructor(private readonly go: Go) {
     fill(this.el, h('h1', null, t('nav.autorun')), this.head, this.strip, this.body, this.form, this.picture);
     void this.reload.now().catch(showError);
+    void this.showDefaults().catch(() => undefined); // the fields work without
+  }
+
+  /** What holds where nothing is typed. */
+  private async showDefaults(): Promise<void> {
+    const { values } = await get<{ values: readonly { key: string; value: unknown }[] }>('/config');
+    for (const [el, key] of [[this.maxRuns, 'auto_run.max_runs_per_session'], [this.maxMinutes, 'auto_run.max_duration_min'], [this.jobs, 'limits.jobs']] as const) {
+      const n = values.find((v) => v.key === key)?.value;
+      if (typeof n === 'number' && n > 0) el.placeholder = String(n);
+    }
   }
 
   title = (): string => t('nav.autorun');
@@ -86,7 +107,7 @@ export class AutorunView implements View {
   private paint(): void {
     const s = this.session;
     if (!s) return;
-    fillIf(this.head, JSON.stringify([s.state, s.current_run_id, s.started_at, s.ended_at]), () => [
+    fillIf(this.head, JSON.stringify([s.state, inHand(s), s.started_at, s.ended_at]), () => [
       h(
         'div',
         { class: 'row wrap facts' },
@@ -114,14 +135,16 @@ export class AutorunView implements View {
   }
 
   private running(s: Session): Child {
+    const at = inHand(s);
+    const first = at[0];
     return h(
       'div',
       { class: 'card now' },
-      s.current_request_id ? h('p', null, t('auto.now'), ': ', requestLink(s.current_request_id)) : null,
+      at.map((turn) => h('p', null, t('auto.now'), ': ', requestLink(turn.request_id), at.length > 1 ? [' ', link(runAt(turn.request_id, turn.run_id), t('auto.open_one'))] : null)),
       h(
         'div',
         { class: 'row wrap' },
-        s.current_request_id && s.current_run_id ? link(runAt(s.current_request_id, s.current_run_id), t('auto.open'), { class: 'btn primary', 'data-key': 'open' }) : null,
+        first !== undefined && at.length === 1 ? link(runAt(first.request_id, first.run_id), t('auto.open'), { class: 'btn primary', 'data-key': 'open' }) : null,
         s.state === 'STOPPING' ? null : button(t('auto.stop'), () => this.stop(false), { 'data-key': 'stop' }),
         button(t('auto.stop_now'), () => this.stop(true), { class: 'btn danger', 'data-key': 'stop-now' }),
       ),
@@ -132,9 +155,11 @@ export class AutorunView implements View {
     const form = h(
       'form',
       { class: 'card' },
-      h('div', { class: 'row wrap end-line' }, field(t('auto.max_runs'), this.maxRuns), field(t('auto.max_minutes'), this.maxMinutes), field(t('auto.max_cost'), this.maxCost), field(t('auto.until'), this.until), h('label', null, this.stack, ' ', t('auto.stack'))),
+      h('div', { class: 'row wrap end-line' }, field(t('auto.max_runs'), this.maxRuns), field(t('auto.max_minutes'), this.maxMinutes), field(t('auto.max_cost'), this.maxCost), field(t('auto.until'), this.until), field(t('auto.jobs'), this.jobs), h('label', null, this.stack, ' ', t('auto.stack'))),
+      this.wrong,
       h('div', { class: 'row wrap' }, button(t('auto.start'), () => this.start(), { type: 'submit', class: 'btn primary', 'data-key': 'start' }), button(t('list.run_next'), () => runNext(this.go), { 'data-key': 'next' })),
     );
+    form.noValidate = true; // it says itself what is wrong, in the language of the page
     form.addEventListener('submit', (e) => e.preventDefault()); // Enter presses the button
     return form;
   }
@@ -143,17 +168,31 @@ export class AutorunView implements View {
     const r = s.stop_reason;
     if (!r) return null;
     const last = s.last_result;
+    const said = h('p', null, withCode(r.message));
     const needs = s.counters.needs_input + s.counters.failed > 0;
     const bad = needs || (s.state !== 'COMPLETED' && r.reason_code !== 'STOP_REQUESTED');
     return h(
       'section',
       { class: `card reason ${bad ? 'ask' : 'good'}` },
       h('h2', null, t('auto.reason')),
-      h('p', null, withCode(r.message)),
+      said,
       h('p', { class: 'code-name' }, r.reason_code),
+      last && last.state !== 'DONE' ? h('p', { class: 'row wrap' }, this.verb(last, r.reason_code === 'INTERRUPTED' ? said : undefined), link(runAt(last.request_id, last.run_id), `${last.request_id} · ${endedAs(last.state)}`, { class: 'btn' })) : null,
       actionsList(r.actions),
-      last && last.state !== 'DONE' ? h('p', null, link(runAt(last.request_id, last.run_id), `${last.request_id} · ${endedAs(last.state)}`, { class: 'btn' })) : null,
     );
+  }
+
+  /** The one thing to do with what it stopped at, as its own page offers it. */
+  private verb(last: SessionResult, said: HTMLElement | undefined): HTMLElement {
+    const place = h('span');
+    void get<RunDetail>(runPath(last.request_id, last.run_id))
+      .then((r) => {
+        if (said && wasAsked(r.stage)) fill(said, t('run.stopped_hint'));
+        const best = isAsking(r) ? undefined : r.advice.find((a) => a.recommended && isWay(a) && a.allowed);
+        if (best) fill(place, button(verbText(best), () => resumeRun(this.go, last.request_id, last.run_id, best), { class: 'btn primary', 'aria-label': `${verbText(best)}: ${last.title}`, 'data-key': 'verb' }));
+      })
+      .catch(() => undefined); // its page says what is wrong
+    return place;
   }
 
   private counters(s: Session): Child {
@@ -178,11 +217,18 @@ export class AutorunView implements View {
   }
 
   private async start(): Promise<void> {
+    const odd = [this.maxRuns, this.maxMinutes, this.maxCost, this.jobs].find((el) => !el.validity.valid);
+    for (const el of [this.maxRuns, this.maxMinutes, this.maxCost, this.jobs]) el.removeAttribute('aria-invalid');
+    odd?.setAttribute('aria-invalid', 'true');
+    odd?.closest('label')?.append(this.wrong); // said where it is wrong
+    this.wrong.textContent = odd ? t('auto.bounds', { field: odd.closest('label')?.querySelector('span')?.textContent ?? '', min: odd.min, max: odd.max }) : '';
+    if (odd) return odd.focus();
     const body = {
       ...(this.maxRuns.value === '' ? {} : { max_runs: Number(this.maxRuns.value) }),
       ...(this.maxMinutes.value === '' ? {} : { max_minutes: Number(this.maxMinutes.value) }),
       ...(this.maxCost.value === '' ? {} : { max_cost: Number(this.maxCost.value) }),
       ...(this.until.value === '' ? {} : { until: this.until.value }),
+      ...(this.jobs.value === '' ? {} : { jobs: Number(this.jobs.value) }),
       ...(this.stack.checked ? { stack: true } : {}),
     };
     try {

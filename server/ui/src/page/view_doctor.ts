@@ -1,14 +1,15 @@
-import { call, get, type DoctorReport, type LockItem } from './api.js';
+import { call, get, type Check, type DoctorReport, type LockItem } from './api.js';
 import { fill, h, type Child } from './dom.js';
 import { moment } from './format.js';
-import { t } from './i18n.js';
+import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { button, chip, commands, link, lockMeans, requestLink, showError, withCode, type Tone, type View } from './parts.js';
+import { button, chip, commands, errorCard, errorOf, link, lockMeans, requestLink, showError, withCode, type Tone, type View } from './parts.js';
 import { runAt } from './router.js';
 
 export class DoctorView implements View {
   readonly el = h('div', { class: 'view doctor' });
   private readonly report = h('div');
+  private isKnown = false;
   private readonly locks = h('section', { class: 'card' });
   private readonly reloadLocks = coalesced(() => this.loadLocks(), 100);
 
@@ -26,10 +27,7 @@ export class DoctorView implements View {
       this.report,
       this.locks,
     );
-    fill(this.report, h('p', { class: 'muted' }, t('doctor.running')));
-    get<DoctorReport>('/doctor')
-      .then((r) => this.paint(r))
-      .catch(showError);
+    this.look();
     void this.reloadLocks.now().catch(showError);
   }
 
@@ -37,6 +35,14 @@ export class DoctorView implements View {
 
   onEvent(e: LiveEvent): void {
     if (['lock', 'queue', 'reset'].includes(e.kind)) this.reloadLocks();
+    if (e.kind === 'reset' && !this.isKnown) this.look();
+  }
+
+  private look(): void {
+    fill(this.report, h('p', { class: 'muted' }, t('doctor.running')));
+    get<DoctorReport>('/doctor')
+      .then((r) => this.paint(r))
+      .catch((e: unknown) => fill(this.report, errorCard(errorOf(e), 'ask')));
   }
 
   private async examine(mode: string, fix: boolean): Promise<void> {
@@ -46,31 +52,23 @@ export class DoctorView implements View {
   }
 
   private paint(r: DoctorReport): void {
+    this.isKnown = true;
     const rank = (s: string) => ['FAIL', 'WARN', 'PASS'].indexOf(s);
     const checks = [...r.checks].sort((a, b) => rank(a.status) - rank(b.status));
     const repairs = r.repairs ?? [];
+    const passed = checks.filter((c) => c.status === 'PASS');
     fill(
       this.report,
       h(
         'p',
         { class: 'row wrap facts', role: 'status' },
-        chip(r.summary.status, tone(r.summary.status)),
+        chip(word('check', r.summary.status), tone(r.summary.status), r.summary.status),
         r.summary.fail_count + r.summary.warn_count === 0 ? t('doctor.ok') : t('doctor.summary', { fail: r.summary.fail_count, warn: r.summary.warn_count }),
-        h('span', { class: 'muted' }, r.mode),
+        h('span', { class: 'muted' }, t(r.mode === 'full' ? 'doctor.full' : 'doctor.quick')),
       ),
       repairs.length > 0 ? h('section', { class: 'card good' }, h('h2', null, t('doctor.repairs')), h('ul', null, repairs.map((x) => h('li', null, x.message ?? x.id ?? '')))) : null,
-      h(
-        'ul',
-        { class: 'checks plain-list' },
-        checks.map((c) =>
-          h(
-            'li',
-            { class: `check ${tone(c.status)}` },
-            chip(c.status, tone(c.status)),
-            h('div', null, h('strong', null, c.name || c.id), ' ', h('span', { class: 'code-name' }, c.id), h('p', null, withCode(c.message)), c.hint && c.status !== 'PASS' ? hints(c.hint) : null, evidence(c.evidence)),
-          ),
-        ),
-      ),
+      listed(checks.filter((c) => c.status !== 'PASS')),
+      passed.length > 0 ? h('details', { class: 'passed', open: passed.length === checks.length }, h('summary', null, t('doctor.passed', { n: passed.length })), listed(passed)) : null,
     );
   }
 
@@ -88,8 +86,7 @@ export class DoctorView implements View {
               h(
                 'li',
                 { class: 'row wrap' },
-                chip(l.verdict, l.verdict === 'held' || l.verdict === 'mine' ? 'now' : 'warn'),
-                h('strong', null, l.lock_type),
+                chip(word('lock_type', l.lock_type), l.verdict === 'held' || l.verdict === 'mine' ? 'now' : 'warn', l.verdict),
                 l.request_id ? requestLink(l.request_id) : null,
                 l.request_id && l.run_id ? link(runAt(l.request_id, l.run_id), l.run_id) : l.run_id,
                 h('span', null, lockMeans(l)),
@@ -101,6 +98,18 @@ export class DoctorView implements View {
           ),
     );
   }
+}
+
+function listed(checks: readonly Check[]): Child {
+  if (checks.length === 0) return null;
+  const one = (c: Check): Child =>
+    h(
+      'li',
+      { class: `check ${tone(c.status)}` },
+      chip(word('check', c.status), tone(c.status), c.status),
+      h('div', null, h('strong', null, c.name || c.id), ' ', h('span', { class: 'code-name' }, c.id), h('p', null, withCode(c.message)), c.hint && c.status !== 'PASS' ? hints(c.hint) : null, evidence(c.evidence)),
+    );
+  return h('ul', { class: 'checks plain-list' }, checks.map(one));
 }
 
 function tone(status: string): Tone {

@@ -118,7 +118,7 @@ export class GraphView implements View {
     const r = Math.max(110, ids.length * 48);
     const [cx, cy] = [r * 1.5 + card.w / 2 + 8, r + card.h / 2 + 8];
     const at = new Map(ids.map((id, i) => [id, { x: cx + r * 1.5 * Math.sin((i / ids.length) * 2 * Math.PI), y: cy - r * Math.cos((i / ids.length) * 2 * Math.PI) }]));
-    const [width, height] = [2 * cx, 2 * cy];
+    const [width, height] = [2 * cx, Math.max(...[...at.values()].map((p) => p.y)) + card.h / 2 + 8];
     const arrow = (e: GraphEdge, n: number): Child => {
       const [a, b] = [at.get(e.from), at.get(e.to)];
       if (!a || !b) return null;
@@ -173,7 +173,7 @@ export class GraphView implements View {
   private card(c: Placed, at: { x: number; y: number }, isFocus: boolean): Child {
     const n = c.node;
     const what = t(`legend.${tone(n)}`);
-    const state = ['RUNNABLE', 'DONE', 'ARCHIVED'].includes(n.derived) || n.status === '' ? what : `${word('status', n.status)} · ${n.derived}`;
+    const state = n.derived === 'NOT_READY' ? word('status', n.status) : word('graph', n.derived) === n.derived ? what : word('graph', n.derived);
     const a = s(
       'a',
       { href: requestAt(n.id), class: `node ${tone(n)}${isFocus ? ' focus' : ''}`, transform: `translate(${at.x} ${at.y})` },
@@ -183,10 +183,10 @@ export class GraphView implements View {
         'svg',
         { width: card.w - 8, height: card.h },
         s('text', { x: 10, y: 17, class: 'n-id' }, cut(n.id, 21), n.priority ? ` ${n.priority}` : ''),
-        s('text', { x: 10, y: 34, class: 'n-title' }, cut(n.title, 22)),
+        s('text', { x: 10, y: 34, class: 'n-title' }, cut(n.title, 20)),
         s('text', { x: 10, y: 50, class: 'n-state' }, cut(state, 28)),
       ),
-      s('title', null, `${n.id}\n${n.title}\n${state}`),
+      s('title', null, `${n.id}\n${n.title}\n${state}\n${n.derived}`),
     );
     a.addEventListener('click', (e) => {
       if (!e.shiftKey) return;

@@ -1,3 +1,4 @@
+import { restackRun } from './actions.js';
 import { call, get, type Forecast, type Landing, type LandItem, type LandLeft, type List } from './api.js';
 import { fill, h, type Child } from './dom.js';
 import { t } from './i18n.js';
@@ -83,8 +84,8 @@ export class LandView implements View {
         ? h(
             'section',
             { class: 'card good' },
-            h('div', { class: 'row wrap spread' }, h('h2', null, t('landing.lands')), this.go(t('landing.all', { n: ids.length }), ids, f.into, 'btn primary', 'land-all')),
-            h('ol', { class: 'plain-list' }, f.lands.map((i) => h('li', { class: 'row wrap' }, this.named(i), h('code', null, i.branch), h('span', { class: 'grow' }), link(runAt(i.request_id, i.run_id, 'diff'), t('run.see_diff'), { class: 'btn small' }), this.go(t('landing.one'), [i.request_id], f.into, 'btn small', 'land:' + i.request_id)))),
+            h('div', { class: 'row wrap spread' }, h('h2', null, t('landing.lands')), ids.length > 1 ? this.go(t('landing.all', { n: ids.length }), ids, f.into, 'btn primary', 'land-all') : null),
+            h('ol', { class: 'plain-list' }, f.lands.map((i) => h('li', { class: 'row wrap' }, this.named(i), h('code', null, i.branch), h('span', { class: 'grow' }), link(runAt(i.request_id, i.run_id, 'diff'), t('run.see_diff'), { class: 'btn small', 'aria-label': `${t('run.see_diff')}: ${this.nameOf(i)}` }), this.go(t('landing.one'), [i.request_id], f.into, ids.length > 1 ? 'btn small' : 'btn small primary', 'land:' + i.request_id, this.nameOf(i))))),
             h('p', { class: 'row wrap' }, h('code', null, 'aiflow land --all'), copyButton('aiflow land --all')),
           )
         : null,
@@ -103,15 +104,23 @@ export class LandView implements View {
     );
   }
 
+  private nameOf = (i: LandItem): string => this.titles.get(i.request_id) ?? i.request_id;
+
   private named(i: LandItem): Child {
-    return [link(requestAt(i.request_id), this.titles.get(i.request_id) ?? i.request_id, { class: 'lane-title' }), h('span', { class: 'id' }, i.request_id)];
+    return [link(requestAt(i.request_id), this.nameOf(i), { class: 'lane-title' }), h('span', { class: 'id' }, i.request_id)];
   }
 
   private left(l: LandLeft): Child {
-    return h('li', null, this.named(l), ' ', l.error?.message ?? '', ' ', h('span', { class: 'code-name' }, l.error?.reason_code), l.files.length > 0 ? h('div', { class: 'muted' }, h('code', null, l.files.join(', '))) : null);
+    return h('li', null, this.named(l), ' ', l.error?.message ?? '', ' ', h('span', { class: 'code-name' }, l.error?.reason_code), this.move(l), l.files.length > 0 ? h('div', { class: 'muted' }, h('code', null, l.files.join(', '))) : null);
   }
 
-  private go(label: string, names: readonly string[], into: string, look: string, key: string): HTMLElement {
+  /** What stands on something that is no longer what it was can be moved here. */
+  private move(l: LandLeft): Child {
+    if (l.error?.reason_code !== 'STACK_STALE' || !l.error.context?.['name']) return null;
+    return [' ', button(t('run.restack'), () => restackRun(l.request_id, l.run_id).then(() => this.reload.now()), { class: 'btn small', 'aria-label': `${t('run.restack')}: ${this.nameOf(l)}`, 'data-key': 'restack:' + l.request_id })];
+  }
+
+  private go(label: string, names: readonly string[], into: string, look: string, key: string, of?: string): HTMLElement {
     return button(
       label,
       async () => {
@@ -119,7 +128,7 @@ export class LandView implements View {
         await call('POST', '/land', { names });
         await this.reload.now();
       },
-      { class: look, 'data-key': key },
+      { class: look, 'data-key': key, 'aria-label': of === undefined ? undefined : `${label}: ${of}` },
     );
   }
 }

@@ -1,14 +1,14 @@
-import { runRequest, toWhatIsInTheWay, type Go } from './actions.js';
+import { restackRun, runRequest, toWhatIsInTheWay, type Go } from './actions.js';
 import { ApiError, call, get, hasText, requestPath, type Advice, type Answer, type Known, type LockItem, type RunItem } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
 import type { Drafts } from './drafts.js';
 import { Editor } from './editor.js';
-import { moment } from './format.js';
+import { duration, moment } from './format.js';
 import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { renderMarkdown } from './markdown_view.js';
 import {
-  button, chip, choice, commaList, commands, confirmed, elapsed, errorCard, errorOf, field, link, lockMeans, priorityChip, priorityOptions, requestLink, showTitle,
+  button, chip, choice, commaList, commands, confirmed, errorCard, errorOf, field, link, lockMeans, priorityChip, priorityOptions, requestLink, showTitle,
   showError, stateTone, statusChip, statusOptions, toast, withCode, withLinks, type View,
 } from './parts.js';
 import { address, runAt } from './router.js';
@@ -133,7 +133,7 @@ export class RequestView implements View {
         priorityChip(d.meta.priority),
         statusChip(d.meta.status ?? ''),
         locked ? (locked.pid > 0 ? chip(t('standing.running'), 'now') : chip(t('standing.locked'), 'ask')) : null,
-        latest?.awaits_merge ? chip(t('req.awaits'), 'good') : null,
+        latest?.stale ? chip(t('standing.stale'), 'ask') : latest?.awaits_merge ? chip(t('req.awaits'), 'good') : null,
         (d.meta.labels ?? []).map((l) => h('span', { class: 'label' }, l)),
         d.meta.estimate ? h('span', { class: 'muted' }, t('meta.estimate_is', { size: d.meta.estimate })) : null,
         d.meta.updated_at ? h('span', { class: 'muted' }, t('meta.updated', { at: d.meta.updated_at })) : null,
@@ -142,6 +142,7 @@ export class RequestView implements View {
       (d.meta.depends_on ?? []).length > 0
         ? h('p', { class: 'depends' }, t('meta.depends_on'), ': ', (d.meta.depends_on ?? []).map((id, n) => [n > 0 ? ', ' : '', requestLink(id), d.derived.blocked_by.includes(id) ? ` (${t('legend.waiting')})` : ' ✓']))
         : null,
+      (d.meta.touches ?? []).length > 0 ? h('p', { class: 'touches' }, t('meta.touches'), ': ', (d.meta.touches ?? []).map((g) => [h('code', null, g), ' '])) : null,
       this.buttons(d, can, locked !== null),
     ]);
     fillIf(this.reason, key, () => [this.reasons(d, rank, why?.detail, why?.reason_code, why?.advice), this.problems(d)]);
@@ -153,10 +154,17 @@ export class RequestView implements View {
     const status = d.meta.status ?? '';
     const run = d.derived.locked?.run_id;
     const broken = d.problems.some((p) => p.level === 'error');
-    const unfinished = d.derived.latest_run && d.derived.latest_run.state !== 'DONE';
+    const latest = d.derived.latest_run;
+    const unfinished = latest && latest.state !== 'DONE';
     return h(
       'div',
       { class: 'row wrap do' },
+      latest?.awaits_merge && !latest.stale && !isLocked
+        ? [link(runAt(this.id, latest.run_id, 'diff'), t('run.see_diff'), { class: 'btn primary', 'data-key': 'see-diff' }), link('/land', t('landing.see'), { class: 'btn', 'data-key': 'land' })]
+        : null,
+      latest?.stale && !isLocked && d.derived.why?.advice?.some((a) => a.verb === 'restack')
+        ? button(t('run.restack'), () => restackRun(this.id, latest.run_id), { class: 'btn primary', 'data-key': 'restack' })
+        : null,
       isLocked && run
         ? link(runAt(this.id, run), t('req.to_run'), { class: 'btn primary', 'data-key': 'watch' })
         : broken
@@ -165,7 +173,7 @@ export class RequestView implements View {
       !isLocked && !broken && unfinished ? button(t('req.fresh'), () => this.run(true), { 'data-key': 'fresh' }) : null,
       hasText(d) || this.editor ? button(this.edit ? t('req.read') : t('req.edit'), () => this.toggleEdit(), { 'data-key': 'edit' }) : null,
       button(t('meta.edit'), () => this.openMeta(), { 'data-key': 'meta' }),
-      status !== 'done' && !isLocked ? button(t('req.done'), () => this.setStatus('done', t('req.marked')), { 'data-key': 'done' }) : null,
+      status !== 'done' && !isLocked ? button(t('req.done'), () => this.markDone(latest?.awaits_merge === true), { 'data-key': 'done' }) : null,
       status !== 'ready' && status !== 'running' && !isLocked ? button(t('req.ready'), () => this.setStatus('ready', t('req.readied')), { 'data-key': 'ready' }) : null,
       status !== 'archived' && !isLocked ? button(t('req.archive'), () => this.archive(), { 'data-key': 'archive' }) : null,
       link(address({ view: 'graph', focus: this.id, hops: 1 }), t('req.graph'), { class: 'btn', 'data-key': 'graph' }),
@@ -199,9 +207,9 @@ export class RequestView implements View {
     }
     if (why && d.meta.status !== 'done' && d.meta.status !== 'archived') {
       const known = new Set([...d.derived.blocked_by, ...(d.meta.depends_on ?? [])]);
-      return h('section', { class: 'card ask' }, h('strong', null, t('req.why'), ': '), withLinks(why, (id) => known.has(id), d.id), ' ', h('span', { class: 'code-name' }, code), commands(advice));
+      return h('section', { class: 'card ask' }, h('strong', null, t('req.why'), ': '), withLinks(why, (id) => known.has(id), d.id, (run) => (run === d.derived.latest_run?.run_id ? runAt(d.id, run) : undefined)), ' ', h('span', { class: 'code-name' }, code), commands(advice.filter((a) => !why.includes(a.command))));
     }
-    return rank === null ? null : h('section', { class: 'card good' }, t('req.rank', { n: rank }), (d.derived.stacked_on ?? []).map((id) => [' ', t('req.stacked'), ' ', requestLink(id)]));
+    return rank === null ? null : h('section', { class: 'card good' }, t('req.rank', { n: rank }), (d.derived.stacked_on ?? []).map((id, n) => [n === 0 ? ` · ${t('req.stacked')} ` : ', ', requestLink(id)]));
   }
 
   private paintMain(d: Known): void {
@@ -250,7 +258,7 @@ export class RequestView implements View {
                 r.dropped_at ? chip(t('run.dropped'), 'quiet') : r.interrupted ? chip(t('run.interrupted'), 'ask') : chip(word('state', r.state), stateTone(r.state)),
                 link(runAt(r.request_id, r.run_id), r.run_id, { 'data-key': r.run_id, class: 'id' }),
                 h('span', null, moment(r.started_at)),
-                elapsed(r.started_at, r.finished_at ?? (r.interrupted ? r.started_at : null)),
+                r.worked_ms === undefined ? null : h('span', { class: 'elapsed', title: t('run.worked') }, duration(r.worked_ms)),
                 r.reason_code ? h('span', { class: 'code-name' }, r.reason_code) : null,
                 r.replaced_by ? h('span', { class: 'muted' }, t('run.replaced_by'), ' ', link(runAt(r.request_id, r.replaced_by), r.replaced_by)) : null,
               ),
@@ -288,6 +296,10 @@ export class RequestView implements View {
     }
   }
 
+  private async markDone(unmerged: boolean): Promise<void> {
+    if (!unmerged || (await confirmed(t('req.done_sure', { id: this.id }), t('req.done')))) await this.setStatus('done', t('req.marked'));
+  }
+
   private async archive(): Promise<void> {
     if (await confirmed(t('req.archive_sure', { id: this.id }), t('req.archive'))) await this.setStatus('archived', t('req.archived'));
   }
@@ -306,16 +318,17 @@ export class RequestView implements View {
     const labels = h('input', { type: 'text', value: (m.labels ?? []).join(', ') });
     const depends = h('input', { type: 'text', value: (m.depends_on ?? []).join(', ') });
     const estimate = choice([['', '–'], ['S', 'S'], ['M', 'M'], ['L', 'L']], m.estimate ?? '');
-    const base = h('input', { type: 'text', value: m.base ?? '' });
+    const base = h('input', { type: 'text', value: m.base ?? '', 'data-key': 'base' });
+    const touches = h('input', { type: 'text', value: (m.touches ?? []).join(', '), 'data-key': 'touches' });
     const wrong = h('p', { class: 'wrong', role: 'alert' });
     const save = async () => {
       const now: Record<string, string | string[] | null> = {
         title: title.value.trim(), priority: priority.value, status: status.value, estimate: estimate.value, base: base.value.trim(),
-        labels: commaList(labels.value), depends_on: commaList(depends.value),
+        labels: commaList(labels.value), depends_on: commaList(depends.value), touches: commaList(touches.value),
       };
       const was: Record<string, unknown> = {
         title: m.title ?? '', priority: m.priority ?? '', status: m.status ?? '', estimate: m.estimate ?? '', base: m.base ?? '',
-        labels: m.labels ?? [], depends_on: m.depends_on ?? [],
+        labels: m.labels ?? [], depends_on: m.depends_on ?? [], touches: m.touches ?? [],
       };
       const changed = Object.fromEntries(Object.entries(now).filter(([k, v]) => JSON.stringify(v) !== JSON.stringify(was[k])));
       if (Object.keys(changed).length === 0) {
@@ -348,6 +361,7 @@ export class RequestView implements View {
       h('div', { class: 'row wrap' }, field(t('meta.priority'), priority), field(t('meta.status'), status), field(t('meta.estimate'), estimate), field(t('meta.base'), base)),
       field(t('meta.labels'), labels, t('meta.labels_hint')),
       field(t('meta.depends_on'), depends, t('meta.depends_hint')),
+      field(t('meta.touches'), touches, t('meta.touches_hint')),
       wrong,
       h('div', { class: 'row end' }, button(t('common.cancel'), () => fill(this.metaForm)), button(t('common.save'), save, { type: 'submit', class: 'btn primary' })),
     );

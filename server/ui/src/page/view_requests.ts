@@ -2,8 +2,9 @@ import { runNext, runRequest, stopQueue, stopRun, type Go } from './actions.js';
 import { call, get, requestPath, type Item, type List, type Session } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
 import { moment } from './format.js';
-import { t, word } from './i18n.js';
-import { heldStill, inOrder, isBroken, labelsOf, matchesFilter, needsAnswer, sorted, standing, type Standing } from './list_state.js';
+import { Cards } from './home_cards.js';
+import { currentLang, t, word } from './i18n.js';
+import { heldStill, inOrder, isBroken, labelsOf, matchesFilter, needsAnswer, patched, sorted, standing, type Standing } from './list_state.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { age, button, chip, choice, confirmed, errorOf, link, priorityChip, priorityOptions, requestLink, showError, showTitle, stateTone, toast, withCode, type Tone, type View } from './parts.js';
 import { address, noFilter, requestAt, runAt, type Filter } from './router.js';
@@ -13,17 +14,30 @@ import { isActiveSession, nightOf, nightSentence } from './view_autorun.js';
 import { scrollFor, visibleRange, type Sight } from './window.js';
 
 const filters = ['draft', 'ready', 'blocked', 'done', 'archived'];
-const runFilters = ['needs_input', 'failed', 'interrupted', 'waits'] as const;
+const runFilters = ['needs_input', 'failed', 'interrupted', 'stale', 'waits'] as const;
 const counted = ['needs', 'merge', 'running', 'can_run'] as const;
 const inLane = 5;
-const tones: Partial<Record<Standing, Tone>> = { broken: 'bad', failed: 'bad', running: 'now', locked: 'ask', needs_input: 'ask', interrupted: 'ask', blocked: 'ask', merge: 'good', can_run: 'warn', done: 'good' };
+const atFirst = 60; // rows: more than a window shows
+const tones: Partial<Record<Standing, Tone>> = { broken: 'bad', failed: 'bad', running: 'now', locked: 'ask', needs_input: 'ask', interrupted: 'ask', stale: 'ask', blocked: 'ask', merge: 'good', can_run: 'warn', done: 'good' };
+
+/** Every request is shown, in the order of the server. */
+const isUnfiltered = (f: Filter): boolean => address({ view: 'requests', filter: f }) === '/';
+
+const runOf = (i: Item): string => i.derived.locked?.run_id || i.derived.latest_run?.run_id || '';
+
+/** The list as it was last read. */
+let known: { readonly lang: string; readonly served: List } | undefined;
 
 export class RequestsView implements View {
   readonly el = h('div', { class: 'view requests' });
+  /** As the server has it, and in the order in which it is shown. */
+  private served: List | undefined;
   private list: List | undefined;
   private shown: Item[] = [];
   private waiting = 0;
-  private etag = '';
+  private isLoaded = false;
+  /** Only the beginning of the list is known yet. */
+  private isPart = false;
   private filter: Filter;
   private session: Session | undefined;
   private ids = new Set<string>();
@@ -32,6 +46,7 @@ export class RequestsView implements View {
   private readonly picked = new Set<string>();
   private readonly picking = h('div', { class: 'picking' });
   private readonly find = coalesced(() => this.findText(), 250);
+  private readonly cards: Cards;
   private readonly rows = new Map<string, HTMLElement>();
   private readonly drawn = new WeakMap<HTMLElement, Item>();
   private readonly banner = h('div');
@@ -41,11 +56,15 @@ export class RequestsView implements View {
   private readonly count = h('p', { class: 'count', 'aria-live': 'polite' });
   private readonly moved = h('div', { class: 'moved' });
   private readonly body = h('div', { class: 'rows', role: 'list', 'aria-label': t('list.rows') });
+  /** There is nothing to search or run before the first one. */
+  private readonly below = h('div');
+  private readonly make = button(t('list.new'), () => this.create());
+  private readonly next = button(t('list.run_next'), () => runNext(this.go), { class: 'btn primary' });
   private readonly search: HTMLInputElement;
   private readonly labels: HTMLSelectElement;
   private readonly chips: HTMLElement;
   private readonly sort: HTMLSelectElement;
-  private readonly reload = coalesced(() => this.load(), 60);
+  private readonly reload = coalesced(() => this.load(), 0);
   private readonly onScroll = () => this.paintSoon();
   private frame = 0;
   private active = '';
@@ -55,6 +74,7 @@ export class RequestsView implements View {
     filter: Filter,
   ) {
     this.filter = filter;
+    this.cards = new Cards(go);
     this.search = h('input', { type: 'search', class: 'search', placeholder: t('list.filter'), 'aria-label': t('list.filter'), value: filter.text });
     this.search.addEventListener('input', () => {
       this.refilter({ ...this.filter, text: this.search.value });
@@ -69,21 +89,25 @@ export class RequestsView implements View {
     this.chips = h('div', { class: 'filters' });
     this.paintFilters();
     fill(
+      this.below,
+      h('div', { class: 'toolbar' }, this.search, this.labels, this.sort, this.chips),
+      h('div', { class: 'row spread' }, this.count, this.moved),
+      this.picking,
+      this.body,
+    );
+    fill(
       this.el,
       h(
         'div',
         { class: 'head' },
         h('h1', null, t('nav.requests')),
-        h('div', { class: 'row' }, button(t('list.new'), () => this.create(), { class: 'btn' }), button(t('list.run_next'), () => runNext(this.go), { class: 'btn primary' })),
+        h('div', { class: 'row' }, this.make, this.next),
       ),
       this.banner,
       this.counts,
       this.night,
       this.top,
-      h('div', { class: 'toolbar' }, this.search, this.labels, this.sort, this.chips),
-      h('div', { class: 'row spread' }, this.count, this.moved),
-      this.picking,
-      this.body,
+      this.below,
     );
     window.addEventListener('scroll', this.onScroll, { passive: true });
     window.addEventListener('resize', this.onScroll);
@@ -92,6 +116,9 @@ export class RequestsView implements View {
       this.active = row?.dataset['path'] ?? '';
     });
     this.body.addEventListener('mouseleave', () => this.settle());
+    const before = known?.lang === currentLang() ? known.served : undefined; // one comes back to it, perhaps without a connection
+    this.served = before;
+    if (before) requestAnimationFrame(() => this.list || this.use(before));
     void this.reload.now().catch(showError);
     this.find();
   }
@@ -125,7 +152,7 @@ export class RequestsView implements View {
   }
 
   onEvent(e: LiveEvent): void {
-    if (e.kind === 'log') return;
+    if (e.kind === 'log') return this.cards.grown(e.data);
     if (e.kind === 'stage' && this.progressed(e.data)) return;
     this.reload();
   }
@@ -139,22 +166,50 @@ export class RequestsView implements View {
     if (!item || !run || !item.derived.locked || ['DONE', 'FAILED', 'NEEDS_INPUT'].includes(state)) return false;
     const progress = d['progress'] as { percent?: number } | undefined;
     const latest_run = { ...run, state, percent: progress?.percent ?? run.percent, current_step_id: String(d['current_step_id'] ?? '') };
-    this.shown[i] = { ...item, derived: { ...item.derived, latest_run } };
+    const now = { ...item, derived: { ...item.derived, latest_run } };
+    this.shown[i] = now;
+    if (this.list) {
+      this.list = { ...this.list, items: this.list.items.map((x) => (x === item ? now : x)) };
+      this.paintTop(this.list);
+    }
     this.paintSoon();
     return true;
   }
 
   private async load(): Promise<void> {
-    const { data, etag } = await call<List>('GET', '/requests');
-    if (data.queue.locked || this.etag === '') this.session = await get<Session>('/autorun').catch(() => undefined);
+    if (!this.isLoaded && !this.served && isUnfiltered(this.filter) && (await this.begin())) return;
+    const before = this.served;
+    const data = await get<List>('/requests' + (before?.revision ? `?since=${before.revision}` : ''));
+    if (data.queue.locked || !this.isLoaded) this.session = await get<Session>('/autorun').catch(() => undefined);
     else if (this.session && isActiveSession(this.session)) this.session = await get<Session>('/autorun').catch(() => undefined); // it has ended
-    const same = etag !== '' && etag === this.etag;
-    this.etag = etag;
-    this.list = same && this.list ? this.list : { ...data, items: inOrder(data.items) };
-    if (!same) {
-      this.ids = new Set(data.items.map((i) => i.id));
+    this.isLoaded = true;
+    if (!before || !this.list || data.since === undefined || data.since !== data.revision) {
+      this.use(before ? patched(before, data) : data);
       this.find();
+    } else this.take();
+  }
+
+  /** What a window shows, before the whole list: that of ten thousand requests is some megabytes. Whether this is all. */
+  private async begin(): Promise<boolean> {
+    const [list, session] = await Promise.all([get<List>(`/requests?first=${atFirst}`), get<Session>('/autorun').catch(() => undefined)]);
+    this.session = session;
+    this.isLoaded = true;
+    this.isPart = list.revision === undefined;
+    if (!this.isPart) this.use(list);
+    else if (isUnfiltered(this.filter)) {
+      this.list = { ...list, items: inOrder(list.items) };
+      this.take();
     }
+    return !this.isPart;
+  }
+
+  private use(served: List): void {
+    known = { lang: currentLang(), served };
+    this.served = served;
+    this.list = { ...served, items: inOrder(served.items) };
+    this.ids = new Set(served.items.map((i) => i.id));
+    if (this.isPart) this.shown = []; // the same rows, and all others: nothing moves
+    this.isPart = false;
     this.take();
   }
 
@@ -219,9 +274,18 @@ export class RequestsView implements View {
   }
 
   private paintFilters(): void {
-    const toggle = (name: 'status' | 'priority', value: string, label: string) => this.toggle(name, value, label, 'toggle');
-    const isSet = address({ view: 'requests', filter: this.filter }) !== '/';
-    fillIf(this.chips, JSON.stringify(this.filter), () => [
+    const of = { status: new Map<string, number>(), priority: new Map<string, number>() };
+    for (const i of this.list?.items ?? []) {
+      for (const v of new Set([i.meta.status ?? '', standing(i)])) of.status.set(v, (of.status.get(v) ?? 0) + 1);
+      of.priority.set(i.meta.priority ?? '', (of.priority.get(i.meta.priority ?? '') ?? 0) + 1);
+    }
+    const toggle = (name: 'status' | 'priority', value: string, label: string) => {
+      const el = this.toggle(name, value, label, 'toggle');
+      if (this.list && !this.isPart) el.dataset['n'] = String(of[name].get(value) ?? 0);
+      return el;
+    };
+    const isSet = !isUnfiltered(this.filter);
+    fillIf(this.chips, JSON.stringify([this.filter, this.isPart, [...of.status], [...of.priority]]), () => [
       h('span', { role: 'group', 'aria-label': t('list.status'), class: 'group' }, filters.map((v) => toggle('status', v, word('status', v)))),
       h('span', { role: 'group', 'aria-label': t('list.run_state'), class: 'group' }, runFilters.map((v) => toggle('status', v, t(`standing.${v}`)))),
       h('span', { role: 'group', 'aria-label': t('list.priority'), class: 'group' }, ['P0', 'P1', 'P2', 'P3'].map((v) => toggle('priority', v, v))),
@@ -240,14 +304,19 @@ export class RequestsView implements View {
     const list = this.list;
     if (!list) return;
     showTitle(this);
+    const isNone = list.stats.total === 0;
+    this.below.hidden = isNone;
+    this.make.classList.toggle('primary', isNone);
+    this.next.classList.toggle('primary', !isNone);
     this.paintBanner(list);
+    this.paintFilters();
     this.paintTop(list);
     this.paintNight();
     const labels = labelsOf(list.items);
     fillIf(this.labels, JSON.stringify([labels, this.filter.label]), () => ['', ...labels].map((l) => h('option', { value: l }, l === '' ? t('list.any_label') : l)));
     if (!labels.includes(this.filter.label) && this.filter.label !== '') this.labels.append(h('option', { value: this.filter.label }, this.filter.label));
     this.labels.value = this.filter.label;
-    const count = t('list.count', { shown: this.shown.length, total: list.stats.total, runnable: list.stats.runnable });
+    const count = t('list.count', { shown: this.length(), total: list.stats.total });
     if (this.count.textContent !== count) this.count.textContent = count;
     fillIf(this.moved, String(this.waiting), () =>
       this.waiting > 0 ? button(t('list.changed', { n: this.waiting }), () => this.show(), { class: 'btn small primary' }) : null,
@@ -356,20 +425,25 @@ export class RequestsView implements View {
       const at = needsAnswer(i) ? 'needs' : standing(i);
       if (at in lanes) lanes[at as 'needs'].push(i);
     }
-    fillIf(this.counts, JSON.stringify([counted.map((c) => lanes[c].length), this.filter.status]), () =>
-      counted.map((c) => this.toggle('status', c, [h('b', null, lanes[c].length), ' ', t(`list.count_${c}`)], `counted ${lanes[c].length > 0 ? c : ''}`)),
+    const beyond = list.stats.runnable - list.items.filter((i) => i.derived.rank !== null).length; // of a beginning of the list
+    const number = (c: (typeof counted)[number]): number => lanes[c].length + (c === 'can_run' ? beyond : 0);
+    fillIf(this.counts, JSON.stringify([counted.map(number), this.filter.status]), () =>
+      counted.map((c) => this.toggle('status', c, [h('b', null, number(c)), ' ', t(`list.count_${c}`)], `counted ${number(c) > 0 ? c : ''}`)),
     );
     const go = [...lanes.running, ...lanes.can_run];
-    const key = JSON.stringify([list.stats.total < 5, broken.map((b) => [b.path, b.problems]), [...lanes.needs, ...lanes.merge, ...go].slice(0, 200).map((i) => [i.id, i.title, i.derived.rank, i.derived.locked, i.derived.latest_run])]);
+    const seen = [lanes.needs, lanes.merge, go].flatMap((l) => l.slice(0, inLane));
+    this.cards.only(new Set(seen.map(runOf)));
+    for (const i of seen) this.card(i);
+    const key = JSON.stringify([list.stats.total < 5, broken.map((b) => [b.path, b.problems]), [lanes.needs.length, lanes.merge.length, go.length + beyond], [lanes.needs, lanes.merge, go].map((l) => l.slice(0, inLane).map((i) => [i.id, i.title, i.derived.rank, i.derived.locked, i.derived.latest_run]))]);
     fillIf(this.top, key, () => [
       lanes.needs.length + lanes.merge.length + go.length === 0
         ? null
         : h(
             'div',
             { class: 'lanes' },
-            this.lane('needs', lanes.needs, (i) => [this.outcome(i), ' ', i.derived.why?.title, ' ', this.age(i)]),
-            this.lane('merge', lanes.merge, (i) => link(runAt(i.id, i.derived.latest_run?.run_id ?? '', 'diff'), t('run.see_diff'), { class: 'btn small', 'data-key': 'look:' + i.id })),
-            this.lane('next', go, (i) => (i.derived.locked ? [this.outcome(i), ' ', `${i.derived.latest_run?.percent ?? 0}%`] : h('span', { class: 'muted' }, `${i.derived.rank ?? ''}`))),
+            this.lane('needs', lanes.needs, (i) => [this.outcome(i), ' ', i.derived.latest_run?.stale ? this.why(i) : i.derived.why?.title, ' ', this.age(i), this.card(i)]),
+            this.lane('merge', lanes.merge, (i) => this.card(i)),
+            this.lane('next', go, (i) => (i.derived.locked ? [this.outcome(i), ' ', `${i.derived.latest_run?.percent ?? 0}%`, this.card(i)] : i.derived.rank === 1 ? chip(t('list.next'), 'good') : i.derived.rank === null ? null : h('span', { class: 'muted' }, `#${i.derived.rank}`)), beyond),
           ),
       list.stats.total < 5
         ? h('section', { class: 'card first-steps' }, h('h2', null, t('list.first')), h('ol', null, h('li', null, t('list.first_1')), h('li', null, t('list.first_2')), h('li', null, t('list.first_3'))))
@@ -393,14 +467,19 @@ export class RequestsView implements View {
     ]);
   }
 
-  private lane(kind: 'needs' | 'merge' | 'next', items: readonly Item[], more: (i: Item) => Child): Child {
-    const at = (i: Item): string => (kind === 'next' && !i.derived.locked ? requestAt(i.id) : runAt(i.id, i.derived.locked?.run_id || i.derived.latest_run?.run_id || ''));
+  /** Of a run that stopped, is at work or waits to be merged; what only comes next has none. */
+  private card(i: Item): Child {
+    return (i.derived.locked || needsAnswer(i) || standing(i) === 'merge') && runOf(i) !== '' ? this.cards.of(i, runOf(i)) : null;
+  }
+
+  private lane(kind: 'needs' | 'merge' | 'next', items: readonly Item[], more: (i: Item) => Child, beyond = 0): Child {
+    const at = (i: Item): string => (kind === 'next' && !i.derived.locked ? requestAt(i.id) : runAt(i.id, runOf(i)));
     return h(
       'section',
       { class: 'card lane ' + kind },
       h('div', { class: 'row spread' }, h('h2', null, t(`list.lane_${kind}`)), kind === 'merge' && items.length > 0 ? link('/land', t('landing.see'), { class: 'btn small primary', 'data-key': 'land' }) : null),
-      items.length === 0 ? h('p', { class: 'muted' }, t('common.none')) : h('ul', { class: 'plain-list' }, items.slice(0, inLane).map((i) => h('li', null, link(at(i), i.title, { class: 'lane-title', 'data-key': kind + i.id }), h('div', { class: 'sub' }, more(i))))),
-      items.length > inLane ? h('p', { class: 'muted' }, t('list.lane_more', { n: items.length - inLane })) : null,
+      items.length === 0 ? h('p', { class: 'muted' }, t('common.none')) : h('ul', { class: 'plain-list' }, items.slice(0, inLane).map((i) => h('li', null, link(at(i), [i.title, items.some((x) => x !== i && x.title === i.title) ? [' ', h('span', { class: 'id' }, i.id)] : null], { class: 'lane-title', title: i.id, 'data-key': kind + i.id }), h('div', { class: 'sub' }, more(i))))),
+      items.length + beyond > inLane ? h('p', { class: 'muted' }, t('list.lane_more', { n: items.length + beyond - inLane })) : null,
     );
   }
 
@@ -412,9 +491,14 @@ export class RequestsView implements View {
     });
   }
 
+  /** Of the whole list, also while only its beginning is known. */
+  private length(): number {
+    return this.isPart && this.list && isUnfiltered(this.filter) ? this.list.stats.total : this.shown.length;
+  }
+
   private sight(): Sight {
     const row = parseFloat(getComputedStyle(this.body).getPropertyValue('--row')) || 60;
-    return { top: -this.body.getBoundingClientRect().top, view: window.innerHeight, row, count: this.shown.length, margin: 8 };
+    return { top: -this.body.getBoundingClientRect().top, view: window.innerHeight, row, count: this.length(), margin: 8 };
   }
 
   private paintRows(): void {
@@ -438,8 +522,8 @@ export class RequestsView implements View {
         this.rows.delete(path);
       }
     }
-    if (this.shown.length === 0) {
-      fill(this.body, h('p', { class: 'empty' }, (this.list?.stats.total ?? 0) === 0 ? t('list.none') : t('list.empty')));
+    if (this.list && this.shown.length === 0) {
+      fill(this.body, h('p', { class: 'empty' }, t('list.empty')));
     } else this.body.querySelector(':scope > .empty')?.remove();
   }
 
@@ -460,7 +544,7 @@ export class RequestsView implements View {
     row.setAttribute('aria-posinset', String(n + 1));
     row.setAttribute('aria-setsize', String(at.count));
     row.style.transform = `translateY(${n * at.row}px)`;
-    fillIf(row, JSON.stringify([item, picked]), () => this.cells(item, isNext, picked));
+    fillIf(row, JSON.stringify([item, picked, this.isPart]), () => this.cells(item, isNext, picked));
   }
 
   private cells(i: Item, isNext: boolean, picked: boolean): Child {
@@ -484,7 +568,7 @@ export class RequestsView implements View {
         'div',
         { class: 'do' },
         i.derived.locked && i.derived.locked.run_id !== ''
-          ? link(runAt(i.id, i.derived.locked.run_id), t('list.resume'), { class: 'btn small', 'data-key': 'run' })
+          ? link(runAt(i.id, i.derived.locked.run_id), t('list.resume'), { class: 'btn small', 'aria-label': `${t('list.resume')}: ${i.title}`, 'data-key': 'run' })
           : i.derived.queue_eligible
             ? button(t('list.run'), () => runRequest(this.go, i.id), { class: 'btn small', 'aria-label': `${t('list.run')}: ${i.title}`, 'data-key': 'run' })
             : null,
@@ -522,11 +606,14 @@ export class RequestsView implements View {
     const title = why?.detail ?? '';
     const short = (...kids: Child[]): Child => h('span', { class: 'why', title }, kids);
     if (isBroken(i)) return short(i.problems.find((p) => p.level === 'error')?.message);
+    const [below, ...others] = i.derived.stacked_on ?? [];
+    if (below && !i.derived.locked) return short(t('list.short_stacked'), ' ', requestLink(below), others.length > 0 ? ` ${t('list.more', { n: others.length })}` : '');
     if (!why || i.derived.locked || ['draft', 'done', 'archived'].includes(standing(i))) return null;
     const [first, ...more] = i.derived.blocked_by;
     const run = i.derived.latest_run;
-    if (run?.awaits_merge) return short(run.warnings.map((w) => [h('b', { title: w }, word('warning', w)), ' · ']), t('list.short_merge'), ' ', h('code', null, run.work_branch));
-    if (why.reason_code === 'DEPENDS_NOT_DONE' && first) return short(t('list.short_waits'), ' ', this.ids.has(first) ? requestLink(first) : first, more.length > 0 ? ` ${t('list.more', { n: more.length })}` : '');
+    if (run?.stale) return short(t('list.short_stale'), ' ', requestLink(run.stale));
+    if (run?.awaits_merge) return short(run.warnings.map((w, n) => [n > 0 ? ' · ' : '', h('b', { title: w }, word('warning', w))]), h('span', { class: 'to-merge' }, run.warnings.length > 0 ? ' · ' : '', t('list.short_merge'), ' ', h('code', null, run.work_branch)));
+    if (why.reason_code === 'DEPENDS_NOT_DONE' && first) return short(t('list.short_waits'), ' ', this.isPart || this.ids.has(first) ? requestLink(first) : first, more.length > 0 ? ` ${t('list.more', { n: more.length })}` : '');
     return short(why.title);
   }
 

@@ -12,7 +12,7 @@ import { requestAt, runAt, type RunTab } from './router.js';
 import { placeOf } from './run_logs.js';
 import { answerForm } from './run_answer.js';
 import { attemptBegan, isAsking, isStopped, outcome, showTail, spine, stateOf, tellingLog, type Doings } from './run_top.js';
-import { runLanes, worked } from './timeline.js';
+import { runLanes } from './timeline.js';
 import { timelinePicture } from './timeline_view.js';
 
 const tabs: readonly RunTab[] = ['steps', 'diff', 'report', 'logs', 'timeline'];
@@ -41,6 +41,7 @@ export class RunView implements View {
   };
   private readonly tabBar = h('div', { class: 'tabs', role: 'navigation', 'aria-label': t('run.run') });
   private readonly main = h('div', { class: 'tab-body' });
+  private readonly rail = h('nav', { class: 'rail', 'aria-label': t('run.tab_steps') });
   private readonly boxes = new Map<string, StepBox>();
   private readonly views = new Map<string, LogView>();
   private readonly wished = new Map<string, boolean>();
@@ -60,18 +61,20 @@ export class RunView implements View {
     private tab: RunTab,
   ) {
     this.diff = new DiffView(id, runID, () => this.isLive());
-    fill(
-      this.el,
-      h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', requestLink(id), ' › ', h('span', { class: 'id' }, runID)),
-      this.bar,
-      this.reason,
-      this.facts,
-      this.tabBar,
-      this.main,
-    );
+    this.lay();
+    if (tab === 'diff') this.diff.prefetch();
     void this.reload.now().catch((e: unknown) => this.fail(e));
     // Nobody tells of files that a step writes, nor that time goes on.
     this.timer = window.setInterval(() => ['timeline', 'diff'].includes(this.tab) && this.isLive() && !document.hidden && this.paintMain(), 3_000);
+  }
+
+  private lay(): void {
+    fill(
+      this.el,
+      h('p', { class: 'crumbs' }, link('/', t('nav.requests')), ' › ', requestLink(this.id), ' › ', h('span', { class: 'id' }, this.runID)),
+      this.bar,
+      h('div', { class: 'with-rail' }, this.rail, h('div', null, this.reason, this.facts, this.tabBar, this.main)),
+    );
   }
 
   title = (): string => {
@@ -94,10 +97,12 @@ export class RunView implements View {
     N: () => this.log()?.step(-1),
   };
 
-  /** The log that a key is meant for: the last one that is seen, else the last one. */
+  /** The log that a key is meant for: the one of the address, else the one of which most is seen. */
   private log(): LogView | undefined {
     const all = [...this.views.values()];
-    return all.findLast((v) => isSeen(v.el)) ?? all.at(-1);
+    const asked = this.views.get(logOf(location.hash).name);
+    if (asked && seenOf(asked.el) > 0) return asked;
+    return all.toSorted((a, b) => seenOf(a.el) - seenOf(b.el)).at(-1);
   }
 
   /** The other tabs of the same run. */
@@ -143,6 +148,8 @@ export class RunView implements View {
     if (this.isLive() && run.locked === null) this.tellEnd(run);
     if (this.run) this.tellState(run);
     this.run = run;
+    if (this.isGone) this.lay(); // it did not answer, and does now
+    this.isGone = false;
     if (first) this.toPlace();
     this.paint();
   }
@@ -170,16 +177,17 @@ export class RunView implements View {
   /** A step or a log in the address is opened and shown. */
   private toPlace(): void {
     const mark = safeDecode(location.hash.slice(1));
-    const log = mark.startsWith('log=') ? mark.slice(4) : '';
+    const { name: log, line } = logOf(location.hash);
     const step = log !== '' ? placeOf(log, this.run?.stage.steps ?? [])?.step : mark;
     if (log !== '') this.wished.set(log, true);
+    if (line > 0) requestAnimationFrame(() => void this.views.get(log)?.goTo(line));
     if (!step || !/^S\d+$/.test(step)) return;
     this.asked = step;
-    requestAnimationFrame(() => document.getElementById(step)?.scrollIntoView({ block: 'start' }));
+    if (line === 0) requestAnimationFrame(() => document.getElementById(step)?.scrollIntoView({ block: 'start' }));
   }
 
   private mark(what: string): void {
-    history.replaceState(null, '', `${location.pathname}${location.search}#${encodeURIComponent(what).replaceAll('%2F', '/').replace('%3D', '=')}`);
+    history.replaceState(null, '', `${location.pathname}${location.search}#${encodeURIComponent(what).replaceAll('%2F', '/').replace('%3D', '=').replace('%3A', ':')}`);
   }
 
   private async loadStage(): Promise<void> {
@@ -211,6 +219,7 @@ export class RunView implements View {
     showTitle(this);
     this.paintHead(run);
     this.paintReason(run);
+    this.paintRail(run);
     fillIf(this.tabBar, JSON.stringify([this.tab, run.logs.length]), () =>
       tabs.map((tab) => link(runAt(this.id, this.runID, tab), t(`run.tab_${tab}`), { class: 'tab', 'aria-current': tab === this.tab ? 'page' : null, 'data-key': 'tab-' + tab })),
     );
@@ -219,25 +228,63 @@ export class RunView implements View {
 
   private paintHead(r: RunDetail): void {
     const s = r.stage;
-    fillIf(this.bar, JSON.stringify([s.title, s.state, s.current_step_id, s.progress, s.dropped_at, s.signals, s.steps?.map((x) => x.status), r.locked, r.interrupted, r.advice, isAsking(r)]), () => spine(r, this.doings, isAsking(r)));
-    const key = JSON.stringify([s.state, s.progress.message, s.ended_at, s.replaced_by, s.replaces, s.git.work_branch, s.landed, r.locked, r.compare_url, r.warnings, s.locks, r.usage]);
+    fillIf(this.bar, JSON.stringify([s.title, s.state, s.current_step_id, s.progress, s.dropped_at, s.steps?.map((x) => x.status), r.locked, r.interrupted, r.advice, isAsking(r)]), () => spine(r, this.doings, isAsking(r)));
+    const key = JSON.stringify([s.state, s.git.stacked_on, s.ended_at, s.replaced_by, s.replaces, s.git.work_branch, s.landed, r.locked, r.compare_url, r.warnings, s.locks, r.usage]);
     fillIf(this.facts, key, () => [
       h(
         'div',
         { class: 'row wrap facts' },
         r.warnings.map((w) => chip(word('warning', w), 'ask', w)),
         h('span', null, t('run.started', { at: moment(s.started_at) })),
-        r.locked ? h('span', null, t('run.elapsed'), ' ', elapsed(s.started_at, null)) : h('span', null, t('run.worked'), ' ', h('span', { class: 'elapsed' }, duration(worked(runLanes(s.history ?? [], s.steps ?? [], undefined))))),
-        r.locked && s.progress.message ? h('span', null, s.progress.message) : null,
+        h('span', null, t('run.worked'), ' ', r.locked && s.state !== 'DONE' ? elapsed(new Date(Date.now() - r.worked_ms).toISOString(), null) : h('span', { class: 'elapsed' }, duration(r.worked_ms))),
         usageText(r.usage),
         s.git.work_branch ? h('span', { class: 'branch' }, h('code', null, s.git.work_branch), ' ', copyButton(s.git.work_branch)) : null,
         s.landed?.at ? h('span', { class: 'landed' }, t('run.landed', { into: s.landed.into, commit: s.landed.commit.slice(0, 10), at: moment(s.landed.at) })) : null,
         r.compare_url ? link(r.compare_url, t('run.compare'), { target: '_blank', rel: 'noopener noreferrer' }) : null,
+        (s.git.stacked_on ?? []).length > 0 ? h('span', { class: 'stands-on' }, t('run.stands_on'), (s.git.stacked_on ?? []).map((on) => [' ', link(runAt(on.request_id, on.run_id), on.request_id, { 'data-key': 'on:' + on.run_id })])) : null,
         s.replaced_by ? h('span', null, t('run.replaced_by'), ' ', link(runAt(this.id, s.replaced_by), s.replaced_by, { 'data-key': 'by' })) : null,
         s.replaces ? h('span', null, t('run.replaces'), ' ', link(runAt(this.id, s.replaces), s.replaces, { 'data-key': 'of' })) : null,
       ),
       this.locks(r),
     ]);
+  }
+
+  /** The steps, beside everything else where there is room. */
+  private paintRail(r: RunDetail): void {
+    const steps = r.stage.steps ?? [];
+    fillIf(this.rail, JSON.stringify([steps.map((s) => [s.step_id, s.title, s.status, s.attempt, s.started_at, s.ended_at]), r.locked === null, r.interrupted]), () =>
+      h(
+        'ol',
+        { class: 'plain-list' },
+        steps.map((s) => {
+          const stopped = s.status === 'RUNNING' && r.interrupted;
+          const said = stopped ? t('run.interrupted') : word('step', s.status);
+          return h(
+            'li',
+            null,
+            link(`${runAt(this.id, this.runID)}#${s.step_id}`, [h('i', { class: stopped ? 'ask' : stateTone(s.status), role: 'img', 'aria-label': said, title: said }), h('span', { class: 'rail-title', title: s.title }, s.title)], { 'data-key': 'rail:' + s.step_id, onclick: (e: Event) => this.toStep(e, s.step_id) }),
+            h('span', { class: 'muted' }, s.attempt > 1 ? h('span', { title: t('run.attempt', { n: s.attempt }) }, `×${s.attempt} `) : null, this.took(r, s)),
+          );
+        }),
+      ),
+    );
+  }
+
+  private toStep(e: Event, id: string): void {
+    e.preventDefault();
+    if (this.tab !== 'steps') this.go(runAt(this.id, this.runID));
+    this.mark(id);
+    this.asked = id;
+    const box = this.boxes.get(id);
+    if (box) box.open = true;
+    this.paintMain();
+    requestAnimationFrame(() => document.getElementById(id)?.scrollIntoView({ block: 'start' }));
+  }
+
+  /** How long the attempt in hand took, or takes. */
+  private took(r: RunDetail, s: Step): HTMLElement {
+    const running = s.status === 'RUNNING' && r.locked !== null;
+    return elapsed(attemptBegan(r.stage, s), s.ended_at ?? (running ? null : s.started_at && r.stage.updated_at));
   }
 
   private locks(r: RunDetail): Child {
@@ -372,7 +419,7 @@ export class RunView implements View {
       h('span', { class: 'step-id' }, step.step_id),
       h('span', { class: 'step-title' }, step.title),
       step.attempt > 1 ? h('span', { class: 'muted' }, t('run.attempt', { n: step.attempt })) : null,
-      elapsed(attemptBegan(r.stage, step), step.ended_at ?? (running ? null : step.started_at && r.stage.updated_at)),
+      this.took(r, step),
       stopped ? chip(t('run.interrupted'), 'ask') : chip(word('step', step.status), stateTone(step.status), step.status),
     ]);
     if (!open) {
@@ -389,7 +436,7 @@ export class RunView implements View {
       .map((log) => ({ log, place: placeOf(log.name, r.stage.steps ?? []) }))
       .filter((l) => l.place?.step === step.step_id)
       .sort((a, b) => (a.place?.attempt ?? 0) - (b.place?.attempt ?? 0));
-    this.paintStepLogs(box, logs.map((l) => l.log), logs.map((l) => `${l.place?.kind ?? ''} · ${t('run.attempt', { n: l.place?.attempt ?? 1 })}`));
+    this.paintStepLogs(box, logs.map((l) => l.log), logs.map((l) => `${word('log_kind', l.place?.kind ?? '')} · ${t('run.attempt', { n: l.place?.attempt ?? 1 })}`));
   }
 
   private stepFacts(step: Step): Child {
@@ -439,7 +486,7 @@ export class RunView implements View {
     el.firstElementChild?.setAttribute('aria-expanded', String(open));
     const view = this.views.get(log.name);
     if (open && !view) {
-      const made = new LogView(this.id, this.runID, log.name, Math.max(log.size, this.sizes.get(log.name) ?? 0), this.following);
+      const made = new LogView(this.id, this.runID, log.name, Math.max(log.size, this.sizes.get(log.name) ?? 0), this.following, (line) => this.mark(`log=${log.name}:${line}`));
       this.views.set(log.name, made);
       made.setLive(this.isLive());
       el.append(made.el);
@@ -460,9 +507,16 @@ export class RunView implements View {
   }
 }
 
-function isSeen(el: Element): boolean {
+/** How many px of it are in the window. */
+function seenOf(el: Element): number {
   const r = el.getBoundingClientRect();
-  return r.bottom > 0 && r.top < window.innerHeight;
+  return Math.max(0, Math.min(r.bottom, window.innerHeight) - Math.max(r.top, 0));
+}
+
+/** `#log=NAME`, or `#log=NAME:LINE`. */
+function logOf(hash: string): { name: string; line: number } {
+  const m = /^log=(.+?)(?::(\d+))?$/.exec(safeDecode(hash.slice(1)));
+  return { name: m?.[1] ?? '', line: Number(m?.[2] ?? 0) };
 }
 
 function safeDecode(text: string): string {

@@ -1,4 +1,8 @@
-package server
+// Package serving is .aiflow/cache/serve.json: where the server of a project is, for
+// whoever asks it, or must not go on while it is there.
+//
+// It does not serve anything; package server does.
+package serving
 
 import (
 	"encoding/hex"
@@ -25,9 +29,10 @@ type Identity struct {
 	Port      int       `json:"port"`
 	Token     string    `json:"token"`
 	StartedAt time.Time `json:"started_at"`
+	Build     string    `json:"build,omitempty"` // version and commit
 }
 
-func identityPath(p *project.Project) string {
+func pathOf(p *project.Project) string {
 	return p.Path(p.Config.Paths.CacheDir + "/serve.json")
 }
 
@@ -36,7 +41,7 @@ const tokenBytes = 32
 // TokenOf is the token of the project: the one that was used before, so that
 // open pages live on, unless fresh is asked for or others could read it.
 func TokenOf(p *project.Project, fresh bool) (string, error) {
-	if old, ok := readIdentity(identityPath(p)); ok && !fresh {
+	if old, ok := readIdentity(pathOf(p)); ok && !fresh {
 		return old.Token, nil
 	}
 	var b [tokenBytes]byte
@@ -46,8 +51,14 @@ func TokenOf(p *project.Project, fresh bool) (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-// LoadIdentity is what serve.json says, if it can be trusted.
-func LoadIdentity(p *project.Project) (Identity, bool) { return readIdentity(identityPath(p)) }
+// Load is what serve.json says, if it can be trusted.
+func Load(p *project.Project) (Identity, bool) { return readIdentity(pathOf(p)) }
+
+// Running is the server that serves p now.
+func Running(p *project.Project) (Identity, bool) {
+	id, ok := Load(p)
+	return id, ok && id.Answers()
+}
 
 // Answers says whether that server still lives: somebody listens where it did,
 // and its process is there.
@@ -76,9 +87,9 @@ func readIdentity(path string) (Identity, bool) {
 	return id, true
 }
 
-// SaveIdentity writes serve.json for this user's eyes only.
-func SaveIdentity(p *project.Project, id Identity) error {
-	path := identityPath(p)
+// Save writes serve.json for this user's eyes only.
+func Save(p *project.Project, id Identity) error {
+	path := pathOf(p)
 	data, err := json.MarshalIndent(id, "", "  ")
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o777)
