@@ -49,17 +49,25 @@ func (m member) signal(sig syscall.Signal) {
 }
 
 // members lists the living processes of g but the leader: those in the group
-// and those below us that carry its number or a session of their own. A process
+// and those below us that carry its number or a session of their own.
+func (g *group) members() []member {
+	return settled(func() ([]member, bool) { return g.look(), g.unsure })
+}
+
+// settled looks until somebody is found or surely nobody is there. A process
 // whose parent dies while we look moves to where we have looked already, and the
 // kernel's list of children can miss one while another is collected, so only two
 // empty looks in a row mean that nobody is there. Whoever is just beginning
-// another program cannot be told yet: then we look again a little later.
-func (g *group) members() []member {
-	for looks := 0; looks < 2 || g.unsure && looks < killRounds; looks++ {
-		if found := g.look(); len(found) > 0 {
+// another program cannot be told yet, which takes long on a busy machine: we
+// look again, for some seconds at most.
+func settled(look func() (found []member, unsure bool)) []member {
+	const atMost = 1500 // looks
+	for looks, unsure := 0, false; looks < 2 || unsure && looks < atMost; looks++ {
+		var found []member
+		if found, unsure = look(); len(found) > 0 {
 			return found
 		}
-		if g.unsure {
+		if unsure {
 			<-time.After(pollEvery)
 		}
 	}
@@ -152,10 +160,10 @@ func (g *group) owns(pid int, st procStat, session int) bool {
 	if st.pgrp == g.pid || st.session == g.pid {
 		return true
 	}
-	env, known := environ(pid)
-	if !known && st.ppid == os.Getpid() && st.session == pid {
-		g.unsure = g.unsure || !st.ended
-		return false // perhaps another command's leader, which just begins
+	env, begins, err := environ(pid)
+	if (begins || err != nil) && st.ppid == os.Getpid() && st.session == pid {
+		g.unsure = g.unsure || begins
+		return false // perhaps another command's leader
 	}
 	if i := bytes.Index(env, []byte(originName+"=")); i >= 0 {
 		value, _, _ := bytes.Cut(env[i:], []byte{0})
@@ -198,16 +206,17 @@ func program(pid int, st procStat) string {
 	return filepath.Base(strings.TrimSuffix(exe, " (deleted)"))
 }
 
-// environ of a process that is just starting or ending is not known: it has no
-// command line then either, which is asked first.
-func environ(pid int) (env []byte, known bool) {
+// environ of a process that is just beginning a program is not known yet: it has
+// no command line then either, which is asked first. One that is ending or of
+// another user has none for us.
+func environ(pid int) (env []byte, begins bool, err error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	line, _ := os.ReadFile(dir + "/cmdline")
-	env, err := os.ReadFile(dir + "/environ")
+	env, err = os.ReadFile(dir + "/environ")
 	if st, ok := groupStat(pid); !ok || st.ended {
-		return nil, false
+		return nil, false, fs.ErrNotExist
 	}
-	return env, err == nil && len(line) > 0
+	return env, len(line) == 0, err
 }
 
 func hasMark(environ []byte, mark string) bool {
@@ -285,18 +294,17 @@ func startOf(pid int) uint64 {
 func EndStrays(mark string, pid int, start uint64) int {
 	ended := 0
 	for range killRounds {
-		strays := marked(mark)
-		seen := map[int]bool{}
-		for _, m := range strays {
-			seen[m.pid] = true
-		}
-		if st, ok := groupStat(pid); ok && start != 0 && st.start == start && st.state != 'Z' {
-			for _, m := range append(tree(pid), member{pid, start}) {
-				if !seen[m.pid] {
-					strays = append(strays, m)
+		strays := settled(func() ([]member, bool) {
+			found, unsure := marked(mark)
+			if st, ok := groupStat(pid); ok && start != 0 && st.start == start && st.state != 'Z' {
+				for _, m := range append(tree(pid), member{pid, start}) {
+					if !slices.Contains(found, m) {
+						found = append(found, m)
+					}
 				}
 			}
-		}
+			return found, unsure
+		})
 		if len(strays) == 0 {
 			break
 		}
@@ -309,23 +317,24 @@ func EndStrays(mark string, pid int, start uint64) int {
 	return ended
 }
 
-func marked(mark string) []member {
+// marked also says whether a process was met of which it is not known yet.
+func marked(mark string) (found []member, unsure bool) {
 	dir, err := os.ReadDir("/proc")
 	if err != nil || mark == "" {
-		return nil
+		return nil, false
 	}
-	var found []member
 	for _, e := range dir {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		env, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
+		env, begins, err := environ(pid)
+		unsure = unsure || begins && err == nil
 		if st, ok := groupStat(pid); ok && st.state != 'Z' && hasMark(env, mark) && !personal(pid, st) {
 			found = append(found, member{pid, st.start})
 		}
 	}
-	return found
+	return found, unsure
 }
 
 // tree lists all below pid, without the person's daemons.

@@ -28,7 +28,7 @@ func run(t *testing.T, ctx context.Context, c Command) Exit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := marked(markOf(t)); len(left) != 0 {
+	if left, _ := marked(markOf(t)); len(left) != 0 {
 		t.Errorf("still running: %v", left)
 	}
 	return e
@@ -225,6 +225,28 @@ func TestDaemonsOfThePersonAreLeftAlone(t *testing.T) {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		})
+	}
+}
+
+// Who is just beginning a program is looked at until it is known whose it is,
+// however slow the machine; one that never can be told does not hold us up.
+func TestWhoIsBeginningIsLookedAtAgain(t *testing.T) {
+	looks := 0
+	look := func() ([]member, bool) {
+		if looks++; looks <= 100 {
+			return nil, true
+		}
+		return []member{{pid: 7}}, false
+	}
+	if got := settled(look); len(got) != 1 || got[0].pid != 7 {
+		t.Errorf("after %d looks: %v", looks, got)
+	}
+	if got := settled(func() ([]member, bool) { return nil, true }); got != nil {
+		t.Error(got)
+	}
+	looks = 0
+	if got := settled(func() ([]member, bool) { looks++; return nil, false }); got != nil || looks != 2 {
+		t.Errorf("%v after %d looks", got, looks)
 	}
 }
 
