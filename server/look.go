@@ -247,8 +247,10 @@ func (sn *snapshot) unmerged(st *runs.Stage) bool {
 }
 
 // find gives the one request of exactly that id.
-func (sn *snapshot) find(id string) (*reqmeta.Request, error) {
-	r, err := sn.folder.Get(id)
+func (sn *snapshot) find(id string) (*reqmeta.Request, error) { return exactly(sn.folder, id) }
+
+func exactly(in *folder.Folder, id string) (*reqmeta.Request, error) {
+	r, err := in.Get(id)
 	if err == nil && r.ID != id {
 		err = noRequest(nil, id)
 	}

@@ -122,6 +122,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	a, ok := p.files[name]
 	if name == index || !ok && isView(name) {
+		preload(w, r)
 		p.giveIndex(w)
 		return
 	}
@@ -151,6 +152,15 @@ func (p *page) giveIndex(w http.ResponseWriter) {
 	a := p.files[index]
 	w.Header().Set("Content-Type", a.kind)
 	_, _ = w.Write(bytes.Replace(a.data, []byte(lastEvent), []byte(lastEvent+p.event()), 1))
+}
+
+// preload has the browser ask for the diff that the page will show while it still
+// reads the page's program: a large one takes git a while. The address must be that
+// of diff_view.ts to the letter.
+func preload(w http.ResponseWriter, r *http.Request) {
+	if at := r.URL.EscapedPath(); r.URL.RawQuery == "" && strings.HasPrefix(at, "/requests/") && strings.HasSuffix(at, "/diff") {
+		w.Header().Set("Link", "</api"+at+"?hunks=20>; rel=preload; as=fetch; crossorigin")
+	}
 }
 
 func giveHTML(w http.ResponseWriter, status int, lang, title string, lines []string) {

@@ -81,6 +81,9 @@ func TestPageDiff(t *testing.T) {
 	p.open(at)
 	p.until(file("main.go") + "?.querySelector('input').checked && " + file("main.go") + ".querySelector('.file-body').hidden")
 	p.sees("viewed: 1 of 356")
+	if got := p.do("performance.getEntriesByType('resource').filter((e) => e.name.includes('diff?hunks=')).map((e) => e.initiatorType)"); got != `["link"]` {
+		t.Errorf("the diff is asked for by %s, not once and before the program of the page", got)
+	}
 	p.do("void " + file("main.go") + ".querySelector('input').click()")
 
 	// One column, and without changes of whitespace.

@@ -97,11 +97,11 @@ func isDirIn(root *os.Root, name string) bool {
 
 // theRun is the run that the address names.
 func theRun(s *Server, r *http.Request) (*runs.Stage, *runs.Dir, error) {
-	sn, err := s.look(r.Context())
+	folder, _, err := s.folder.get()
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := sn.find(r.PathValue("id"))
+	req, err := exactly(folder, r.PathValue("id"))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -27,6 +27,7 @@ interface Box {
   file: FileDiff;
   drawn: boolean;
   asked: boolean;
+  viewed: boolean;
 }
 
 /** A tree of files at the left, the files at the right: old beside new or in one column. */
@@ -77,7 +78,7 @@ export class DiffView {
 
   private ask(): Promise<Answer<Diff>> {
     this.part = new URLSearchParams(location.search).get('commit') ?? '';
-    return call<Diff>('GET', this.query('hunks=' + atOnce));
+    return call<Diff>('GET', this.query('hunks=' + atOnce)); // page.go has the browser ask for it before
   }
 
   async load(): Promise<void> {
@@ -90,10 +91,12 @@ export class DiffView {
     this.etag = etag;
     this.live = live;
     this.parts = data.parts;
-    const y = window.scrollY;
+    const y = isFirst ? 0 : window.scrollY;
     this.paint(data);
-    window.scrollTo(0, y);
-    if (!isFirst) return;
+    if (!isFirst) {
+      window.scrollTo(0, y);
+      return;
+    }
     const at = location.hash.replace('#kept-', '#'); // it may have been committed since
     const named = this.boxes.find((b) => b.link.hash === location.hash) ?? this.boxes.find((b) => b.link.hash === at);
     if (named) this.show(named);
@@ -103,9 +106,14 @@ export class DiffView {
     this.sight.disconnect();
     this.pending.clear();
     const more = d.uncommitted;
-    const lists: [Diff['files'], Mark, string][] = [[d.files, '', d.head]];
-    if (more) lists.unshift([more.files, 'kept-', more.head]); // what is at hand stands first
-    this.boxes = lists.flatMap(([files, mark, head]) => inTree(treeOf((files ?? []).map((f) => f.path))).flatMap((n) => (files?.[n] ? [this.box(files[n], mark, head)] : [])));
+    const list = (of: Omit<Diff, 'parts'>, mark: Mark) => {
+      const files = of.files ?? [];
+      const viewed = new Set(viewedOf(of.head));
+      const boxes = files.map((f) => this.box(f, mark, of.head, viewed.has(mark + f.path)));
+      return { tree: treeOf(files.map((f) => f.path)), boxes };
+    };
+    const lists = [...(more ? [list(more, 'kept-')] : []), list(d, '')]; // what is at hand stands first
+    this.boxes = lists.flatMap(({ tree, boxes }) => inTree(tree).flatMap((n) => boxes[n] ?? []));
     const none = this.boxes.length === 0;
     const section = (of: Omit<Diff, 'parts'>, mark: Mark): Child => {
       const boxes = this.boxes.filter((b) => b.mark === mark);
@@ -119,10 +127,7 @@ export class DiffView {
         'div',
         { class: 'diff-body' },
         this.boxes.length > 1
-          ? h('nav', { class: 'file-tree', 'aria-label': t('diff.files') }, lists.map(([, mark]) => {
-              const boxes = this.boxes.filter((b) => b.mark === mark);
-              return branch(treeOf(boxes.map((b) => b.file.path)), boxes);
-            }))
+          ? h('nav', { class: 'file-tree', 'aria-label': t('diff.files') }, lists.map(({ tree, boxes }) => branch(tree, boxes)))
           : null,
         h(
           'div',
@@ -133,7 +138,7 @@ export class DiffView {
       ),
     );
     for (const b of this.boxes) {
-      this.open(b, this.folds.get(b.mark + b.file.path) ?? (foldReason(b.file) === undefined && !this.isViewed(b)), false);
+      this.open(b, this.folds.get(b.mark + b.file.path) ?? (foldReason(b.file) === undefined && !b.viewed), false);
       this.showViewed(b);
       this.sight.observe(b.el);
     }
@@ -183,14 +188,14 @@ export class DiffView {
   private say(): void {
     const files = this.boxes.length;
     const drawn = this.boxes.filter((b) => b.drawn).length;
-    const folded = this.boxes.filter((b) => !isOpen(b) && !this.isViewed(b)).map((b) => visible(b.file.path));
-    const viewed = this.boxes.filter((b) => this.isViewed(b)).length;
+    const folded = this.boxes.filter((b) => !isOpen(b) && !b.viewed).map((b) => visible(b.file.path));
+    const viewed = this.boxes.filter((b) => b.viewed).length;
     const names = [...folded.slice(0, 5), ...(folded.length > 5 ? [t('diff.and_more', { n: folded.length - 5 })] : [])].join(', ');
     const text = [drawn < files ? t('diff.drawn', { drawn, files }) : '', folded.length > 0 ? t('diff.folded', { names }) : '', viewed > 0 ? t('diff.viewed_of', { n: viewed, files }) : ''].filter(Boolean).join(' · ');
     if (this.said.textContent !== text) this.said.textContent = text;
   }
 
-  private box(f: FileDiff, mark: Mark, head: string): Box {
+  private box(f: FileDiff, mark: Mark, head: string, viewed: boolean): Box {
     const why = foldReason(f);
     const at = `${mark}file=${encodeURIComponent(f.path).replaceAll('%2F', '/')}`;
     const toggle = h(
@@ -206,9 +211,10 @@ export class DiffView {
     const body = h('div', { class: 'file-body' });
     const el = h('section', { class: 'file', id: at, 'data-path': f.path }, h('div', { class: 'file-head' }, toggle, h('label', { class: 'viewed' }, tick, ' ', t('diff.viewed'))), body);
     const link: HTMLAnchorElement = h('a', { href: '#' + at, title: visible(f.path) }, visible(f.path.split('/').pop() ?? ''));
-    const box: Box = { mark, head, el, toggle, body, link, file: f, drawn: false, asked: false };
+    const box: Box = { mark, head, el, toggle, body, link, file: f, drawn: false, asked: false, viewed };
     toggle.addEventListener('click', () => this.open(box, !isOpen(box)));
     tick.addEventListener('change', () => {
+      box.viewed = tick.checked;
       const seen = viewedOf(head);
       setViewed(head, tick.checked ? [...seen, mark + f.path] : seen.filter((p) => p !== mark + f.path));
       this.showViewed(box);
@@ -236,15 +242,10 @@ export class DiffView {
     this.aim.el.scrollIntoView({ block: 'start' });
   }
 
-  private isViewed(b: Box): boolean {
-    return viewedOf(b.head).includes(b.mark + b.file.path);
-  }
-
   private showViewed(b: Box): void {
-    const on = this.isViewed(b);
     const tick = b.el.querySelector('input');
-    if (tick) tick.checked = on;
-    b.link.classList.toggle('seen', on);
+    if (tick) tick.checked = b.viewed;
+    b.link.classList.toggle('seen', b.viewed);
   }
 
   private open(b: Box, on: boolean, drawNow = true): void {

@@ -89,7 +89,7 @@ class App {
   private open(to: string, push: boolean): void {
     const at = new URL(to, location.origin);
     if (push) this.here = location.pathname + location.search; // a filter may have changed it
-    this.places.set(this.here, { y: window.scrollY, focus: placeOfFocus() });
+    if (this.view) this.places.set(this.here, { y: window.scrollY, focus: placeOfFocus() });
     if (push && at.pathname + at.search + at.hash !== location.pathname + location.search + location.hash) history.pushState(null, '', to);
     this.here = at.pathname + at.search;
     const route = readAddress(at.pathname, at.search);
@@ -97,11 +97,13 @@ class App {
       this.view.show(route.tab);
       return;
     }
+    const isFirst = this.view === undefined;
     void this.view?.close?.();
     this.view = this.make(route);
     fill(this.main, this.view.el);
     showTitle(this.view);
     this.paintHeader();
+    if (isFirst) return; // it is at its top, and asking for that would lay out what is not there yet
     window.scrollTo(0, 0);
     if (push) this.main.focus({ preventScroll: true });
     else this.comeBack(this.places.get(this.here));
