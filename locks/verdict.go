@@ -63,7 +63,7 @@ type judgement struct {
 }
 
 // judge is the one place where it is decided whether a lock is free. Design
-// 3.3 and docs/locks.md have it as a table.
+// 3.3 and docs/lock-files.md have it as a table.
 func judge(s sight) judgement {
 	switch {
 	case s.flaw == flawNewer:

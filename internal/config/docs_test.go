@@ -7,25 +7,28 @@ import (
 	"testing"
 )
 
-// TestPublishedTables keeps the tables in docs/configuration.md the same as
+// TestPublishedTables keeps the tables in docs/configuration.md and docs/router.md the same as
 // the tables of the code.
 func TestPublishedTables(t *testing.T) {
-	const path = "../../docs/configuration.md"
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := Default()
-	want := between(t, string(data), "keys", markdown(keys(), &c))
-	want = between(t, want, "router", markdown[Router](routerKeys(), nil))
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+	for path, table := range map[string]struct{ name, text string }{
+		"../../docs/configuration.md": {"keys", markdown(keys(), &c)},
+		"../../docs/router.md":        {"router", markdown[Router](routerKeys(), nil)},
+	} {
+		data, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return
-	}
-	if string(data) != want {
-		t.Errorf("%s is not what the tables say; go test ./internal/config -run Published -update", path)
+		want := between(t, string(data), table.name, table.text)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if string(data) != want {
+			t.Errorf("%s is not what the tables say; go test ./internal/config -run Published -update", path)
+		}
 	}
 }
 

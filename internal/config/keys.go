@@ -8,7 +8,7 @@ import (
 )
 
 // Default is the configuration of a project without a file. Where it differs
-// from the D-series (D54), docs/configuration.md says why.
+// from the D-series (D54), docs/decisions/0014 says why.
 func Default() Config {
 	return Config{
 		Version: "1.0",
