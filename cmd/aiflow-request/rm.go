@@ -111,7 +111,13 @@ func (v *view) losses(r *reqmeta.Request, gone []*reqmeta.Request) ([]loss, erro
 		list = append(list, loss{"needed", reqmeta.Join(needing)})
 	}
 	if st := v.survey.Latest(r.ID); st != nil && st.DroppedAt == nil && (st.State != runs.Done || v.survey.Facts.LatestRun(r.ID).Unmerged) {
-		list = append(list, loss{"unmerged", st.RunID + " (" + st.Git.WorkBranch + ")"})
+		standing, err := v.p.Standing(v.Context(), []*runs.Stage{st})
+		if err != nil {
+			return nil, err
+		}
+		if !standing.Merged(st) {
+			list = append(list, loss{"unmerged", st.RunID + " (" + st.Git.WorkBranch + ")"})
+		}
 	}
 	stored, err := project.Stored(v.Context(), v.p, r.Path)
 	if err != nil {
