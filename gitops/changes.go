@@ -192,23 +192,11 @@ func (r *reader) treeOf(ctx context.Context, commit string) (string, error) {
 	return line(out), nil
 }
 
-// Tree is the tree of a commit, as in ChangeSet.Tree.
-func (r *reader) Tree(ctx context.Context, commit string) (string, error) {
-	h, ok, err := r.commit(ctx, commit)
-	if err != nil {
-		return "", err
-	}
-	if !ok {
-		return "", refuse(fault.GitCommandFailed, "commit_not_found", "commit", commit)
-	}
-	return r.treeOf(ctx, h)
-}
-
-func summed(files []FileChange) ChangeSet {
-	set := ChangeSet{Files: files}
-	for _, f := range files {
-		set.Added += f.Added
-		set.Deleted += f.Deleted
+func summed(entries []entry) (set ChangeSet) {
+	for _, e := range entries {
+		set.Files = append(set.Files, e.FileChange)
+		set.Added += e.Added
+		set.Deleted += e.Deleted
 	}
 	return set
 }
@@ -216,33 +204,33 @@ func summed(files []FileChange) ChangeSet {
 // parseRawNumstat reads git's --raw entries (":mode mode hash hash X", path,
 // for renames a second path) followed by its --numstat entries ("added TAB
 // deleted TAB path", for renames an empty path and two more fields).
-func parseRawNumstat(records []string, prefix string) []FileChange {
-	var files []FileChange
+func parseRawNumstat(records []string, prefix string) []entry {
+	var entries []entry
 	at := map[string]int{}
 	for i := 0; i < len(records); i++ {
-		var f FileChange
-		if f, i = rawEntry(records, i, prefix); f.Path != "" {
-			at[f.Path] = len(files)
-			files = append(files, f)
+		var e entry
+		if e, i = rawEntry(records, i, prefix); e.Path != "" {
+			at[e.Path] = len(entries)
+			entries = append(entries, e)
 			continue
 		}
-		var path string
-		var added, deleted string
-		if path, added, deleted, i = numstatEntry(records, i, prefix); path == "" {
-			continue
+		f := strings.SplitN(records[i], "\t", 3) // added, deleted, path
+		if len(f) == 3 && f[2] == "" && i+2 < len(records) {
+			i += 2
+			f[2] = records[i]
 		}
-		if n, ok := at[path]; ok {
-			count(&files[n], added, deleted)
+		if n, ok := at[relative(prefix, f[len(f)-1])]; ok && len(f) == 3 {
+			count(&entries[n].FileChange, f[0], f[1])
 		}
 	}
-	return files
+	return entries
 }
 
-func rawEntry(records []string, i int, prefix string) (FileChange, int) {
+func rawEntry(records []string, i int, prefix string) (entry, int) {
 	about, ok := strings.CutPrefix(records[i], ":")
 	f := strings.Fields(about)
 	if !ok || len(f) != 5 || i+1 >= len(records) {
-		return FileChange{}, i
+		return entry{}, i
 	}
 	c := FileChange{Path: relative(prefix, records[i+1]), Status: letter(f[4]), OldMode: f[0], NewMode: f[1]}
 	c.Submodule = f[0] == gitlink || f[1] == gitlink
@@ -252,22 +240,10 @@ func rawEntry(records []string, i int, prefix string) (FileChange, int) {
 		i++
 	}
 	c.ModeChange = c.OldMode != c.NewMode && c.Status != Added && c.Status != Deleted
-	return c, i
+	return entry{c, f[2], f[3]}, i
 }
 
 const gitlink = "160000"
-
-func numstatEntry(records []string, i int, prefix string) (path, added, deleted string, next int) {
-	f := strings.SplitN(records[i], "\t", 3)
-	if len(f) != 3 {
-		return "", "", "", i
-	}
-	path = f[2]
-	if path == "" && i+2 < len(records) {
-		path, i = records[i+2], i+2
-	}
-	return relative(prefix, path), f[0], f[1], i
-}
 
 func count(f *FileChange, added, deleted string) {
 	if added == "-" {

@@ -106,49 +106,46 @@ func (r *reader) Diff(ctx context.Context, from, to string, o DiffOptions) (Diff
 		}
 		b.add(e, i < b.reach())
 	}
-	if err := b.countRest(ctx); err != nil {
-		return Diff{}, err
-	}
-	b.sum()
 	return b.d, nil
 }
 
 // builder puts a Diff together within its bounds.
 type builder struct {
-	r         *reader
-	o         DiffOptions
-	d         Diff
-	blobs     map[string][]byte
-	large     map[string]bool // over MaxFileBytes
-	bytes     int64           // of the content that was read
-	shown     int             // files with hunks
-	lines     int             // lines of hunks
-	uncounted bool
+	r     *reader
+	o     DiffOptions
+	d     Diff
+	blobs map[string][]byte
+	large map[string]bool // over MaxFileBytes
+	bytes int64           // of the content that was read
+	shown int             // files with hunks
+	lines int             // lines of hunks
 }
 
 func (b *builder) add(e entry, loaded bool) {
 	f := FileDiff{
-		Path: b.r.rel(e.path), OldPath: b.r.rel(e.oldPath), Status: e.status,
-		Submodule: e.oldMode == gitlink || e.newMode == gitlink, Hunks: []Hunk{},
+		Path: e.Path, OldPath: e.OldPath, Status: e.Status, Additions: e.Added, Deletions: e.Deleted, Binary: e.Binary,
+		Submodule: e.Submodule, Hunks: []Hunk{},
 	}
-	if e.oldMode != e.newMode && e.status != Added && e.status != Deleted {
-		f.OldMode, f.NewMode = e.oldMode, e.newMode
+	if e.ModeChange {
+		f.OldMode, f.NewMode = e.OldMode, e.NewMode
 	}
 	switch {
 	case e.oldHash == e.newHash:
 	case !loaded, b.shown >= b.o.MaxFiles, b.large[e.oldHash], b.large[e.newHash]:
-		f.Truncated, b.uncounted = true, true
+		f.Truncated = true
 	default:
 		b.compare(&f, e)
 	}
 	b.d.Truncated = b.d.Truncated || f.Truncated
 	b.d.Files = append(b.d.Files, f)
+	b.d.Stat.Files++
+	b.d.Stat.Additions += f.Additions
+	b.d.Stat.Deletions += f.Deletions
 }
 
 func (b *builder) compare(f *FileDiff, e entry) {
-	old, now := b.side(e.oldMode, e.oldHash), b.side(e.newMode, e.newHash)
-	if isBinary(old) || isBinary(now) {
-		f.Binary = true
+	old, now := b.side(e.OldMode, e.oldHash), b.side(e.NewMode, e.newHash)
+	if f.Binary = isBinary(old) || isBinary(now); f.Binary {
 		return
 	}
 	b.shown++
@@ -169,12 +166,4 @@ func (b *builder) side(mode, hash string) []byte {
 		return []byte("Subproject commit " + hash + "\n")
 	}
 	return b.blobs[hash]
-}
-
-func (b *builder) sum() {
-	b.d.Stat.Files = len(b.d.Files)
-	for _, f := range b.d.Files {
-		b.d.Stat.Additions += f.Additions
-		b.d.Stat.Deletions += f.Deletions
-	}
 }

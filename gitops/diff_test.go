@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -199,7 +200,7 @@ func text(random *rand.Rand) string {
 }
 
 func mutated(random *rand.Rand, s string) string {
-	lines := split([]byte(s))
+	lines := slices.Collect(strings.Lines(s))
 	var out []string
 	for _, l := range lines {
 		switch random.IntN(5) {

@@ -9,7 +9,6 @@ package gitops
 
 import (
 	"errors"
-	"time"
 )
 
 // ErrBranchExists is in the chain of CreateBranch's fault when a branch of
@@ -36,9 +35,6 @@ type Head struct {
 type Commit struct {
 	Hash     string
 	Subject  string
-	Parents  []string
-	Author   string // Name <email>
-	When     time.Time
 	Trailers map[string][]string
 }
 

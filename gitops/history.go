@@ -2,11 +2,8 @@ package gitops
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -76,17 +73,10 @@ func foreignText(c *object.Commit) bool {
 }
 
 func fromObject(c *object.Commit) Commit {
-	parents := make([]string, 0, len(c.ParentHashes))
-	for _, p := range c.ParentHashes {
-		parents = append(parents, p.String())
-	}
-	return Commit{
-		Hash: c.Hash.String(), Parents: parents, Subject: subject(c.Message), Trailers: Trailers(c.Message),
-		Author: fmt.Sprintf("%s <%s>", c.Author.Name, c.Author.Email), When: c.Author.When.UTC(),
-	}
+	return Commit{Hash: c.Hash.String(), Subject: subject(c.Message), Trailers: Trailers(c.Message)}
 }
 
-const commitFields = "--format=tformat:%H%n%P%n%an <%ae>%n%at%n%B"
+const commitFields = "--format=tformat:%H%n%B"
 
 func (r *reader) askCommits(ctx context.Context, base, tip string) ([]Commit, error) {
 	out, err := r.git.Ask(ctx, "log", "-z", "--reverse", "--topo-order", "--no-show-signature", "--no-color",
@@ -117,16 +107,6 @@ func askTip(ctx context.Context, g gitcmd.Git) (Commit, error) {
 }
 
 func fromLog(record string) (Commit, bool) {
-	f := strings.SplitN(record, "\n", 5)
-	if len(f) != 5 {
-		return Commit{}, false
-	}
-	seconds, err := strconv.ParseInt(f[3], 10, 64)
-	if err != nil {
-		return Commit{}, false
-	}
-	return Commit{
-		Hash: f[0], Parents: append([]string{}, strings.Fields(f[1])...), Author: f[2],
-		When: time.Unix(seconds, 0).UTC(), Subject: subject(f[4]), Trailers: Trailers(f[4]),
-	}, true
+	hash, message, ok := strings.Cut(record, "\n")
+	return Commit{Hash: hash, Subject: subject(message), Trailers: Trailers(message)}, ok
 }

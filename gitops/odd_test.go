@@ -394,16 +394,12 @@ func (c *comparison) trees() {
 	t, ctx := c.b.t, c.b.t.Context()
 	for i, from := range c.commits {
 		to := c.commits[(i+1)%len(c.commits)]
-		want, err := c.r.askChanged(ctx, from, to)
+		found, err := c.r.changed(ctx, from, to, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, raw := rawLines(want), c.rawDiff(from, to); got != raw {
-			t.Errorf("askChanged(%s, %s)\n%s\ngit says\n%s", from, to, got, raw)
-		}
-		direct, err := read(c.r.src, func(repo *objects) ([]entry, error) { return readChanged(ctx, repo, from, to) })
-		if err == nil && rawLines(direct) != rawLines(want) {
-			t.Errorf("readChanged(%s, %s)\n%s\ngit says\n%s", from, to, rawLines(direct), rawLines(want))
+		if got, raw := rawLines(found), c.rawDiff(from, to); got != raw {
+			t.Errorf("changed(%s, %s)\n%s\ngit says\n%s", from, to, got, raw)
 		}
 		tree, err := c.r.treeOf(ctx, to)
 		if w := c.git("rev-parse", to+"^{tree}"); err != nil || tree != w {
@@ -422,11 +418,11 @@ func rawLines(entries []entry) string {
 	var all []string
 	for _, e := range entries {
 		letters := map[Status]string{Added: "A", Modified: "M", Deleted: "D", TypeChanged: "T", Renamed: "R100"}
-		paths := e.path
-		if e.oldPath != "" {
-			paths = e.oldPath + "|" + e.path
+		paths := e.Path
+		if e.OldPath != "" {
+			paths = e.OldPath + "|" + e.Path
 		}
-		all = append(all, fmt.Sprintf(":%s %s %s %s %s|%s", e.oldMode, e.newMode, e.oldHash, e.newHash, letters[e.status], paths))
+		all = append(all, fmt.Sprintf(":%s %s %s %s %s|%s", e.OldMode, e.NewMode, e.oldHash, e.newHash, letters[e.Status], paths))
 	}
 	return strings.Join(all, "|")
 }
@@ -513,7 +509,7 @@ func (c *comparison) status() {
 
 // patched applies hunks to a text.
 func patched(old string, found []Hunk) string {
-	lines := split([]byte(old))
+	lines := slices.Collect(strings.Lines(old))
 	var out strings.Builder
 	at := 0
 	for _, h := range found {

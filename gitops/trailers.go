@@ -51,6 +51,3 @@ func lastParagraph(message string) []string {
 }
 
 func trailerLine() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9-]+)[ \t]*:(.*)$`) }
-
-// RunTrailer names the run that made a commit.
-const RunTrailer = "Aiflow-Run"

@@ -481,7 +481,7 @@ func TestWorktreeOfOddRepositories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tree, err := r.Tree(t.Context(), made.Hash); err != nil || tree != set.Tree {
+			if tree, err := r.treeOf(t.Context(), made.Hash); err != nil || tree != set.Tree {
 				t.Errorf("tree %s, %v, want %s", tree, err, set.Tree)
 			}
 			if got := b.sh(w.Path(), "diff", "--name-only", "-z", made.Hash+"~1", made.Hash); got != "outside/new\nfile\x00" {

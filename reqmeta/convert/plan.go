@@ -40,15 +40,6 @@ type swap struct {
 	last     [5]string // see Plan.last
 }
 
-// Guess says what an input is: the one source, or those that it may be.
-func Guess(name string, stdin io.Reader) []string {
-	in, err := openInput(name, stdin)
-	if err != nil {
-		return nil
-	}
-	return in.guess()
-}
-
 // Read reads a source and judges what becomes of each item. there are the
 // requests that exist, hashes what Write gave before; update says whether what
 // was imported before follows the source. Guesses gives what an unnamed source
