@@ -41,7 +41,7 @@ func TestGuardedRepositoryWritesNothing(t *testing.T) {
 		"CreateBranch":    func(ctx context.Context) error { return r.CreateBranch(ctx, "aiflow/z/1", head) },
 		"KeepTip":         func(ctx context.Context) error { return r.KeepTip(ctx, "refs/aiflow/attempts/a", head) },
 		"DeleteBranch":    func(ctx context.Context) error { return r.DeleteBranch(ctx, "aiflow/y/1", head) },
-		"RestoreBranch":   func(ctx context.Context) error { return r.RestoreBranch(ctx, "aiflow/torn", head) },
+		"RestoreBranch":   func(ctx context.Context) error { _, err := r.RestoreBranch(ctx, "aiflow/torn", head); return err },
 		"Push":            func(ctx context.Context) error { return r.Push(ctx, w.Branch(), false) },
 		"RemoveWorktree":  func(ctx context.Context) error { return r.RemoveWorktree(ctx, w.Path(), keepAll(t)) },
 		"KeepCommit":      func(ctx context.Context) error { return w.KeepCommit(ctx, "refs/aiflow/attempts/b", head) },

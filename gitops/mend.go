@@ -16,30 +16,33 @@ import (
 
 // RestoreBranch makes a branch again at commit where it is gone: deleted by
 // hand, or a power cut left its file without the name of a commit. One that is
-// there stays, wherever it stands.
-func (r *Repo) RestoreBranch(ctx context.Context, name, commit string) error {
+// there stays, wherever it stands. made: it was gone.
+func (r *Repo) RestoreBranch(ctx context.Context, name, commit string) (made bool, err error) {
 	if !ValidBranch(name) || commit == "" {
-		return nil
+		return false, nil
 	}
 	if _, ok, _ := revParse(ctx, r.git, "refs/heads/"+name); ok {
-		return nil
+		return false, nil
 	}
 	if err := r.git.May(); err != nil {
-		return err
+		return false, err
 	}
 	path := filepath.Join(r.commonDir, "refs", "heads", filepath.FromSlash(name))
 	if data, err := os.ReadFile(path); err == nil {
 		if isHash(strings.TrimSpace(string(data))) {
-			return nil // that commit is gone; git says so to whoever needs it
+			return false, nil // that commit is gone; git says so to whoever needs it
 		}
 		if err := os.Remove(path); err != nil {
-			return failed(err, fault.BranchCreateFailed, "branch", name, "commit", commit, "reason", "broken")
+			return false, failed(err, fault.BranchCreateFailed, "branch", name, "commit", commit, "reason", "broken")
 		}
 	}
-	if err := r.CreateBranch(ctx, name, commit); !errors.Is(err, ErrBranchExists) {
-		return err
+	if err := r.CreateBranch(ctx, name, commit); err != nil {
+		if errors.Is(err, ErrBranchExists) {
+			err = nil
+		}
+		return false, err
 	}
-	return nil
+	return true, nil
 }
 
 // ClearBranchLock removes the lock file of a branch that only one run writes.

@@ -50,6 +50,9 @@ func (w *Workspace) Head(ctx context.Context) (string, error) {
 	return h.Commit, err
 }
 
+// HeadOf is what is checked out in a workspace.
+func HeadOf(ctx context.Context, w *Workspace) (Head, error) { return w.head(ctx) }
+
 func (w *Workspace) head(ctx context.Context) (Head, error) {
 	if err := w.verify(); err != nil {
 		return Head{}, err

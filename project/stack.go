@@ -111,6 +111,20 @@ func StaleNow(ctx context.Context, p *Project, st *runs.Stage) Stale {
 	return p.StaleOn(st, WorkBranches(ctx, p))
 }
 
+// LandFailed is the branch on top of which the tests failed with a finished run's branch
+// as it is now; nil where none did, or where a person has moved either since. there are
+// the work branches.
+func LandFailed(ctx context.Context, p *Project, st *runs.Stage, there Branches) *runs.LandFailed {
+	failed := st.LandFailed
+	if failed == nil || there[st.Git.WorkBranch] != failed.Tip {
+		return nil
+	}
+	if _, err := p.Git().Ask(ctx, "rev-parse", "-q", "--verify", "refs/heads/"+failed.Into); err != nil {
+		return nil // nobody will land there
+	}
+	return failed
+}
+
 func (p *Project) stale(on runs.StackedOn, since time.Time, there Branches) bool {
 	if f, err := p.Requests(); err == nil {
 		if r := f.Unique(on.RequestID); r != nil && r.Meta.Status == reqmeta.Done {

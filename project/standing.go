@@ -219,9 +219,14 @@ func (s *Standing) Summary(st *runs.Stage) runs.Summary {
 	}
 	if s.AwaitsMerge(st) {
 		stale := s.StaleOn(st)
-		r.Stale, r.Restacks = stale.On, stale.Again
+		r.Stale, r.Restacks, r.LandFailed = stale.On, stale.Again, s.LandFailed(st)
 	}
 	return r
+}
+
+// LandFailed is where the tests fail with a finished run that waits to be merged.
+func (s *Standing) LandFailed(st *runs.Stage) *runs.LandFailed {
+	return LandFailed(context.Background(), s.p, st, s.branches)
 }
 
 // StaleOn is what became of that on which a run stands.

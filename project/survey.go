@@ -246,6 +246,9 @@ func (s *Survey) latestRun(ctx context.Context, id string) *choose.LatestRun {
 		there := s.workBranches(ctx)
 		stale := s.p.StaleOn(st, there)
 		r.Unmerged, r.Stale, r.Again = there.Has(st.Git.WorkBranch), stale.On, stale.Again
+		if failed := LandFailed(ctx, s.p, st, there); failed != nil {
+			r.Fails = failed.Into
+		}
 		if l := st.Landed; l != nil && hasLanded(ctx, s, l) {
 			r.Landed = l.Into
 		}

@@ -407,7 +407,7 @@ func (a *auto) stopAlone() {
 // changed, if any do.
 func completed(sel *choose.Result) *fault.Error {
 	f := fault.New(fault.AutoCompleted)
-	for kind, name := range map[string]string{"latest_done": "count", "latest_stale": "stale"} {
+	for kind, name := range map[string]string{"latest_done": "count", "latest_stale": "stale", "latest_land_failed": "fail"} {
 		n := 0
 		for _, e := range sel.Excluded {
 			if e.Kind == kind {

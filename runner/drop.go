@@ -121,7 +121,7 @@ func (r *Runner) droppable(ctx context.Context, st *runs.Stage) (newest bool, er
 	case of.MergedHere(st):
 		reason = "merged"
 	case st.Landed != nil && of.Merged(st):
-		return false, nothingToDo("landed", "request_id", st.RequestID, "run_id", st.RunID, "into", st.Landed.Into)
+		return false, nothingToDo("landed", "request_id", st.RequestID, "run_id", st.RunID, "into", st.Landed.Into, "fresh", runs.Fresh(st))
 	default:
 		return last != nil && last.RunID == st.RunID, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
 // Now is what a record does not say itself: how things are at this moment.
@@ -15,6 +16,7 @@ type Now struct {
 	Restore   string     // the command that puts its branch back, which a restack that needs a person lacks
 	Stale     bool       // what it stands on has changed: its branch is to be moved before it is merged
 	Restacks  bool       // and can be
+	Fails     string     // the branch on top of which a landing's tests failed with it; "" is none
 	Branch    bool       // its branch is there
 	Gone      bool       // the request has no file any more
 	Found     Found      // in its workspace
@@ -56,6 +58,9 @@ func Advise(s *Stage, p *Plan, now Now) []fault.Advice {
 		return append(list, restack)
 	case now.Stale:
 		return append(list, fault.ToDo(fault.VerbDrop, "aiflow run drop "+s.RunID))
+	case now.Fails != "":
+		list[1].Recommended = true
+		return append(list, fault.AfterLandFailed(s.RequestID, proc.Word(now.Fails))...)
 	case now.Merge != "":
 		return append(list, fault.Advice{Kind: fault.Remedy, Verb: fault.VerbMerge, Command: now.Merge, Allowed: true, Recommended: true})
 	case s.State == Done:

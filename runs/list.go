@@ -122,12 +122,13 @@ type Summary struct {
 	Waits *ProviderWait `json:"waits,omitempty"`
 
 	// What the record does not say itself; whoever lists runs fills it in.
-	Interrupted  bool   `json:"interrupted"` // not ended, and nobody works for it
-	Merged       bool   `json:"merged"`
-	BranchExists bool   `json:"branch_exists"`
-	Stale        string `json:"stale,omitempty"`     // the request on which it stands and that is no longer what it was
-	Restacks     bool   `json:"-"`                   // it can be moved to where that is now
-	LandedOn     string `json:"landed_on,omitempty"` // merged there alone, not where runs start by now
+	Interrupted  bool        `json:"interrupted"` // not ended, and nobody works for it
+	Merged       bool        `json:"merged"`
+	BranchExists bool        `json:"branch_exists"`
+	Stale        string      `json:"stale,omitempty"`       // the request on which it stands and that is no longer what it was
+	LandFailed   *LandFailed `json:"land_failed,omitempty"` // with its branch as it is now
+	Restacks     bool        `json:"-"`                     // it can be moved to where that is now
+	LandedOn     string      `json:"landed_on,omitempty"`   // merged there alone, not where runs start by now
 }
 
 // Summary of a record.

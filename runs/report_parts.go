@@ -61,7 +61,7 @@ func (w *reporter) summary() {
 		w.item("report.summary.usage", u.Facts())
 	}
 	if w.s.HasEvent(EventOldSteps) {
-		w.item("report.summary.old_steps", fault.Facts{"id": w.s.RequestID})
+		w.item("report.summary.old_steps", fault.Facts{"fresh": Fresh(w.s)})
 	}
 	for _, warned := range w.s.Warnings() {
 		if warned != ChangedNothing { // which the step says

@@ -3,6 +3,8 @@ package runs
 import (
 	"slices"
 	"time"
+
+	"aiflow/internal/fault"
 )
 
 // Stage is stage.json: where a run stands (D34, D56). Fields that we do not
@@ -33,10 +35,11 @@ type Stage struct {
 	Deaths           int          `json:"deaths,omitempty"`  // how often in a row that process died, with no step done in between
 	Replaces         string       `json:"replaces,omitempty"`
 	ReplacedBy       string       `json:"replaced_by,omitempty"`
-	DroppedAt        *time.Time   `json:"dropped_at,omitempty"` // a person wants nothing of it
-	Landing          *Landed      `json:"landing,omitempty"`    // is about to be recorded
-	Landed           *Landed      `json:"landed,omitempty"`     // the last time
-	BackTo           string       `json:"back_to,omitempty"`    // the step that the workspace is being put back to
+	DroppedAt        *time.Time   `json:"dropped_at,omitempty"`  // a person wants nothing of it
+	Landing          *Landed      `json:"landing,omitempty"`     // is about to be recorded
+	Landed           *Landed      `json:"landed,omitempty"`      // the last time
+	LandFailed       *LandFailed  `json:"land_failed,omitempty"` // the last try, where the tests failed; gone once it lands
+	BackTo           string       `json:"back_to,omitempty"`     // the step that the workspace is being put back to
 	Seq              int          `json:"seq"`
 
 	// FellBack says that stage.json was missing or torn and that this is the
@@ -54,6 +57,15 @@ type Landed struct {
 	Into   string     `json:"into"`
 	Commit string     `json:"commit"`
 	At     *time.Time `json:"at,omitempty"` // of Landed
+}
+
+// LandFailed says on top of which branch the tests of a landing failed, and for which
+// commit of the run's branch: a person may have mended that since.
+type LandFailed struct {
+	Into       string     `json:"into"`
+	Tip        string     `json:"tip"`
+	ReasonCode fault.Code `json:"reason_code"`
+	At         time.Time  `json:"at"`
 }
 
 // Attempts counts how often each role was asked (D34).

@@ -228,6 +228,9 @@ func (sn *snapshot) latestRun(id string) *choose.LatestRun {
 	}
 	stale := sn.stale(st)
 	r.Stale, r.Again = stale.On, stale.Again
+	if failed := sn.landFailed(st); failed != nil {
+		r.Fails = failed.Into
+	}
 	if !st.State.Ended() {
 		r.On = st.Git.Below()
 	}
@@ -240,6 +243,14 @@ func (sn *snapshot) stale(st *runs.Stage) project.Stale {
 		return project.Stale{}
 	}
 	return sn.p.StaleOn(st, sn.branches)
+}
+
+// landFailed is where the tests fail with a finished run.
+func (sn *snapshot) landFailed(st *runs.Stage) *runs.LandFailed {
+	if !sn.unmerged(st) {
+		return nil
+	}
+	return project.LandFailed(context.Background(), sn.p, st, sn.branches)
 }
 
 func (sn *snapshot) unmerged(st *runs.Stage) bool {

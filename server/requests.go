@@ -54,8 +54,9 @@ type runItem struct {
 	ReasonCode    *string        `json:"reason_code"`
 	Interrupted   bool           `json:"interrupted"` // not ended, and nobody works for it
 	AwaitsMerge   bool           `json:"awaits_merge"`
-	Stale         string         `json:"stale,omitempty"`      // the request on which it stands and that is no longer what it was
-	StackedOn     []string       `json:"stacked_on,omitempty"` // requests
+	Stale         string         `json:"stale,omitempty"`       // the request on which it stands and that is no longer what it was
+	LandFailed    string         `json:"land_failed,omitempty"` // the branch on top of which its tests failed in a landing
+	StackedOn     []string       `json:"stacked_on,omitempty"`  // requests
 	Title         string         `json:"title"`
 	WorkBranch    string         `json:"work_branch"`
 	BaseBranch    string         `json:"base_branch"`
@@ -127,13 +128,17 @@ func (sn *snapshot) title(code fault.Code, words *messages.Catalog) string {
 
 func (sn *snapshot) run(st *runs.Stage) runItem {
 	holder := sn.locked(st.RequestID)
-	return runItem{
+	item := runItem{
 		RequestID: st.RequestID, RunID: st.RunID, State: st.State, ReasonCode: orNil(st.ReasonCode()),
 		Interrupted: !st.State.Ended() && holder == nil, AwaitsMerge: sn.unmerged(st), Stale: sn.stale(st).On, StackedOn: st.Git.Below(),
 		Title: st.Title, WorkBranch: st.Git.WorkBranch, BaseBranch: st.Git.BaseBranch,
 		StartedAt: st.StartedAt, FinishedAt: st.EndedAt, ReplacedBy: orNil(st.ReplacedBy), Replaces: orNil(st.Replaces), DroppedAt: st.DroppedAt,
 		CurrentStepID: st.CurrentStepID, Percent: st.Progress.Percent, Warnings: st.Warnings(), Usage: st.Usage(),
 	}
+	if failed := sn.landFailed(st); failed != nil {
+		item.LandFailed = failed.Into
+	}
+	return item
 }
 
 func listRequests(s *Server, w http.ResponseWriter, r *http.Request) error {

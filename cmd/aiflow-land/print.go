@@ -38,7 +38,7 @@ func tell(s *cli.Shell, e land.Event) {
 	if e.Kind == "landed" || e.Kind == "left_out" { // the answer says that
 		return
 	}
-	s.Tell(term.Escape(s.Text("land.event_"+e.Kind, "id", e.Item.RequestID, "branch", e.Item.Branch, "name", e.What)))
+	s.Tell(term.Escape(s.Text("land.event_"+e.Kind, "id", e.Item.RequestID, "branch", e.Item.Branch, "name", e.What, "fresh", e.What)))
 }
 
 // printResult prints what a landing came to, and gives its error for the exit status.

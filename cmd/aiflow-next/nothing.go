@@ -25,7 +25,7 @@ func (q *question) totals(r choose.Result) []string {
 		n[total(&r.Excluded[i])]++
 	}
 	var list []string
-	for _, kind := range []string{"broken", "unmerged", "stale", "needs_input", "blocked", "kept", "running", "missing", "cycle", "waiting", "draft", "over"} {
+	for _, kind := range []string{"broken", "unmerged", "land_failed", "stale", "needs_input", "blocked", "kept", "running", "missing", "cycle", "waiting", "draft", "over"} {
 		if n[kind] > 0 {
 			list = append(list, q.Text("next.total_"+kind, "count", n[kind]))
 		}
@@ -41,6 +41,8 @@ func total(e *choose.Exclusion) string {
 		return "kept"
 	case e.Kind == "latest_stale":
 		return "stale"
+	case e.Kind == "latest_land_failed":
+		return "land_failed"
 	}
 	switch e.ReasonCode {
 	case fault.RequestInvalidFormat, fault.DuplicateID:

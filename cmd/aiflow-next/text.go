@@ -136,7 +136,7 @@ func broken(e *choose.Exclusion) bool {
 
 // urgency is the order of the reasons; one that is not named comes first.
 var urgency = [...]string{
-	"latest_done", "latest_landed", "latest_needs_input", "not_ready_blocked", "depends_not_found", "cycle", "cycle_with", "kept", "base_missing", "base_unclear", "not_ready_done_in",
+	"latest_done", "latest_landed", "latest_land_failed", "latest_needs_input", "not_ready_blocked", "depends_not_found", "cycle", "cycle_with", "kept", "base_missing", "base_unclear", "not_ready_done_in",
 	"locked", "not_ready_running", "waits", "waits_chain", "not_ready_draft",
 }
 

@@ -181,6 +181,8 @@ func stateText(s *cli.Shell, r runs.Summary) string {
 		return s.Text("work.state_merged", "state", r.State)
 	case r.Stale != "":
 		return s.Text("work.state_stale", "state", r.State, "on", r.Stale)
+	case r.LandFailed != nil:
+		return s.Text("work.state_land_failed", "state", r.State, "into", r.LandFailed.Into)
 	case r.State == runs.Done && r.BranchExists:
 		return s.Text("work.state_unmerged", "state", r.State)
 	case r.State == runs.Done:

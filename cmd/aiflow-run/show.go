@@ -11,6 +11,7 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runner/revive"
@@ -128,7 +129,7 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 		}
 	}
 	if st.HasEvent(runs.EventOldSteps) {
-		s.Printf("  %s\n", s.Paint(term.Yellow, s.Text("report.summary.old_steps", "id", st.RequestID)))
+		s.Printf("  %s\n", s.Paint(term.Yellow, s.Text("report.summary.old_steps", "fresh", runs.Fresh(st))))
 	}
 	if sum.Usage != nil {
 		s.Printf("  %s\n", s.Catalog().Text("work.used", sum.Usage.Facts()))
@@ -140,6 +141,9 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 	}
 	if sum.Stale != "" {
 		s.Printf("  %s\n", s.Paint(term.Yellow, staleText(s, sum)))
+	}
+	if sum.LandFailed != nil && sum.Stale == "" {
+		s.Printf("  %s\n", s.Paint(term.Yellow, landFailedText(s, sum)))
 	}
 	if is := project.StaleNow(s.Context(), p, st); is.On != "" && st.State != runs.Done && st.DroppedAt == nil && !st.RestackStopped() {
 		s.Printf("  %s\n", s.Paint(term.Yellow, s.Text("work.stale_below", "on", is.On, "run_id", st.RunID)))
@@ -167,6 +171,12 @@ func staleText(s *cli.Shell, sum runs.Summary) string {
 		restack = "aiflow run restack " + sum.RunID
 	}
 	return s.Text("work.stale", "on", sum.Stale, "command", restack, "run_id", sum.RunID)
+}
+
+func landFailedText(s *cli.Shell, sum runs.Summary) string {
+	f := sum.LandFailed
+	return s.Text("work.land_failed", "reason", f.ReasonCode, "into", f.Into, "branch", sum.WorkBranch, "run_id", sum.RunID,
+		"run", fault.AfterLandFailed(sum.RequestID, proc.Word(f.Into))[0].Command)
 }
 
 // hasWorkspace: the folder is there, and no later run has it.

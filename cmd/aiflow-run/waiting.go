@@ -31,6 +31,10 @@ func printWaiting(s *cli.Shell, p *project.Project, v runner.Session) error {
 			s.Printf("%s: %s\n", r.RequestID, staleText(s, r))
 			continue
 		}
+		if r.LandFailed != nil {
+			s.Printf("%s: %s\n", r.RequestID, landFailedText(s, r)+warned(s, r.Warnings))
+			continue
+		}
 		s.Printf("%s\n", s.Text("work.session_merge", "id", r.RequestID, "command", app.Merge(s, p, r.WorkBranch))+warned(s, r.Warnings))
 	}
 	for _, r := range w.Gone {

@@ -82,6 +82,15 @@ func Fresh(id string, stacked bool) string {
 	return "aiflow run " + id + " --fresh"
 }
 
+// AfterLandFailed is what helps where a landing's tests failed on a branch, besides
+// mending the run's branch by hand: the request is done anew on top, or its result rejected.
+// into is the branch as a word of a shell.
+func AfterLandFailed(id, into string) []Advice {
+	anew := ToDo(VerbRun, "aiflow run "+id+" --base "+into)
+	anew.Recommended = true
+	return []Advice{anew, ToDo(VerbDrop, "aiflow run drop "+id)}
+}
+
 // Best is the remedy that is recommended; false where there is none.
 func Best(list []Advice) (Advice, bool) {
 	i := slices.IndexFunc(list, func(a Advice) bool { return a.Recommended && a.Kind == Remedy })

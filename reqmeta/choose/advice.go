@@ -62,6 +62,8 @@ func (e *Exclusion) Advise(a Around) []fault.Advice {
 			list = append(list, fault.ToDo(fault.VerbDrop, "aiflow run drop "+id))
 		}
 		return list
+	case "latest_land_failed":
+		return append([]fault.Advice{fault.ToSee(fault.VerbLogs, "aiflow run logs "+run), fault.ToSee(fault.VerbDiff, "aiflow run diff "+run)}, fault.AfterLandFailed(id, proc.Word(e.Fact("into")))...)
 	case "latest_stale":
 		list := []fault.Advice{fault.ToSee(fault.VerbDiff, "aiflow run diff "+run), fault.ToDo(fault.VerbDrop, "aiflow run drop "+id)}
 		if e.Fact("again") == "true" {

@@ -192,6 +192,8 @@ func (j *judge) runRoot(i int) *root {
 		return &root{r.ID, "stale", rankPerson, facts}
 	case run.State == "DONE" && run.Unmerged && run.Landed != "":
 		return &root{r.ID, "done_in", rankMerge, fault.Facts{"branch": run.Landed}}
+	case run.State == "DONE" && run.Unmerged && run.Fails != "":
+		return &root{r.ID, "land_failed", rankPerson, fault.Facts{"into": run.Fails, "run_id": run.RunID}}
 	case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
 		return &root{r.ID, "unmerged", rankMerge, fault.Facts{"branch": run.WorkBranch}}
 	}

@@ -90,6 +90,8 @@ func (j *judge) before(i int) (Exclusion, bool) {
 			return exclude(r, fault.LatestRunDone, "latest_stale", "run_id", run.RunID, "branch", run.WorkBranch, "on", run.Stale, "again", strconv.FormatBool(run.Again)), false
 		case run.State == "DONE" && run.Unmerged && run.Landed != "":
 			return exclude(r, fault.LatestRunDone, "latest_landed", "run_id", run.RunID, "branch", run.Landed), false
+		case run.State == "DONE" && run.Unmerged && run.Fails != "":
+			return exclude(r, fault.LatestRunDone, "latest_land_failed", "run_id", run.RunID, "branch", run.WorkBranch, "into", run.Fails), false
 		case run.State == "DONE" && run.WorkBranch != "" && run.Unmerged:
 			return exclude(r, fault.LatestRunDone, "latest_done", "run_id", run.RunID, "branch", run.WorkBranch), false
 		}

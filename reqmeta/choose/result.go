@@ -29,6 +29,7 @@ type LatestRun struct {
 	On         []string // the requests on which one that has not ended began
 	Again      bool     // it can be moved to where that one is now
 	Stale      string   // the request on which it stands and that changed since; "" is none
+	Fails      string   // the branch on top of which a landing's tests failed with it; "" is none
 	Landed     string   // the branch on which it was landed, and which has it; "" is none
 }
 

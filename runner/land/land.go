@@ -334,7 +334,7 @@ func warnSteps(s *landing, st *runs.Stage, item Item) {
 		return
 	}
 	if plan, err := s.Project.Run(st.RequestID, st.RunID).LoadPlan(); err == nil && project.OldSteps(st, plan, r) {
-		s.tell(Event{Kind: "old_steps", Item: item})
+		s.tell(Event{Kind: "old_steps", Item: item, What: runs.Fresh(st)})
 	}
 }
 

@@ -201,6 +201,14 @@ func (s *landing) taken(ctx context.Context, st *runs.Stage, item Item, from, ti
 	}
 	s.tell(Event{Kind: "testing", Item: item})
 	if err := s.test(ctx, st); err != nil {
+		if code := fault.CodeOf(err); code == fault.LandTestFailed || code == fault.TestTimeout {
+			if _, e := s.changing(ctx, st, func(_ *runs.Dir, now *runs.Stage) error {
+				now.LandFailed = &runs.LandFailed{Into: s.result.Into, Tip: tip, ReasonCode: code, At: s.Project.Now()}
+				return nil
+			}); e != nil {
+				return "", e
+			}
+		}
 		return "", err
 	}
 	s.At("land_tested")
@@ -337,7 +345,7 @@ func (s *landing) record(ctx context.Context, st *runs.Stage, happened bool) (*r
 			return nil
 		}
 		at := s.Project.Now()
-		l.At, now.Landed = &at, l
+		l.At, now.Landed, now.LandFailed = &at, l, nil
 		now.AddEvent(at, runs.EventLanded, "", "")
 		now.History[len(now.History)-1].Detail = map[string]string{"into": l.Into, "commit": l.Commit}
 		return saveHead(dir, now, s.Text)

@@ -55,6 +55,9 @@ func (a *Adviser) from(ctx context.Context, st *runs.Stage, step string) []fault
 		now.Merge = project.TakeOver(ctx, p, st.Git.WorkBranch)
 		stale := a.of.StaleOn(st)
 		now.Stale, now.Restacks = stale.On != "", stale.On != "" && stale.Again
+		if failed := a.of.LandFailed(st); failed != nil {
+			now.Fails = failed.Into
+		}
 	}
 	if st.RestackStopped() && !now.Branch {
 		now.Restore = project.RestoreBranch(st)

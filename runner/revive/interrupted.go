@@ -129,7 +129,8 @@ func reopen(ctx context.Context, run *stage.Run) error {
 	if run.InPlace() {
 		return stage.CheckOutInPlace(ctx, run)
 	}
-	if err := run.Repo.RestoreBranch(ctx, run.Stage.Git.WorkBranch, run.Stage.Tip()); err != nil {
+	made, err := run.Repo.RestoreBranch(ctx, run.Stage.Git.WorkBranch, run.Stage.Tip())
+	if err != nil {
 		return err
 	}
 	ws, ok, err := run.Repo.OpenWorktree(ctx, run.WorkspacePath())
@@ -137,6 +138,7 @@ func reopen(ctx context.Context, run *stage.Run) error {
 		return err
 	}
 	if !ok {
+		stage.TellBranch(run, made, run.Stage.Git.WorkBranch, "")
 		if err := stage.CheckOut(ctx, run); err != nil {
 			return err
 		}
@@ -152,28 +154,8 @@ func reopen(ctx context.Context, run *stage.Run) error {
 	if err := ws.MendIndex(ctx); err != nil {
 		return err
 	}
-	if err := backToBranch(ctx, run); err != nil {
+	if err := stage.BackToBranch(ctx, run, made); err != nil {
 		return err
 	}
 	return stage.LinkPaths(run)
-}
-
-// backToBranch checks out the run's branch where somebody checked out another one.
-// The files stay as they are; what was committed there is kept.
-func backToBranch(ctx context.Context, run *stage.Run) error {
-	ws, tip := run.Workspace, run.Stage.Tip()
-	if ws.Branch() == run.Stage.Git.WorkBranch {
-		return nil
-	}
-	at, err := ws.Head(ctx)
-	if err != nil {
-		return err
-	}
-	ref := runs.AttemptsOf(run.Stage.RunID) + "/switched/" + at
-	if err := ws.KeepCommit(ctx, ref, at); err != nil {
-		return err
-	}
-	run.Tell(stage.Event{Kind: stage.Rejoined, StepID: run.Stage.CurrentStepID, What: ref})
-	ws.Of(run.Stage.Git.WorkBranch)
-	return ws.Rejoin(ctx, tip)
 }

@@ -143,7 +143,7 @@ func noteOldSteps(run *Run) {
 // and in its report.
 func TellOldSteps(run *Run, stepID string) {
 	run.Stage.AddEvent(run.Project.Now(), runs.EventOldSteps, stepID, fault.ReplanRequired)
-	run.Tell(Event{Kind: Warned, StepID: stepID, What: run.Words.Text("report.summary.old_steps", fault.Facts{"id": run.Request.ID})})
+	run.Tell(Event{Kind: Warned, StepID: stepID, What: run.Words.Text("report.summary.old_steps", fault.Facts{"fresh": runs.Fresh(run.Stage)})})
 }
 
 // tidy removes the workspace. What is in it and in no commit is kept.

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"aiflow/gitops"
 	"aiflow/internal/config"
 	"aiflow/internal/contract"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/runner/agent"
 	"aiflow/runs"
 )
@@ -162,13 +164,21 @@ func applyPatch(ctx context.Context, run *Run, s *runs.Step, r agent.Reply, patc
 }
 
 // Rejoin makes what a command committed by itself changes of the step again:
-// one step is one commit. Its own commits stay under refs/aiflow/attempts/.
+// one step is one commit. Its own commits stay under refs/aiflow/attempts/. The branch
+// is made again where a command, or a person, deleted or renamed it meanwhile.
 func Rejoin(ctx context.Context, run *Run, s *runs.Step) error {
-	at, err := run.Workspace.Head(ctx)
+	h, err := gitops.HeadOf(ctx, run.Workspace)
 	if err != nil {
 		return err
 	}
-	start := run.Stage.Tip()
+	at, start := h.Commit, run.Stage.Tip()
+	if !run.InPlace() && (h.Unborn || at == start && h.Branch != run.Stage.Git.WorkBranch) {
+		made, err := run.Repo.RestoreBranch(ctx, run.Stage.Git.WorkBranch, start)
+		if err != nil {
+			return err
+		}
+		return BackToBranch(ctx, run, made)
+	}
 	if at == start {
 		return nil
 	}
@@ -182,6 +192,54 @@ func Rejoin(ctx context.Context, run *Run, s *runs.Step) error {
 	s.Notes = append(s.Notes, run.Words.Text("work.note_rejoined", fault.Facts{"name": ref}))
 	run.Tell(Event{Kind: Rejoined, StepID: s.StepID, What: ref})
 	return run.Save()
+}
+
+// BackToBranch checks out the run's branch in its worktree where another one is, or it
+// was gone (made: it was made again). The files stay as they are; what was committed
+// elsewhere is kept.
+func BackToBranch(ctx context.Context, run *Run, made bool) error {
+	h, err := gitops.HeadOf(ctx, run.Workspace)
+	if err != nil {
+		return err
+	}
+	tip := run.Stage.Tip()
+	if h.Branch == run.Stage.Git.WorkBranch {
+		TellBranch(run, made, h.Branch, "")
+		return nil
+	}
+	ref := ""
+	if h.Commit != tip && !h.Unborn {
+		ref = runs.AttemptsOf(run.Stage.RunID) + "/switched/" + h.Commit
+		if err := run.Workspace.KeepCommit(ctx, ref, h.Commit); err != nil {
+			return err
+		}
+	}
+	run.Workspace.Of(run.Stage.Git.WorkBranch)
+	if err := run.Workspace.Rejoin(ctx, tip); err != nil {
+		return err
+	}
+	TellBranch(run, made, h.Branch, ref)
+	return run.Save()
+}
+
+// TellBranch tells what became of the run's branch: it was deleted or renamed (made: it
+// was made again), or another one was checked out. The step's note tells it to readers of the report.
+func TellBranch(run *Run, made bool, found, kept string) {
+	g := run.Stage.Git
+	key := "work.branch_switched"
+	switch {
+	case made && (found == g.WorkBranch || found == ""):
+		key = "work.branch_deleted"
+	case made:
+		key = "work.branch_renamed"
+	case found == g.WorkBranch:
+		return
+	}
+	about := fault.New("", "branch", g.WorkBranch, "run_id", run.Stage.RunID, "commit", run.Stage.Tip()[:min(10, len(run.Stage.Tip()))], "found", found, "name", kept, "command", "git branch -D "+proc.Word(found))
+	run.Warn(key, run.Stage, about.Facts)
+	if s := run.Stage.Current(); s != nil && !s.Status.Settled() {
+		s.Notes = append(s.Notes, run.Words.Text(key, about.Facts))
+	}
 }
 
 // freeAgentRef is a name that no earlier try has.

@@ -44,6 +44,7 @@ export interface RunItem {
   readonly awaits_merge: boolean;
   /** The request on which it stands and that is no longer what it was. */
   readonly stale?: string;
+  readonly land_failed?: string;
   readonly title: string;
   readonly work_branch: string;
   readonly base_branch: string;

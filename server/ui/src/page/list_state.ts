@@ -91,7 +91,7 @@ export function standing(i: Item): Standing {
   if (status === 'done' || status === 'archived') return status;
   const run = i.derived.latest_run;
   if (run?.interrupted) return 'interrupted';
-  if (run?.awaits_merge) return run.stale ? 'stale' : 'merge';
+  if (run?.awaits_merge) return run.stale ? 'stale' : run.land_failed ? 'failed' : 'merge';
   if (run?.state === 'NEEDS_INPUT') return 'needs_input';
   if (run?.state === 'FAILED') return 'failed';
   if (i.derived.rank !== null) return 'can_run';

@@ -169,12 +169,14 @@ export function testsChip(r: RunDetail): Child {
 function done(r: RunDetail, doing: Doings): HTMLElement {
   const s = r.stage;
   const merge = r.advice.find((a) => a.verb === 'merge')?.command;
-  const move = r.advice.find((a) => a.kind === 'remedy' && ['restack', 'drop'].includes(a.verb)); // what it stands on is no longer what it was
+  const anew = r.advice.find((a) => a.verb === 'run'); // its tests fail where it was landed
+  const move = anew ? undefined : r.advice.find((a) => a.kind === 'remedy' && ['restack', 'drop'].includes(a.verb)); // what it stands on is no longer what it was
   const commits = s.git.commits ?? [];
   return h(
     'section',
-    { class: `card reason ${move ? 'ask' : 'good'} outcome` },
-    h('h2', null, move ? t('run.stale') : merge ? t('run.merge_hint') : t('run.done')),
+    { class: `card reason ${move || anew ? 'ask' : 'good'} outcome` },
+    h('h2', null, anew ? t('run.land_failed') : move ? t('run.stale') : merge ? t('run.merge_hint') : t('run.done')),
+    anew ? [h('p', null, t('run.land_failed_what')), h('p', { class: 'row wrap' }, h('code', null, anew.command), copyButton(anew.command))] : null,
     move ? [h('p', null, t(move.verb === 'restack' ? 'run.stale_restack' : 'run.stale_drop')), h('p', { class: 'row wrap' }, move.verb === 'restack' ? button(verbText(move), () => doing.way(move.verb), { class: 'btn primary', 'data-key': 'restack' }) : null, h('code', null, move.command), copyButton(move.command))] : null,
     h(
       'div',

@@ -133,7 +133,7 @@ export class RequestView implements View {
         priorityChip(d.meta.priority),
         statusChip(d.meta.status ?? ''),
         locked ? (locked.pid > 0 ? chip(t('standing.running'), 'now') : chip(t('standing.locked'), 'ask')) : null,
-        latest?.stale ? chip(t('standing.stale'), 'ask') : latest?.awaits_merge ? chip(t('req.awaits'), 'good') : null,
+        latest?.stale ? chip(t('standing.stale'), 'ask') : latest?.land_failed ? chip(t('run.land_failed'), 'ask') : latest?.awaits_merge ? chip(t('req.awaits'), 'good') : null,
         (d.meta.labels ?? []).map((l) => h('span', { class: 'label' }, l)),
         d.meta.estimate ? h('span', { class: 'muted' }, t('meta.estimate_is', { size: d.meta.estimate })) : null,
         d.meta.updated_at ? h('span', { class: 'muted' }, t('meta.updated', { at: d.meta.updated_at })) : null,

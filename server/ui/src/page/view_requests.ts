@@ -612,6 +612,7 @@ export class RequestsView implements View {
     const [first, ...more] = i.derived.blocked_by;
     const run = i.derived.latest_run;
     if (run?.stale) return short(t('list.short_stale'), ' ', requestLink(run.stale));
+    if (run?.land_failed) return short(t('list.short_land_failed'), ' ', h('code', null, run.land_failed));
     if (run?.awaits_merge) return short(run.warnings.map((w, n) => [n > 0 ? ' · ' : '', h('b', { title: w }, word('warning', w))]), h('span', { class: 'to-merge' }, run.warnings.length > 0 ? ' · ' : '', t('list.short_merge'), ' ', h('code', null, run.work_branch)));
     if (why.reason_code === 'DEPENDS_NOT_DONE' && first) return short(t('list.short_waits'), ' ', this.isPart || this.ids.has(first) ? requestLink(first) : first, more.length > 0 ? ` ${t('list.more', { n: more.length })}` : '');
     return short(why.title);
