@@ -118,10 +118,10 @@ func (g *group) wait(ctx context.Context, c Command, cmd *exec.Cmd) Exit {
 type group struct {
 	pid    int
 	number string
-	ended  bool  // the leader has ended; it is not reaped before the rest is gone
-	seen   []int // who was found outside of the leader
-	unsure bool  // the last look met somebody who may be of another command
-	spared bool  // a daemon of the person's is in the process group
+	ended  bool     // the leader has ended; it is not reaped before the rest is gone
+	seen   []member // who was found outside of the leader
+	unsure bool     // the last look met somebody who may be of another command
+	spared bool     // a daemon of the person's is in the process group
 }
 
 // watch waits for the leader and, when time or patience runs out first, asks

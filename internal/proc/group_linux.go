@@ -57,9 +57,9 @@ func (g *group) members() []member {
 // settled looks until somebody is found or surely nobody is there. A process
 // whose parent dies while we look moves to where we have looked already, and the
 // kernel's list of children can miss one while another is collected, so only two
-// empty looks in a row mean that nobody is there. Whoever is just beginning
-// another program cannot be told yet, which takes long on a busy machine: we
-// look again, for some seconds at most.
+// empty looks in a row mean that nobody is there. Of whoever is just beginning
+// another program, or ending, it cannot be told yet, which takes long on a busy
+// machine: we look again, for some seconds at most.
 func settled(look func() (found []member, unsure bool)) []member {
 	const atMost = 1500 // looks
 	for looks, unsure := 0, false; looks < 2 || unsure && looks < atMost; looks++ {
@@ -77,11 +77,12 @@ func settled(look func() (found []member, unsure bool)) []member {
 func (g *group) look() (found []member) {
 	g.spared, g.unsure = false, false
 	g.eachDescendant(func(pid int, st procStat) {
-		if st.state != 'Z' && st.state != 'X' {
-			found = append(found, member{pid, st.start})
+		m := member{pid, st.start}
+		if !st.gone() {
+			found = append(found, m)
 		}
-		if !slices.Contains(g.seen, pid) {
-			g.seen = append(g.seen, pid)
+		if !slices.Contains(g.seen, m) {
+			g.seen = append(g.seen, m)
 		}
 	})
 	return found
@@ -89,9 +90,9 @@ func (g *group) look() (found []member) {
 
 // reap collects those who were adopted and have ended.
 func (g *group) reap() {
-	for _, pid := range g.seen {
-		if st, ok := groupStat(pid); ok && st.state == 'Z' && st.ppid == os.Getpid() {
-			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+	for _, m := range g.seen {
+		if st, ok := groupStat(m.pid); ok && st.state == 'Z' && st.ppid == os.Getpid() {
+			_, _ = unix.Wait4(m.pid, nil, unix.WNOHANG, nil)
 		}
 	}
 }
@@ -160,9 +161,12 @@ func (g *group) owns(pid int, st procStat, session int) bool {
 	if st.pgrp == g.pid || st.session == g.pid {
 		return true
 	}
-	env, begins, err := environ(pid)
-	if (begins || err != nil) && st.ppid == os.Getpid() && st.session == pid {
-		g.unsure = g.unsure || begins
+	if slices.Contains(g.seen, member{pid, st.start}) {
+		return true // it may be ending, and then nothing else is known of it
+	}
+	env, err := environ(pid)
+	if err != nil && st.ppid == os.Getpid() && st.session == pid {
+		g.unsure = g.unsure || errors.Is(err, errPassing)
 		return false // perhaps another command's leader
 	}
 	if i := bytes.Index(env, []byte(originName+"=")); i >= 0 {
@@ -206,17 +210,18 @@ func program(pid int, st procStat) string {
 	return filepath.Base(strings.TrimSuffix(exe, " (deleted)"))
 }
 
-// environ of a process that is just beginning a program is not known yet: it has
-// no command line then either, which is asked first. One that is ending or of
-// another user has none for us.
-func environ(pid int) (env []byte, begins bool, err error) {
+// errPassing is told of a process that is just beginning a program, or ending:
+// it has no command line then, and soon it has one or is gone.
+var errPassing = errors.New("it begins or ends")
+
+func environ(pid int) ([]byte, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
-	line, _ := os.ReadFile(dir + "/cmdline")
-	env, err = os.ReadFile(dir + "/environ")
-	if st, ok := groupStat(pid); !ok || st.ended {
-		return nil, false, fs.ErrNotExist
+	line, _ := os.ReadFile(dir + "/cmdline") // before: who has one has its environment, too
+	env, err := os.ReadFile(dir + "/environ")
+	if st, ok := groupStat(pid); len(line) == 0 && ok && !st.gone() {
+		return nil, errPassing
 	}
-	return env, len(line) == 0, err
+	return env, err
 }
 
 func hasMark(environ []byte, mark string) bool {
@@ -265,6 +270,9 @@ type procStat struct {
 	ended               bool // it has no memory any more, whatever state it is shown in
 }
 
+// gone: nothing of it is left but its number.
+func (st procStat) gone() bool { return st.state == 'Z' || st.state == 'X' }
+
 func groupStat(pid int) (procStat, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -293,17 +301,21 @@ func startOf(pid int) uint64 {
 // person's. It says how many it ended.
 func EndStrays(mark string, pid int, start uint64) int {
 	ended := 0
+	var strays []member
 	for range killRounds {
-		strays := settled(func() ([]member, bool) {
+		before := strays
+		strays = settled(func() ([]member, bool) {
 			found, unsure := marked(mark)
-			if st, ok := groupStat(pid); ok && start != 0 && st.start == start && st.state != 'Z' {
-				for _, m := range append(tree(pid), member{pid, start}) {
-					if !slices.Contains(found, m) {
-						found = append(found, m)
-					}
+			if st, ok := groupStat(pid); ok && start != 0 && st.start == start && !st.gone() {
+				found = append(append(found, tree(pid)...), member{pid, start})
+			}
+			for _, m := range before {
+				if st, ok := groupStat(m.pid); ok && st.start == m.start && !st.gone() {
+					found = append(found, m)
 				}
 			}
-			return found, unsure
+			slices.SortFunc(found, func(a, b member) int { return a.pid - b.pid })
+			return slices.Compact(found), unsure
 		})
 		if len(strays) == 0 {
 			break
@@ -328,9 +340,10 @@ func marked(mark string) (found []member, unsure bool) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		env, begins, err := environ(pid)
-		unsure = unsure || begins && err == nil
-		if st, ok := groupStat(pid); ok && st.state != 'Z' && hasMark(env, mark) && !personal(pid, st) {
+		env, err := environ(pid)
+		st, ok := groupStat(pid)
+		unsure = unsure || errors.Is(err, errPassing) && !st.ended // who ends was found before; threads of the kernel look the same
+		if ok && !st.gone() && hasMark(env, mark) && !personal(pid, st) {
 			found = append(found, member{pid, st.start})
 		}
 	}
