@@ -2,10 +2,12 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -332,6 +334,12 @@ func testLogs(t *testing.T, w *world, at string) {
 		t.Errorf("%q of %q", part.body, step)
 	}
 	w.call(416, "GET", at+"/logs/"+names["step"], "", "Range", "bytes=99999-")
+	for from := range step { // each byte stands in a line, which has a number
+		part := w.call(206, "GET", at+"/logs/"+names["step"]+"?numbered=1", "", "Range", fmt.Sprintf("bytes=%d-%d", from, from))
+		if want := strconv.Itoa(1 + strings.Count(step[:from], "\n")); part.header.Get("X-Log-Line") != want {
+			t.Errorf("byte %d is in line %s, want %s", from, part.header.Get("X-Log-Line"), want)
+		}
+	}
 	w.call(404, "GET", at+"/logs/nope.log", "").wants("error.reason_code", "NOT_FOUND")
 	w.call(404, "GET", at+"/logs/tests", "").wants("error.reason_code", "NOT_FOUND")
 }

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,9 +33,43 @@ func showLog(s *Server, w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Log-Size", strconv.FormatInt(fi.Size(), 10))
+	if r.URL.Query().Get("numbered") == "1" {
+		line, err := lineAt(f, min(beginning(r.Header.Get("Range")), fi.Size()))
+		if err != nil {
+			return err
+		}
+		w.Header().Set("X-Log-Line", strconv.Itoa(line))
+	}
 	_ = http.NewResponseController(w).SetWriteDeadline(s.Project.Now().Add(10 * writeTime))
 	http.ServeContent(w, r, "", time.Time{}, &masked{f: f, size: fi.Size()})
 	return nil
+}
+
+// beginning is where a range of bytes begins; 0 where nobody says it.
+func beginning(header string) int64 {
+	from, _, _ := strings.Cut(strings.TrimPrefix(header, "bytes="), "-")
+	at, err := strconv.ParseInt(from, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return max(0, at)
+}
+
+// lineAt is the number of the line in which a byte stands.
+func lineAt(f io.ReaderAt, at int64) (int, error) {
+	line, buf := 1, make([]byte, piece)
+	for from := int64(0); from < at; {
+		n, err := f.ReadAt(buf[:min(piece, at-from)], from)
+		line += bytes.Count(buf[:n], []byte{'\n'})
+		from += int64(n)
+		if errors.Is(err, io.EOF) {
+			break // it was cut meanwhile
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return line, nil
 }
 
 // masked reads a file of a fixed size with secrets hidden. It reads somewhat

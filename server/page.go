@@ -121,12 +121,15 @@ func isView(name string) bool {
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	a, ok := p.files[name]
-	if name == index || !ok && isView(name) {
+	switch {
+	case name == index, !ok && isView(name):
 		preload(w, r)
-		p.giveIndex(w)
+		p.giveIndex(w, http.StatusOK)
 		return
-	}
-	if !ok {
+	case !ok && strings.Contains(r.Header.Get("Accept"), "text/html"):
+		p.giveIndex(w, http.StatusNotFound) // who came there reads it on the page, which leads home
+		return
+	case !ok:
 		giveHTML(w, http.StatusNotFound, "en", "404", nil)
 		return
 	}
@@ -148,9 +151,10 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // giveIndex gives it anew each time, and nobody keeps it: an old id would bring
 // what the page has read.
-func (p *page) giveIndex(w http.ResponseWriter) {
+func (p *page) giveIndex(w http.ResponseWriter, status int) {
 	a := p.files[index]
 	w.Header().Set("Content-Type", a.kind)
+	w.WriteHeader(status)
 	_, _ = w.Write(bytes.Replace(a.data, []byte(lastEvent), []byte(lastEvent+p.event()), 1))
 }
 

@@ -69,12 +69,15 @@ func TestPageMorning(t *testing.T) {
 	}
 	p.do("void document.querySelector('[data-key=statusneeds]').click()")
 	rows("RQ-1")
+	if p.do("(([list, lanes]) => list.getBoundingClientRect().bottom <= innerHeight && !lanes.checkVisibility())([document.querySelector('.rows'), document.querySelector('.lanes')])") != "true" {
+		t.Error("who asked for those that wait has to look for them")
+	}
 	p.do("void document.querySelector('[data-key=statusmerge]').click()")
 	p.until("document.querySelectorAll('.rq').length === 2")
 	p.open(p.address())
 	p.until("document.querySelector('[data-key=statusmerge]')?.ariaPressed === 'true' && document.querySelectorAll('.rq').length === 2")
 	p.press("Clear filter")
-	p.until("document.querySelectorAll('.rq').length === 4 && location.search === ''")
+	p.until("document.querySelectorAll('.rq').length === 4 && location.search === '' && document.querySelector('.lanes').checkVisibility()")
 	p.key("/")
 	p.do("void document.execCommand('insertText', false, 'step_command_failed')")
 	rows("RQ-1,RQ-4") // it stopped for that, and what waits for it
@@ -130,7 +133,7 @@ func TestPageMorning(t *testing.T) {
 	// What is finished and not merged is no problem: its change is first, and it is not marked as done in passing.
 	p.open("/requests/RQ-2")
 	p.until("[...document.querySelectorAll('.do .btn')].map((e) => e.textContent).join().startsWith('See the diff,What merges?,')")
-	p.until("/^RUN-/.test(document.querySelector('.card.ask a.id')?.textContent)")
+	p.until("/^RUN-/.test(document.querySelector('.card.good a.id')?.textContent)")
 	p.press("Mark as done")
 	p.sees("The branch of RQ-2 is not merged.")
 	p.answerDialog("Cancel")

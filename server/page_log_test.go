@@ -161,11 +161,21 @@ func TestPageSearchesLog(t *testing.T) {
 		t.Errorf("the search says %s", got)
 	}
 
-	// A line has a number, which is its address.
-	p.do("void history.replaceState(null, '', location.pathname + '#log=big.log:100001')")
-	if err := chromedp.Do(p.ctx, chromedp.Reload()); err != nil {
-		t.Fatal(err)
+	// Its lines have numbers before its beginning was fetched, and their addresses are theirs.
+	atLine := func(n string) {
+		t.Helper()
+		p.do("void history.replaceState(null, '', location.pathname + '#log=big.log:" + n + "')")
+		if err := chromedp.Do(p.ctx, chromedp.Reload()); err != nil {
+			t.Fatal(err)
+		}
 	}
+	atLine("219999")
+	p.until("((e) => e && Number(e.parentElement.firstElementChild.style.counterReset.split(' ')[1]) + 1 + [...e.parentElement.children].indexOf(e) === 219999)(document.querySelector('.line.aimed')) && document.querySelector('[data-log=\"big.log\"] [data-key=before]')")
+	p.do("void ((e) => e.dispatchEvent(new MouseEvent('click', {bubbles: true, clientX: e.closest('.log-text').getBoundingClientRect().left + 9})))(document.querySelector('[data-log=\"big.log\"] .cluster:last-child .line:last-child'))")
+	p.until("location.hash === '#log=big.log:220001'")
+
+	// A line has a number, which is its address.
+	atLine("100001")
 	p.until("document.querySelector('.line.aimed')?.textContent === 'the needle\\n'")
 	p.until("((r) => r.top > 0 && r.bottom < innerHeight)(document.querySelector('.line.aimed').getBoundingClientRect())")
 	p.do("void ((e) => e.dispatchEvent(new MouseEvent('click', {bubbles: true, clientX: e.closest('.log-text').getBoundingClientRect().left + 9})))(document.querySelector('.line.aimed').nextElementSibling)")

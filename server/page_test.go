@@ -314,6 +314,7 @@ func TestPageWalk(t *testing.T) {
 	one.do("void document.activeElement.click()")
 	one.until("location.pathname === '/requests/RQ-1' && document.querySelector('.md h2')?.textContent === 'Head'")
 	one.until("document.querySelector('.md .deadlink')?.textContent === 'bad'")
+	one.until("[...document.querySelectorAll('li .small-head')].map((e) => e.textContent).join() === 'Command'")
 	one.shot("request")
 	one.key("e")
 	one.until("document.activeElement.tagName === 'TEXTAREA'")
@@ -432,6 +433,19 @@ func TestPageWalk(t *testing.T) {
 	two.enter()
 	two.until("/^.requests.RQ-/.test(location.pathname) && document.querySelector('h1')?.textContent === '新しいリクエスト'")
 	two.shot("request-ja")
+
+	// An address where nothing is says so, and leads home; who asks for no page gets none.
+	two.open("/nothing/here")
+	two.until("document.querySelector('.missing h1')?.textContent === 'このアドレスには何もありません。'")
+	two.shot("missing-ja")
+	two.do("void document.querySelector('.missing [data-key=home]').click()")
+	two.until("location.pathname === '/' && document.querySelector('.rq')")
+	for accept, want := range map[string]bool{"text/html,application/xhtml+xml,*/*;q=0.8": true, "*/*": false} {
+		if got := w.call(404, "GET", "/nothing/here", "", "Accept", accept); strings.Contains(string(got.body), "/page.js") != want {
+			t.Errorf("%s: %s", accept, got.body)
+		}
+		w.call(404, "GET", "/api/nothing", "", "Accept", accept).wants("error.reason_code", "NOT_FOUND")
+	}
 	two.clean()
 	w.idle()
 }

@@ -441,16 +441,24 @@ export const runPath = (id: string, run: string): string => `/requests/${enc(id)
 export const logPath = (id: string, run: string, name: string): string => `${runPath(id, run)}/logs/${name.split('/').map(enc).join('/')}`;
 
 /** A part of a log, and how long the whole is. */
-export async function logPart(path: string, from: number, to: number): Promise<{ bytes: Uint8Array; size: number; from: number }> {
+export interface LogPart {
+  readonly bytes: Uint8Array;
+  readonly size: number;
+  readonly from: number;
+  /** The number of the line that it begins in, where that was asked for. */
+  readonly line: number | undefined;
+}
+
+export async function logPart(path: string, from: number, to: number, numbered = false): Promise<LogPart> {
   let answer: Response;
   try {
-    answer = await fetch('/api' + path, { credentials: 'same-origin', headers: { Range: `bytes=${from}-${to - 1}` } });
+    answer = await fetch(`/api${path}${numbered ? '?numbered=1' : ''}`, { credentials: 'same-origin', headers: { Range: `bytes=${from}-${to - 1}` } });
   } catch {
     throw offline();
   }
-  if (answer.status === 416) return { bytes: new Uint8Array(), size: Number(answer.headers.get('X-Log-Size') ?? 0), from };
+  if (answer.status === 416) return { bytes: new Uint8Array(), size: Number(answer.headers.get('X-Log-Size') ?? 0), from, line: undefined };
   if (!answer.ok) throw failure(answer.status, await answer.text());
   const bytes = new Uint8Array(await answer.arrayBuffer());
   const size = Number(answer.headers.get('X-Log-Size') ?? bytes.length);
-  return { bytes, size, from: answer.status === 206 ? from : 0 };
+  return { bytes, size, from: answer.status === 206 ? from : 0, line: Number(answer.headers.get('X-Log-Line')) || undefined };
 }

@@ -72,7 +72,7 @@ export class Cards {
   private async read(card: Card): Promise<void> {
     const { run: r, log } = card;
     const asked = r && isAsking(r) ? r.errors?.questions?.[0] : undefined; // not the answer of a program that asks it
-    const lines = r && log && asked === undefined ? await lastLines(r, log) : [];
+    const lines = r && log && asked === undefined && (r.locked || isStopped(r)) ? await lastLines(r, log) : []; // of what is done the change tells more
     const line = asked ?? lines[r && isStopped(r) ? errorLine(lines) : lines.length - 1] ?? '';
     card.line.textContent = line.trim();
     card.line.title = line;

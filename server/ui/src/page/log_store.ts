@@ -8,6 +8,8 @@ export class LogStore {
   /** Where in the file the known part begins and ends. */
   from: number;
   at: number;
+  /** The number that its first line has in the whole log; undefined while nobody has said it. */
+  first: number | undefined;
   /** Lines of which only the beginning is kept. */
   cut = 0;
   private parser = new LogLines();
@@ -16,10 +18,11 @@ export class LogStore {
   constructor(from: number) {
     this.from = this.at = from;
     this.isMiddle = from > 0;
+    this.first = from > 0 ? undefined : 1;
   }
 
-  /** What follows the known part; gives how many lines came. A part that begins in the middle of a line loses it. */
-  append(bytes: Uint8Array): number {
+  /** What follows the known part; gives how many lines came. A part that begins in the middle of a line, whose number is `line`, loses it. */
+  append(bytes: Uint8Array, line?: number): number {
     let rest = bytes;
     this.at += bytes.length;
     if (this.isMiddle) {
@@ -27,6 +30,7 @@ export class LogStore {
       rest = bytes.subarray(skipped);
       this.from += skipped;
       this.isMiddle = false;
+      if (line !== undefined) this.first = line + (skipped > 0 ? 1 : 0);
     }
     const come = this.parser.add(rest);
     for (const line of come) this.lines.push(line);
@@ -43,6 +47,8 @@ export class LogStore {
     if (open.length > 0) come.push(open);
     // A piece without any line end tells nothing about where its line begins.
     this.from = from + skipped;
+    if (this.from === 0) this.first = 1;
+    else if (this.first !== undefined) this.first -= come.length;
     this.lines = come.concat(this.lines as Span[][]);
     this.count(come);
     return come.length;

@@ -13,7 +13,6 @@ const mostSearched = 32 * 1024 * 1024;
 const cluster = 50;
 const mostDrawn = 20_000;
 const step = 5_000;
-const gutter = 52; // px, as wide as page.css has it
 
 /** Whether the reader follows what is written; one choice for the page, and for the next one. */
 export class Following {
@@ -127,12 +126,13 @@ export class LogView {
     this.search.step(by);
   }
 
-  /** Goes to the line of an address; numbers count from the beginning, so that is fetched. */
+  /** Goes to the line of an address; what is between it and what is known is fetched. */
   async goTo(number: number): Promise<void> {
     await this.began;
-    while (this.store.from > 0 && this.store.at - this.store.from < mostSearched && !this.closed) if (!(await this.fetchEarlier())) break;
-    if (this.store.from > 0 || this.closed) return;
-    this.aim(this.show(number - 1));
+    while (number < (this.store.first ?? 1) && this.store.at - this.store.from < mostSearched && !this.closed) if (!(await this.fetchEarlier())) break;
+    const first = this.store.first ?? 1;
+    if (number < first || this.closed) return;
+    this.aim(this.show(number - first));
     this.aimed?.scrollIntoView({ block: 'center' });
   }
 
@@ -145,18 +145,21 @@ export class LogView {
   /** The number of a line is its address. */
   private pressed(e: MouseEvent): void {
     const line = e.target instanceof Element ? e.target.closest('.line') : null;
-    if (!line || this.store.from > 0 || e.clientX > this.text.getBoundingClientRect().left + gutter) return;
+    const first = this.store.first;
+    if (!line || first === undefined || e.clientX > this.text.getBoundingClientRect().left + parseFloat(getComputedStyle(line.parentElement as Element).paddingLeft)) return;
     const within = [...this.text.children].indexOf(line.parentElement as Element) * cluster + [...(line.parentElement?.children ?? [])].indexOf(line);
     this.aim(line);
-    this.toLine?.(this.low + within + 1);
+    this.toLine?.(first + this.low + within);
   }
 
-  /** Numbers are of the whole log: there are none while its beginning is not known. */
+  /** Numbers are of the whole log. */
   private number(): void {
-    this.text.classList.toggle('numbered', this.store.from === 0);
-    if (this.store.from > 0) return;
+    const first = this.store.first;
+    this.text.classList.toggle('numbered', first !== undefined);
+    if (first === undefined) return;
+    this.el.style.setProperty('--digits', String(Math.max(4, String(first + this.store.lines.length).length)));
     // A part that is not laid out while it is not seen counts by itself, from what stands in it.
-    [...this.text.children].forEach((c, n) => c.firstElementChild instanceof HTMLElement && (c.firstElementChild.style.counterReset = `line ${this.low + n * cluster}`));
+    [...this.text.children].forEach((c, n) => c.firstElementChild instanceof HTMLElement && (c.firstElementChild.style.counterReset = `line ${first - 1 + this.low + n * cluster}`));
   }
 
   private readonly onSeen = () => {
@@ -184,10 +187,10 @@ export class LogView {
         // After a long sleep the end matters more than the middle.
         if (this.wanted - this.store.at > 4 * more && !this.search.isOn) this.restart(this.wanted - tail);
         const store = this.store;
-        const part = await this.part(store.at, Math.min(this.wanted, store.at + more));
+        const { bytes, line } = await this.part(store.at, Math.min(this.wanted, store.at + more), store.first === undefined);
         if (store !== this.store) continue; // it was begun anew meanwhile
-        if (part.length === 0) break;
-        this.add(part);
+        if (bytes.length === 0) break;
+        this.add(bytes, line);
       }
     } catch (e) {
       if (!this.closed && this.text.childElementCount === 0) fill(this.open, e instanceof Error ? e.message : String(e));
@@ -197,17 +200,17 @@ export class LogView {
     }
   }
 
-  private async part(from: number, to: number): Promise<Uint8Array> {
-    const part = await logPart(logPath(this.id, this.run, this.name), from, to);
+  private async part(from: number, to: number, numbered = false): Promise<{ bytes: Uint8Array; line: number | undefined }> {
+    const part = await logPart(logPath(this.id, this.run, this.name), from, to, numbered);
     // Who does not know ranges gives the whole.
-    return part.from === from ? part.bytes : part.bytes.subarray(from, to);
+    return { bytes: part.from === from ? part.bytes : part.bytes.subarray(from, to), line: part.line };
   }
 
-  private add(bytes: Uint8Array): void {
+  private add(bytes: Uint8Array, line: number | undefined): void {
     const isDrawn = this.high === this.store.lines.length;
     const first = this.store.lines.length === 0;
     const follow = this.following.on && (first ? this.isLive : this.isAtEnd());
-    const come = this.store.append(bytes);
+    const come = this.store.append(bytes, line);
     if (isDrawn) this.drawMore();
     this.paintOpen();
     this.search.grown();
@@ -290,7 +293,7 @@ export class LogView {
   private paintHead(): void {
     const key = JSON.stringify([this.wanted, this.isLive, this.following.on, this.search.isOpen]);
     fillIf(this.head, key, () => [
-      this.wanted === 0 ? h('span', { class: 'muted' }, t('log.empty')) : null,
+      this.wanted === 0 ? h('span', { class: 'muted' }, t(this.isLive ? 'log.empty' : 'log.nothing')) : null,
       h('span', { class: 'grow' }),
       this.isLive ? button(t('log.follow'), () => this.follow(), { class: 'toggle', 'aria-label': `${t('log.follow')}: ${this.name}`, 'aria-pressed': this.following.on ? 'true' : 'false', 'data-key': 'follow' }) : null,
       button(t('log.find'), () => (this.search.isOpen ? this.search.shut() : this.find(), this.paintHead()), { class: 'toggle', 'aria-label': `${t('log.find')}: ${this.name}`, 'aria-expanded': this.search.isOpen ? 'true' : 'false', 'data-key': 'find' }),
@@ -343,7 +346,7 @@ export class LogView {
   private async fetchEarlier(): Promise<number | undefined> {
     const store = this.store;
     const from = Math.max(0, store.from - more);
-    const bytes = await this.part(from, store.from);
+    const { bytes } = await this.part(from, store.from);
     if (store !== this.store || bytes.length === 0) return undefined;
     const come = store.prepend(bytes, from);
     this.low += come;

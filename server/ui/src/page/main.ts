@@ -1,5 +1,5 @@
 import { get } from './api.js';
-import { fill, fillIf, h, isTyping } from './dom.js';
+import { fill, fillIf, h, isTyping, s } from './dom.js';
 import { Drafts } from './drafts.js';
 import { clock } from './format.js';
 import { showHelp } from './help.js';
@@ -39,6 +39,9 @@ function placeOfFocus(): string {
   const row = el.closest<HTMLElement>('[data-path]')?.dataset['path'];
   return `${row === undefined ? '' : `[data-path="${CSS.escape(row)}"] `}[data-key="${CSS.escape(key)}"]`;
 }
+
+/** Drawn, since not every machine has a letter for it. */
+const bell = (): Element => s('svg', { width: 18, height: 18, viewBox: '0 0 18 18', 'aria-hidden': 'true' }, s('path', { d: 'M9 2a4.6 4.6 0 0 0-4.6 4.6c0 3.8-1.4 5-1.9 5.9h13c-.5-.9-1.9-2.1-1.9-5.9A4.6 4.6 0 0 0 9 2zM7.4 14.8a1.7 1.7 0 0 0 3.2 0' }));
 
 class App {
   private view: View | undefined;
@@ -143,7 +146,7 @@ class App {
       case 'queue':
         return new QueueView(r.namespace, r.status);
       case 'missing':
-        return { el: h('div', { class: 'view' }, h('p', null, t('common.missing')), link('/', t('common.home'), { class: 'btn' })), title: () => '404' };
+        return { el: h('div', { class: 'view missing' }, h('h1', null, t('common.missing')), h('p', null, h('code', null, location.pathname)), link('/', t('common.home'), { class: 'btn primary', 'data-key': 'home' })), title: () => t('common.missing') };
     }
   }
 
@@ -154,7 +157,7 @@ class App {
       link('/', [h('strong', null, 'aiflow'), h('span', { class: 'project' }, this.project)], { class: 'brand' }),
       h('nav', { 'aria-label': t('nav.main') }, this.shown().map(([to, key]) => link(to, t(key), { 'aria-current': isAt(to) ? 'page' : null, 'data-key': 'nav' + to }))),
       h('span', { class: 'grow' }),
-      h('div', { class: 'tools' }, canNotify() ? button('🔔', () => switchNotifying().then(() => this.paintHeader()), { class: 'btn bare', 'aria-label': t('notify.ask'), title: t('notify.ask'), 'aria-pressed': String(isNotifying()), 'data-key': 'notify' }) : null, this.themeChoice(), button(t('set.lang'), () => this.switchLanguage(), { class: 'btn bare', 'data-key': 'lang' }), button('?', showHelp, { class: 'btn bare', 'aria-label': t('nav.help'), 'data-key': 'help' })),
+      h('div', { class: 'tools' }, canNotify() ? button(bell(), () => switchNotifying().then(() => this.paintHeader()), { class: 'btn bare', 'aria-label': t('notify.ask'), title: t('notify.ask'), 'aria-pressed': String(isNotifying()), 'data-key': 'notify' }) : null, this.themeChoice(), button(t('set.lang'), () => this.switchLanguage(), { class: 'btn bare', 'data-key': 'lang' }), button('?', showHelp, { class: 'btn bare', 'aria-label': t('nav.help'), 'data-key': 'help' })),
     ]);
   }
 

@@ -92,7 +92,7 @@ function stopped(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child):
     e?.message && !answer ? h('p', { class: 'clamp', title: e.message }, withCode(shortCode(e.message))) : null,
     e ? h('p', { class: 'code-name' }, e.reason_code) : h('p', null, t(wasAsked(s) ? 'run.stopped_hint' : 'run.interrupted_hint')),
     waitsText(r.waits),
-    answer || tail,
+    answer || h('div', { class: 'tail-of' }, tail),
     remedies(r, ways, doing, !answer),
     e && (e.actions ?? []).length > 0
       ? h('details', { open: !ways.some((a) => a.allowed) }, h('summary', null, t('common.next_actions')), actionsList(e.actions))
@@ -102,7 +102,7 @@ function stopped(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child):
 }
 
 /** A script of a step is no part of a sentence; its beginning says which it was. */
-const shortCode = (text: string): string => text.replace(/`([^`]{60})[^`]{10,}`/g, '`$1 …`');
+const shortCode = (text: string): string => text.replace(/`([^`]{60})[^`]{10,}`/g, '`$1 …`').replace(/「([^」]{60})[^」]{10,}」/g, '「$1 …」');
 
 /** Every way to go on, the recommended one first; one that would be refused says why and is no button. */
 function remedies(r: RunDetail, ways: readonly Advice[], doing: Doings, first: boolean): Child {
@@ -135,14 +135,14 @@ const weight = (a: Advice): number => (a.recommended ? 0 : a.allowed ? 1 : 2);
 
 function evidence(r: RunDetail, doing: Doings): Child {
   const e = r.errors?.evidence;
-  const logs = (e?.log_paths ?? []).map((p) => r.logs.find((l) => l.path === p)).filter((l) => l !== undefined);
+  const logs = (e?.log_paths ?? []).map((p) => r.logs.find((l) => l.path === p)).filter((l) => l !== undefined).filter((l) => l.size > 0);
   const related = (r.errors?.related_paths ?? []).filter((p) => !r.logs.some((l) => l.path === p));
   return [
     e?.stderr_snippet || e?.command
       ? h('details', null, h('summary', null, t('run.evidence')), e.command ? h('p', null, h('code', null, e.command), e.exit_code != null ? ` → ${e.exit_code}` : '') : null, h('pre', { tabindex: 0 }, e.stderr_snippet ?? ''))
       : null,
-    logs.length > 0 ? h('p', { class: 'row wrap' }, logs.map((l) => button(`${t('run.log_of')}: ${l.name}`, () => doing.log(l.name), { class: 'btn small', 'data-key': 'log:' + l.name }))) : null,
-    related.length > 0 ? h('p', null, t('run.related'), ': ', related.map((p) => [h('code', null, p), ' '])) : null,
+    logs.length > 0 ? h('p', { class: 'row wrap evidence' }, logs.map((l) => button(`${t('run.log_of')}: ${l.name}`, () => doing.log(l.name), { class: 'btn small', 'data-key': 'log:' + l.name }))) : null,
+    related.length > 0 ? h('p', { class: 'evidence' }, t('run.related'), ': ', related.map((p) => [h('code', null, p), ' '])) : null,
   ];
 }
 
@@ -198,8 +198,10 @@ export function tellingLog(r: RunDetail): RunLog | undefined {
   return r.logs.filter((l) => l.size > 0 && placeOf(l.name, r.stage.steps ?? [])?.step === r.stage.current_step_id).at(-1);
 }
 
-/** Which of the last lines is the error: the last that speaks of one, else the last that says anything; -1 where none does. */
+/** Which of the last lines is the error: the last that begins as one, else that speaks of one, else that says anything; -1 where none does. */
 export function errorLine(lines: readonly string[]): number {
+  const begins = lines.findLastIndex((l) => /^\W*(error|fatal|panic|fail(ed|ure)?)\b|^\s*(エラー|失敗)/i.test(l));
+  if (begins >= 0) return begins;
   const speaks = lines.findLastIndex((l) => /\b(error|fail(ed|ure|s)?|fatal|panic|exception|cannot|not found|missing|refused|denied)\b/i.test(l) || /エラー|失敗/.test(l));
   return speaks >= 0 ? speaks : lines.findLastIndex((l) => l.trim() !== '');
 }

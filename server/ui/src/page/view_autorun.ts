@@ -45,7 +45,8 @@ export const isActiveSession = (s: Session): boolean => active.includes(s.state)
 export function nightSentence(s: Session): string {
   const night = nightOf(s, isActiveSession(s));
   const c = s.counters;
-  return t('night.sum', { done: c.done, needs: c.needs_input, failed: c.failed, busy: duration(busy(night.lanes)), span: duration((night.end ?? Date.now()) - night.start) });
+  const cut = night.lanes.flatMap((l) => l.bars).filter((b) => b.kind === 'ask' || b.kind === 'bad').length - c.needs_input - c.failed; // these have no counter
+  return t('night.sum', { done: c.done, needs: c.needs_input, failed: c.failed, more: cut > 0 ? t('night.cut', { n: cut }) : '', busy: duration(busy(night.lanes)), span: duration((night.end ?? Date.now()) - night.start) });
 }
 
 export class AutorunView implements View {

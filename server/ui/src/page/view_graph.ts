@@ -248,7 +248,7 @@ function cut(text: string, room: number): string {
   let left = room;
   let out = '';
   for (const c of text) {
-    left -= (c.codePointAt(0) ?? 0) > 0x2e7f ? 1.8 : 1;
+    left -= (c.codePointAt(0) ?? 0) > 0x2e7f ? 1.8 : /[A-Z0-9mw@%]/.test(c) ? 1.1 : 1;
     if (left < 0) return out + '…';
     out += c;
   }

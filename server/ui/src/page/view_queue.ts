@@ -27,6 +27,7 @@ export class QueueView implements View {
   private readonly prompt = h('textarea', { rows: 4, maxlength: 300_000 });
   private readonly group = h('input', { type: 'text', class: 'short', maxlength: 200 });
   private readonly ids = h('input', { type: 'text', maxlength: 10_000 });
+  private readonly adding: HTMLElement;
   private readonly poller: Poller;
 
   constructor(
@@ -34,7 +35,8 @@ export class QueueView implements View {
     private status: string,
   ) {
     this.remember(namespace);
-    fill(this.el, h('h1', null, t('nav.queue')), this.problem, this.head, this.counts, this.age, this.tasks, this.runners, this.adder());
+    this.adding = this.adder();
+    fill(this.el, h('h1', null, t('nav.queue')), this.problem, this.head, this.counts, this.age, this.tasks, this.runners, this.adding);
     this.runners.hidden = true;
     this.poller = new Poller(() => this.load(), every);
   }
@@ -53,11 +55,13 @@ export class QueueView implements View {
       const queue = await get<TaskQueue>(queuePath(this.namespace, this.status, this.limit, again));
       if (turn !== this.turn) return; // another choice was made meanwhile
       this.queue = queue;
+      this.adding.hidden = false;
       fillIf(this.problem, '', () => null);
       this.paint(queue);
     } catch (e) {
       if (turn !== this.turn) return;
       const error = errorOf(e);
+      this.adding.hidden = error.reason_code === 'NOT_FOUND'; // there is no queue to put it in
       fillIf(this.problem, JSON.stringify(error), () => errorCard(error, 'bad'));
     }
   }
@@ -168,7 +172,7 @@ export class QueueView implements View {
     );
   }
 
-  private adder(): Child {
+  private adder(): HTMLElement {
     this.prompt.setAttribute('aria-label', t('queue.prompt'));
     return h(
       'section',

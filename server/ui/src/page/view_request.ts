@@ -207,7 +207,8 @@ export class RequestView implements View {
     }
     if (why && d.meta.status !== 'done' && d.meta.status !== 'archived') {
       const known = new Set([...d.derived.blocked_by, ...(d.meta.depends_on ?? [])]);
-      return h('section', { class: 'card ask' }, h('strong', null, t('req.why'), ': '), withLinks(why, (id) => known.has(id), d.id, (run) => (run === d.derived.latest_run?.run_id ? runAt(d.id, run) : undefined)), ' ', h('span', { class: 'code-name' }, code), commands(advice.filter((a) => !why.includes(a.command))));
+      const isFine = d.derived.latest_run?.awaits_merge === true && !d.derived.latest_run.stale;
+      return h('section', { class: isFine ? 'card good' : 'card ask' }, h('strong', null, t(isFine ? 'landing.title' : 'req.why'), ': '), withLinks(why, (id) => known.has(id), d.id, (run) => (run === d.derived.latest_run?.run_id ? runAt(d.id, run) : undefined)), ' ', h('span', { class: 'code-name' }, code), commands(advice.filter((a) => !why.includes(a.command))));
     }
     return rank === null ? null : h('section', { class: 'card good' }, t('req.rank', { n: rank }), (d.derived.stacked_on ?? []).map((id, n) => [n === 0 ? ` · ${t('req.stacked')} ` : ', ', requestLink(id)]));
   }
@@ -237,7 +238,7 @@ export class RequestView implements View {
             'section',
             { class: 'card' },
             h('h2', null, t('req.steps')),
-            h('ol', null, (d.meta.steps ?? []).map((s) => h('li', null, s.title, s.run ? h('pre', null, s.run) : null, s.test ? h('pre', null, s.test) : null))),
+            h('ol', null, (d.meta.steps ?? []).map((s) => h('li', null, s.title, s.run ? [h('p', { class: 'small-head' }, t('req.step_run')), h('pre', null, s.run)] : null, s.test ? [h('p', { class: 'small-head' }, t('req.step_test')), h('pre', null, s.test)] : null))),
           )
         : null,
     ]);

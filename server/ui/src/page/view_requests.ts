@@ -25,6 +25,9 @@ const isUnfiltered = (f: Filter): boolean => address({ view: 'requests', filter:
 
 const runOf = (i: Item): string => i.derived.locked?.run_id || i.derived.latest_run?.run_id || '';
 
+/** Some are left out; another order leaves out none. */
+const isNarrowed = (f: Filter): boolean => !isUnfiltered({ ...f, sort: '' });
+
 /** The list as it was last read. */
 let known: { readonly lang: string; readonly served: List } | undefined;
 
@@ -95,6 +98,7 @@ export class RequestsView implements View {
       this.picking,
       this.body,
     );
+    this.el.classList.toggle('narrow', isNarrowed(filter));
     fill(
       this.el,
       h(
@@ -256,8 +260,10 @@ export class RequestsView implements View {
     this.paint();
   }
 
-  private refilter(f: Filter): void {
+  /** Who asks at the top for some of them sees those, not the lanes; who is at the list is not moved. */
+  private refilter(f: Filter, atTop = false): void {
     this.filter = f;
+    this.el.classList.toggle('narrow', isNarrowed(f) && (atTop || this.el.classList.contains('narrow')));
     history.replaceState(null, '', address({ view: 'requests', filter: f }));
     this.paintFilters();
     this.show();
@@ -270,7 +276,7 @@ export class RequestsView implements View {
   private toggle(name: 'status' | 'priority', value: string, label: Child, look: string): HTMLElement {
     const on = this.filter[name].includes(value);
     const next = on ? this.filter[name].filter((v) => v !== value) : [...this.filter[name], value];
-    return h('button', { type: 'button', class: look, 'aria-pressed': String(on), 'data-key': name + value, onclick: () => this.refilter({ ...this.filter, [name]: next }) }, label);
+    return h('button', { type: 'button', class: look, 'aria-pressed': String(on), 'data-key': name + value, onclick: () => this.refilter({ ...this.filter, [name]: next }, look !== 'toggle') }, label);
   }
 
   private paintFilters(): void {
@@ -392,8 +398,7 @@ export class RequestsView implements View {
             'div',
             { class: 'banner now', role: 'status' },
             h('strong', null, t('list.queue')),
-            running ? h('span', null, t('list.queue_what', { id: running.id })) : null,
-            h('span', { class: 'grow' }),
+            h('span', { class: 'what grow' }, running ? t('list.queue_what', { id: running.title }) : null),
             running && run !== '' ? link(runAt(running.id, run), t('list.queue_open'), { class: 'btn small', 'data-key': 'queue-open' }) : null,
             stopping
               ? h('span', null, word('session', 'STOPPING'))
@@ -559,7 +564,7 @@ export class RequestsView implements View {
         'div',
         { class: 'what' },
         link(requestAt(i.id), i.title, { class: 'title', 'data-key': 'open', title: i.title }),
-        h('span', { class: 'sub' }, h('span', { class: 'id' }, i.id), (i.meta.labels ?? []).map((l) => h('span', { class: 'label' }, l)), this.why(i)),
+        h('span', { class: 'sub' }, h('span', { class: 'id' }, i.id), this.why(i), h('span', { class: 'labels' }, (i.meta.labels ?? []).map((l) => h('span', { class: 'label' }, l)))),
       ),
       this.dots(i),
       this.age(i),

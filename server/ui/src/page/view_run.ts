@@ -216,6 +216,7 @@ export class RunView implements View {
   private paint(): void {
     const run = this.run;
     if (!run) return;
+    this.el.dataset['tab'] = this.tab; // beside the steps the reason stands in short
     showTitle(this);
     this.paintHead(run);
     this.paintReason(run);
