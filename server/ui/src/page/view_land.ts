@@ -85,7 +85,7 @@ export class LandView implements View {
             'section',
             { class: 'card good' },
             h('div', { class: 'row wrap spread' }, h('h2', null, t('landing.lands')), ids.length > 1 ? this.go(t('landing.all', { n: ids.length }), ids, f.into, 'btn primary', 'land-all') : null),
-            h('ol', { class: 'plain-list' }, f.lands.map((i) => h('li', { class: 'row wrap lands' }, h('div', { class: 'row wrap' }, this.named(i), h('code', null, i.branch)), link(runAt(i.request_id, i.run_id, 'diff'), t('run.see_diff'), { class: 'btn small', 'aria-label': `${t('run.see_diff')}: ${this.nameOf(i)}` }), this.go(t('landing.one'), [i.request_id], f.into, ids.length > 1 ? 'btn small' : 'btn small primary', 'land:' + i.request_id, this.nameOf(i))))),
+            h('ol', { class: 'plain-list' }, f.lands.map((i) => h('li', { class: 'row wrap lands' }, h('div', { class: 'row wrap' }, this.named(i), h('code', null, i.branch)), h('div', { class: 'row' }, link(runAt(i.request_id, i.run_id, 'diff'), t('run.see_diff'), { class: 'btn small', 'aria-label': `${t('run.see_diff')}: ${this.nameOf(i)}` }), this.go(t('landing.one'), [i.request_id], f.into, ids.length > 1 ? 'btn small' : 'btn small primary', 'land:' + i.request_id, this.nameOf(i)))))),
             h('p', { class: 'row wrap' }, h('code', null, 'aiflow land --all'), copyButton('aiflow land --all')),
           )
         : null,
