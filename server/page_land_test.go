@@ -16,12 +16,23 @@ func TestPageLands(t *testing.T) {
 		"requests/RQ-2.md": steps("Blue wall", "P1", "echo blue > wall.txt"),
 		"requests/RQ-3.md": steps("A door", "P2", "echo door > door.txt"),
 		"requests/RQ-4.md": steps("A roof", "P2", "echo roof > roof.txt"),
+		"requests/RQ-5.md": steps("A path", "P2", "echo path > path.txt"),
 	})
-	for _, id := range []string{"RQ-1", "RQ-2", "RQ-3", "RQ-4"} {
+	for _, id := range []string{"RQ-1", "RQ-2", "RQ-3", "RQ-4", "RQ-5"} {
 		w.call(202, "POST", "/api/requests/"+id+"/run", `{}`)
 		w.idle()
 	}
-	p := w.tab(browser, "/")
+	// What a run made is merged on its own page, and what came of it is told.
+	p := w.tab(browser, "/requests/RQ-5/runs/"+w.call(200, "GET", "/api/requests/RQ-5/latest-run", "").text("run_id"))
+	p.press("Merge")
+	p.sees("Merge onto main: RQ-5?")
+	p.answerDialog("Merge")
+	p.until("location.pathname === '/land'")
+	p.sees("landed 1, left out 0")
+	if _, err := os.Stat(w.path("path.txt")); err != nil {
+		t.Error(err)
+	}
+	p.open("/")
 	p.press("What merges?")
 	p.until("location.pathname === '/land'")
 	p.open("/land") // its address leads there
@@ -43,7 +54,6 @@ func TestPageLands(t *testing.T) {
 	p.do("void document.querySelector('[data-key=\"land:RQ-3\"]').click()")
 	p.answerDialog("Merge")
 	p.sees("main: 2 would land, 1 would be left out")
-	p.sees("landed 1, left out 0")
 	if _, err := os.Stat(w.path("door.txt")); err != nil {
 		t.Error(err)
 	}

@@ -70,6 +70,13 @@ export async function restackRun(id: string, run: string): Promise<void> {
   for (const l of data?.left_out ?? []) showError(new ApiError(409, l.error.reason_code, `${l.request_id}: ${l.error.message}`, l.error.actions ?? [], {}));
 }
 
+/** Merges what a run made, as `aiflow land` does; what came of it stands on the page of landings. */
+export async function landRun(go: Go, id: string, into: string): Promise<void> {
+  if (!(await confirmed(t('landing.ask', { into, names: id }), t('landing.one')))) return;
+  await call('POST', '/land', { names: [id] });
+  go('/land');
+}
+
 export const answerRun = (go: Go, id: string, run: string, text: string): Promise<void> => begin(go, `${runPath(id, run)}/answer`, { text });
 
 export async function stopRun(id: string, run: string): Promise<void> {

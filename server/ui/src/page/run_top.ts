@@ -16,6 +16,7 @@ const tailLines = 15;
 export interface Doings {
   readonly way: (verb: string) => Promise<void>;
   readonly stop: () => Promise<void>;
+  readonly merge: () => Promise<void>;
   readonly log: (name: string) => void;
 }
 
@@ -186,7 +187,7 @@ function done(r: RunDetail, doing: Doings): HTMLElement {
       testsChip(r),
       commits.length > 0 ? link(runAt(r.request_id, r.run_id, 'diff'), t('run.see_diff'), { class: merge ? 'btn primary' : 'btn', 'data-key': 'see-diff' }) : null,
     ),
-    merge ? h('p', { class: 'row wrap' }, link('/land', t('landing.see'), { class: 'btn', 'data-key': 'land' }), h('code', null, merge), copyButton(merge)) : null,
+    merge ? h('p', { class: 'row wrap' }, button(t('landing.one'), doing.merge, { 'data-key': 'merge' }), link('/land', t('landing.see'), { class: 'btn', 'data-key': 'land' }), h('code', null, merge), copyButton(merge)) : null,
     commits.length > 0 ? h('ul', { class: 'plain-list commits' }, commits.map((c) => h('li', null, h('code', null, c.hash.slice(0, 10)), ' ', c.subject))) : null,
   );
 }

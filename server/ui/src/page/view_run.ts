@@ -1,4 +1,4 @@
-import { resumeRun, stopRun, type Go } from './actions.js';
+import { landRun, resumeRun, stopRun, type Go } from './actions.js';
 import { get, runPath, type RunDetail, type RunLog, type Stage, type Step } from './api.js';
 import { DiffView } from './diff_view.js';
 import { fill, fillIf, h, type Child } from './dom.js';
@@ -37,6 +37,7 @@ export class RunView implements View {
   private readonly doings: Doings = {
     way: (verb) => this.resume(verb),
     stop: () => stopRun(this.id, this.runID),
+    merge: () => landRun(this.go, this.id, this.run?.stage.git.base_branch ?? ''),
     log: (name) => this.showLog(name),
   };
   private readonly tabBar = h('div', { class: 'tabs', role: 'navigation', 'aria-label': t('run.run') });
