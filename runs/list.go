@@ -111,6 +111,7 @@ type Summary struct {
 	BaseBranch string      `json:"base_branch"`
 	StartedAt  time.Time   `json:"started_at"`
 	EndedAt    *time.Time  `json:"finished_at"`
+	Worked     int64       `json:"worked_ms"` // without the time in which it waited for somebody
 	ReplacedBy string      `json:"replaced_by,omitempty"`
 	DroppedAt  *time.Time  `json:"dropped_at,omitempty"`
 	Landed     *Landed     `json:"landed,omitempty"`
@@ -136,7 +137,7 @@ func (s *Stage) Summary() Summary {
 	return Summary{
 		RequestID: s.RequestID, RunID: s.RunID, State: s.State, ReasonCode: fault.Code(s.ReasonCode()),
 		WorkBranch: s.Git.WorkBranch, BaseBranch: s.Git.BaseBranch,
-		StartedAt: s.StartedAt, EndedAt: s.EndedAt, ReplacedBy: s.ReplacedBy, DroppedAt: s.DroppedAt, Landed: s.Landed, StackedOn: s.Git.StackedOn, Warnings: s.Warnings(),
+		StartedAt: s.StartedAt, EndedAt: s.EndedAt, Worked: WorkedFor(s, s.UpdatedAt).Milliseconds(), ReplacedBy: s.ReplacedBy, DroppedAt: s.DroppedAt, Landed: s.Landed, StackedOn: s.Git.StackedOn, Warnings: s.Warnings(),
 		Usage: s.Usage(), Waits: s.Waits(),
 	}
 }

@@ -180,13 +180,7 @@ func printSession(s *cli.Shell, p *project.Project, v runner.Session, told bool)
 }
 
 func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error {
-	var stages []*runs.Stage
-	for _, r := range v.Results {
-		if st, err := p.Run(r.RequestID, r.RunID).LoadStage(); err == nil {
-			stages = append(stages, st)
-		}
-	}
-	now, err := summaries(s, p, stages)
+	now, err := summaries(s, p, resultsOf(p, v))
 	if err != nil {
 		return err
 	}
@@ -217,9 +211,29 @@ func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error 
 	if v.Usage != nil {
 		s.Printf("%s\n", s.Catalog().Text("work.session_usage", v.Usage.Facts()))
 	}
+	c := countersNow(v, now)
+	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
+		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
+	printLanded(s, p, v)
+	return nil
+}
+
+// resultsOf are the records of a session's runs.
+func resultsOf(p *project.Project, v runner.Session) []*runs.Stage {
+	var stages []*runs.Stage
+	for _, r := range v.Results {
+		if st, err := p.Run(r.RequestID, r.RunID).LoadStage(); err == nil {
+			stages = append(stages, st)
+		}
+	}
+	return stages
+}
+
+// countersNow counts what the runs of a session came to, whatever became of them since.
+func countersNow(v runner.Session, now []runs.Summary) runner.Counters {
 	c := v.Counters
 	c.Done, c.NeedsInput, c.Failed = 0, 0, 0
-	for _, r := range v.Results { // as the lines above, whatever became of them since
+	for _, r := range v.Results {
 		if i := slices.IndexFunc(now, func(n runs.Summary) bool { return n.RunID == r.RunID }); i >= 0 {
 			r.State = now[i].State
 		}
@@ -232,10 +246,7 @@ func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error 
 			c.Failed++
 		}
 	}
-	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
-		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
-	printLanded(s, p, v)
-	return nil
+	return c
 }
 
 // printLanded says how to take over what the session landed, while that is not done.

@@ -195,7 +195,7 @@ func took(r runs.Summary) string {
 	if r.EndedAt == nil {
 		return "-"
 	}
-	return r.EndedAt.Sub(r.StartedAt).Round(time.Second).String()
+	return (time.Duration(r.Worked) * time.Millisecond).Round(time.Second).String()
 }
 
 func pad(text string, n int) string {

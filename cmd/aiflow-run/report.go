@@ -93,7 +93,15 @@ func reportNothing(s *cli.Shell, sel *choose.Result) error {
 	for _, r := range reasons[:min(len(reasons), mostKept)] {
 		s.Printf("  %s: %s\n", r.ReasonCode, term.Escape(r.Text(s)))
 	}
-	s.Printf("%s\n", s.Text("work.nothing_hint"))
+	over := 0
+	for i := range sel.Excluded {
+		if k := sel.Excluded[i].Kind; k == "not_ready_done" || k == "not_ready_archived" {
+			over++
+		}
+	}
+	if len(reasons) == 0 || len(reasons) > mostKept || len(kept)+over < len(sel.Excluded) {
+		s.Printf("%s\n", s.Text("work.nothing_hint"))
+	}
 	return nil
 }
 

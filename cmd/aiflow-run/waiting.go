@@ -144,7 +144,8 @@ func waiting(s *cli.Shell, p *project.Project, v runner.Session) (project.Waitin
 // sessionAnswer is what status prints as JSON.
 type sessionAnswer struct {
 	runner.Session
-	Waiting waitingAnswer `json:"waiting"`
+	Now     runner.Counters `json:"counters_now"` // of the same runs, whatever became of them since
+	Waiting waitingAnswer   `json:"waiting"`
 }
 
 type waitingAnswer struct {
@@ -168,7 +169,11 @@ func printStatus(s *cli.Shell, p *project.Project, v runner.Session) error {
 	if err != nil {
 		return err
 	}
-	return s.PrintJSON(sessionAnswer{v, waitingAnswer{w.Merge, w.Resume, w.Gone, brokenFiles(w), keptBack(s, w)}})
+	now, err := summaries(s, p, resultsOf(p, v))
+	if err != nil {
+		return err
+	}
+	return s.PrintJSON(sessionAnswer{v, countersNow(v, now), waitingAnswer{w.Merge, w.Resume, w.Gone, brokenFiles(w), keptBack(s, w)}})
 }
 
 func brokenFiles(w project.Waiting) []brokenFile {

@@ -369,6 +369,10 @@ func (in *initializer) hooked() bool {
 }
 
 func (in *initializer) print() error {
+	// Whoever types it in a folder may have meant that folder.
+	if dir, err := app.WorkingDir(in.shell); err == nil && in.root.Git && strings.HasPrefix(dir, in.root.Dir+string(filepath.Separator)) {
+		in.notes = append(in.notes, in.shell.Text("cli.init_whole", "dir", dir[len(in.root.Dir)+1:]))
+	}
 	r := initResult{OK: true, Root: in.root.Dir, Git: in.root.Git, Files: in.files, Seen: in.proposals, Notes: in.notes, Next: in.next()}
 	if in.shell.JSON {
 		return in.shell.PrintJSON(r)

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 )
 
 // follow gives the folders that hold our files the names under which git knows
@@ -30,15 +29,15 @@ func (c *Config) follow(root string) error {
 	if err != nil {
 		return nil // it leads nowhere: told where a folder is needed
 	}
-	return unusable(nil, c.Origin("paths.requests_dir").Where, "key", "paths.requests_dir",
-		"value", said, "target", real, "cause_key", "config.leads_outside")
+	return unusable(nil, c.Origin("paths.requests_dir").Where, "key", "paths.requests_dir", "value", said,
+		"target", real, "link", firstLink(root, dir), "cause_key", "config.leads_outside")
 }
 
 // followed is dir without detours and behind links that stay in the project;
 // linked reports whether there are links.
 func followed(root, dir string) (name string, linked bool) {
 	dir = path.Clean(dir)
-	if !hasLink(root, dir) {
+	if firstLink(root, dir) == "" {
 		return dir, false
 	}
 	return cmp.Or(inside(root, dir), dir), true
@@ -65,16 +64,17 @@ func inside(root, dir string) string {
 	return rel
 }
 
-// hasLink reports whether a part of dir is a symbolic link.
-func hasLink(root, dir string) bool {
-	at := root
-	for part := range strings.SplitSeq(dir, "/") {
-		at = filepath.Join(at, part)
-		if fi, err := os.Lstat(at); err == nil && fi.Mode()&os.ModeSymlink != 0 {
-			return true
+// firstLink is the first part of dir that is a symbolic link, with what is before it; "" is none.
+func firstLink(root, dir string) string {
+	for at := range len(dir) + 1 {
+		if at < len(dir) && dir[at] != '/' {
+			continue
+		}
+		if fi, err := os.Lstat(filepath.Join(root, filepath.FromSlash(dir[:at]))); err == nil && fi.Mode()&os.ModeSymlink != 0 {
+			return dir[:at]
 		}
 	}
-	return false
+	return ""
 }
 
 // apart refuses, once links have been followed, one folder for two things: each is filled, listed and cleaned by

@@ -42,6 +42,7 @@ func (s *landing) choose(ctx context.Context) ([]*runs.Stage, error) {
 		case !branch:
 		case asked || len(s.o.Names) == 0 && s.waits(st, here):
 			todo = append(todo, st)
+			s.asked[st.RequestID] = true
 			s.out[st.RequestID] = true
 		case s.waits(st, here):
 			s.out[st.RequestID] = true

@@ -109,6 +109,7 @@ type landing struct {
 	ready    bool            // tests can run in it
 	known    map[string]bool // bases that are in the branch's history
 	out      map[string]bool // requests that wait and are not landed
+	asked    map[string]bool // requests that were named
 	finished []*runs.Stage
 	place    string // of its workspace and its lock
 }
@@ -175,7 +176,7 @@ func (l *Lander) open(ctx context.Context, o Options) (*landing, error) {
 		return nil, err
 	}
 	repo.WorktreesDir, repo.WorkPrefix = p.WorktreesDir(), p.Config.Git.WorkBranchPrefix
-	s := &landing{Lander: l, o: o, repo: repo, known: map[string]bool{}, out: map[string]bool{}}
+	s := &landing{Lander: l, o: o, repo: repo, known: map[string]bool{}, out: map[string]bool{}, asked: map[string]bool{}}
 	s.result.Method = o.Method
 	s.result.Test, _ = p.Config.LandTest()
 	return s, nil

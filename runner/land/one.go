@@ -3,12 +3,14 @@ package land
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/runs"
@@ -95,7 +97,11 @@ func (s *landing) mayLand(ctx context.Context, st *runs.Stage) error {
 	}
 	for _, id := range s.dependsOn(st) {
 		if id != st.RequestID && (s.out[id] || s.rejected(id)) {
-			return waitsFor(st, id)
+			f := waitsFor(st, id)
+			if below := landWith(s, st); below != "" {
+				f.Facts["land"] = below
+			}
+			return f
 		}
 	}
 	return nil
@@ -105,7 +111,33 @@ func baseMoved(st *runs.Stage, more ...any) error {
 	return fault.New(fault.LandBaseMoved, append(more, "request_id", st.RequestID, "run_id", st.RunID)...)
 }
 
-func waitsFor(st *runs.Stage, id string) error {
+// landWith is the command that lands a run that was named together with the finished
+// ones which it waits for and which were not; "" where that would not help.
+func landWith(s *landing, st *runs.Stage) string {
+	var names []string
+	var add func(of *runs.Stage)
+	add = func(of *runs.Stage) {
+		for _, id := range s.dependsOn(of) {
+			if below := s.survey.Latest(id); s.out[id] && !s.asked[id] && below != nil && !slices.Contains(names, id) && id != st.RequestID {
+				names = append(names, id)
+				add(below)
+			}
+		}
+	}
+	if add(st); len(names) == 0 {
+		return ""
+	}
+	command := "aiflow land " + strings.Join(append(names, st.RequestID), " ")
+	if s.o.Into != "" {
+		command += " --into " + proc.Word(s.o.Into)
+	}
+	if s.o.Method != gitops.Merge {
+		command += " --method " + string(s.o.Method)
+	}
+	return command
+}
+
+func waitsFor(st *runs.Stage, id string) *fault.Error {
 	return fault.New(fault.DependsNotDone, "request_id", st.RequestID, "run_id", st.RunID, "value", id)
 }
 
