@@ -101,6 +101,9 @@ var varRE = regexp.MustCompile(`(?m)^(?:\[[^\]\n]*\] *)*(?:setenv|env) (\w+)`)
 // newScene is called when a script begins.
 func newScene(e *testscript.Env, dir string) {
 	w := &scene{dir: e.WorkDir, errs: e.T().(recorder).Error}
+	followed.Lock()
+	followed.ran[strings.TrimPrefix(filepath.Base(e.WorkDir), "script-")] = true
+	followed.Unlock()
 	for _, kv := range e.Vars {
 		name, _, _ := strings.Cut(kv, "=")
 		w.vars = append(w.vars, name)
@@ -243,8 +246,9 @@ var followed = struct {
 	sync.Mutex
 	kinds map[string]string
 	wrong map[string]bool
+	ran   map[string]bool // scripts
 	took  time.Duration
-}{kinds: map[string]string{}, wrong: map[string]bool{}}
+}{kinds: map[string]string{}, wrong: map[string]bool{}, ran: map[string]bool{}}
 
 const hintTable = "../testdata/hints.txt"
 
@@ -260,9 +264,16 @@ var hintScripts = sync.OnceValue(func() map[string]string {
 	return table
 })
 
-// writeHintScripts writes the table of what held.
+// writeHintScripts writes the table of what held; what it says of scripts that did not run stays.
 func writeHintScripts(t *testing.T) {
 	var lines []string
+	for kind, script := range hintScripts() {
+		there, _ := filepath.Glob(scripts + "/" + script + ".txtar")
+		below, _ := filepath.Glob(scripts + "/*/" + script + ".txtar")
+		if len(there)+len(below) > 0 && !followed.ran[script] && followed.kinds[kind] == "" {
+			lines = append(lines, script+"\t"+kind+"\n")
+		}
+	}
 	for kind, script := range followed.kinds {
 		if !followed.wrong[kind] {
 			lines = append(lines, script+"\t"+kind+"\n")

@@ -64,9 +64,17 @@ func TestReadOnlyRepository(t *testing.T) {
 		if r := w.run("aiflow-doctor"); r.status != 3 || !strings.Contains(r.out, "FAIL  repository") || !strings.Contains(r.out, ".git/refs") {
 			t.Errorf("doctor: %+v", r)
 		}
-		w.refused("aiflow-run RQ-1", "refs/heads")
+		before := w.tree()
+		for _, args := range []string{"aiflow-run RQ-1", "aiflow-run --next", "aiflow-run auto"} {
+			if r := w.run(args); r.status != 3 || !strings.Contains(r.err, "PATH_NOT_WRITABLE") || !strings.Contains(r.err, ".git/refs") {
+				t.Errorf("%s: %+v", args, r)
+			}
+			if _, err := os.Stat(filepath.Join(w.dir, "runs")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: something was made: %s", args, w.tree()[len(before):])
+			}
+		}
 		w.open(".git/refs")
-		w.finishes("aiflow-run resume RQ-1")
+		w.finishes("aiflow-run RQ-1")
 	})
 	t.Run("git's objects, from the middle of a step on", func(t *testing.T) {
 		w := newReadOnly(t)

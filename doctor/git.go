@@ -2,15 +2,12 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"aiflow/gitops"
 	"aiflow/internal/config"
@@ -83,22 +80,11 @@ func tellRepository(x *examiner, repo *gitops.Repo, err error) {
 		return
 	}
 	x.repo = repo
-	if path := unwritable(x.p.CommonDir()); path != "" {
+	if path := gitops.Unwritable(x.p.CommonDir()); path != "" {
 		x.fails("repository", notWritable(nil, path))
 		return
 	}
 	x.pass("repository", "ok", Evidence{"top": repo.Top()}, "path", repo.Top())
-}
-
-// unwritable is where git cannot write what every commit is made of; "" for nowhere.
-func unwritable(common string) string {
-	for _, name := range []string{"", "objects", "refs", "refs/heads"} {
-		path := filepath.Join(common, filepath.FromSlash(name))
-		if err := unix.Access(path, unix.W_OK); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return path
-		}
-	}
-	return ""
 }
 
 func openRepo(ctx context.Context, p *project.Project) (*gitops.Repo, error) {

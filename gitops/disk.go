@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"sync"
@@ -54,6 +55,17 @@ func diskTrouble(err error, dir string) (code fault.Code, path string) {
 		return fault.PathNotWritable, dir
 	}
 	return "", ""
+}
+
+// Unwritable is where git cannot write in a repository what every commit is made of; "" for nowhere.
+func Unwritable(common string) string {
+	for _, name := range []string{"", "objects", "refs", "refs/heads"} {
+		path := filepath.Join(common, filepath.FromSlash(name))
+		if err := unix.Access(path, unix.W_OK); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return path
+		}
+	}
+	return ""
 }
 
 // closed reports whether we may not write to dir, or to the folder above it

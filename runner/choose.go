@@ -22,8 +22,19 @@ func (r *Runner) opening(ctx context.Context) func() (*gitops.Repo, error) {
 		if err == nil {
 			_, _, err = repo.Identity(ctx)
 		}
+		if err == nil {
+			err = mayCommit(r)
+		}
 		return repo, err
 	})
+}
+
+// mayCommit refuses a repository in which no commit can be made, before anything is.
+func mayCommit(r *Runner) error {
+	if path := gitops.Unwritable(r.Project.CommonDir()); path != "" {
+		return notWritable(nil, path)
+	}
+	return nil
 }
 
 // Run runs what o asks for. Its error is a refusal: nothing was started. A run

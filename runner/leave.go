@@ -26,6 +26,7 @@ import (
 type LeaveOptions struct {
 	Discard []string // runs, requests, branches, refs, or "all": their unmerged work goes too
 	DryRun  bool
+	Shared  bool // what git and the records hold is of other worktrees, too, and stays
 }
 
 // Parting is one thing that was taken away, or stays.
@@ -50,7 +51,7 @@ func (r *Runner) Leave(ctx context.Context, o LeaveOptions, then func([]Parting)
 		return err
 	}
 	l := &leaver{r: r, o: o, byBranch: map[string]*runs.Stage{}, here: map[string]bool{}, others: map[string]bool{}}
-	if r.Project.Root.Git {
+	if r.Project.Root.Git && !o.Shared {
 		if err := l.begin(ctx); err != nil {
 			return err
 		}

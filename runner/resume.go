@@ -62,6 +62,9 @@ func (r *Runner) resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	if err := mayCommit(r); err != nil {
+		return Outcome{}, err
+	}
 	run := stage.New(&r.Setup, repo, req, lease)
 	run.Survey, run.Slot = s, slot
 	out, err := revive.Resume(slot.Context(), run, last, runs.Ask{Mode: o.Mode, Step: o.Step, Force: o.Force}, o.Answer)

@@ -35,6 +35,7 @@ type leaver struct {
 	requests, force bool
 	parts           []runner.Parting
 	taken           []string // paths that went or changed
+	others          []string // worktrees of the same bare repository that are projects, too
 }
 
 func deinitCommand(s *cli.Shell) *urfave.Command {
@@ -64,14 +65,19 @@ func (l *leaver) run(discard []string) error {
 	if id, ok := serving.Running(l.p); ok {
 		return fault.New(fault.ServerRunning, "pid", id.PID, "host", id.Host, "value", id.Port)
 	}
-	actions, err := l.hooks()
-	if err != nil {
+	if l.others, err = otherWorktrees(l); err != nil {
 		return err
+	}
+	var actions []hooks.Action
+	if len(l.others) == 0 {
+		if actions, err = l.hooks(); err != nil {
+			return err
+		}
 	}
 	r := work.Runner(l.shell, l.p)
 	r.Point = l.at
 	ctx := l.shell.Context()
-	err = r.Leave(ctx, runner.LeaveOptions{Discard: discard, DryRun: l.dryRun}, func(parts []runner.Parting) error {
+	err = r.Leave(ctx, runner.LeaveOptions{Discard: discard, DryRun: l.dryRun, Shared: len(l.others) > 0}, func(parts []runner.Parting) error {
 		l.parts = parts
 		if err := l.unhook(actions); err != nil {
 			return err
@@ -82,10 +88,38 @@ func (l *leaver) run(discard []string) error {
 	if err != nil {
 		return err
 	}
+	if len(l.others) > 0 {
+		l.parts = append(l.parts, runner.Parting{
+			Kind: "folder", Name: app.Here(l.shell, l.p, filepath.Dir(l.p.Path(l.p.Config.Paths.LocksDir))) + "/", Did: "stays", Why: "worktrees",
+		})
+	}
 	if err := l.folders(); err != nil {
 		return err
 	}
 	return l.print()
+}
+
+// otherWorktrees are those of the same bare repository that are projects, too: they
+// share hooks, records, workspaces, branches and refs, which stay for them.
+func otherWorktrees(l *leaver) ([]string, error) {
+	if l.p.Bare == "" {
+		return nil, nil
+	}
+	out, err := l.p.Git().Ask(l.shell.Context(), "worktree", "list", "--porcelain")
+	if err != nil {
+		return nil, fault.Wrap(err, fault.GitCommandFailed)
+	}
+	var found []string
+	for line := range strings.Lines(string(out)) {
+		top, is := strings.CutPrefix(strings.TrimRight(line, "\n"), "worktree ")
+		if !is || top == l.p.Top || strings.HasPrefix(top, l.p.Bare+string(filepath.Separator)) {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(top, l.p.Inside(), filepath.FromSlash(config.File))); err == nil {
+			found = append(found, top)
+		}
+	}
+	return found, nil
 }
 
 // at passes a place where a test may stop the program.
@@ -208,6 +242,9 @@ func (l *leaver) files() error {
 // own are the folders of nobody else. The locks are the last: nobody may begin
 // before.
 func (l *leaver) own() []string {
+	if len(l.others) > 0 {
+		return []string{".aiflow/project"}
+	}
 	return []string{l.p.Config.Paths.CacheDir, ".aiflow/project", l.p.Config.Paths.LocksDir}
 }
 
@@ -332,6 +369,11 @@ func (l *leaver) folders() error {
 			l.folder(rel)
 		}
 	}
+	if link := l.p.Config.RequestsLink(); link != "" && !l.dryRun {
+		if _, err := os.Stat(l.p.Path(link)); errors.Is(err, fs.ErrNotExist) { // it led to the folder that went
+			l.remove("file", link, os.Remove)
+		}
+	}
 	if err := l.exclude(); err != nil {
 		return err
 	}
@@ -373,7 +415,7 @@ func (l *leaver) agents() error {
 
 // exclude takes our entries out of git's own list: what stays stays hidden.
 func (l *leaver) exclude() error {
-	if !l.p.Root.Git {
+	if !l.p.Root.Git || len(l.others) > 0 {
 		return nil
 	}
 	out, err := l.p.Git().Ask(l.shell.Context(), "rev-parse", "--git-path", "info/exclude")
@@ -496,5 +538,5 @@ func (l *leaver) line(p runner.Parting) string {
 	case p.Did == "failed":
 		return line + ": " + p.Why
 	}
-	return line + l.shell.Text("work.deinit_why_"+p.Why, "commit", short(p.Commit), "name", name)
+	return line + l.shell.Text("work.deinit_why_"+p.Why, "commit", short(p.Commit), "name", name, "paths", strings.Join(l.others, ", "))
 }

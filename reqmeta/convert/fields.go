@@ -274,6 +274,7 @@ func (c *conv) body(t *task, r *record) {
 	}
 	if t.title == "" {
 		t.title = t.key
+		c.count("no_title", "", t.item.Where)
 	}
 	if short := cut(t.title, maxTitle); short != t.title {
 		t.text = strings.TrimSpace(t.title + "\n\n" + t.text)

@@ -79,8 +79,11 @@ func (c *conv) eachRow(in input, do func(where string, names, row []string)) err
 	}
 	d := csv.NewReader(bytes.NewReader(data))
 	d.FieldsPerRecord = -1
-	if line, _, _ := bytes.Cut(data, []byte("\n")); bytes.Count(line, []byte(";")) > bytes.Count(line, []byte(",")) {
-		d.Comma = ';'
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	for _, sign := range ";\t" {
+		if bytes.Count(line, []byte(string(sign))) > bytes.Count(line, []byte(string(d.Comma))) {
+			d.Comma = sign
+		}
 	}
 	var names []string
 	for {

@@ -203,11 +203,11 @@ func (in input) guessFile() []string {
 			return nil
 		}
 		return []string{"todo"}
-	case ext == ".csv":
+	case ext == ".csv" || ext == ".tsv":
 		return []string{"csv"}
 	case reqmeta.IsMarkdown(in.path) || ext == ".txt" || checkbox.MatchString(text):
 		return []string{"todo"}
-	case in.path == "-" && strings.Count(line, ",") > 1:
+	case in.path == "-" && strings.Count(line, ",")+strings.Count(line, "\t") > 1:
 		return []string{"csv"}
 	}
 	return nil

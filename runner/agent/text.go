@@ -5,18 +5,42 @@ import (
 	"io"
 	"iter"
 	"strings"
+
+	"aiflow/internal/fault"
 )
 
 // OneLine is a text without line breaks and repeated blanks.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// FirstLine is what a sentence shows of a command of several lines.
+// FirstLine is the first line of a command of several.
 func FirstLine(text string) string {
 	text = strings.TrimSpace(text)
 	if line, _, more := strings.Cut(text, "\n"); more {
 		return strings.TrimSpace(line) + " …"
 	}
 	return text
+}
+
+// shownCommand is how many characters of a command a sentence shows.
+const shownCommand = 120
+
+// Shown is what a sentence shows of a command that is long or of several lines.
+func Shown(text string) string {
+	line := FirstLine(text)
+	if runes := []rune(line); len(runes) > shownCommand {
+		line = strings.TrimSpace(string(runes[:shownCommand])) + " …"
+	}
+	return line
+}
+
+// NamedCommand are the facts of a command: what sentences show, and all of it for the
+// evidence and for JSON, where that is more.
+func NamedCommand(text string) []any {
+	facts := []any{"command", Shown(text)}
+	if whole := strings.TrimSpace(text); whole != facts[1] {
+		facts = append(facts, fault.WholeCommandFact, whole)
+	}
+	return facts
 }
 
 // LastLine is the last line that is not empty.

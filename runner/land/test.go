@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"aiflow/internal/fault"
@@ -128,11 +127,8 @@ func (s *landing) shell(ctx context.Context, st *runs.Stage, command string, sec
 	if err != nil {
 		return exit, nil, fault.Wrap(err, fault.CLINotAvailable, "command", shell)
 	}
-	name, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
-	return exit, []any{
-		"command", name, "exit_status", exit.Status, "output", end.String(),
-		"path", dir.RelPath(runs.LogName(runs.LogLand, "", n)),
-	}, nil
+	return exit, append(agent.NamedCommand(command), "exit_status", exit.Status, "output", end.String(),
+		"path", dir.RelPath(runs.LogName(runs.LogLand, "", n))), nil
 }
 
 const grace = 5 * time.Second

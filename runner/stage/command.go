@@ -70,7 +70,7 @@ func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin
 		return result{}, fault.Wrap(err, fault.StageWriteFailed, "path", run.Dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt)))
 	}
 	defer file.Close()
-	run.Tell(Event{Kind: c.kind, StepID: c.stepID, Step: run.Stage.CurrentStepIndex + 1, What: agent.FirstLine(c.text)})
+	run.Tell(Event{Kind: c.kind, StepID: c.stepID, Step: run.Stage.CurrentStepIndex + 1, What: agent.Shown(c.text)})
 	began := run.Project.Env.Clock.Boot()
 	res := result{log: run.Dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt)), from: sizeOf(file)}
 	noteLog(run, c.stepID, res.log)
@@ -166,16 +166,6 @@ func noCommand(err error, command string, more ...any) error {
 func (run *Run) noteAgent(pid int, start uint64) {
 	run.Stage.Agent = &runs.Agent{PID: pid, PIDStart: start, BootID: run.Lease.Record().BootID}
 	_ = run.Save()
-}
-
-// namedCommand are the facts of a command: what sentences show, and all of it for the
-// evidence.
-func namedCommand(text string) []any {
-	facts := []any{"command", agent.FirstLine(text)}
-	if whole := strings.TrimSpace(text); whole != facts[1] {
-		facts = append(facts, fault.WholeCommandFact, whole)
-	}
-	return facts
 }
 
 // noteSettings tells of git's configuration that a command changed: it is the

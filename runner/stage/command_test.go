@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"strings"
 	"testing"
 
 	"aiflow/internal/fault"
@@ -17,13 +18,16 @@ func TestCommandInWords(t *testing.T) {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
-	if f := fault.New("", namedCommand("one\ntwo")...).Facts; f["command"] != "one …" || f[fault.WholeCommandFact] != "one\ntwo" {
+	if f := fault.New("", agent.NamedCommand("one\ntwo")...).Facts; f["command"] != "one …" || f[fault.WholeCommandFact] != "one\ntwo" {
 		t.Errorf("%v", f)
 	}
-	if f := fault.New("", namedCommand("one")...).Facts; len(f) != 1 {
+	if got := agent.Shown(strings.Repeat("長", 130)); got != strings.Repeat("長", 120)+" …" {
+		t.Errorf("%q", got)
+	}
+	if f := fault.New("", agent.NamedCommand("one")...).Facts; len(f) != 1 {
 		t.Errorf("%v", f)
 	}
-	f := fault.New(fault.StepCommandFailed, append(namedCommand("one\ntwo"), "exit_status", 3)...)
+	f := fault.New(fault.StepCommandFailed, append(agent.NamedCommand("one\ntwo"), "exit_status", 3)...)
 	if e := evidenceOf(f); *e.Command != "one\ntwo" || *e.ExitCode != 3 {
 		t.Errorf("%+v", e)
 	}

@@ -44,9 +44,9 @@ func implement(ctx context.Context, run *Run, i int) error {
 func judgeCommand(run *Run, c shellCommand, res result) error {
 	switch {
 	case res.TimedOut:
-		return timedOut(c, append(namedCommand(c.text), "path", res.log))
+		return timedOut(c, append(agent.NamedCommand(c.text), "path", res.log))
 	case res.Status != 0:
-		return fault.New(fault.StepCommandFailed, append(namedCommand(c.text), "exit_status", res.Status, "output", res.tail, "path", res.log)...)
+		return fault.New(fault.StepCommandFailed, append(agent.NamedCommand(c.text), "exit_status", res.Status, "output", res.tail, "path", res.log)...)
 	}
 	return nil
 }

@@ -165,6 +165,6 @@ func testFault(t stepTest, res result) *fault.Error {
 	case res.NotStarted():
 		code = fault.TestCommandNotFound
 	}
-	facts := append(namedCommand(t.command), "exit_status", res.Status, "output", res.tail, "path", res.log)
+	facts := append(agent.NamedCommand(t.command), "exit_status", res.Status, "output", res.tail, "path", res.log)
 	return fault.New(code, append(facts, t.limit.Facts()...)...)
 }

@@ -13,6 +13,7 @@ import (
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/locks"
+	"aiflow/runner/agent"
 	"aiflow/runs"
 )
 
@@ -146,7 +147,7 @@ func setUp(ctx context.Context, run *Run) error {
 			return err
 		}
 		if res.Status != 0 {
-			return fault.New(fault.WorkspaceFailed, append(namedCommand(command), "path", run.Stage.Git.Workspace, "exit_status", res.Status, "output", res.tail)...)
+			return fault.New(fault.WorkspaceFailed, append(agent.NamedCommand(command), "path", run.Stage.Git.Workspace, "exit_status", res.Status, "output", res.tail)...)
 		}
 	}
 	return noteMade(ctx, run)
