@@ -11,7 +11,9 @@ import (
 	"sync"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/locks"
+	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 	"aiflow/reqmeta/folder"
 	"aiflow/runs"
@@ -225,6 +227,37 @@ func (s *Survey) Unreadable(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unreadable[id]
+}
+
+// RunOfOldName is a run that is finished and not merged, or waits, of a request whose file
+// is gone and which had r's title: r has no run and was probably renamed. nil is none.
+func RunOfOldName(ctx context.Context, s *Survey, r *reqmeta.Request) *runs.Stage {
+	if s.withRuns[r.ID] {
+		return nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.withRuns)) {
+		if s.Folder.Index(id) >= 0 {
+			continue
+		}
+		st := s.Latest(id)
+		if st == nil || st.DroppedAt != nil || st.Title != r.Title() {
+			continue
+		}
+		if st.State != runs.Done || st.Unmerged() && s.workBranches(ctx).Has(st.Git.WorkBranch) {
+			return st
+		}
+	}
+	return nil
+}
+
+// OldName are the facts of such a run.
+func OldName(r *reqmeta.Request, st *runs.Stage) fault.Facts {
+	command := "aiflow run drop " + st.RunID
+	if st.State == runs.Done {
+		command = "aiflow land " + st.RunID
+	}
+	return fault.New("", "id", r.ID, "name", st.RequestID, "run_id", st.RunID, "state", st.State, "command", command,
+		"back", "mv "+proc.Word(r.Path)+" "+proc.Word(st.Artifacts.RequestPath)).Facts
 }
 
 func (s *Survey) latestRun(ctx context.Context, id string) *choose.LatestRun {

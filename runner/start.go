@@ -40,6 +40,9 @@ func (r *Runner) start(ctx context.Context, o Options, c claimed) (Outcome, erro
 	run.Survey, run.Queue, run.Slot = s, c.queue, c.slot
 	r.Tell(stage.Event{Kind: stage.Chosen, RequestID: c.id, Title: req.Title()})
 	last := s.Latest(c.id)
+	if st := project.RunOfOldName(ctx, s, req); st != nil {
+		r.Warn("work.old_name", st, project.OldName(req, st))
+	}
 	if err := s.Unreadable(c.id); err != nil && !o.Fresh {
 		return Outcome{}, err
 	}

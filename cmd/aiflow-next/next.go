@@ -61,6 +61,13 @@ func (q *question) show(planned, explained bool) error {
 
 func (q *question) showNext() error {
 	r := q.survey.Select()
+	if r.Next != nil {
+		if req := q.survey.Folder.Unique(r.Next.RequestID); req != nil {
+			if st := project.RunOfOldName(context.Background(), q.survey, req); st != nil {
+				q.Warn("work.old_name", project.OldName(req, st))
+			}
+		}
+	}
 	if q.JSON {
 		r.Describe(q.Catalog().Text)
 		if err := q.PrintJSON(r); err != nil {

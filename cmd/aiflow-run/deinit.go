@@ -364,7 +364,11 @@ func (l *leaver) folders() error {
 	}
 	l.file(config.RouterFile, shipped.IsRouter)
 	c := l.p.Config.Paths
-	for _, rel := range []string{c.RequestsDir, c.PromptsDir, c.RunsDir, l.p.WorktreesDir()} {
+	empty := []string{c.RequestsDir, c.PromptsDir, c.RunsDir, l.p.WorktreesDir()}
+	if len(l.others) > 0 {
+		empty = empty[:2]
+	}
+	for _, rel := range empty {
 		if rel != c.RequestsDir || !l.p.Config.Beside() {
 			l.folder(rel)
 		}
@@ -379,7 +383,7 @@ func (l *leaver) folders() error {
 	}
 	l.file(config.File, shipped.IsConfig)
 	l.folder(".aiflow")
-	if l.p.Bare != "" {
+	if l.p.Bare != "" && len(l.others) == 0 {
 		l.folder(path.Dir(c.LocksDir)) // of all worktrees
 	}
 	return nil
