@@ -332,6 +332,7 @@ func TestPageWalk(t *testing.T) {
 	two.write("from tab two\n")
 	two.saveState("readonly")
 	two.sees("another tab, browser or command is editing")
+	two.until("document.querySelector('.save').textContent === 'Read-only'")
 	two.until("document.querySelector('textarea.text').readOnly")
 	two.shot("readonly")
 	one.press("Done editing")

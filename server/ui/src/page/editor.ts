@@ -187,7 +187,7 @@ export class Editor {
       case 'failed':
         return t('edit.failed', { reason: s.reason });
       case 'readonly':
-        return t('edit.readonly', { reason: s.reason });
+        return t('edit.readonly_now'); // the notice says why
       case 'conflict':
         return t('edit.typing');
     }
