@@ -239,7 +239,9 @@ func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
 	}
 	// It was checked out at that moment: its files are those of before, or of now already.
 	if _, err := r.git.In(at).Do(ctx, quiet("read-tree", "-m", "-u", from, to)...); err != nil {
-		return errors.Join(refusedAt(ctx, r.git.In(at), branch, err), swap(ctx, r, branch, to, from))
+		err = errors.Join(refusedAt(ctx, r.git.In(at), branch, err), swap(ctx, r, branch, to, from))
+		_, back := PutBack(context.WithoutCancel(ctx), r, branch, to)
+		return errors.Join(err, back)
 	}
 	return nil
 }
@@ -284,17 +286,44 @@ func forward(ctx context.Context, r *Repo, at, branch, from, to string) error {
 	if interrupted(gitDirOf(at), branch) {
 		return notForward(at, branch, "land.rebasing", nil)
 	}
-	files, err := restored(ctx, g, from, to)
+	list, err := changesOf(ctx, g, from, to)
+	if err != nil {
+		return err
+	}
+	files, err := restored(ctx, g, list)
 	switch {
 	case err != nil:
 		return err
 	case len(files) > 0:
 		return notForward(at, branch, "land.gone_there", files)
 	}
-	_, err = g.Do(ctx, quiet("-c", "merge.autoStash=false", "merge", "-q", "--ff-only", "--no-overwrite-ignore", to)...)
+	before := stamps(at, list)
+	// Once begun it is let finish: a checkout that stands halfway is of no use to anybody.
+	_, err = g.Do(context.WithoutCancel(ctx), quiet("-c", "merge.autoStash=false", "merge", "-q", "--ff-only", "--no-overwrite-ignore", to)...)
 	if err != nil {
-		if moved := orMoved(ctx, r, err, branch, from); errors.Is(moved, ErrMoved) || gitcmd.Exit(err) <= 0 {
+		moved := orMoved(ctx, r, err, branch, from)
+		if errors.Is(moved, ErrMoved) {
 			return moved
+		}
+		// A full disk or a folder that is not writable may have stopped git halfway.
+		after := stamps(at, list)
+		half := slices.DeleteFunc(list, func(c change) bool {
+			return c.kind == 'A' && before[c.path] != nil || c.kind != 'A' && untouched(before[c.path], after[c.path])
+		})
+		back := putBack(context.WithoutCancel(ctx), g, from, half)
+		switch {
+		case gitcmd.Exit(err) <= 0:
+			return errors.Join(moved, back)
+		case back != nil:
+			names := make([]string, len(half))
+			for i, c := range half {
+				names[i] = c.path
+			}
+			err = errors.Join(ErrHalfway, err, back)
+			if trouble, _ := diskTrouble(err, at); trouble == fault.DiskFull {
+				return failedIn(at, err, fault.LandRefused)
+			}
+			return landRefused(err, at, branch, names, "half", true, "unseen", true, "cause", back.Error())
 		}
 		return refusedAt(ctx, g, branch, err)
 	}
@@ -353,21 +382,17 @@ func (r *Repo) Foresee(ctx context.Context, branch, from string) (func(to string
 		case exists(filepath.Join(dir, "MERGE_HEAD")), exists(filepath.Join(dir, "CHERRY_PICK_HEAD")):
 			return notForward(at, branch, "land.merging", nil)
 		}
-		out, err := g.Ask(ctx, "diff", "--name-status", "-z", "--no-renames", "--end-of-options", from, to)
+		list, err := changesOf(ctx, g, from, to)
 		if err != nil {
-			return failed(err, fault.GitCommandFailed)
+			return err
 		}
 		var gone, changed []string
-		for pair := range slices.Chunk(strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), 2) {
-			if len(pair) < 2 {
-				break
-			}
-			is, name := pair[0], pair[1]
-			switch here := exists(filepath.Join(at, filepath.FromSlash(name))); {
-			case here && (is == "A" || slices.Contains(mine, name)):
-				changed = append(changed, name)
-			case !here && is != "A" && is != "D" && slices.Contains(mine, name):
-				gone = append(gone, name)
+		for _, c := range list {
+			switch here := exists(filepath.Join(at, filepath.FromSlash(c.path))); {
+			case here && (c.kind == 'A' || slices.Contains(mine, c.path)):
+				changed = append(changed, c.path)
+			case !here && c.kind != 'A' && c.kind != 'D' && slices.Contains(mine, c.path):
+				gone = append(gone, c.path)
 			}
 		}
 		switch {
@@ -382,24 +407,28 @@ func (r *Repo) Foresee(ctx context.Context, branch, from string) (func(to string
 
 // restored are files that a person deleted or renamed in a checkout and did not commit,
 // and that going forward would bring back: git takes their absence for nothing.
-func restored(ctx context.Context, g gitcmd.Git, from, to string) ([]string, error) {
+func restored(ctx context.Context, g gitcmd.Git, list []change) (files []string, err error) {
 	out, err := g.Ask(ctx, "ls-files", "-z", "--deleted")
 	if err != nil || len(out) == 0 {
 		return nil, err
 	}
-	gone := strings.Split(string(out), "\x00")
-	if out, err = g.Ask(ctx, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=MT", "--end-of-options", from, to); err != nil {
-		return nil, err
+	gone := fields(out)
+	for _, c := range list {
+		if (c.kind == 'M' || c.kind == 'T') && slices.Contains(gone, c.path) {
+			files = append(files, c.path)
+		}
 	}
-	return slices.DeleteFunc(strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), func(name string) bool {
-		return name == "" || !slices.Contains(gone, name)
-	}), nil
+	return files, nil
 }
 
 // refusedAt is why a checkout does not go forward, with the files that git names, and
 // the lock that another git holds or has left behind.
 func refusedAt(ctx context.Context, g gitcmd.Git, branch string, err error) error {
 	at, said := g.Dir, gitcmd.Stderr(err)
+	trouble, where := diskTrouble(err, at)
+	if trouble == fault.DiskFull {
+		return failedIn(at, err, fault.LandRefused)
+	}
 	var files []string
 	for l := range strings.Lines(said) {
 		if name, ok := strings.CutPrefix(l, "\t"); ok {
@@ -411,6 +440,8 @@ func refusedAt(ctx context.Context, g gitcmd.Git, branch string, err error) erro
 	if _, lock, ok := strings.Cut(first, "Unable to create '"); ok && gitcmd.Busy(err) {
 		lock, _, _ = strings.Cut(lock, "'")
 		facts = append(facts, "lock", lock, "unseen", true)
+	} else if trouble != "" {
+		facts = append(facts, "unwritable", where, "unseen", true)
 	}
 	return landRefused(err, at, branch, files, facts...)
 }

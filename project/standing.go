@@ -189,14 +189,18 @@ func (s *Standing) BranchExists(st *runs.Stage) bool {
 // Merged: all of a finished run is in the home branch, in its base or where
 // it was landed, or was once, or its request says that it is done.
 func (s *Standing) Merged(st *runs.Stage) bool {
-	return st.State == runs.Done && (s.seen(st) || s.told[st.RunID])
+	return st.State == runs.Done && (s.seen(st) || s.said(st))
 }
+
+// said: its request says that it is done. While it lands only git's history counts: a
+// landing that died may have left the word in the checkout.
+func (s *Standing) said(st *runs.Stage) bool { return s.told[st.RunID] && st.Landing == nil }
 
 // MergedHere: all of a finished run is in the home branch, or was once, or its
 // request says that it is done. Only then does nothing depend on its record: one that
 // is merely in another branch would be done once more without it.
 func (s *Standing) MergedHere(st *runs.Stage) bool {
-	return st.State == runs.Done && (st.HasEvent(runs.EventMerged) || s.here[st.RunID] || s.told[st.RunID])
+	return st.State == runs.Done && (st.HasEvent(runs.EventMerged) || s.here[st.RunID] || s.said(st))
 }
 
 // seen: the history shows that all of a run was merged.
@@ -207,7 +211,7 @@ func (s *Standing) seen(st *runs.Stage) bool {
 // OnlySaid: a finished run counts as merged for no other reason than that its
 // request says done.
 func (s *Standing) OnlySaid(st *runs.Stage) bool {
-	return s.told[st.RunID] && !s.seen(st)
+	return s.said(st) && !s.seen(st)
 }
 
 // Summary is a record's outline with how it stands.

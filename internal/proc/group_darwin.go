@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"context"
 	"syscall"
 	"time"
 
@@ -45,3 +46,6 @@ func startOf(int) uint64 { return 0 }
 
 // EndStrays cannot be sure of a process's identity here and does nothing.
 func EndStrays(string, int, uint64) int { return 0 }
+
+// AwaitStrays cannot find anybody here.
+func AwaitStrays(context.Context, string, time.Duration) {}

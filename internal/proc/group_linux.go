@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -327,6 +328,20 @@ func EndStrays(mark string, pid int, start uint64) int {
 		<-time.After(pollEvery)
 	}
 	return ended
+}
+
+// AwaitStrays waits until nobody has exactly this environment entry any more, for as
+// long as most, and ends who is left then.
+func AwaitStrays(ctx context.Context, mark string, most time.Duration) {
+	for until := time.Now().Add(most); time.Now().Before(until) && ctx.Err() == nil; {
+		if found := settled(func() ([]member, bool) { return marked(mark) }); len(found) == 0 {
+			return
+		}
+		<-time.After(killWait)
+	}
+	if ctx.Err() == nil {
+		EndStrays(mark, 0, 0)
+	}
 }
 
 // marked also says whether a process was met of which it is not known yet.

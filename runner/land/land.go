@@ -100,6 +100,7 @@ type landing struct {
 	*Lander
 	o      Options
 	repo   *gitops.Repo
+	goes   *gitops.Repo // the same, for what is let finish should the landing die: a checkout that goes forward
 	survey *project.Survey
 	lease  *locks.Lease
 	result Result
@@ -132,10 +133,15 @@ func (l *Lander) Land(ctx context.Context, o Options) (Result, error) {
 	defer func() { _ = s.lease.Release() }()
 	ctx = s.lease.Context()
 	proc.EndStrays(s.mark(), 0, 0)
+	proc.AwaitStrays(ctx, goesMark(s), s.Project.Git().Timeout)
 	if err := s.look(ctx, l.Project.Survey); err != nil {
 		return Result{}, err
 	}
-	if err := s.settle(ctx); err != nil {
+	wasHalf, err := s.settle(ctx)
+	if err == nil && wasHalf {
+		err = s.look(ctx, l.Project.Survey) // its files said otherwise before
+	}
+	if err != nil {
 		return s.result, err
 	}
 	todo, err := s.choose(ctx)
@@ -161,7 +167,7 @@ func (l *Lander) begin(ctx context.Context, o Options) (*landing, error) {
 		return nil, err
 	}
 	s.place = locks.NameFor("land", s.result.Into)
-	s.repo = s.repo.Marked(s.mark())
+	s.repo, s.goes = s.repo.Marked(s.mark()), s.repo.Marked(goesMark(s))
 	return s, nil
 }
 
@@ -237,14 +243,19 @@ func CheckInto(repo *gitops.Repo, into string) error {
 
 // mark is in the environment of what a landing starts, by which it is found should
 // the landing die.
-func (s *landing) mark() string {
+func (s *landing) mark() string { return "AIFLOW_LANDING=" + numberOf(s) }
+
+func goesMark(s *landing) string { return "AIFLOW_LANDING_GOES=" + numberOf(s) }
+
+func numberOf(s *landing) string {
 	sum := sha256.Sum256([]byte(s.Project.Path(s.Project.Config.Paths.LocksDir) + "\x00" + s.place))
-	return "AIFLOW_LANDING=" + hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:8])
 }
 
 // read reads the newest finished runs, of all requests; to restack also those that
 // wait for a person to move them.
 func (s *landing) read(restacks bool) error {
+	s.finished = nil
 	ids, err := runs.ListRequestsWithRuns(s.Project.Dir, s.Project.RunsDir())
 	if err != nil {
 		return err
@@ -271,33 +282,41 @@ func inOrder(a, b *runs.Stage) int {
 	return strings.Compare(a.RunID, b.RunID)
 }
 
-// settle records what a landing that died had landed.
-func (s *landing) settle(ctx context.Context) error {
+// settle records what a landing that died had landed. What it had begun to write into
+// the checkout is undone; it says whether there was such a thing.
+func (s *landing) settle(ctx context.Context) (wasHalf bool, err error) {
 	for i, st := range s.finished {
 		st, err := settleMove(ctx, s, st)
 		if err != nil {
-			return err
+			return wasHalf, err
 		}
 		if s.finished[i] = st; st.Landing == nil {
 			continue
 		}
 		tip, ok, err := s.repo.BranchTip(ctx, st.Landing.Into)
 		if err != nil {
-			return err
+			return wasHalf, err
 		}
 		there := false
 		if ok {
-			there, _ = s.repo.IsAncestor(ctx, st.Landing.Commit, tip) // a commit that is gone was never landed
+			there, err = s.repo.IsAncestor(ctx, st.Landing.Commit, tip)
+		}
+		if ok && err == nil && !there { // a commit that is gone was never landed
+			half, err := gitops.PutBack(ctx, s.repo, st.Landing.Into, st.Landing.Commit)
+			if err != nil {
+				return wasHalf, err
+			}
+			wasHalf = wasHalf || half
 		}
 		now, err := s.record(ctx, st, there)
 		if err != nil {
-			return err
+			return wasHalf, err
 		}
 		if s.finished[i] = now; there && now.Landed.Into == s.result.Into {
 			s.result.Already = append(s.result.Already, Item{RequestID: st.RequestID, RunID: st.RunID, Branch: st.Git.WorkBranch, Commit: now.Landed.Commit})
 		}
 	}
-	return nil
+	return wasHalf, nil
 }
 
 // all lands one after the other.

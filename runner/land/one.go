@@ -308,13 +308,15 @@ func (s *landing) advance(ctx context.Context, st *runs.Stage, tip, from, commit
 	if err := s.MayWrite(s.lease); err != nil {
 		return err
 	}
-	if err := s.repo.Advance(ctx, s.result.Into, from, commit); err != nil {
+	if err := s.goes.Advance(ctx, s.result.Into, from, commit); errors.Is(err, gitops.ErrHalfway) {
+		return err // the next landing puts back what stands in the checkout
+	} else if err != nil {
 		_, e := s.record(context.WithoutCancel(ctx), st, false)
 		return errors.Join(err, e)
 	}
 	s.result.To = commit
 	s.At("land_advanced")
-	_, err := s.record(ctx, st, true)
+	_, err := s.record(context.WithoutCancel(ctx), st, true)
 	s.At("land_recorded")
 	return err
 }

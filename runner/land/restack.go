@@ -65,7 +65,7 @@ func (l *Lander) Restack(ctx context.Context, names []string) (Restacked, error)
 	if err := s.read(true); err != nil {
 		return Restacked{}, err
 	}
-	if err := s.settle(ctx); err != nil {
+	if _, err := s.settle(ctx); err != nil {
 		return Restacked{}, err
 	}
 	todo, err := s.stacked(ctx)

@@ -1,0 +1,165 @@
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aiflow/internal/fault"
+	"aiflow/internal/gitcmd"
+)
+
+// change is a path that differs between two commits. A rename is a path that went
+// and one that came.
+type change struct {
+	kind byte // A, M, T or D
+	path string
+	mode string // of the later one
+	hash string
+}
+
+func changesOf(ctx context.Context, g gitcmd.Git, from, to string) ([]change, error) {
+	out, err := g.Ask(ctx, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", from, to, "--")
+	if err != nil {
+		return nil, failed(err, fault.GitCommandFailed)
+	}
+	var list []change
+	for pair := range slices.Chunk(fields(out), 2) {
+		about := strings.Fields(pair[0])
+		if len(pair) < 2 || len(about) < 5 {
+			return nil, unexpected("git diff-tree", pair[0])
+		}
+		if about[0] != ":"+gitlink && about[1] != gitlink { // a submodule's files are none of the checkout's
+			list = append(list, change{about[4][0], pair[1], about[1], about[3]})
+		}
+	}
+	return list, nil
+}
+
+// stamps are the files of a checkout as they are now; one that is not there has none.
+func stamps(at string, list []change) map[string]fs.FileInfo {
+	seen := map[string]fs.FileInfo{}
+	for _, c := range list {
+		if fi, err := os.Lstat(filepath.Join(at, filepath.FromSlash(c.path))); err == nil {
+			seen[c.path] = fi
+		}
+	}
+	return seen
+}
+
+func untouched(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.Mode() == b.Mode() && a.ModTime().Equal(b.ModTime())
+}
+
+// ErrHalfway is in the chain where git stopped while it wrote the files of a checkout,
+// and they could not be put back: PutBack does that later.
+var ErrHalfway = errors.New("the checkout stands halfway")
+
+// putBack gives files of a checkout that git had begun to change what they have at a
+// commit. What somebody has staged is theirs.
+func putBack(ctx context.Context, g gitcmd.Git, commit string, list []change) error {
+	if len(list) == 0 {
+		return nil
+	}
+	out, err := g.Ask(ctx, "diff-index", "--cached", "--name-only", "-z", "--no-renames", commit, "--")
+	if err != nil {
+		return failed(err, fault.GitCommandFailed)
+	}
+	staged := fields(out)
+	var errs []error
+	var names bytes.Buffer
+	for _, c := range list {
+		switch {
+		case slices.Contains(staged, c.path):
+		case c.kind == 'A':
+			path := filepath.Join(g.Dir, filepath.FromSlash(c.path))
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
+			for dir := filepath.Dir(path); dir != g.Dir; dir = filepath.Dir(dir) {
+				if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					break // there is something in it
+				}
+			}
+		default:
+			names.WriteString(c.path + "\x00")
+		}
+	}
+	if names.Len() > 0 {
+		_, err := g.DoInput(ctx, names.Bytes(), "checkout-index", "-f", "-z", "--stdin")
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// PutBack undoes in the checkout of a branch what a git that died while it went forward
+// to a commit had written there. What has other content is a person's, and stays. It says
+// whether there was anything.
+func PutBack(ctx context.Context, r *Repo, branch, to string) (bool, error) {
+	at := r.CheckedOut(ctx, branch)
+	from, ok, err := r.BranchTip(ctx, branch)
+	if at == "" || err != nil || !ok {
+		return false, err
+	}
+	g := r.git.In(at)
+	list, err := changesOf(ctx, g, from, to)
+	if err != nil {
+		return false, err
+	}
+	out, err := g.Ask(ctx, "diff-files", "--name-only", "-z")
+	if err != nil {
+		return false, failed(err, fault.GitCommandFailed)
+	}
+	changed := fields(out)
+	var written, unsure []change
+	var names bytes.Buffer
+	for _, c := range list {
+		fi, err := os.Lstat(filepath.Join(at, filepath.FromSlash(c.path)))
+		switch {
+		case c.kind == 'A' && err != nil, c.kind != 'A' && !slices.Contains(changed, c.path):
+		case err != nil:
+			written = append(written, c)
+		case fi.Mode().IsRegular() && !strings.Contains(c.path, "\n"):
+			unsure = append(unsure, c)
+			names.WriteString(c.path + "\n")
+		case fi.Mode()&fs.ModeSymlink != 0:
+			if to, err := os.Readlink(filepath.Join(at, filepath.FromSlash(c.path))); err == nil && c.mode == symlink && isBlob(ctx, g, c.hash, to) {
+				written = append(written, c)
+			}
+		}
+	}
+	out, _ = g.AskInput(ctx, names.Bytes(), "hash-object", "--stdin-paths") // where it stops, each file is read
+	hashes := strings.Fields(string(out))
+	for i, c := range unsure {
+		if i < len(hashes) && hashes[i] == c.hash || beginsAs(ctx, g, c) {
+			written = append(written, c)
+		}
+	}
+	return len(written) > 0, putBack(ctx, g, from, written)
+}
+
+// beginsAs reports whether a file has the beginning of what git would write for a change.
+func beginsAs(ctx context.Context, g gitcmd.Git, c change) bool {
+	if c.kind == 'D' {
+		return false
+	}
+	is, err := os.ReadFile(filepath.Join(g.Dir, filepath.FromSlash(c.path)))
+	if err != nil {
+		return false
+	}
+	whole, err := g.Ask(ctx, "cat-file", "--filters", "--path="+c.path, c.hash)
+	return err == nil && bytes.HasPrefix(whole, is)
+}
+
+func isBlob(ctx context.Context, g gitcmd.Git, hash, text string) bool {
+	is, err := g.Ask(ctx, "cat-file", "blob", hash)
+	return err == nil && string(is) == text
+}
