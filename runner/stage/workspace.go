@@ -12,6 +12,7 @@ import (
 	"aiflow/gitops"
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/locks"
 	"aiflow/runner/agent"
 	"aiflow/runs"
@@ -71,11 +72,16 @@ func whereKept(ctx context.Context, run *Run, err error) error {
 		return err
 	}
 	p := run.Project
-	found, _ := filepath.Glob(filepath.Join(p.Path(p.RunsDir()), "*", "*", runs.KeptDir, filepath.FromSlash(f.Facts["submodule"])))
-	for _, at := range found {
-		if _, e := p.Git().In(at).Ask(ctx, "cat-file", "-e", f.Facts["commit"]+"^{commit}"); e == nil {
-			if rel, e := filepath.Rel(p.Dir, at); e == nil {
-				f.Facts["kept"] = filepath.ToSlash(rel)
+	ids, _ := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
+	for id := range ids {
+		list, _ := runs.ListRuns(p.Dir, p.RunsDir(), id)
+		for _, runID := range list {
+			kept := p.Run(id, runID).RelPath(runs.KeptDir + "/" + f.Facts["submodule"])
+			if _, e := os.Stat(p.Path(kept)); e != nil {
+				continue
+			}
+			if _, e := p.Git().In(p.Path(kept)).Ask(ctx, "cat-file", "-e", f.Facts["commit"]+"^{commit}"); e == nil {
+				f.Facts["kept"] = proc.Word(kept) // of a command
 			}
 		}
 	}
