@@ -75,7 +75,7 @@ func checkValid(ctx context.Context, x *examiner, s *project.Survey) {
 			lines = append(lines, problemLine{p.Path, p.Line, p.Kind, p.Level, p.Facts})
 			if p.Level == reqmeta.LevelError && !bad {
 				bad = true
-				names = append(names, place(p))
+				names = append(names, placeOf(p.Path, p.Line))
 			}
 			if p.Level == reqmeta.LevelWarning {
 				odd++
@@ -139,8 +139,6 @@ func keptBack(ctx context.Context, x *examiner, s *project.Survey) (lines []kept
 	}
 	return lines, told, why
 }
-
-func place(p reqmeta.Problem) string { return placeOf(p.Path, p.Line) }
 
 func placeOf(path string, line int) string {
 	if line == 0 {

@@ -155,7 +155,7 @@ func (l *Lease) run(ctx context.Context, commands []command) (in input, done boo
 		case "tidy-record":
 			l.tidy(c.wait)
 		case "wait":
-			if failed(commands) { // a whole renewal: the heartbeat begins the next one
+			if slices.ContainsFunc(commands, func(c command) bool { return c.do == "fail" }) { // a whole renewal: the heartbeat begins the next one
 				continue
 			}
 			return l.pause(ctx, c.wait), false, nil
@@ -166,10 +166,6 @@ func (l *Lease) run(ctx context.Context, commands []command) (in input, done boo
 		}
 	}
 	return in, true, err
-}
-
-func failed(commands []command) bool {
-	return slices.ContainsFunc(commands, func(c command) bool { return c.do == "fail" })
 }
 
 // pause waits for the next try; an end of ctx aborts.

@@ -432,12 +432,8 @@ func (s machineState) hide(at time.Time) transition {
 	}}
 }
 
-func (s machineState) lease() *LeaseInfo {
-	return &LeaseInfo{s.leaseID, s.strategy, Time{s.acquired}, Time{s.expires}}
-}
-
 func (s machineState) leaseEvent(kind string) Event {
-	return Event{Type: kind, Lease: s.lease()}
+	return Event{Type: kind, Lease: &LeaseInfo{s.leaseID, s.strategy, Time{s.acquired}, Time{s.expires}}}
 }
 
 func (s machineState) attempted(operation string) Event {

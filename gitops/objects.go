@@ -69,7 +69,3 @@ func (o *objects) CommitObject(h plumbing.Hash) (*object.Commit, error) {
 func (o *objects) BlobObject(h plumbing.Hash) (*object.Blob, error) {
 	return object.GetBlob(o.storage, h)
 }
-
-func branchOf(name plumbing.ReferenceName) (branch string, ok bool) {
-	return strings.CutPrefix(name.String(), "refs/heads/")
-}

@@ -30,7 +30,7 @@ func readHead(repo *objects) (Head, error) {
 	if head.Type() == plumbing.HashReference {
 		return Head{Commit: head.Hash().String(), Detached: true}, nil
 	}
-	branch, ok := branchOf(head.Target())
+	branch, ok := strings.CutPrefix(head.Target().String(), "refs/heads/")
 	if !ok {
 		return Head{}, errAskGit
 	}

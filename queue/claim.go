@@ -58,7 +58,7 @@ const listFor = 10 * time.Second
 
 // Claimer makes one.
 func (s *Store) Claimer(runnerID string) *Claimer {
-	return &Claimer{store: s, runnerID: runnerID, search: newSearch(s), unsure: map[string]string{}}
+	return &Claimer{store: s, runnerID: runnerID, search: search{store: s, fullFrom: -1}, unsure: map[string]string{}}
 }
 
 // crowdedFor is how long after a lost race the peers share the candidates.

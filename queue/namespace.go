@@ -17,10 +17,6 @@ const (
 
 var namespaceForm = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
-func reservedNamespaces() []string {
-	return []string{"all", "none", "null", "undefined", "system"}
-}
-
 // CheckNamespace refuses a name that is empty, longer than 32 characters, not
 // made of letters, digits and inner hyphens, or reserved.
 func CheckNamespace(name string) error {
@@ -32,7 +28,7 @@ func CheckNamespace(name string) error {
 		reason = "too_long"
 	case !namespaceForm.MatchString(name):
 		reason = "form"
-	case slices.Contains(reservedNamespaces(), strings.ToLower(name)):
+	case slices.Contains([]string{"all", "none", "null", "undefined", "system"}, strings.ToLower(name)):
 		reason = "reserved"
 	default:
 		return nil

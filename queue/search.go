@@ -55,8 +55,6 @@ type search struct {
 	even     bool
 }
 
-func newSearch(s *Store) search { return search{store: s, fullFrom: -1} }
-
 // find gives candidates, oldest first, or none when no task waits or the pages
 // are used up. have are the candidates that are still in hand.
 func (f *search) find(ctx context.Context, have []candidate, want int, pages *int) ([]candidate, error) {

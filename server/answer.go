@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -33,8 +32,6 @@ type errorDetail struct {
 	Actions    []string       `json:"actions"`
 	Advice     []fault.Advice `json:"advice,omitempty"` // about the run that it is of
 }
-
-func discard() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // language is what the caller reads: ?lang=, else Accept-Language, else ours.
 func (s *Server) language(r *http.Request) string {
@@ -229,7 +226,7 @@ func read(r *http.Request, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return invalidFor(err, "body", "cause", jsonCause(err))
+		return invalidFor(err, "body", "cause", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return invalid("body", "cause", "more than one value")
@@ -244,10 +241,6 @@ func bodyFault(err error) error {
 	}
 	return invalidFor(err, "body", "cause", "cut off")
 }
-
-func jsonCause(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }
-
-func (s *Server) projectName() string { return filepath.Base(s.Project.Dir) }
 
 func invalid(key string, more ...any) error { return invalidFor(nil, key, more...) }
 

@@ -39,10 +39,6 @@ type notifier interface {
 	close()
 }
 
-func newFolderCache(p *project.Project) *folderCache {
-	return &folderCache{p: p, dir: p.Path(p.RequestsDir()), stale: true, changed: map[string]bool{}}
-}
-
 // poll notes what changed. The caller holds mu.
 func (c *folderCache) poll() {
 	var beside []stamp

@@ -110,8 +110,6 @@ func (sn *snapshot) newListing(words *messages.Catalog) (*listing, error) {
 	return l, nil
 }
 
-func (l *listing) tag() string { return `"` + l.head.Revision + `"` }
-
 // withItems is the JSON of a list, of that of its items.
 func withItems(head listHead, items [][]byte) ([]byte, error) {
 	rest, err := json.Marshal(head)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -34,10 +33,6 @@ type latestEntry struct {
 
 // lastRuns is how many runs of a request a list tells of.
 const lastRuns = 5
-
-func newLatestCache(p *project.Project) *latestCache {
-	return &latestCache{p: p, m: map[string]latestEntry{}}
-}
 
 func (c *latestCache) get(id string) latestEntry {
 	c.mu.Lock()
@@ -299,5 +294,3 @@ func orNil[T comparable](v T) *T {
 	}
 	return &v
 }
-
-func orID(title, id string) string { return cmp.Or(title, id) }

@@ -147,7 +147,7 @@ func listRequests(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f := filterOf(r.URL.Query())
-	if !f.none() {
+	if len(f.status)+len(f.priority)+len(f.label)+len(f.text) > 0 {
 		return s.giveTagged(w, r, sn.listOf(s.words(r), f))
 	}
 	if n, err := strconv.Atoi(r.URL.Query().Get("first")); err == nil && n < len(sn.folder.Requests) {
@@ -165,7 +165,7 @@ func listRequests(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	giveBytes(w, r, tagged{data, now.tag()})
+	giveBytes(w, r, tagged{data, `"` + now.head.Revision + `"`})
 	return nil
 }
 
@@ -200,10 +200,6 @@ func words(values []string) []string {
 		}
 	}
 	return all
-}
-
-func (f filter) none() bool {
-	return len(f.status)+len(f.priority)+len(f.label)+len(f.text) == 0
 }
 
 func (f filter) passes(r *reqmeta.Request) bool {

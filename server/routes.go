@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"path/filepath"
 
 	"aiflow/internal/fault"
 	"aiflow/server/ui/lockapi"
@@ -110,7 +111,7 @@ func showHealth(s *Server, w http.ResponseWriter, r *http.Request) error {
 		Project string `json:"project"`
 		Lang    string `json:"lang"`
 		Queue   bool   `json:"taskqueue"`
-	}{true, "aiflow", s.Version, s.projectName(), s.language(r), queue})
+	}{true, "aiflow", s.Version, filepath.Base(s.Project.Dir), s.language(r), queue})
 }
 
 func showMessages(s *Server, w http.ResponseWriter, r *http.Request) error {

@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"log"
 	"net"
 	"net/http"
 	"path"
@@ -64,7 +66,7 @@ type Server struct {
 // New makes a server. It touches no file.
 func New(o Options) *Server {
 	p := o.Project
-	files := newFolderCache(p)
+	files := &folderCache{p: p, dir: p.Path(p.RequestsDir()), stale: true, changed: map[string]bool{}}
 	own := *p
 	own.Read = func() (*folder.Folder, error) {
 		f, _, err := files.get()
@@ -78,7 +80,7 @@ func New(o Options) *Server {
 	s := &Server{
 		Options:  o,
 		folder:   files,
-		latest:   newLatestCache(p),
+		latest:   &latestCache{p: p, m: map[string]latestEntry{}},
 		hub:      newHub(p.Now()),
 		lock:     editlock.Open(editlock.Options{Dir: dir, Clock: p.Env.Clock, Disk: p.Env.Disk, Rand: p.Env.Rand}),
 		journal:  editlock.OpenJournal(path.Join(dir, "autosave"), p.Now),
@@ -146,7 +148,7 @@ func (s *Server) httpServer(ctx context.Context) *http.Server {
 		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
 		BaseContext: func(net.Listener) context.Context { return ctx },
-		ErrorLog:    discard(),
+		ErrorLog:    log.New(io.Discard, "", 0),
 	}
 }
 

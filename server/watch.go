@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"maps"
@@ -137,7 +138,7 @@ func (w *watcher) ids(names []string) []string {
 	}
 	ids := make([]string, 0, len(names))
 	for _, n := range names {
-		id := orID(known[n], reqmeta.Stem(n))
+		id := cmp.Or(known[n], reqmeta.Stem(n))
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

@@ -16,7 +16,6 @@ import (
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/gitops"
-	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/runner/land"
@@ -121,5 +120,3 @@ func body(s *cli.Shell, err error) *cli.ErrorBody {
 	b := s.Body(err)
 	return &b
 }
-
-func reason(err error) fault.Code { return fault.CodeOf(err) }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 
+	"aiflow/internal/fault"
+
 	"aiflow/cmd/internal/cli"
 	"aiflow/gitops"
 	"aiflow/internal/proc"
@@ -87,7 +89,7 @@ func printResult(s *cli.Shell, r land.Result, err error) error {
 func printLeft(s *cli.Shell, list []land.Left) {
 	for _, l := range list {
 		b := s.Body(l.Err)
-		line := s.Text("land.left_out", "id", l.RequestID, "reason", reason(l.Err), "cause", b.Message)
+		line := s.Text("land.left_out", "id", l.RequestID, "reason", fault.CodeOf(l.Err), "cause", b.Message)
 		s.Printf("%s\n", s.Paint(term.Red, term.Escape(line)))
 	}
 }

@@ -49,16 +49,12 @@ func showLocks(s *cli.Shell) error {
 // type.
 func printEntry(s *cli.Shell, p *project.Project, e locks.Entry) {
 	facts := factsOf(s, p, e)
-	s.Printf("%s  %s\n", term.Pad(title(e), 24), s.Paint(colour(e), string(e.Verdict)))
+	s.Printf("%s  %s\n", term.Pad(term.Escape(e.LockType+" "+e.RequestID+e.Name), 24), s.Paint(colour(e), string(e.Verdict)))
 	s.Printf("  %s\n", s.Catalog().Text(holderKey(e), facts))
 	s.Printf("  %s\n", s.Catalog().Text(meansKey(e), facts))
 	if hint := s.Catalog().Text(hintKey(e), fault.WithAdvice(facts, e.Advise())); hint != "" {
 		s.Printf("  -> %s\n", strings.TrimSuffix(strings.TrimSuffix(hint, "; "), "、"))
 	}
-}
-
-func title(e locks.Entry) string {
-	return term.Escape(e.LockType + " " + e.RequestID + e.Name)
 }
 
 func meansKey(e locks.Entry) string {

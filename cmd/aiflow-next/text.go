@@ -99,7 +99,7 @@ func byUrgency(excluded []choose.Exclusion) (list []*choose.Exclusion, rings map
 	rings = map[string][]string{}
 	for i := range excluded {
 		e := &excluded[i]
-		if broken(e) {
+		if e.ReasonCode == fault.RequestInvalidFormat || e.ReasonCode == fault.DuplicateID {
 			continue
 		}
 		n++
@@ -128,10 +128,6 @@ func (q *question) hidden(key string, n int) {
 	if n > shown && !q.o.all {
 		q.Printf("  %s\n", q.Catalog().Text(key, fault.Facts{"count": strconv.Itoa(n - shown)}))
 	}
-}
-
-func broken(e *choose.Exclusion) bool {
-	return e.ReasonCode == fault.RequestInvalidFormat || e.ReasonCode == fault.DuplicateID
 }
 
 // urgency is the order of the reasons; one that is not named comes first.

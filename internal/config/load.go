@@ -172,13 +172,9 @@ func (o Sources) words() []word {
 		}
 	}
 	for _, key := range sorted(o.Flags) {
-		all = append(all, word{key, o.Flags[key], Origin{"flag", flagName(key)}})
+		all = append(all, word{key, o.Flags[key], Origin{"flag", "--" + strings.ReplaceAll(key[strings.LastIndexByte(key, '.')+1:], "_", "-")}})
 	}
 	return all
-}
-
-func flagName(key string) string {
-	return "--" + strings.ReplaceAll(key[strings.LastIndexByte(key, '.')+1:], "_", "-")
 }
 
 func sorted[V any](m map[string]V) []string {

@@ -209,13 +209,6 @@ func environment(http int) Info {
 	return Info{Category: Environment, Severity: Blocker, Exit: 3, HTTP: http}
 }
 func input(http int) Info { return Info{Category: Input, Severity: Major, Exit: 2, HTTP: http} }
-func lock() Info {
-	return Info{Category: Execution, Severity: Major, Exit: 4, HTTP: 409, Retryable: true}
-}
-
-func contract() Info {
-	return Info{Category: Contract, Severity: Major, Exit: 5, HTTP: 502, Retryable: true}
-}
 
 func git(retryable bool) Info {
 	return Info{Category: Git, Severity: Major, Exit: 6, HTTP: 409, Retryable: retryable}
@@ -229,9 +222,6 @@ func execution(exit int, s Severity, retryable bool) Info {
 	return Info{Category: Execution, Severity: s, Exit: exit, HTTP: 409, Retryable: retryable}
 }
 func internal() Info { return Info{Category: Execution, Severity: Blocker, Exit: 9, HTTP: 500} }
-func selection() Info {
-	return Info{Category: Execution, Severity: Minor, Exit: 4, HTTP: 409, Retryable: true}
-}
 
 // Info gives what follows from c; a code that is not in the table counts as
 // UNKNOWN_ERROR.
@@ -262,10 +252,10 @@ func (c Code) Info() Info {
 		NeedsClarification, ModelNotFound, ContextTooLong, NothingToDo, StepNotAvailable, ImportUnreadable, ImportIncomplete:
 		return input(400)
 	case JSONParseError, JSONSchemaInvalid:
-		return contract()
+		return Info{Category: Contract, Severity: Major, Exit: 5, HTTP: 502, Retryable: true}
 	case RunInProgress, QueueInProgress, SlotsTaken, TouchesTaken, ServerRunning, LockHeld, LockLost, LockStaleDetected, LockNotYours, LockUnreadable,
 		EditInProgress, EditNotSaved:
-		return lock()
+		return Info{Category: Execution, Severity: Major, Exit: 4, HTTP: 409, Retryable: true}
 	case LockStaleRecovered:
 		return Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}
 	case StepTooLarge, ForbiddenPathTouched, StepCommandFailed, NothingChanged, BudgetExhausted, GHDependencyDetected, RunnerDied:
@@ -298,7 +288,7 @@ func (c Code) Info() Info {
 	case StaticCheckFailed, QARejected, E2ERequired, TestCommandNotFound:
 		return test(Major, false)
 	case NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput, LatestRunDone:
-		return selection()
+		return Info{Category: Execution, Severity: Minor, Exit: 4, HTTP: 409, Retryable: true}
 	}
 	return internal()
 }

@@ -40,10 +40,6 @@ func newJudge(f *folder.Folder, facts Facts) *judge {
 	return j
 }
 
-func (j *judge) isUnique(i int) bool {
-	return !j.f.IsDuplicate(j.f.Requests[i].ID)
-}
-
 func (j *judge) isReady(i int) bool { return j.links.kind[i] == soundReady }
 
 // isOver is Request.Over.
@@ -69,7 +65,7 @@ func (j *judge) before(i int) (Exclusion, bool) {
 	switch {
 	case !r.Valid() && r.FirstError().Code != fault.DuplicateID:
 		return invalid(r), false
-	case !j.isUnique(i):
+	case j.f.IsDuplicate(j.f.Requests[i].ID):
 		return exclude(r, fault.DuplicateID, "duplicate_id", "paths", reqmeta.Join(j.f.PathsOf(r.ID))), false
 	case r.Meta.Status != reqmeta.Ready && !j.named:
 		return j.notReady(i), false
@@ -232,10 +228,6 @@ func invalid(r *reqmeta.Request) Exclusion {
 	}
 	e.sub = &sentence{"problem", "problem." + p.Kind, p.Facts}
 	return e
-}
-
-func notFound(id string) Exclusion {
-	return Exclusion{RequestID: id, ReasonCode: fault.RequestNotFound, Kind: "not_found", Facts: fault.Facts{"id": id}}
 }
 
 func hostOf(h *Holder) string {

@@ -111,7 +111,7 @@ func JudgeNamed(f *folder.Folder, facts Facts, id string) (Exclusion, bool) {
 func judgeOne(f *folder.Folder, facts Facts, id string, named bool) (Exclusion, bool) {
 	i := f.Index(id)
 	if i < 0 {
-		return notFound(id), false
+		return Exclusion{RequestID: id, ReasonCode: fault.RequestNotFound, Kind: "not_found", Facts: fault.Facts{"id": id}}, false
 	}
 	j := newJudge(f, facts)
 	j.named = named

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -116,8 +117,8 @@ func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []
 		if err != nil {
 			return nil, noDir(err, dir)
 		}
-		prefix := dayPrefix(now)
-		number, mark = numbered(prefix, highest(append(names, n.Used...), prefix)+1), "new"
+		prefix := "RQ-" + now.Format("20060102") + "-"
+		number, mark = fmt.Sprintf("%s%03d", prefix, highest(append(names, n.Used...), prefix)+1), "new"
 	}
 	reserved := filepath.Join(dir, "."+number+atomicfile.TempMark+mark)
 	file, err := disk.Create(reserved, 0o666)

@@ -1,11 +1,9 @@
 package edit
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -50,10 +48,6 @@ func telling(words []string) bool {
 	}
 	return n >= 2
 }
-
-func dayPrefix(day time.Time) string { return "RQ-" + day.Format("20060102") + "-" }
-
-func numbered(prefix string, n int) string { return fmt.Sprintf("%s%03d", prefix, n) }
 
 func withSlug(id, title string) string {
 	if s := slug(title); s != "" {

@@ -106,7 +106,7 @@ func (c *claude) system(r *Reader, e claudeEvent) {
 		r.say(strings.TrimSpace(fmt.Sprintf("[claude %s %s]", e.Version, e.Model)))
 	case "permission_denied":
 		r.deny(cmp.Or(c.tools[e.ToolID], e.Tool))
-		r.say("! " + shown(e.Tool+": "+textOf(e.Decision)))
+		r.say("! " + shown(e.Tool+": "+strings.TrimSpace(e.Decision)))
 	case "api_retry":
 		wait := time.Duration(e.DelayMS * float64(time.Millisecond)).Round(time.Second)
 		r.say(fmt.Sprintf("... %s, again in %s (%d/%d)", cmp.Or(shown(textIn(e.Error)), "?"), wait, e.Attempt, e.Retries))
@@ -238,8 +238,6 @@ func toolCall(name string, input json.RawMessage) string {
 	}
 	return shown(name)
 }
-
-func textOf(s string) string { return strings.TrimSpace(s) }
 
 // ending tells in one line what the call took.
 func (r *Reader) ending() string {

@@ -202,7 +202,7 @@ func (w *words) last() []string {
 	for _, line := range slices.Backward(w.lines) {
 		line = strings.TrimRight(ansi().ReplaceAllString(line, ""), " \t\r")
 		said := strings.TrimSpace(line)
-		if said == "" || prompt[said] || !hasWord(said) || traced().MatchString(line) {
+		if said == "" || prompt[said] || !strings.ContainsFunc(said, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) || traced().MatchString(line) {
 			continue
 		}
 		if last == "" {
@@ -220,10 +220,6 @@ func (w *words) last() []string {
 		}
 	}
 	return list
-}
-
-func hasWord(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
 var (

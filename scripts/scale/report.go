@@ -47,7 +47,7 @@ func report(seed uint64) string {
 		{"index partition COMPLETE, writes/s at most", func(r result) string { return limited(r.peak.ended, partitionWrites) }},
 		{"index partitions QUEUED and RUNNING, reads/s at most", func(r result) string { return limited(r.peak.hotRead, partitionReads) }},
 		{"part of the day over a limit", func(r result) string {
-			return percent(math.Max(r.overQueued, math.Max(r.overRunning, r.overRead)) / day)
+			return fmt.Sprintf("%.0f %%", 100*(math.Max(r.overQueued, math.Max(r.overRunning, r.overRead))/day))
 		}},
 		{"all writes/s at most", func(r result) string { return big(r.peak.tasks) }},
 		{"all reads/s at most", func(r result) string { return big(r.peak.search) }},
@@ -112,8 +112,6 @@ func limited(v, limit float64) string {
 	}
 	return big(v)
 }
-
-func percent(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }
 
 func dollars(v float64) string {
 	if v < 10 {

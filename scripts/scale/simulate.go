@@ -43,8 +43,7 @@ func (u *usage) add(v usage) {
 	u.watch += v.watch
 }
 
-func (u usage) writes() float64 { return u.tasks + u.renew + u.beats }
-func (u usage) reads() float64  { return u.checks + u.search + u.watch }
+func (u usage) reads() float64 { return u.checks + u.search + u.watch }
 
 // result is a simulated day.
 type result struct {
@@ -123,7 +122,7 @@ func (r *result) second(u usage) {
 		{&r.peak.ended, u.ended},
 		{&r.peak.hotRead, u.hotRead},
 		{&r.peak.beats, u.beats},
-		{&r.peak.tasks, u.writes()},
+		{&r.peak.tasks, u.tasks + u.renew + u.beats},
 		{&r.peak.search, u.reads()},
 	} {
 		*m.peak = math.Max(*m.peak, m.v)

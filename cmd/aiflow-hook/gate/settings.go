@@ -26,7 +26,7 @@ func (j *judgement) settings(ctx context.Context, changes []change) error {
 				return nil // a link: what it leads to is not in the commit
 			}
 			touched = true
-		case dir == j.o.PromptsDir+"/" && c.newMode&typeMask == typeFile && isPrompt(name):
+		case dir == j.o.PromptsDir+"/" && c.newMode&typeMask == typeFile && slices.ContainsFunc(prompts.Names(), func(n string) bool { return prompts.FileName(n) == name }):
 			blobs, err := j.o.blobs(ctx, []string{c.newID})
 			if err != nil {
 				return err
@@ -53,10 +53,6 @@ func (j *judgement) settings(ctx context.Context, changes []change) error {
 	}
 	j.forbidden(cfg, r)
 	return nil
-}
-
-func isPrompt(name string) bool {
-	return slices.ContainsFunc(prompts.Names(), func(n string) bool { return prompts.FileName(n) == name })
 }
 
 // content is a file of the project as the judged tree has it; nil for none.
