@@ -87,16 +87,8 @@ func workspaceAllows(ctx context.Context, run *stage.Run, at runs.Point, committ
 	if changes.Empty() || changes.Tree == step.AttemptTree && !committed {
 		return at, nil
 	}
-	switch at.Changed {
-	case runs.ChangedTake: // never with Back, which is a retry
-		at.State, at.Reset = runs.Testing, false
-	case runs.ChangedDiscard:
-		at.Reset = true
-	default:
-		if !run.Stage.State.Ended() {
-			at.Reset = true // left by a command that was killed
-			return at, nil
-		}
+	at, ok := changed(at, run.Stage.State.Ended())
+	if !ok {
 		return at, changedThere(run, run.Stage, "count", len(changes.Files))
 	}
 	return at, nil

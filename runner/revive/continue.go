@@ -13,18 +13,9 @@ import (
 // goOn continues at a point. interrupted says that nobody touched the
 // workspace on purpose since the runner died.
 func goOn(ctx context.Context, run *stage.Run, at runs.Point, interrupted bool) error {
-	switch at.State {
-	case runs.Planning:
-		return stage.Begin(ctx, run)
-	case runs.Reporting:
-		return stage.Finish(ctx, run)
-	case runs.Testing:
-		return goOnTesting(ctx, run, at, interrupted)
-	}
-	if at.Back || at.Reset && run.Stage.State.Ended() {
-		// The record says what the run does before its workspace is touched: after a
-		// crash nobody takes what is half put back for a person's work.
-		if at.Back {
+	does := goesOn(at, run.Stage.State.Ended(), interrupted, run.InPlace())
+	if does.saysFirst {
+		if does.setsAside {
 			run.Stage.BackTo = at.StepID
 		}
 		if run.Stage.State.Ended() {
@@ -36,16 +27,23 @@ func goOn(ctx context.Context, run *stage.Run, at runs.Point, interrupted bool) 
 			return err
 		}
 	}
-	if at.Back {
+	if does.setsAside {
 		if err := goBack(ctx, run, at.Index); err != nil {
 			return err
 		}
 	}
-	// A power cut may take the record of a step's start and leave what it did.
-	if at.Reset || interrupted && !run.InPlace() {
+	if does.putsBack {
 		if err := stage.PutBack(ctx, run, at.Index); err != nil {
 			return err
 		}
+	}
+	switch does.next {
+	case begins:
+		return stage.Begin(ctx, run)
+	case finishes:
+		return stage.Finish(ctx, run)
+	case tests:
+		return goOnTesting(ctx, run, at, interrupted)
 	}
 	return stage.Steps(ctx, run)
 }
