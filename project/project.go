@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/config"
+	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
 	"aiflow/locks"
@@ -141,6 +143,26 @@ func openLocks(p *Project) (*locks.Manager, error) {
 
 // Locks is the project's lock manager. It is made at the first call.
 func (p *Project) Locks() (*locks.Manager, error) { return p.locks() }
+
+// HoldRequest holds the lock of a request while its file changes, so that no run
+// begins meanwhile. Where nothing ever ran, or no lock can be written, none can.
+func (p *Project) HoldRequest(ctx context.Context, id string) (release func(), err error) {
+	if _, err := os.Stat(p.Path(p.Config.Paths.LocksDir)); err != nil {
+		return func() {}, nil
+	}
+	m, err := p.Locks()
+	if err != nil {
+		return nil, err
+	}
+	lease, err := m.AcquireRequest(ctx, id, locks.Ask{Wait: 2 * time.Second})
+	switch {
+	case err == nil:
+		return func() { _ = lease.Release() }, nil
+	case fault.Has(err, fault.PathNotWritable):
+		return func() {}, nil
+	}
+	return nil, err
+}
 
 // TakeSlot takes one of the places for runs at a time, for at most wait. Fault:
 // SLOTS_TAKEN.

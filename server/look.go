@@ -198,17 +198,12 @@ func (sn *snapshot) judge() {
 	sn.facts.LatestRun = sn.latestRun
 	sn.facts.Concerned = slices.AppendSeq(slices.Clone(sn.facts.Concerned), maps.Keys(sn.latest))
 	sn.sel = choose.Select(sn.folder, sn.facts)
-	sn.rank, sn.excluded, sn.done = map[string]int{}, map[string]int{}, map[string]bool{}
+	sn.rank, sn.excluded, sn.done = map[string]int{}, map[string]int{}, choose.Done(sn.folder)
 	for i, c := range sn.sel.Runnable {
 		sn.rank[c.Path] = i + 1
 	}
 	for i := range sn.sel.Excluded {
 		sn.excluded[sn.sel.Excluded[i].Path] = i
-	}
-	for _, r := range sn.folder.Requests {
-		if r.Meta.Status == reqmeta.Done && r.Valid() {
-			sn.done[r.ID] = true
-		}
 	}
 }
 
@@ -265,20 +260,6 @@ func exactly(in *folder.Folder, id string) (*reqmeta.Request, error) {
 
 // order gives the requests in the order of the queue, what can run first.
 func (sn *snapshot) order() []*reqmeta.Request { return choose.Order(sn.folder) }
-
-// blockedBy lists the dependencies that are not done, missing ones too.
-func (sn *snapshot) blockedBy(r *reqmeta.Request) []string {
-	list := []string{}
-	if r.SaysOver() {
-		return list
-	}
-	for _, id := range r.Meta.DependsOn {
-		if !sn.done[id] && !slices.Contains(list, id) && !sn.folder.DoneBeside(id) {
-			list = append(list, id)
-		}
-	}
-	return list
-}
 
 func (sn *snapshot) locked(id string) *choose.Holder {
 	if sn.facts.Locked == nil {

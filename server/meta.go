@@ -5,17 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"aiflow/internal/fault"
-	"aiflow/locks"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 	"aiflow/reqmeta/edit"
-	"aiflow/reqmeta/folder"
 )
 
 // metaKeys are what PATCH may change.
@@ -116,51 +112,20 @@ func metaValue(key string, raw json.RawMessage) (string, bool) {
 	return "[" + strings.Join(list, ", ") + "]", true
 }
 
-// refuseRing looks at what the request would be: new dependencies must not
-// close a ring. One that is in a ring already may leave it step by step.
+// refuseRing looks at what the request would be where its dependencies are changed.
 func (sn *snapshot) refuseRing(req *reqmeta.Request, data []byte, values map[string]string) error {
 	if _, asked := values["depends_on"]; !asked {
 		return nil
 	}
-	others := make([]*reqmeta.Request, 0, len(sn.folder.Requests))
-	for _, r := range sn.folder.Requests {
-		if r != req {
-			copied := *r
-			copied.Problems = slices.Clone(r.Problems)
-			others = append(others, &copied)
-		}
-	}
-	changed := req.Parse(data)
-	would := folder.NewFolder(sn.folder.Dir, append(others, changed))
-	after, _ := choose.JudgeNamed(would, choose.Facts{}, changed.ID)
-	before, _ := choose.JudgeNamed(sn.folder, choose.Facts{}, req.ID)
-	if after.ReasonCode == fault.DependsCycle && before.ReasonCode != fault.DependsCycle {
-		return fault.New(fault.DependsCycle, "id", req.ID, "value", after.Facts["ring"])
-	}
-	return nil
+	return choose.ClosesRing(sn.folder, req, req.Parse(data))
 }
 
-// claim holds the request's lock while its status changes, so that no run
-// begins meanwhile. Where nothing ever ran, no lock is needed.
+// claim is project.HoldRequest for a request that is not running.
 func claim(ctx context.Context, s *Server, sn *snapshot, id string) (release func(), err error) {
 	if h := sn.locked(id); h != nil {
 		return nil, inTheWay(id, h.RunID)
 	}
-	if _, err := os.Stat(s.Project.Path(s.Project.Config.Paths.LocksDir)); err != nil {
-		return func() {}, nil
-	}
-	m, err := s.Project.Locks()
-	if err != nil {
-		return nil, err
-	}
-	lease, err := m.AcquireRequest(ctx, id, locks.Ask{Wait: 2 * time.Second})
-	switch {
-	case err == nil:
-		return func() { _ = lease.Release() }, nil
-	case fault.Has(err, fault.PathNotWritable):
-		return func() {}, nil
-	}
-	return nil, err
+	return s.Project.HoldRequest(ctx, id)
 }
 
 func inTheWay(id, run string) error {

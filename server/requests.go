@@ -93,7 +93,7 @@ type listHead struct {
 func (sn *snapshot) item(r *reqmeta.Request, words *messages.Catalog) item {
 	problems := append([]reqmeta.Problem{}, r.Problems...)
 	reqmeta.DescribeProblems(problems, words.Text)
-	d := derived{BlockedBy: sn.blockedBy(r), Locked: sn.locked(r.ID)}
+	d := derived{BlockedBy: choose.BlockedBy(sn.folder, r, sn.done), Locked: sn.locked(r.ID)}
 	if rank, ok := sn.rank[r.Path]; ok {
 		d.QueueEligible, d.Rank = true, &rank
 		for _, on := range sn.sel.Runnable[rank-1].StackedOn {

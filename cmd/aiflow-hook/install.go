@@ -39,10 +39,7 @@ func (c change) run(s *cli.Shell, plan func(hooks.Folder, hooks.Options) []hooks
 	}
 	refused := hooks.Refused(actions)
 	if s.JSON {
-		if err := s.PrintJSON(report{OK: refused == nil, Dir: folder.Dir, DryRun: c.dryRun, Actions: described(s, actions)}); err != nil {
-			return err
-		}
-		return cli.Reported(refused)
+		return s.Answer(report{OK: refused == nil, Dir: folder.Dir, DryRun: c.dryRun, Actions: described(s, actions)}, refused)
 	}
 	show(s, actions, c.dryRun)
 	return refused

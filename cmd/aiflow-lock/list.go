@@ -32,9 +32,7 @@ func showLocks(s *cli.Shell) error {
 		return err
 	}
 	if s.JSON {
-		return s.PrintJSON(struct {
-			Items []locks.Item `json:"items"`
-		}{locks.Items(p.Dir, entries)})
+		return s.PrintJSON(cli.Items(locks.Items(p.Dir, entries)))
 	}
 	if len(entries) == 0 {
 		s.Printf("%s\n", s.Text("lock.none"))

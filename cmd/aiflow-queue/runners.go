@@ -64,9 +64,7 @@ func namespaces(s *cli.Shell, w where) error {
 		return err
 	}
 	if s.JSON {
-		return s.PrintJSON(struct {
-			Items []queue.Space `json:"items"`
-		}{items})
+		return s.PrintJSON(cli.Items(items))
 	}
 	if len(items) == 0 {
 		s.Printf("%s\n", s.Text("queue.no_namespaces"))

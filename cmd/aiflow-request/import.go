@@ -165,10 +165,7 @@ func told(s *cli.Shell, r convert.Report, o importOptions) error {
 		end = fault.New(fault.ImportIncomplete, "count", refused, "source", r.Source)
 	}
 	if s.JSON {
-		if err := s.PrintJSON(r); err != nil {
-			return err
-		}
-		return cli.Reported(end)
+		return s.Answer(r, end)
 	}
 	key := "request.import_source"
 	if o.From == "" {

@@ -70,9 +70,7 @@ func list(s *cli.Shell, f filter) error {
 	for i, r := range chosen {
 		items[i] = v.item(r)
 	}
-	return v.PrintJSON(struct {
-		Items []item `json:"items"`
-	}{items})
+	return v.PrintJSON(cli.Items(items))
 }
 
 // openFirst keeps the order, but for people: what is over comes last.

@@ -48,7 +48,8 @@ func (v *view) look() error {
 
 func (v *view) judge() {
 	r := v.survey.Select()
-	v.done, v.runnable, v.on, v.excluded = map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]*choose.Exclusion{}
+	v.done = choose.Done(v.survey.Folder)
+	v.runnable, v.on, v.excluded = map[string]bool{}, map[string][]string{}, map[string]*choose.Exclusion{}
 	for _, c := range r.Runnable {
 		v.runnable[c.Path] = true
 		for _, on := range c.StackedOn {
@@ -57,11 +58,6 @@ func (v *view) judge() {
 	}
 	for i := range r.Excluded {
 		v.excluded[r.Excluded[i].Path] = &r.Excluded[i]
-	}
-	for _, req := range v.survey.Folder.Requests {
-		if req.Meta.Status == reqmeta.Done && req.Valid() {
-			v.done[req.ID] = true
-		}
 	}
 }
 
@@ -98,24 +94,8 @@ func (v *view) item(r *reqmeta.Request) item {
 	reqmeta.DescribeProblems(problems, v.Catalog().Text)
 	return item{
 		ID: r.ID, Path: r.Path, Title: r.Title(), Meta: r.Meta, Problems: problems,
-		Derived: derived{QueueEligible: v.runnable[r.Path], BlockedBy: v.blockedBy(r), StackedOn: v.on[r.Path], LatestRun: v.latest(r.ID)},
+		Derived: derived{QueueEligible: v.runnable[r.Path], BlockedBy: choose.BlockedBy(v.survey.Folder, r, v.done), StackedOn: v.on[r.Path], LatestRun: v.latest(r.ID)},
 	}
-}
-
-// blockedBy lists the dependencies that are not done, missing ones too.
-func (v *view) blockedBy(r *reqmeta.Request) []string {
-	list := []string{}
-	if r.SaysOver() {
-		return list
-	}
-	seen := map[string]bool{}
-	for _, id := range r.Meta.DependsOn {
-		if !v.done[id] && !seen[id] && !v.survey.Folder.DoneBeside(id) {
-			list = append(list, id)
-		}
-		seen[id] = true
-	}
-	return list
 }
 
 // latest is the newest run. One that neither ended nor holds its lock any more

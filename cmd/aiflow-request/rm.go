@@ -82,9 +82,7 @@ func remove(s *cli.Shell, names []string, force bool) error {
 		}
 	}
 	if v.JSON {
-		return v.PrintJSON(struct {
-			Items []removed `json:"items"`
-		}{list})
+		return v.PrintJSON(cli.Items(list))
 	}
 	return nil
 }

@@ -16,7 +16,6 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
-	"aiflow/locks"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 	"aiflow/reqmeta/edit"
@@ -72,9 +71,7 @@ func set(s *cli.Shell, args []string, from string) error {
 	case len(items) == 1:
 		return v.PrintJSON(items[0])
 	}
-	return v.PrintJSON(struct {
-		Items []item `json:"items"`
-	}{items})
+	return v.PrintJSON(cli.Items(items))
 }
 
 // at names the line of a mistake.
@@ -271,28 +268,12 @@ func known(key string) string {
 	return key
 }
 
-// claim holds the lock of the request while its status changes, so that no run
-// begins meanwhile. A running one is left alone. Where no lock can be written,
-// no run can begin either.
+// claim is project.HoldRequest for a request that is not running.
 func (v *view) claim(id string) (release func(), err error) {
 	if err := v.refuseRunning(id); err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(v.p.Path(v.p.Config.Paths.LocksDir)); err != nil {
-		return func() {}, nil // nothing has ever run here
-	}
-	m, err := v.p.Locks()
-	if err != nil {
-		return nil, err
-	}
-	lease, err := m.AcquireRequest(context.Background(), id, locks.Ask{Wait: 2 * time.Second})
-	switch {
-	case err == nil:
-		return func() { _ = lease.Release() }, nil
-	case fault.Has(err, fault.PathNotWritable):
-		return func() {}, nil
-	}
-	return nil, err
+	return v.p.HoldRequest(context.Background(), id)
 }
 
 // refuseRunning leaves a request alone that runs now.
@@ -319,21 +300,11 @@ func (v *view) refuseRing(r *reqmeta.Request, values map[string]string) error {
 		return err
 	}
 	changed := r.Parse(data)
-	list := slices.Clone(v.survey.Folder.Requests)
-	list[slices.Index(list, r)] = changed
-	would := folder.NewFolder(v.p.RequestsDir(), list)
-	if e, _ := choose.JudgeNamed(would, choose.Facts{}, changed.ID); e.ReasonCode == fault.DependsCycle && !v.inRing(r.ID) {
-		return fault.New(fault.DependsCycle, "id", r.ID, "value", e.Facts["ring"])
+	if err := choose.ClosesRing(v.survey.Folder, r, changed); err != nil {
+		return err
 	}
 	warnMissing(v.Shell, v.p, changed)
 	return nil
-}
-
-// inRing reports whether the request is in a ring already: then it may be taken
-// out step by step.
-func (v *view) inRing(id string) bool {
-	e, _ := choose.JudgeNamed(v.survey.Folder, choose.Facts{}, id)
-	return e.ReasonCode == fault.DependsCycle
 }
 
 func (v *view) printSet(r *reqmeta.Request, before, after []byte, keys []string) {

@@ -42,9 +42,7 @@ func list(s *cli.Shell, request string) error {
 	}
 	tellBroken(s, broken)
 	if s.JSON {
-		return s.PrintJSON(struct {
-			Items []runs.Summary `json:"items"`
-		}{items})
+		return s.PrintJSON(cli.Items(items))
 	}
 	if len(items) == 0 && len(broken) == 0 {
 		s.Printf("%s\n", s.Text("work.no_runs", "id", request))

@@ -64,10 +64,7 @@ func report(s *cli.Shell, p *project.Project, out runner.Outcome) error {
 		return reportNothing(s, out.Selection)
 	}
 	if s.JSON {
-		if err := s.PrintJSON(answerOf(s, p, out)); err != nil {
-			return err
-		}
-		return cli.Reported(out.Err)
+		return s.Answer(answerOf(s, p, out), out.Err)
 	}
 	if out.Err == nil {
 		printDone(s, p, out.Stage, out.RunPath)

@@ -67,9 +67,7 @@ func named(all []schema.Name) []string {
 
 func listSchemas(s *cli.Shell, all []schema.Name) error {
 	if s.JSON {
-		return s.PrintJSON(struct {
-			Items []schema.Name `json:"items"`
-		}{all})
+		return s.PrintJSON(cli.Items(all))
 	}
 	wide := 0
 	for _, n := range all {

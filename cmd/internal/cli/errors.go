@@ -29,6 +29,21 @@ func Reported(err error) error {
 	return reported{err}
 }
 
+// Answer prints v as JSON; err is what the command ends with, which v tells already.
+func (s *Shell) Answer(v any, err error) error {
+	if failed := s.PrintJSON(v); failed != nil {
+		return failed
+	}
+	return Reported(err)
+}
+
+// Items is a list as all commands print it.
+func Items[T any](list []T) any {
+	return struct {
+		Items []T `json:"items"`
+	}{list}
+}
+
 type reported struct{ error }
 
 func (r reported) Unwrap() error { return r.error }
