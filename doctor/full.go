@@ -244,9 +244,6 @@ func stat(path string) (fs.FileInfo, bool) {
 }
 
 func read(path string) []byte {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
+	data, _ := os.ReadFile(path)
 	return data
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -151,9 +152,7 @@ func (r *Repair) describe(w Words) {
 	if r.Err != nil {
 		key += "_failed"
 		facts = fault.Facts{}
-		for k, v := range r.Facts {
-			facts[k] = v
-		}
+		maps.Copy(facts, r.Facts)
 		facts["cause"], _ = w.Fault(r.Err)
 	}
 	r.Message = w.Text(key, facts)

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"runtime"
+	"strings"
 	"sync"
 
 	"aiflow/gitops"
@@ -228,15 +229,9 @@ func evidenceOf(err error) Evidence {
 // some names the first few of many.
 func some(names []string) string {
 	const most = 3
-	text := ""
-	for i, name := range names {
-		if i == most {
-			return text + ", …"
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += name
+	text := strings.Join(first(names, most), ", ")
+	if len(names) > most {
+		text += ", …"
 	}
 	return text
 }

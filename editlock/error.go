@@ -1,6 +1,8 @@
 package editlock
 
 import (
+	"maps"
+
 	"aiflow/internal/fault"
 )
 
@@ -30,9 +32,7 @@ func (p *Lock) failure(c command, cause error) *Error {
 func (p *Lock) faultOf(code Code, cause error) error {
 	facts := fault.Facts{}
 	if f, ok := fault.As(cause); ok {
-		for k, v := range f.Facts {
-			facts[k] = v
-		}
+		maps.Copy(facts, f.Facts)
 		if code == AcquireTimeout || code == ReleaseFailed {
 			facts["reason"] = string(code)
 			return &fault.Error{Code: f.Code, Facts: facts, Err: f.Err}

@@ -51,10 +51,8 @@ func (w *Workspace) Rejoin(ctx context.Context, commit string) error {
 	if err := leaveMerge(ctx, w); err != nil {
 		return err
 	}
-	if _, err := w.git.Do(ctx, quiet("reset", "-q", "--soft", commit)...); err != nil {
-		return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit, "reason", "not_reset")
-	}
-	return nil
+	_, err = w.git.Do(ctx, quiet("reset", "-q", "--soft", commit)...)
+	return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit, "reason", "not_reset")
 }
 
 // leaveMerge forgets about a merge or conflicts that were left open, with which
@@ -72,10 +70,8 @@ func leaveMerge(ctx context.Context, w *Workspace) error {
 	if !exists(filepath.Join(w.gitDir, "MERGE_HEAD")) {
 		return nil
 	}
-	if _, err := w.git.Do(ctx, "merge", "--quit"); err != nil {
-		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "not_reset")
-	}
-	return nil
+	_, err = w.git.Do(ctx, "merge", "--quit")
+	return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "not_reset")
 }
 
 // Unmerged names the files in which a merge left conflicts that nobody has
@@ -93,8 +89,6 @@ func unmerged(ctx context.Context, g gitcmd.Git) ([]string, error) {
 // KeepCommit gives a commit a name outside refs/heads, so that it outlives
 // what becomes of its branch.
 func (w *Workspace) KeepCommit(ctx context.Context, ref, commit string) error {
-	if _, err := w.git.Do(ctx, "update-ref", "-m", "aiflow: kept", ref, commit); err != nil {
-		return failed(err, fault.GitCommandFailed, "name", ref, "commit", commit)
-	}
-	return nil
+	_, err := w.git.Do(ctx, "update-ref", "-m", "aiflow: kept", ref, commit)
+	return failed(err, fault.GitCommandFailed, "name", ref, "commit", commit)
 }

@@ -14,10 +14,7 @@ import (
 // ConfigFile is the bytes of the repository's own configuration, which every
 // worktree shares; nil where it cannot be read.
 func (r *Repo) ConfigFile() []byte {
-	data, err := os.ReadFile(filepath.Join(r.commonDir, "config"))
-	if err != nil {
-		return nil
-	}
+	data, _ := os.ReadFile(filepath.Join(r.commonDir, "config"))
 	return data
 }
 

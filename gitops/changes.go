@@ -94,10 +94,8 @@ func (w *Workspace) stage(ctx context.Context) error {
 		return err
 	}
 	w.staged, w.patch = false, nil
-	if err := w.add(ctx); err != nil {
-		return failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
-	}
-	return nil
+	err := w.add(ctx)
+	return failed(err, fault.GitCommandFailed, "path", w.path, "reason", "not_staged")
 }
 
 // add puts everything into an index. A repository inside that has no commit yet

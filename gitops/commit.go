@@ -132,10 +132,8 @@ func (w *Workspace) write(relPath string, data []byte) error {
 		return refuse(fault.GitCommitFailed, "not_inside", "path", relPath)
 	}
 	o := atomicfile.Options{TempSuffix: rand.Text(), Volatile: w.linked} // what is lost of a worktree is in the commit
-	if err := atomicfile.Write(atomicfile.OS{}, p, data, o); err != nil {
-		return failedIn(w.path, err, fault.GitCommitFailed, "path", relPath)
-	}
-	return nil
+	err := atomicfile.Write(atomicfile.OS{}, p, data, o)
+	return failedIn(w.path, err, fault.GitCommitFailed, "path", relPath)
 }
 
 func isLink(p string) bool {

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -18,23 +19,14 @@ type DiffOptions struct {
 }
 
 func (o DiffOptions) defaults() DiffOptions {
-	set := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	set(&o.Context, 3)
-	set(&o.MaxFiles, 300)
-	set(&o.MaxFileLines, 2000)
-	set(&o.MaxLines, 20000)
-	set(&o.MaxLineBytes, 4096)
+	o.Context = cmp.Or(o.Context, 3)
+	o.MaxFiles = cmp.Or(o.MaxFiles, 300)
+	o.MaxFileLines = cmp.Or(o.MaxFileLines, 2000)
+	o.MaxLines = cmp.Or(o.MaxLines, 20000)
+	o.MaxLineBytes = cmp.Or(o.MaxLineBytes, 4096)
 	o.Context, o.MaxFiles = max(o.Context, 0), max(o.MaxFiles, 0)
-	if o.MaxFileBytes == 0 {
-		o.MaxFileBytes = 1 << 20
-	}
-	if o.Effort == 0 {
-		o.Effort = 300 * time.Millisecond
-	}
+	o.MaxFileBytes = cmp.Or(o.MaxFileBytes, 1<<20)
+	o.Effort = cmp.Or(o.Effort, 300*time.Millisecond)
 	return o
 }
 

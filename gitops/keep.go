@@ -254,10 +254,8 @@ func moveRepository(w *Workspace, name, dir string) error {
 			}
 		}
 	}
-	if err := moveAside(at, filepath.Join(dir, filepath.FromSlash(name))); err != nil {
-		return failed(err, fault.WorkspaceFailed, "path", at, "reason", "not_kept")
-	}
-	return nil
+	err = moveAside(at, filepath.Join(dir, filepath.FromSlash(name)))
+	return failed(err, fault.WorkspaceFailed, "path", at, "reason", "not_kept")
 }
 
 // absorb puts a submodule's repository into its folder, in place of the file

@@ -56,10 +56,8 @@ func (r *Repo) DropScratch(ctx context.Context, path string) error {
 	if a := r.adminOf(path); a != nil {
 		return r.unregister(ctx, path, a)
 	}
-	if err := removeAll(path); err != nil {
-		return failed(err, fault.WorkspaceFailed, "path", path, "reason", "not_removed")
-	}
-	return nil
+	err := removeAll(path)
+	return failed(err, fault.WorkspaceFailed, "path", path, "reason", "not_removed")
 }
 
 // Restart puts a scratch worktree to a commit, off every branch and out of a merge

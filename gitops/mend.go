@@ -69,10 +69,8 @@ func (w *Workspace) MendIndex(ctx context.Context) error {
 	if err := os.Remove(path); err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "index")
 	}
-	if _, err := w.git.Do(ctx, "read-tree", "-m", "HEAD"); err != nil {
-		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "index")
-	}
-	return nil
+	_, err = w.git.Do(ctx, "read-tree", "-m", "HEAD")
+	return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "index")
 }
 
 // wholeIndex compares the index with the checksum that it ends with; zeros are

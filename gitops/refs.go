@@ -169,10 +169,8 @@ func branchTrouble(err error) string {
 // KeepTip names a commit that a branch will no longer hold. The same again is no
 // error.
 func (r *Repo) KeepTip(ctx context.Context, ref, commit string) error {
-	if _, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: kept", "--end-of-options", ref, commit); err != nil {
-		return failed(err, fault.GitCommandFailed, "name", ref)
-	}
-	return nil
+	_, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: kept", "--end-of-options", ref, commit)
+	return failed(err, fault.GitCommandFailed, "name", ref)
 }
 
 // DeleteBranch removes a local branch that still stands at commit and that no
@@ -188,8 +186,6 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, commit string) error {
 	if where := r.CheckedOut(ctx, name); where != "" {
 		return refuse(fault.GitCommandFailed, "checked_out", "branch", name, "path", where)
 	}
-	if _, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: removed", "-d", "--end-of-options", "refs/heads/"+name, commit); err != nil {
-		return failed(errors.Join(ErrMoved, err), fault.GitCommandFailed, "branch", name, "reason", "moved")
-	}
-	return nil
+	_, err = r.git.Do(ctx, "update-ref", "-m", "aiflow: removed", "-d", "--end-of-options", "refs/heads/"+name, commit)
+	return failed(errors.Join(ErrMoved, err), fault.GitCommandFailed, "branch", name, "reason", "moved")
 }

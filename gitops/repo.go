@@ -127,7 +127,7 @@ func relative(prefix, path string) string {
 	return filepath.ToSlash(p)
 }
 
-// failed makes a fault of an error that git or the disk gave. What says that
+// failed makes a fault of an error that git or the disk gave; nil of none. What says that
 // git is missing or the caller gave up stays as it is.
 func failed(err error, code fault.Code, pairs ...any) error {
 	return failedIn("", err, code, pairs...)
@@ -135,7 +135,7 @@ func failed(err error, code fault.Code, pairs ...any) error {
 
 // failedIn is failed for work in dir, whose disk may be the cause.
 func failedIn(dir string, err error, code fault.Code, pairs ...any) error {
-	if _, ok := fault.As(err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if _, ok := fault.As(err); ok || err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	facts := []any{"cause", gitcmd.Stderr(err), "output", gitcmd.Stderr(err)}

@@ -93,10 +93,8 @@ func (r *Repo) unregister(ctx context.Context, path string, a *admin) error {
 	if r.adminOf(path) == nil {
 		return nil
 	}
-	if _, err = r.git.Do(ctx, args...); err != nil {
-		return failed(err, fault.WorkspaceFailed, "path", path, "reason", "not_removed")
-	}
-	return nil
+	_, err = r.git.Do(ctx, args...)
+	return failed(err, fault.WorkspaceFailed, "path", path, "reason", "not_removed")
 }
 
 // removeAll also removes folders that were made read-only, as build caches do.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"strings"
 
@@ -248,9 +249,7 @@ func Refused(actions []Action) error {
 	for _, a := range actions {
 		if a.Kind == Refuse {
 			facts := fault.Facts{"path": a.Path, "reason": a.Reason, "name": a.Hook}
-			for k, v := range a.Facts {
-				facts[k] = v
-			}
+			maps.Copy(facts, a.Facts)
 			return &fault.Error{Code: code(a.Reason), Facts: facts}
 		}
 	}

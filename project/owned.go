@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,12 +97,7 @@ func ownedKeys(p *Project) []string {
 func ownedLine(line string, keys []string) bool {
 	name, _, ok := strings.Cut(line, ":")
 	name = strings.Trim(strings.TrimSpace(name), `"'`)
-	for _, key := range keys {
-		if ok && name == key {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(keys, name)
 }
 
 // newSide reads "+to,m" of a hunk's head.

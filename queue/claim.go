@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"aiflow/internal/fault"
@@ -27,9 +28,7 @@ func (s *Store) claimWith(ctx context.Context, runnerID, taskID, token, fence, c
 		":queued": str(string(Queued)), ":running": str(string(Running)), ":runner": str(runnerID),
 		":now": str(s.now()), ":token": str(token), ":one": num(1), ":number": str("N"),
 	}
-	for k, v := range more {
-		values[k] = v
-	}
+	maps.Copy(values, more)
 	return s.apply(ctx, change{
 		op: "Claim", taskID: taskID,
 		update:    "SET #status = :running, claimed_by = :runner, updated_at = :now, signed_at = :now, attempt_token = :token, " + fence + " REMOVE error_message",

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -19,28 +20,15 @@ type Filter struct {
 // List reads the namespace's tasks, oldest first.
 func (s *Store) List(ctx context.Context, f Filter) ([]Task, error) {
 	var tasks []Task
-	in := f.query(s.ns)
-	for {
-		page, err := s.query(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		for _, it := range page.Items {
-			tasks = append(tasks, readTask(it))
-		}
-		if in.ExclusiveStartKey = page.LastEvaluatedKey; len(page.LastEvaluatedKey) == 0 {
-			break
-		}
+	if err := s.each(ctx, f.query(s.ns), func(it item) { tasks = append(tasks, readTask(it)) }); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(tasks, byAge)
 	return tasks, nil
 }
 
 func byAge(a, b Task) int {
-	if c := strings.Compare(a.CreatedAt, b.CreatedAt); c != 0 {
-		return c
-	}
-	return strings.Compare(a.TaskID, b.TaskID)
+	return cmp.Or(strings.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.TaskID, b.TaskID))
 }
 
 func (f Filter) query(ns string) *dynamodb.QueryInput {
@@ -67,6 +55,22 @@ func (f Filter) query(ns string) *dynamodb.QueryInput {
 		in.FilterExpression = aws.String(strings.Join(conditions, " AND "))
 	}
 	return in
+}
+
+// each reads all pages of a question.
+func (s *Store) each(ctx context.Context, in *dynamodb.QueryInput, read func(item)) error {
+	for {
+		page, err := s.query(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, it := range page.Items {
+			read(it)
+		}
+		if in.ExclusiveStartKey = page.LastEvaluatedKey; len(page.LastEvaluatedKey) == 0 {
+			return nil
+		}
+	}
 }
 
 func (s *Store) query(ctx context.Context, in *dynamodb.QueryInput) (out *dynamodb.QueryOutput, err error) {

@@ -89,16 +89,5 @@ func (s *Store) eachInStatus(ctx context.Context, status Status, each func(names
 		ExpressionAttributeNames:  map[string]string{"#status": "status"},
 		ExpressionAttributeValues: item{":status": str(string(status))},
 	}
-	for {
-		page, err := s.query(ctx, in)
-		if err != nil {
-			return err
-		}
-		for _, it := range page.Items {
-			each(text(it, "namespace"))
-		}
-		if in.ExclusiveStartKey = page.LastEvaluatedKey; len(page.LastEvaluatedKey) == 0 {
-			return nil
-		}
-	}
+	return s.each(ctx, in, func(it item) { each(text(it, "namespace")) })
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -25,15 +26,10 @@ type Retry struct {
 }
 
 func (r Retry) withDefaults() Retry {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	def(&r.First, 50*time.Millisecond)
-	def(&r.Ceiling, 5*time.Second)
-	def(&r.Total, 30*time.Second)
-	def(&r.Attempt, 5*time.Second)
+	r.First = cmp.Or(r.First, 50*time.Millisecond)
+	r.Ceiling = cmp.Or(r.Ceiling, 5*time.Second)
+	r.Total = cmp.Or(r.Total, 30*time.Second)
+	r.Attempt = cmp.Or(r.Attempt, 5*time.Second)
 	if r.Sleep == nil {
 		r.Sleep = proc.Sleep
 	}

@@ -71,17 +71,8 @@ func (s *Store) Runners(ctx context.Context) ([]Runner, error) {
 		ExpressionAttributeValues: item{":ns": str(s.ns)},
 	}
 	var runners []Runner
-	for {
-		page, err := s.query(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		for _, it := range page.Items {
-			runners = append(runners, readRunner(it))
-		}
-		if in.ExclusiveStartKey = page.LastEvaluatedKey; len(page.LastEvaluatedKey) == 0 {
-			break
-		}
+	if err := s.each(ctx, in, func(it item) { runners = append(runners, readRunner(it)) }); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(runners, func(a, b Runner) int { return strings.Compare(a.RunnerID, b.RunnerID) })
 	return runners, nil

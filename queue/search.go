@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"hash/fnv"
 	"slices"
@@ -18,10 +19,7 @@ type candidate struct {
 }
 
 func older(a, b candidate) int {
-	if c := strings.Compare(a.createdAt, b.createdAt); c != 0 {
-		return c
-	}
-	return strings.Compare(a.taskID, b.taskID)
+	return cmp.Or(strings.Compare(a.createdAt, b.createdAt), strings.Compare(a.taskID, b.taskID))
 }
 
 const (

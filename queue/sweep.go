@@ -1,7 +1,9 @@
 package queue
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,14 +18,9 @@ type Silence struct {
 }
 
 func (q Silence) withDefaults() Silence {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	def(&q.Runner, AliveFor)
-	def(&q.Orphan, 10*time.Minute)
-	def(&q.Watched, 15*time.Second)
+	q.Runner = cmp.Or(q.Runner, AliveFor)
+	q.Orphan = cmp.Or(q.Orphan, 10*time.Minute)
+	q.Watched = cmp.Or(q.Watched, 15*time.Second)
 	return q
 }
 
@@ -119,9 +116,7 @@ func (w *Sweeper) Sweep(ctx context.Context, mine func(Task) bool) ([]Swept, err
 	if err != nil {
 		return swept, err
 	}
-	for id, beat := range silent {
-		w.done[id] = beat
-	}
+	maps.Copy(w.done, silent)
 	w.next = w.store.clock.Boot()
 	if !suspected {
 		w.next += w.store.quiet.Orphan
@@ -237,18 +232,8 @@ func (w *Sweeper) running(ctx context.Context) ([]Task, error) {
 		ExpressionAttributeValues: item{":ns": str(w.store.ns), ":running": str(string(Running))},
 	}
 	var tasks []Task
-	for {
-		page, err := w.store.query(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		for _, it := range page.Items {
-			tasks = append(tasks, readTask(it))
-		}
-		if in.ExclusiveStartKey = page.LastEvaluatedKey; len(page.LastEvaluatedKey) == 0 {
-			return tasks, nil
-		}
-	}
+	err := w.store.each(ctx, in, func(it item) { tasks = append(tasks, readTask(it)) })
+	return tasks, err
 }
 
 // end writes ERROR, provided that nothing about the task has moved since it

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -160,15 +161,9 @@ func hasIndex(d *types.TableDescription, want types.GlobalSecondaryIndex) bool {
 }
 
 func sameKeys(a, b []types.KeySchemaElement) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if aws.ToString(a[i].AttributeName) != aws.ToString(b[i].AttributeName) || a[i].KeyType != b[i].KeyType {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(x, y types.KeySchemaElement) bool {
+		return aws.ToString(x.AttributeName) == aws.ToString(y.AttributeName) && x.KeyType == y.KeyType
+	})
 }
 
 func notReady(table, reason string) error {

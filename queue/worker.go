@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -117,16 +118,11 @@ type Times struct {
 }
 
 func (t Times) withDefaults() Times {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	def(&t.Trust, AliveFor-20*time.Second)
-	def(&t.Renew, 30*time.Second)
-	def(&t.Sweep, 30*time.Second)
-	def(&t.Final, 3*time.Second)
-	def(&t.Fresh, 5*time.Second)
+	t.Trust = cmp.Or(t.Trust, AliveFor-20*time.Second)
+	t.Renew = cmp.Or(t.Renew, 30*time.Second)
+	t.Sweep = cmp.Or(t.Sweep, 30*time.Second)
+	t.Final = cmp.Or(t.Final, 3*time.Second)
+	t.Fresh = cmp.Or(t.Fresh, 5*time.Second)
 	return t
 }
 

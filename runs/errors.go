@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,9 +40,7 @@ func NewError(err error, words Words) *ErrorObject {
 // ErrorFor makes the error object of a code with facts.
 func ErrorFor(code fault.Code, facts fault.Facts, words Words) *ErrorObject {
 	meta := map[string]string{}
-	for k, v := range facts {
-		meta[k] = v
-	}
+	maps.Copy(meta, facts)
 	if !code.Known() {
 		meta["original_reason_code"] = string(code)
 		code = fault.UnknownError

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"sync"
 	"time"
@@ -247,9 +248,7 @@ func Err(findings []Finding) error {
 	for _, f := range findings {
 		if f.Fail {
 			e := fault.New(f.Code, "reason", f.Kind)
-			for k, v := range f.Facts {
-				e.Facts[k] = v
-			}
+			maps.Copy(e.Facts, f.Facts)
 			return e
 		}
 	}

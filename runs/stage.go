@@ -419,10 +419,5 @@ func (s *Stage) Unmerged() bool {
 
 // HasCommit reports whether the record names a commit of this step.
 func (s *Stage) HasCommit(stepID string) bool {
-	for _, c := range s.Git.Commits {
-		if c.StepID == stepID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Git.Commits, func(c Commit) bool { return c.StepID == stepID })
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -240,12 +241,7 @@ func warnMissing(s *cli.Shell, p *project.Project, r *reqmeta.Request) {
 }
 
 func exists(folder *folder.Folder, id string) bool {
-	for _, r := range folder.Requests {
-		if r.ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(folder.Requests, func(r *reqmeta.Request) bool { return r.ID == id })
 }
 
 // openEditor opens the editor that the environment names.

@@ -2,6 +2,7 @@ package choose
 
 import (
 	"cmp"
+	"maps"
 	"time"
 
 	"aiflow/internal/fault"
@@ -159,9 +160,7 @@ func (e *Exclusion) tellStopped(l lazy) {
 func (e *Exclusion) tellWait(l lazy) {
 	e.Facts["ids"], e.Facts["root"], e.Facts["reason"] = reqmeta.Join(l.waits), l.why.id, l.why.with["reason"]
 	e.sub = &sentence{"state", "excluded.state_" + l.why.kind, fault.Facts{"root": l.why.id}}
-	for k, v := range l.why.with {
-		e.sub.with[k] = v
-	}
+	maps.Copy(e.sub.with, l.why.with)
 }
 
 // QueueState tells whether a queue run is going on. It excludes nobody.
