@@ -87,8 +87,8 @@ func unmerged(ctx context.Context, g gitcmd.Git) ([]string, error) {
 }
 
 // KeepCommit gives a commit a name outside refs/heads, so that it outlives
-// what becomes of its branch.
-func (w *Workspace) KeepCommit(ctx context.Context, ref, commit string) error {
-	_, err := w.git.Do(ctx, "update-ref", "-m", "aiflow: kept", ref, commit)
+// what becomes of its branch. The same again is no error.
+func (r *Repo) KeepCommit(ctx context.Context, ref, commit string) error {
+	_, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: kept", "--end-of-options", ref, commit)
 	return failed(err, fault.GitCommandFailed, "name", ref, "commit", commit)
 }

@@ -84,7 +84,7 @@ func TestRejoinKeepsWhatAnAgentCommitted(t *testing.T) {
 	b.sh(w.Path(), "checkout", "-q", "-b", "agents-own")
 	own := b.commit(w.Path(), "by the agent", map[string]string{"f": "work\n", "n": "new\n"})
 	writeFile(t, filepath.Join(w.Path(), "u"), "uncommitted\n")
-	if err := w.KeepCommit(t.Context(), "refs/aiflow/attempts/RUN/S01/agent1", own); err != nil {
+	if err := w.repo.KeepCommit(t.Context(), "refs/aiflow/attempts/RUN/S01/agent1", own); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Rejoin(t.Context(), start); err != nil {

@@ -39,12 +39,11 @@ func TestGuardedRepositoryWritesNothing(t *testing.T) {
 	before := filesOf(t, b.dir)
 	for name, write := range map[string]func(context.Context) error{
 		"CreateBranch":    func(ctx context.Context) error { return r.CreateBranch(ctx, "aiflow/z/1", head) },
-		"KeepTip":         func(ctx context.Context) error { return r.KeepTip(ctx, "refs/aiflow/attempts/a", head) },
 		"DeleteBranch":    func(ctx context.Context) error { return r.DeleteBranch(ctx, "aiflow/y/1", head) },
 		"RestoreBranch":   func(ctx context.Context) error { _, err := r.RestoreBranch(ctx, "aiflow/torn", head); return err },
 		"Push":            func(ctx context.Context) error { return r.Push(ctx, w.Branch(), false) },
 		"RemoveWorktree":  func(ctx context.Context) error { return r.RemoveWorktree(ctx, w.Path(), keepAll(t)) },
-		"KeepCommit":      func(ctx context.Context) error { return w.KeepCommit(ctx, "refs/aiflow/attempts/b", head) },
+		"KeepCommit":      func(ctx context.Context) error { return r.KeepCommit(ctx, "refs/aiflow/attempts/b", head) },
 		"Rejoin":          func(ctx context.Context) error { return w.Rejoin(ctx, "HEAD~1") },
 		"ResetTo":         func(ctx context.Context) error { return w.ResetTo(ctx, "HEAD", keepAll(t)) },
 		"TakeBack":        func(ctx context.Context) error { return w.TakeBack(ctx, "HEAD") },

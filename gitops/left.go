@@ -316,9 +316,9 @@ func unchangedCopy(ctx context.Context, w *Workspace, name string, l *Left) bool
 }
 
 // onlyFetched reports whether all commits of a repository are those of its
-// remotes.
-func onlyFetched(ctx context.Context, g gitcmd.Git) bool {
-	out, err := g.Ask(ctx, "rev-list", "-n", "1", "--all", "--reflog", "HEAD", "--not", "--remotes", "--")
+// remotes; first are options of git's own.
+func onlyFetched(ctx context.Context, g gitcmd.Git, first ...string) bool {
+	out, err := g.Ask(ctx, append(first, "rev-list", "-n", "1", "--all", "--reflog", "HEAD", "--not", "--remotes", "--")...)
 	return err == nil && len(out) == 0
 }
 
@@ -337,20 +337,11 @@ func lookAtModules(ctx context.Context, w *Workspace, l *Left) error {
 		used := slices.ContainsFunc(l.Nested, func(i Item) bool {
 			return sameFile(linkTarget(filepath.Join(w.path, filepath.FromSlash(i.Path))), dir)
 		})
-		if !used && !onlyFetchedIn(ctx, g, dir) {
+		if !used && !onlyFetched(ctx, g, "--git-dir="+dir, "-c", "core.worktree="+dir) { // its folder of files may be gone
 			l.modules = append(l.modules, dir)
 		}
 		return nil
 	})
-}
-
-// onlyFetchedIn is onlyFetched of a repository folder that names a folder of
-// files that may be gone.
-func onlyFetchedIn(ctx context.Context, g gitcmd.Git, dir string) bool {
-	out, err := g.Run(ctx, gitcmd.Call{
-		Args: []string{"--git-dir=" + dir, "-c", "core.worktree=" + dir, "rev-list", "-n", "1", "--all", "--reflog", "HEAD", "--not", "--remotes", "--"},
-	})
-	return err == nil && len(out) == 0
 }
 
 var objectName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b([0-9a-f]{64}|[0-9a-f]{40})\b`) })

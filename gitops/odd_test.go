@@ -3,6 +3,7 @@ package gitops
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -398,7 +399,7 @@ func (c *comparison) trees() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, raw := rawLines(found), c.rawDiff(from, to); got != raw {
+		if got, raw := rawLines(c.r.prefix, found), c.rawDiff(from, to); got != raw {
 			t.Errorf("changed(%s, %s)\n%s\ngit says\n%s", from, to, got, raw)
 		}
 		tree, err := c.r.treeOf(ctx, to)
@@ -414,13 +415,13 @@ func (c *comparison) rawDiff(from, to string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(out, "\x00"), "\x00", "|")
 }
 
-func rawLines(entries []entry) string {
+func rawLines(prefix string, entries []entry) string {
 	var all []string
 	for _, e := range entries {
 		letters := map[Status]string{Added: "A", Modified: "M", Deleted: "D", TypeChanged: "T", Renamed: "R100"}
-		paths := e.Path
+		paths := path.Join(prefix, e.Path)
 		if e.OldPath != "" {
-			paths = e.OldPath + "|" + e.Path
+			paths = path.Join(prefix, e.OldPath) + "|" + paths
 		}
 		all = append(all, fmt.Sprintf(":%s %s %s %s %s|%s", e.OldMode, e.NewMode, e.oldHash, e.newHash, letters[e.Status], paths))
 	}

@@ -166,13 +166,6 @@ func branchTrouble(err error) string {
 	return "refused"
 }
 
-// KeepTip names a commit that a branch will no longer hold. The same again is no
-// error.
-func (r *Repo) KeepTip(ctx context.Context, ref, commit string) error {
-	_, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: kept", "--end-of-options", ref, commit)
-	return failed(err, fault.GitCommandFailed, "name", ref)
-}
-
 // DeleteBranch removes a local branch that still stands at commit and that no
 // worktree has checked out. A branch that is gone is no error.
 func (r *Repo) DeleteBranch(ctx context.Context, name, commit string) error {
@@ -186,6 +179,8 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, commit string) error {
 	if where := r.CheckedOut(ctx, name); where != "" {
 		return refuse(fault.GitCommandFailed, "checked_out", "branch", name, "path", where)
 	}
-	_, err = r.git.Do(ctx, "update-ref", "-m", "aiflow: removed", "-d", "--end-of-options", "refs/heads/"+name, commit)
-	return failed(errors.Join(ErrMoved, err), fault.GitCommandFailed, "branch", name, "reason", "moved")
+	if _, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: removed", "-d", "--end-of-options", "refs/heads/"+name, commit); err != nil {
+		return failed(errors.Join(ErrMoved, err), fault.GitCommandFailed, "branch", name, "reason", "moved")
+	}
+	return nil
 }

@@ -190,7 +190,7 @@ func dropBranch(ctx context.Context, run *stage.Run, out *Dropped) error {
 	out.Commit = tip
 	if tip != run.Stage.Git.BaseCommit {
 		ref := runs.AttemptsOf(run.Stage.RunID) + "/branch"
-		if err := run.Repo.KeepTip(ctx, ref, tip); err != nil {
+		if err := run.Repo.KeepCommit(ctx, ref, tip); err != nil {
 			return err
 		}
 		out.Back = "git branch " + proc.Word(out.Branch) + " " + ref

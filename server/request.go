@@ -116,11 +116,7 @@ func (e conditions) allows(req *reqmeta.Request, f file) error {
 
 // toEdit finds a request to edit; the caller holds edits.
 func toEdit(s *Server, r *http.Request, e conditions) (*snapshot, *reqmeta.Request, file, error) {
-	sn, err := s.look(r.Context())
-	if err != nil {
-		return nil, nil, file{}, err
-	}
-	req, err := sn.find(r.PathValue("id"))
+	sn, req, err := theRequest(s, r)
 	if err != nil {
 		return nil, nil, file{}, err
 	}

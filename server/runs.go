@@ -15,16 +15,13 @@ import (
 	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/project"
+	"aiflow/reqmeta"
 	"aiflow/runner"
 	"aiflow/runs"
 )
 
 func listRuns(s *Server, w http.ResponseWriter, r *http.Request) error {
-	sn, err := s.look(r.Context())
-	if err != nil {
-		return err
-	}
-	req, err := sn.find(r.PathValue("id"))
+	sn, req, err := theRequest(s, r)
 	if err != nil {
 		return err
 	}
@@ -56,11 +53,7 @@ func (s *Server) worked(st *runs.Stage, live bool) int64 {
 }
 
 func latestRun(s *Server, w http.ResponseWriter, r *http.Request) error {
-	sn, err := s.look(r.Context())
-	if err != nil {
-		return err
-	}
-	req, err := sn.find(r.PathValue("id"))
+	sn, req, err := theRequest(s, r)
 	if err != nil {
 		return err
 	}
@@ -93,6 +86,16 @@ func record(s *Server, id, runID string) (*runs.Stage, *runs.Dir, error) {
 func isDirIn(root *os.Root, name string) bool {
 	fi, err := root.Lstat(name)
 	return err == nil && fi.IsDir()
+}
+
+// theRequest is the request that the address names.
+func theRequest(s *Server, r *http.Request) (*snapshot, *reqmeta.Request, error) {
+	sn, err := s.look(r.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	req, err := sn.find(r.PathValue("id"))
+	return sn, req, err
 }
 
 // theRun is the run that the address names.

@@ -68,11 +68,7 @@ func startRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sn, err := s.look(r.Context())
-	if err != nil {
-		return err
-	}
-	req, err := sn.find(r.PathValue("id"))
+	sn, req, err := theRequest(s, r)
 	if err != nil {
 		return err
 	}

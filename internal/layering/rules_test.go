@@ -97,6 +97,7 @@ func homes() []home {
 		{"github.com/adrg/frontmatter", "reqmeta", "one reader of request files"},
 		{"go.yaml.in/yaml/v3", "reqmeta", "one reader of request files"},
 		{"github.com/BurntSushi/toml", "reqmeta/convert", "only an import reads it"},
+		{"golang.org/x/text/width", "internal/term", "one opinion about terminals"},
 		{"golang.org/x/text", "reqmeta/convert", "nothing but an import reads other encodings"},
 		{"github.com/yuin/goldmark", "reqmeta/convert", "only an import reads markdown as such"},
 		{"github.com/go-git", "gitops", "small binaries must not link it"},

@@ -140,14 +140,6 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-func TestWideRangesAreSorted(t *testing.T) {
-	for i := 1; i < len(wideRanges); i++ {
-		if wideRanges[i][0] <= wideRanges[i-1][1] {
-			t.Errorf("%x overlaps %x", wideRanges[i], wideRanges[i-1])
-		}
-	}
-}
-
 func TestElapsed(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second:                    "0s",

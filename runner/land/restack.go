@@ -285,7 +285,7 @@ func (s *restacking) stopAt(ctx context.Context, st *runs.Stage, f *fault.Error,
 		return runs.Advise(st, nil, runs.Now{Branch: true, Bounds: s.Project.ResumeBounds()})
 	}
 	if !st.RestackStopped() || st.Git.Restack == nil || st.Git.Restack.BaseCommit != to.BaseCommit {
-		if err := s.repo.KeepTip(ctx, runs.RestackRef(st, runs.RestackTries(st)+1), tip); err != nil {
+		if err := s.repo.KeepCommit(ctx, runs.RestackRef(st, runs.RestackTries(st)+1), tip); err != nil {
 			return err
 		}
 		if err := st.Fail(s.Project.Now(), runs.NewError(f, nil)); err != nil {

@@ -91,7 +91,7 @@ func setAside(ctx context.Context, run *stage.Run, i int) error {
 	if _, err := run.SavePatch(step.StepID, n, patch); err != nil {
 		return err
 	}
-	if err := run.Workspace.KeepCommit(ctx, ref, tip); err != nil {
+	if err := run.Repo.KeepCommit(ctx, ref, tip); err != nil {
 		return err
 	}
 	run.Stage.NoteLeft(runs.Left{Kind: runs.LeftSetAside, Kept: ref})

@@ -204,7 +204,7 @@ func noteNames(ctx context.Context, run *Run, stepID string, before []gitops.Nam
 		return
 	}
 	for _, n := range gitops.Lost(before, after) {
-		if err := run.Repo.KeepTip(ctx, runs.LostBy(run.Stage.RunID)+"/"+n.Commit, n.Commit); err != nil {
+		if err := run.Repo.KeepCommit(ctx, runs.LostBy(run.Stage.RunID)+"/"+n.Commit, n.Commit); err != nil {
 			run.Tell(Event{Kind: Warned, StepID: stepID, What: run.InWords(err)})
 		}
 		key := "work.note_name_gone"

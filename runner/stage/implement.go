@@ -183,7 +183,7 @@ func Rejoin(ctx context.Context, run *Run, s *runs.Step) error {
 		return nil
 	}
 	ref := freeAgentRef(ctx, run, s)
-	if err := run.Workspace.KeepCommit(ctx, ref, at); err != nil {
+	if err := run.Repo.KeepCommit(ctx, ref, at); err != nil {
 		return err
 	}
 	if err := run.Workspace.Rejoin(ctx, start); err != nil {
@@ -210,7 +210,7 @@ func BackToBranch(ctx context.Context, run *Run, made bool) error {
 	ref := ""
 	if h.Commit != tip && !h.Unborn {
 		ref = runs.AttemptsOf(run.Stage.RunID) + "/switched/" + h.Commit
-		if err := run.Workspace.KeepCommit(ctx, ref, h.Commit); err != nil {
+		if err := run.Repo.KeepCommit(ctx, ref, h.Commit); err != nil {
 			return err
 		}
 	}
