@@ -146,7 +146,7 @@ func (p *Project) Locks() (*locks.Manager, error) { return p.locks() }
 
 // HoldRequest holds the lock of a request while its file changes, so that no run
 // begins meanwhile. Where nothing ever ran, or no lock can be written, none can.
-func (p *Project) HoldRequest(ctx context.Context, id string) (release func(), err error) {
+func HoldRequest(ctx context.Context, p *Project, id string) (release func(), err error) {
 	if _, err := os.Stat(p.Path(p.Config.Paths.LocksDir)); err != nil {
 		return func() {}, nil
 	}

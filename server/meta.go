@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aiflow/internal/fault"
+	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 	"aiflow/reqmeta/edit"
@@ -125,7 +126,7 @@ func claim(ctx context.Context, s *Server, sn *snapshot, id string) (release fun
 	if h := sn.locked(id); h != nil {
 		return nil, inTheWay(id, h.RunID)
 	}
-	return s.Project.HoldRequest(ctx, id)
+	return project.HoldRequest(ctx, s.Project, id)
 }
 
 func inTheWay(id, run string) error {

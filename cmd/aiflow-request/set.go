@@ -16,6 +16,7 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 	"aiflow/reqmeta/edit"
@@ -273,7 +274,7 @@ func (v *view) claim(id string) (release func(), err error) {
 	if err := v.refuseRunning(id); err != nil {
 		return nil, err
 	}
-	return v.p.HoldRequest(context.Background(), id)
+	return project.HoldRequest(context.Background(), v.p, id)
 }
 
 // refuseRunning leaves a request alone that runs now.
