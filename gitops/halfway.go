@@ -63,6 +63,31 @@ func untouched(a, b fs.FileInfo) bool {
 // and they could not be put back: PutBack does that later.
 var ErrHalfway = errors.New("the checkout stands halfway")
 
+// write has git bring a checkout from one commit to another. Once begun it is let finish:
+// a checkout that stands halfway is of no use to anybody. Where it fails before HEAD has
+// moved (a full disk, a filter that fails) what it had written is put back.
+func write(ctx context.Context, g gitcmd.Git, from string, list []change, args ...string) (half []string, err error) {
+	before := stamps(g.Dir, list)
+	ctx = context.WithoutCancel(ctx)
+	if _, err = g.Do(ctx, quiet(args...)...); err == nil {
+		return nil, nil
+	}
+	if now, ok, e := revParse(ctx, g, "HEAD"); e != nil || !ok || now != from {
+		return nil, err
+	}
+	after := stamps(g.Dir, list)
+	list = slices.DeleteFunc(list, func(c change) bool {
+		return c.kind == 'A' && before[c.path] != nil || c.kind != 'A' && untouched(before[c.path], after[c.path])
+	})
+	if back := putBack(ctx, g, from, list); back != nil {
+		for _, c := range list {
+			half = append(half, c.path)
+		}
+		return half, errors.Join(err, ErrHalfway, back)
+	}
+	return nil, err
+}
+
 // putBack gives files of a checkout that git had begun to change what they have at a
 // commit. What somebody has staged is theirs.
 func putBack(ctx context.Context, g gitcmd.Git, commit string, list []change) error {

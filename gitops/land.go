@@ -295,33 +295,16 @@ func forward(ctx context.Context, r *Repo, at, branch, from, to string) error {
 	case len(files) > 0:
 		return notForward(at, branch, "land.gone_there", files)
 	}
-	before := stamps(at, list)
-	// Once begun it is let finish: a checkout that stands halfway is of no use to anybody.
-	_, err = g.Do(context.WithoutCancel(ctx), quiet("-c", "merge.autoStash=false", "merge", "-q", "--ff-only", "--no-overwrite-ignore", to)...)
+	half, err := write(ctx, g, from, list, "-c", "merge.autoStash=false", "merge", "-q", "--ff-only", "--no-overwrite-ignore", to)
 	if err != nil {
 		moved := orMoved(ctx, r, err, branch, from)
-		if errors.Is(moved, ErrMoved) {
+		switch trouble, _ := diskTrouble(err, at); {
+		case errors.Is(moved, ErrMoved), gitcmd.Exit(err) <= 0 && !errors.Is(err, ErrHalfway):
 			return moved
-		}
-		// A full disk or a folder that is not writable may have stopped git halfway.
-		after := stamps(at, list)
-		half := slices.DeleteFunc(list, func(c change) bool {
-			return c.kind == 'A' && before[c.path] != nil || c.kind != 'A' && untouched(before[c.path], after[c.path])
-		})
-		back := putBack(context.WithoutCancel(ctx), g, from, half)
-		switch {
-		case gitcmd.Exit(err) <= 0:
-			return errors.Join(moved, back)
-		case back != nil:
-			names := make([]string, len(half))
-			for i, c := range half {
-				names[i] = c.path
-			}
-			err = errors.Join(ErrHalfway, err, back)
-			if trouble, _ := diskTrouble(err, at); trouble == fault.DiskFull {
-				return failedIn(at, err, fault.LandRefused)
-			}
-			return landRefused(err, at, branch, names, "half", true, "unseen", true, "cause", back.Error())
+		case trouble == fault.DiskFull:
+			return failedIn(at, err, fault.LandRefused)
+		case errors.Is(err, ErrHalfway):
+			return landRefused(err, at, branch, half, "half", true, "unseen", true, "cause", saysFirst(err))
 		}
 		return refusedAt(ctx, g, branch, err)
 	}
@@ -424,24 +407,26 @@ func restored(ctx context.Context, g gitcmd.Git, list []change) (files []string,
 func refusedAt(ctx context.Context, g gitcmd.Git, branch string, err error) error {
 	at, said := g.Dir, gitcmd.Stderr(err)
 	trouble, where := diskTrouble(err, at)
-	if trouble == fault.DiskFull {
-		return failedIn(at, err, fault.LandRefused)
-	}
 	var files []string
 	for l := range strings.Lines(said) {
 		if name, ok := strings.CutPrefix(l, "\t"); ok {
 			files = append(files, strings.TrimSpace(name))
 		}
 	}
-	first, _, _ := strings.Cut(said, "\n")
-	facts := append(ignoredOf(ctx, g, files), "cause", strings.TrimPrefix(strings.TrimPrefix(first, "error: "), "fatal: "), "output", said)
-	if _, lock, ok := strings.Cut(first, "Unable to create '"); ok && gitcmd.Busy(err) {
+	facts := append(ignoredOf(ctx, g, files), "cause", saysFirst(err), "output", said)
+	if _, lock, ok := strings.Cut(said, "Unable to create '"); ok && gitcmd.Busy(err) {
 		lock, _, _ = strings.Cut(lock, "'")
 		facts = append(facts, "lock", lock, "unseen", true)
 	} else if trouble != "" {
 		facts = append(facts, "unwritable", where, "unseen", true)
 	}
 	return landRefused(err, at, branch, files, facts...)
+}
+
+// saysFirst is the first line of what git said.
+func saysFirst(err error) string {
+	first, _, _ := strings.Cut(gitcmd.Stderr(err), "\n")
+	return strings.TrimPrefix(strings.TrimPrefix(first, "error: "), "fatal: ")
 }
 
 // Unfinished are the facts of what git is in the middle of in the checkout at a folder:

@@ -105,7 +105,15 @@ func (w *Workspace) Switch(ctx context.Context, branch string) error {
 	if w.linked || !ValidBranch(branch) {
 		return refuse(fault.WorkspaceFailed, "not_switched", "path", w.path, "branch", branch)
 	}
-	if _, err := w.git.Do(ctx, quiet("checkout", "-q", "--no-guess", branch, "--")...); err != nil {
+	from, err := w.Head(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := changesOf(ctx, w.git, from, branch)
+	if err != nil {
+		return err
+	}
+	if _, err := write(ctx, w.git, from, list, "checkout", "-q", "--no-guess", branch, "--"); err != nil {
 		h, e := headOf(ctx, w.src, w.git)
 		if e != nil || h.Branch != branch { // not just a failing post-checkout hook
 			return failed(err, fault.WorkspaceFailed, "path", w.path, "branch", branch, "reason", "not_switched")
