@@ -54,16 +54,16 @@ func (s *Survey) recordFound(ctx context.Context) {
 	}
 }
 
-// recordLost is recordFound for those who have not looked yet: it looks where a
-// request has a work branch and no run.
-func recordLost(ctx context.Context, p *Project) error {
+// RecordLost is recordFound for those who have not looked yet, and ask for runs: it
+// looks where a request has a work branch and no run. The survey is nil elsewhere.
+func RecordLost(ctx context.Context, p *Project) (*Survey, error) {
 	branches := newestBranches(ctx, p)
 	if len(branches) == 0 {
-		return nil
+		return nil, nil
 	}
 	withRuns, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for id := range branches {
 		if !withRuns[id] {
@@ -71,10 +71,10 @@ func recordLost(ctx context.Context, p *Project) error {
 			if err == nil {
 				s.recordFound(ctx)
 			}
-			return err
+			return s, err
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // EverRan reports whether anything was ever run here that is not forgotten: it

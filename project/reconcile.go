@@ -16,7 +16,7 @@ import (
 // nothing else: what git's hooks ask for. The survey is nil where nothing was
 // merged, which is found out without a look at the requests.
 func (p *Project) Reconcile(ctx context.Context) (*Survey, error) {
-	if err := recordLost(ctx, p); err != nil {
+	if _, err := RecordLost(ctx, p); err != nil {
 		return nil, err
 	}
 	waiting, err := waiting(p)

@@ -110,7 +110,7 @@ func saidDone(ctx context.Context, p *Project, home string, waiting []*runs.Stag
 		}
 		for _, r := range requestsAt(ctx, p, home, ids) {
 			if r.Meta.Status == reqmeta.Done && r.Valid() {
-				told[madeDone(p, r)] = true
+				told[MadeDone(p, r)] = true
 			}
 		}
 		return told, nil
@@ -125,15 +125,15 @@ func saidDone(ctx context.Context, p *Project, home string, waiting []*runs.Stag
 	for _, st := range waiting {
 		r, err := folder.Get(st.RequestID)
 		if err == nil && r.ID == st.RequestID && r.Meta.Status == reqmeta.Done {
-			told[madeDone(p, r)] = true
+			told[MadeDone(p, r)] = true
 		}
 	}
 	return told, nil
 }
 
-// madeDone is the run that made a request done: the newest finished one that
+// MadeDone is the run that made a request done: the newest finished one that
 // began before it was.
-func madeDone(p *Project, r *reqmeta.Request) string {
+func MadeDone(p *Project, r *reqmeta.Request) string {
 	ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), r.ID)
 	for _, id := range ids {
 		dir := p.Run(r.ID, id)
@@ -241,5 +241,5 @@ func (s *Standing) StaleOn(st *runs.Stage) Stale {
 // AwaitsMerge: a finished run whose branch is there, and whose work is not in
 // the checked out one.
 func (s *Standing) AwaitsMerge(st *runs.Stage) bool {
-	return st.State == runs.Done && !s.Merged(st) && s.BranchExists(st)
+	return st.Unmerged() && !s.Merged(st) && s.BranchExists(st)
 }

@@ -329,7 +329,16 @@ func (b Branches) Moved(branch, was string) bool {
 
 // WorkBranches asks git once for all of them.
 func WorkBranches(ctx context.Context, p *Project) Branches {
-	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/"+strings.TrimSuffix(p.Config.Git.WorkBranchPrefix, "/"))
+	return branches(ctx, p, "refs/heads/"+strings.TrimSuffix(p.Config.Git.WorkBranchPrefix, "/"))
+}
+
+// Heads are all branches, by which it changes what is merged, and the one that is checked out.
+func Heads(ctx context.Context, p *Project) (all Branches, here string) {
+	return branches(ctx, p, "refs/heads"), checkedOut(ctx, p)
+}
+
+func branches(ctx context.Context, p *Project, below string) Branches {
+	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", below)
 	if err != nil {
 		return nil
 	}

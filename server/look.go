@@ -109,6 +109,7 @@ type snapshot struct {
 	latest   map[string]*runs.Stage
 	before   map[string][]string // of each request, what came before the latest run
 	branches project.Branches
+	standing func() *project.Standing // of the latest runs, asked once
 
 	titles sync.Map // of codes, by language and code
 
@@ -138,6 +139,7 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 		return old, nil
 	}
 	sn.judge()
+	sn.standing = sync.OnceValue(func() *project.Standing { return sn.stands(slices.Collect(maps.Values(sn.latest))) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = sn
@@ -176,8 +178,9 @@ func fingerprint(ctx context.Context, s *Server, sn *snapshot, gen uint64, surve
 		waiting = true
 	}
 	if waiting {
-		sn.branches = project.WorkBranches(ctx, s.Project)
-		fmt.Fprintln(h, map[string]string(sn.branches))
+		var here string
+		sn.branches, here = project.Heads(ctx, s.Project)
+		fmt.Fprintln(h, map[string]string(sn.branches), here)
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
@@ -243,8 +246,28 @@ func (sn *snapshot) landFailed(st *runs.Stage) *runs.LandFailed {
 	return project.LandFailed(context.Background(), sn.p, st, sn.branches)
 }
 
+// unmerged: nobody has recorded that a finished run is merged. Whether it is, its
+// standing tells.
 func (sn *snapshot) unmerged(st *runs.Stage) bool {
 	return st.Unmerged() && st.Git.WorkBranch != "" && sn.branches.Has(st.Git.WorkBranch)
+}
+
+// awaits: a finished run waits to be merged, as every command says it.
+func (sn *snapshot) awaits(st *runs.Stage, standing func() *project.Standing) bool {
+	if !sn.unmerged(st) {
+		return false
+	}
+	of := standing()
+	return of == nil || of.AwaitsMerge(st)
+}
+
+// stands asks once how these runs stand; nil: nothing could be found out.
+func (sn *snapshot) stands(list []*runs.Stage) *project.Standing {
+	of, err := sn.p.Standing(context.Background(), slices.DeleteFunc(list, func(st *runs.Stage) bool { return !sn.unmerged(st) }))
+	if err != nil {
+		return nil
+	}
+	return of
 }
 
 // find gives the one request of exactly that id.

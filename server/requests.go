@@ -10,6 +10,7 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/messages"
+	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 	"aiflow/reqmeta/edit"
@@ -110,7 +111,7 @@ func (sn *snapshot) item(r *reqmeta.Request, words *messages.Catalog) item {
 		d.Why = &why{ReasonCode: e.ReasonCode, Title: sn.title(about, words), Detail: e.Detail}
 	}
 	if st := sn.latest[r.ID]; st != nil {
-		run := sn.run(st)
+		run := sn.run(st, sn.standing)
 		d.LatestRun, d.LastRuns = &run, append(slices.Clone(sn.before[r.ID]), outcomeOf(st, d.Locked != nil))
 	}
 	return item{ID: r.ID, Path: r.Path, Title: r.Title(), Meta: r.Meta, Derived: d, Problems: problems}
@@ -126,15 +127,21 @@ func (sn *snapshot) title(code fault.Code, words *messages.Catalog) string {
 	return title.(string)
 }
 
-func (sn *snapshot) run(st *runs.Stage) runItem {
+// run is a run and how it stands, which is asked only of one that may wait to be merged.
+func (sn *snapshot) run(st *runs.Stage, standing func() *project.Standing) runItem {
 	holder := sn.locked(st.RequestID)
+	awaits := sn.awaits(st, standing)
 	item := runItem{
 		RequestID: st.RequestID, RunID: st.RunID, State: st.State, ReasonCode: orNil(st.ReasonCode()),
-		Interrupted: !st.State.Ended() && holder == nil, AwaitsMerge: sn.unmerged(st), Stale: sn.stale(st).On, StackedOn: st.Git.Below(),
+		Interrupted: !st.State.Ended() && holder == nil, AwaitsMerge: awaits, StackedOn: st.Git.Below(),
 		Title: st.Title, WorkBranch: st.Git.WorkBranch, BaseBranch: st.Git.BaseBranch,
 		StartedAt: st.StartedAt, FinishedAt: st.EndedAt, ReplacedBy: orNil(st.ReplacedBy), Replaces: orNil(st.Replaces), DroppedAt: st.DroppedAt,
 		CurrentStepID: st.CurrentStepID, Percent: st.Progress.Percent, Warnings: st.Warnings(), Usage: st.Usage(),
 	}
+	if !awaits {
+		return item
+	}
+	item.Stale = sn.stale(st).On
 	if failed := sn.landFailed(st); failed != nil {
 		item.LandFailed = failed.Into
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
@@ -29,14 +30,19 @@ func listRuns(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	items := []runItem{}
+	var all []*runs.Stage
 	for _, id := range ids {
 		if st, _, err := record(s, req.ID, id); err == nil {
-			item := sn.run(st)
-			worked := s.worked(st, !item.Interrupted)
-			item.Worked = &worked
-			items = append(items, item)
+			all = append(all, st)
 		}
+	}
+	standing := sync.OnceValue(func() *project.Standing { return sn.stands(slices.Clone(all)) })
+	items := []runItem{}
+	for _, st := range all {
+		item := sn.run(st, standing)
+		worked := s.worked(st, !item.Interrupted)
+		item.Worked = &worked
+		items = append(items, item)
 	}
 	return s.give(w, r, struct {
 		Items []runItem `json:"items"`
@@ -61,7 +67,7 @@ func latestRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if st == nil {
 		return noRun(req.ID)
 	}
-	return s.give(w, r, sn.run(st))
+	return s.give(w, r, sn.run(st, sn.standing))
 }
 
 // record loads a run. A link in the way to it is no run.
@@ -159,7 +165,7 @@ func showRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := runDetail{RequestID: st.RequestID, RunID: st.RunID, Logs: logs(s, d), Artifacts: artifacts(st, d), AwaitsMerge: sn.unmerged(st), Warnings: st.Warnings(), Usage: st.Usage(), Earlier: st.Earlier()}
+	v := runDetail{RequestID: st.RequestID, RunID: st.RunID, Logs: logs(s, d), Artifacts: artifacts(st, d), Warnings: st.Warnings(), Usage: st.Usage(), Earlier: st.Earlier()}
 	if h := sn.locked(st.RequestID); h != nil && (h.RunID == st.RunID || h.RunID == "") {
 		v.Locked = h
 	}
@@ -168,9 +174,12 @@ func showRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if v.Interrupted {
 		v.Waits = st.Waits()
 	}
-	if v.Advice, err = advice(s, r, st); err != nil {
+	of, err := s.Project.Standing(r.Context(), []*runs.Stage{st})
+	if err != nil {
 		return err
 	}
+	v.AwaitsMerge = of.AwaitsMerge(st)
+	v.Advice = runnerIn(s, s.language(r)).Adviser(r.Context(), of).Advice(r.Context(), st)
 	if v.Stage, err = stageTree(st.Reworded(s.says(r), v.Advice)); err != nil {
 		return err
 	}

@@ -108,12 +108,12 @@ func (v *view) losses(r *reqmeta.Request, gone []*reqmeta.Request) ([]loss, erro
 	if len(needing) > 0 {
 		list = append(list, loss{"needed", reqmeta.Join(needing)})
 	}
-	if st := v.survey.Latest(r.ID); st != nil && st.DroppedAt == nil && (st.State != runs.Done || v.survey.Facts.LatestRun(r.ID).Unmerged) {
+	if st := v.survey.Latest(r.ID); st != nil && st.DroppedAt == nil {
 		standing, err := v.p.Standing(v.Context(), []*runs.Stage{st})
 		if err != nil {
 			return nil, err
 		}
-		if !standing.Merged(st) {
+		if st.State != runs.Done || standing.AwaitsMerge(st) {
 			list = append(list, loss{"unmerged", st.RunID + " (" + st.Git.WorkBranch + ")"})
 		}
 	}

@@ -6,7 +6,6 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/runner"
@@ -35,7 +34,7 @@ func resumeCommand(s *cli.Shell) *urfave.Command {
 
 // resume goes on with a run that stopped.
 func resume(s *cli.Shell, o resumeOptions, arg string) error {
-	p, err := app.Open(s, nil)
+	p, err := open(s)
 	if err != nil {
 		return err
 	}

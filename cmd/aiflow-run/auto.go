@@ -138,7 +138,7 @@ func statusCommand(s *cli.Shell) *urfave.Command {
 
 // status shows the session of runs that goes on, or the last one.
 func status(s *cli.Shell) error {
-	p, err := app.Open(s, nil)
+	p, err := open(s)
 	if err != nil {
 		return err
 	}

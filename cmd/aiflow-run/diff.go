@@ -7,7 +7,6 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/gitops"
 	"aiflow/internal/term"
@@ -43,7 +42,7 @@ func diff(s *cli.Shell, o diffOptions, arg string) error {
 	if o.width != 0 && o.width < leastWidth {
 		return cli.Usage("bad_value", "name", "--width", "value", o.width, "allowed", leastWidthText)
 	}
-	p, err := app.Open(s, nil)
+	p, err := open(s)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/reqmeta"
 )
@@ -20,7 +19,7 @@ func dropCommand(s *cli.Shell) *urfave.Command {
 
 // drop rejects what a run made, and says what is kept of it.
 func drop(s *cli.Shell, arg string, discard bool) error {
-	p, err := app.Open(s, nil)
+	p, err := open(s)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func listCommand(s *cli.Shell) *urfave.Command {
 
 // list shows the runs that are recorded, newest first.
 func list(s *cli.Shell, request string) error {
-	p, err := app.Open(s, nil)
+	p, err := open(s)
 	if err != nil {
 		return err
 	}

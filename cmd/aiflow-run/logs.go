@@ -14,7 +14,6 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -43,7 +42,7 @@ type logsOptions struct {
 // logs prints what a run's commands said, log after log, the last written one
 // last.
 func logs(s *cli.Shell, o logsOptions, arg string) error {
-	p, err := app.Open(s, nil)
+	p, err := open(s)
 	if err != nil {
 		return err
 	}

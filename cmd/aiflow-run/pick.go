@@ -7,10 +7,24 @@ import (
 	"strings"
 
 	"aiflow/cmd/internal/app"
+	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/runs"
 )
+
+// open opens the project for who asks for runs: one whose record is lost, and whose
+// finished branch is there, is on record before anybody looks.
+func open(s *cli.Shell) (*project.Project, error) {
+	p, err := app.Open(s, nil)
+	if err != nil {
+		return nil, err
+	}
+	if survey, err := project.RecordLost(s.Context(), p); err == nil && survey != nil {
+		app.Notes(s, survey)
+	}
+	return p, nil
+}
 
 // pick finds the run that a person means: a run id, a request id (its newest
 // run), or nothing (the newest run of all).

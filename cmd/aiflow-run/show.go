@@ -54,7 +54,7 @@ type shownLog struct {
 }
 
 func showRun(s *cli.Shell, arg string) error {
-	p, err := app.Open(s, nil)
+	p, err := open(s)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
-	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
@@ -35,7 +34,7 @@ func stopCommand(s *cli.Shell) *urfave.Command {
 
 // stop asks a run, or the session of runs, to end.
 func stop(s *cli.Shell, o stopOptions, arg string) error {
-	p, err := app.Open(s, nil)
+	p, err := open(s)
 	if err != nil {
 		return err
 	}

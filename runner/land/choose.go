@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"aiflow/internal/fault"
+	"aiflow/project"
+	"aiflow/reqmeta"
 	"aiflow/runs"
 )
 
@@ -69,10 +71,11 @@ func baseWithFile(ctx context.Context, s *landing, st *runs.Stage) string {
 	return st.Git.BaseBranch
 }
 
-// waits: a person has not taken the run over by hand, and its request is there.
+// waits: a person has not taken the run over by hand, and its request is there. One that
+// was done before the run began says nothing of it.
 func (s *landing) waits(st *runs.Stage, here bool) bool {
 	r := s.survey.Folder.Unique(st.RequestID)
-	return r != nil && !(here && r.SaysOver())
+	return r != nil && !(here && (r.Meta.Status == reqmeta.Archived || r.Meta.Status == reqmeta.Done && project.MadeDone(s.Project, r) == st.RunID))
 }
 
 // named are the runs that the names mean.

@@ -311,8 +311,17 @@ func (s *landing) advance(ctx context.Context, st *runs.Stage, tip, from, commit
 	if err := s.goes.Advance(ctx, s.result.Into, from, commit); errors.Is(err, gitops.ErrHalfway) {
 		return err // the next landing puts back what stands in the checkout
 	} else if err != nil {
-		_, e := s.record(context.WithoutCancel(ctx), st, false)
-		return errors.Join(err, e)
+		// A hook after the merge may have outlasted the limit, or was ended: the branch tells.
+		asks := context.WithoutCancel(ctx)
+		tip, _, e := s.repo.BranchTip(asks, s.result.Into)
+		there := false
+		if e == nil && tip != from && tip != "" {
+			there, e = s.repo.IsAncestor(asks, commit, tip)
+		}
+		if !there {
+			_, settled := s.record(asks, st, false)
+			return errors.Join(err, e, settled)
+		}
 	}
 	s.result.To = commit
 	s.At("land_advanced")
@@ -334,16 +343,39 @@ func (s *landing) changing(ctx context.Context, st *runs.Stage, change func(*run
 	defer func() { _ = lease.Release() }()
 	dir := s.Project.Run(st.RequestID, st.RunID)
 	now, err := dir.LoadStage()
+	lost := fault.Has(err, fault.RunNotFound)
+	if lost {
+		now, err = withoutRecord(ctx, s, st)
+	}
 	if err != nil {
 		return st, err
 	}
 	if err := s.MayWrite(lease); err != nil {
 		return st, err
 	}
+	if lost {
+		if err := dir.Create(); err != nil {
+			return st, err
+		}
+	}
 	if err := change(dir, now); err != nil {
 		return st, err
 	}
 	return now, dir.SaveStage(now)
+}
+
+// withoutRecord is a run whose record went while it was landed, as it was read before. One
+// whose branch is gone too was rejected, and cleaned up.
+func withoutRecord(ctx context.Context, s *landing, st *runs.Stage) (*runs.Stage, error) {
+	_, ok, err := s.repo.BranchTip(ctx, st.Git.WorkBranch)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, nothing(st, "no_branch")
+	}
+	now := *st
+	return &now, nil
 }
 
 // MayWrite: a lock is still ours.
@@ -370,9 +402,10 @@ func (s *landing) announce(ctx context.Context, st *runs.Stage, tip, commit stri
 	return err
 }
 
-// record settles what was announced: it happened, or it did not.
+// record settles what was announced: it happened, or it did not. A run that was rejected
+// and cleaned up since needs no record.
 func (s *landing) record(ctx context.Context, st *runs.Stage, happened bool) (*runs.Stage, error) {
-	return s.changing(ctx, st, func(dir *runs.Dir, now *runs.Stage) error {
+	now, err := s.changing(ctx, st, func(dir *runs.Dir, now *runs.Stage) error {
 		l := now.Landing
 		now.Landing = nil
 		if l == nil || !happened {
@@ -384,4 +417,8 @@ func (s *landing) record(ctx context.Context, st *runs.Stage, happened bool) (*r
 		now.History[len(now.History)-1].Detail = map[string]string{"into": l.Into, "commit": l.Commit}
 		return saveHead(dir, now, s.Text)
 	})
+	if fault.Has(err, fault.NothingToDo) {
+		return st, nil
+	}
+	return now, err
 }
