@@ -41,8 +41,10 @@ type CleanedItem struct {
 	// went with it.
 	IgnoredFiles int    `json:"ignored_files,omitempty"`
 	IgnoredBytes int64  `json:"ignored_bytes,omitempty"`
-	Did          string `json:"did"` // "removed", "would_remove", "failed"
+	Did          string `json:"did"`               // "removed", "would_remove", "kept", "failed"
+	HeldBy       string `json:"held_by,omitempty"` // of "kept": the earlier run, which is not merged
 	Why          string `json:"why,omitempty"`
+	Err          error  `json:"-"` // of "failed"
 }
 
 // Clean removes the records, branches, kept attempts and worktrees of runs
@@ -94,7 +96,7 @@ func (c *cleaner) orphans(ctx context.Context, items []CleanedItem) ([]CleanedIt
 		if !c.o.DryRun {
 			it.Did = "removed"
 			if _, err := g.Do(ctx, "update-ref", "-d", ref, commit); err != nil {
-				it.Did, it.Why = "failed", c.r.InWords(err)
+				it = c.failed(it, err)
 			}
 		}
 		items = append(items, it)
@@ -144,7 +146,7 @@ func (c *cleaner) request(ctx context.Context, id string) []CleanedItem {
 			return nil
 		}
 		if err != nil {
-			return []CleanedItem{{RequestID: id, RunID: ids[0], Did: "failed", Why: c.r.InWords(err)}}
+			return []CleanedItem{c.failed(CleanedItem{RequestID: id, RunID: ids[0]}, err)}
 		}
 		defer lease.Release()
 	}
@@ -155,7 +157,7 @@ func (c *cleaner) request(ctx context.Context, id string) []CleanedItem {
 		if ok {
 			items = append(items, it)
 		}
-		stay[runID] = !ok || it.Did == "failed"
+		stay[runID] = !ok || it.Did == "failed" || it.Did == "kept"
 	}
 	return items
 }
@@ -181,11 +183,13 @@ func (c *cleaner) run(ctx context.Context, id string, ids []string, newest bool,
 	if !safe && !gone && !replaced && !c.standing.OnlySaid(st) || !replaced && !c.due(st, newest, exists, gone) {
 		return CleanedItem{}, false
 	}
-	if !gone && st.State == runs.Done && !replaced && slices.ContainsFunc(ids[1:], func(earlier string) bool {
-		waits, err := c.r.Project.Run(id, earlier).LoadStage()
-		return err == nil && waits.DroppedAt == nil && waits.ReplacedBy == "" && c.standing.AwaitsMerge(waits)
-	}) {
-		return CleanedItem{}, false
+	if !gone && st.State == runs.Done && !replaced {
+		for _, earlier := range ids[1:] {
+			waits, err := c.r.Project.Run(id, earlier).LoadStage()
+			if err == nil && waits.DroppedAt == nil && waits.ReplacedBy == "" && c.standing.AwaitsMerge(waits) {
+				return CleanedItem{RequestID: id, RunID: runID, Did: "kept", HeldBy: earlier}, true
+			}
+		}
 	}
 	it := CleanedItem{RequestID: id, RunID: runID, Did: "would_remove"}
 	switch {
@@ -203,9 +207,15 @@ func (c *cleaner) run(ctx context.Context, id string, ids []string, newest bool,
 	}
 	it.Did = "removed"
 	if err := c.remove(ctx, st, dir, &it, newest); err != nil {
-		it.Did, it.Why = "failed", c.r.InWords(err)
+		it = c.failed(it, err)
 	}
 	return it, true
+}
+
+// failed is what could not be removed, and why.
+func (c *cleaner) failed(it CleanedItem, err error) CleanedItem {
+	it.Did, it.Why, it.Err = "failed", c.r.InWords(err), err
+	return it
 }
 
 // onlyKept is why a record has to stay: it holds the only copy of a commit of another

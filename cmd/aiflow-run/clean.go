@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"time"
 
 	urfave "github.com/urfave/cli/v2"
@@ -47,23 +48,27 @@ func clean(s *cli.Shell, o runner.CleanOptions, older string) error {
 	if err != nil {
 		return err
 	}
+	for _, it := range items {
+		err = cmp.Or(err, it.Err)
+	}
 	if s.JSON {
-		return s.PrintJSON(struct {
+		return cmp.Or(s.PrintJSON(struct {
 			DryRun bool                 `json:"dry_run"`
 			Items  []runner.CleanedItem `json:"items"`
-		}{o.DryRun, items})
+		}{o.DryRun, items}), cli.Reported(err))
 	}
 	for _, it := range items {
 		ignored := runs.Left{Files: it.IgnoredFiles, Bytes: it.IgnoredBytes}.Facts()
 		if it.IgnoredFiles == 0 {
 			ignored = nil
 		}
-		s.Printf("%s\n", s.Text("work.clean_"+it.Did, "count", ignored["count"], "size", ignored["size"], "run_id", it.RunID, "ref", it.Ref, "id", it.RequestID, "branch", it.Branch, "commit", short(it.Commit), "name", it.Stays, "reason", it.Why))
+		s.Printf("%s\n", s.Text("work.clean_"+it.Did, "count", ignored["count"], "size", ignored["size"], "run_id", it.RunID, "ref", it.Ref, "id", it.RequestID, "branch", it.Branch, "commit", short(it.Commit), "name", cmp.Or(it.Stays, it.HeldBy), "reason", it.Why))
 	}
 	if len(items) == 0 {
 		s.Printf("%s\n", s.Text("work.clean_nothing"))
 	}
-	return nil
+	_ = s.Flush()
+	return err
 }
 
 // age reads 30d, 12h, 90m; "" is 0.

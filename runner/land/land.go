@@ -201,8 +201,8 @@ func (s *landing) look(ctx context.Context, survey func(context.Context) (*proje
 	return s.read(false)
 }
 
-func noInto(into string, more ...any) error {
-	return fault.New(fault.BaseBranchNotFound, append(more, "missing", into)...)
+func noInto(into string) error {
+	return fault.New(fault.BaseBranchNotFound, "missing", into, "into", into)
 }
 
 // find is the branch to land on.
@@ -229,7 +229,7 @@ func (s *landing) find(ctx context.Context, repo *gitops.Repo) error {
 	if h, err := repo.Head(ctx); err == nil && h.Unborn {
 		return gitops.NoCommit(repo, h)
 	}
-	return noInto(into, "into", into)
+	return noInto(into)
 }
 
 // CheckInto refuses what no landing may move: no name, a work branch, and the name

@@ -51,6 +51,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 
@@ -101,6 +102,7 @@ type Shell struct {
 	color   [2]bool // stdout, stderr
 	tty     [2]bool
 	signals signals
+	waits   bool // the command has --wait
 }
 
 // Main runs the program that build describes and gives its exit status.
@@ -222,6 +224,7 @@ func (s *Shell) act(c *urfave.Context, l *line, common []urfave.Flag) error {
 	if err := l.check(c); err != nil {
 		return err
 	}
+	s.waits = slices.ContainsFunc(l.Flags, func(f urfave.Flag) bool { return f.Names()[0] == "wait" })
 	return l.meant(l.Action(c), common)
 }
 

@@ -44,7 +44,11 @@ func (s *Shell) status(err error, code fault.Code) int {
 func (s *Shell) Body(err error) ErrorBody {
 	code, facts := s.fault(err)
 	list := locks.AdviceOf(err)
-	r := s.catalog.Code(code, fault.WithAdvice(facts, list))
+	told := fault.WithAdvice(facts, list)
+	if s.waits {
+		told["waiting"] = "--wait 10m"
+	}
+	r := s.catalog.Code(code, told)
 	facts = s.catalog.WithCause(code, facts)
 	message := strings.TrimSuffix(r.Title+": "+r.Message, ": ")
 	if cause := facts["cause"]; code == fault.UsageError && cause != "" {
