@@ -333,7 +333,7 @@ func EndStrays(mark string, pid int, start uint64) int {
 // AwaitStrays waits until nobody has exactly this environment entry any more, for as
 // long as most, and ends who is left then.
 func AwaitStrays(ctx context.Context, mark string, most time.Duration) {
-	for until := time.Now().Add(most); time.Now().Before(until) && ctx.Err() == nil; {
+	for waited := time.Duration(0); waited < most && ctx.Err() == nil; waited += killWait {
 		if found := settled(func() ([]member, bool) { return marked(mark) }); len(found) == 0 {
 			return
 		}
