@@ -1,0 +1,63 @@
+package gitops
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What a git that died had written of a later commit goes, whole or begun; what a person
+// has there, staged or with other content, stays. Then git goes forward.
+func TestPutBackTakesWhatGitWrote(t *testing.T) {
+	b := newBench(t)
+	dir := b.repo("r")
+	at := func(name string) string { return filepath.Join(dir, name) }
+	from := b.commit(dir, "third", map[string]string{"changed": "old\n", "gone": "here\n", "mine": "old\n", "staged": "old\n"})
+	b.sh(dir, "checkout", "-q", "-b", "later")
+	b.sh(dir, "rm", "-q", "gone")
+	if err := os.Symlink("changed", at("link")); err != nil {
+		t.Fatal(err)
+	}
+	to := b.commit(dir, "fourth", map[string]string{
+		"changed": "new and long\n", "mine": "new\n", "staged": "new\n", "whole": "whole\n", "a/b/begun": "begun and not ended\n", "a/other": "theirs\n",
+	})
+	b.sh(dir, "checkout", "-q", "main")
+
+	writeFile(t, at("changed"), "new and")
+	writeFile(t, at("whole"), "whole\n")
+	writeFile(t, at("a/b/begun"), "begun")
+	writeFile(t, at("a/other"), "a person's\n")
+	writeFile(t, at("mine"), "a person's\n")
+	writeFile(t, at("staged"), "new\n")
+	b.sh(dir, "add", "staged")
+	if err := os.Remove(at("gone")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("changed", at("link")); err != nil {
+		t.Fatal(err)
+	}
+
+	half, err := PutBack(t.Context(), b.open(dir), "main", to)
+	if err != nil || !half {
+		t.Fatalf("half %v, %v", half, err)
+	}
+	if got, want := b.sh(dir, "status", "--porcelain"), " M mine\nM  staged\n?? a/"; got != want {
+		t.Errorf("the checkout has\n%s\nwant\n%s", got, want)
+	}
+	for name, want := range map[string]string{"changed": "old\n", "gone": "here\n", "mine": "a person's\n", "staged": "new\n", "a/other": "a person's\n"} {
+		if got := readFileText(t, at(name)); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if exists(at("a/b")) || exists(at("whole")) || exists(at("link")) {
+		t.Error("a file that git had written stays")
+	}
+	if half, err := PutBack(t.Context(), b.open(dir), "main", to); half || err != nil {
+		t.Errorf("again: half %v, %v", half, err)
+	}
+	b.sh(dir, "reset", "-q", "--hard", from)
+	b.sh(dir, "clean", "-q", "-fd")
+	if err := b.open(dir).Advance(t.Context(), "main", from, to); err != nil {
+		t.Error(err)
+	}
+}
