@@ -173,7 +173,7 @@ export class GraphView implements View {
   private card(c: Placed, at: { x: number; y: number }, isFocus: boolean): Child {
     const n = c.node;
     const what = t(`legend.${tone(n)}`);
-    const state = n.derived === 'NOT_READY' ? word('status', n.status) : word('graph', n.derived) === n.derived ? what : word('graph', n.derived);
+    const state = n.derived === 'NOT_READY' && n.status !== 'blocked' ? word('status', n.status) : word('graph', n.derived) === n.derived ? what : word('graph', n.derived);
     const a = s(
       'a',
       { href: requestAt(n.id), class: `node ${tone(n)}${isFocus ? ' focus' : ''}`, transform: `translate(${at.x} ${at.y})` },
