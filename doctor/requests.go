@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -222,7 +223,7 @@ func meantBy(f *folder.Folder, edges []choose.Edge) map[string]string {
 func arrows(edges []choose.Edge, meant map[string]string) []string {
 	names := make([]string, len(edges))
 	for i, e := range edges {
-		names[i] = e.From + " → " + e.To
+		names[i] = e.From + " → " + cmp.Or(e.To, `""`)
 		if id := meant[e.To]; id != "" {
 			names[i] += " (" + id + "?)"
 		}

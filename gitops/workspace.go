@@ -77,6 +77,9 @@ func (w *Workspace) verify() error {
 		}
 		return nil
 	}
+	if !exists(w.path) {
+		return refuse(fault.WorkspaceFailed, "folder_gone", "path", w.path)
+	}
 	return refuse(fault.WorkspaceFailed, "link_lost", "path", w.path)
 }
 

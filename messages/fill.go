@@ -94,13 +94,17 @@ func (f filler) place(b *strings.Builder, s string, g *group) int {
 		return end + 1
 	}
 	name, other, optional := cutPlace(s[1:end])
-	value := cmp.Or(f.facts[name], other)
+	said, known := f.facts[name]
+	value := cmp.Or(said, other)
 	g.places = true
 	switch {
 	case value != "":
 		b.WriteString(term.Escape(value))
 	case !optional:
 		g.missing = true
+		if known && (strings.HasSuffix(b.String(), `"`) || strings.HasSuffix(b.String(), "「")) {
+			break // an empty value, between the quotes
+		}
 		b.WriteString("?")
 	}
 	return end + 1

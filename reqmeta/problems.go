@@ -1,6 +1,7 @@
 package reqmeta
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -100,7 +101,13 @@ func Refuse(code fault.Code, path string, p *Problem) error {
 	return fault.Wrap(&ProblemError{q}, code, pairs...)
 }
 
-func Join(list []string) string { return strings.Join(list, ", ") }
+func Join(list []string) string {
+	said := make([]string, len(list))
+	for i, s := range list {
+		said[i] = cmp.Or(s, `""`)
+	}
+	return strings.Join(said, ", ")
+}
 
 // DescribeProblems fills Message of each problem.
 func DescribeProblems(ps []Problem, text func(key string, f fault.Facts) string) {

@@ -38,6 +38,7 @@ type Parting struct {
 	Commit    string `json:"commit,omitempty"` // where the branch or ref was
 	Did       string `json:"did"`              // removed, would_remove, stays, failed
 	Why       string `json:"why,omitempty"`    // a word; of a failure the sentence
+	Err       error  `json:"-"`                // of failed, where it is one
 }
 
 // Leave takes away what runs left in the repository: workspaces, records, and the
@@ -177,7 +178,10 @@ func (l *leaver) known(ctx context.Context) error {
 func (l *leaver) did(p Parting, err error) {
 	switch {
 	case err != nil:
-		p.Did, p.Why = "failed", l.r.InWords(err)
+		if _, ok := fault.As(err); !ok { // of the file system
+			err = notWritable(err, p.Name)
+		}
+		p.Did, p.Why, p.Err = "failed", l.r.InWords(err), err
 	case p.Did != "":
 	case l.o.DryRun:
 		p.Did = "would_remove"

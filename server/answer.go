@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -226,12 +227,33 @@ func read(r *http.Request, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return invalidFor(err, "body", "cause", strings.TrimPrefix(err.Error(), "json: "))
+		cause := strings.TrimPrefix(err.Error(), "json: ")
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			cause = wrong.Field + ": " + wrong.Value + ", not " + jsonKind(wrong.Type)
+		}
+		return invalidFor(err, "body", "cause", strings.TrimPrefix(cause, ": "))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return invalid("body", "cause", "more than one value")
 	}
 	return nil
+}
+
+// jsonKind names what JSON has for a type of ours.
+func jsonKind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return jsonKind(t.Elem())
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Slice, reflect.Array:
+		return "array"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	}
+	return "number"
 }
 
 func bodyFault(err error) error {

@@ -189,7 +189,7 @@ func (c *checker) request(r *reqmeta.Request, shown string) {
 	c.relations()
 	for _, e := range c.network.Edges {
 		if e.From == r.ID && e.State == choose.EdgeMissing {
-			c.relation(r, shown, fault.DependsNotFound, "depends_not_found", e.To, fault.Facts{"id": r.ID, "ids": e.To, "meant": c.guess.Meant(e.To, e.From)})
+			c.relation(r, shown, fault.DependsNotFound, "depends_not_found", e.To, fault.Facts{"id": r.ID, "ids": reqmeta.Join([]string{e.To}), "meant": c.guess.Meant(e.To, e.From)})
 		}
 	}
 	if ring := c.ringOf(r); ring != "" {

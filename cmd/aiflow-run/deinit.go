@@ -36,6 +36,7 @@ type leaver struct {
 	parts           []runner.Parting
 	taken           []string // paths that went or changed
 	others          []string // worktrees of the same bare repository that are projects, too
+	made            bool     // there was no .aiflow before this command took its lock
 }
 
 func deinitCommand(s *cli.Shell) *urfave.Command {
@@ -73,6 +74,9 @@ func (l *leaver) run(discard []string) error {
 		if actions, err = l.hooks(); err != nil {
 			return err
 		}
+	}
+	if _, err := os.Lstat(l.p.Path(".aiflow")); errors.Is(err, fs.ErrNotExist) {
+		l.made = true
 	}
 	r := work.Runner(l.shell, l.p)
 	r.Point = l.at
@@ -202,6 +206,7 @@ func (l *leaver) note(kind, name, did, why string) {
 // gone notes what was taken away, or would be; err is why it is still there.
 func (l *leaver) gone(kind, name string, err error) {
 	switch {
+	case err == nil && l.made && strings.HasPrefix(name, ".aiflow/"): // nobody asked for what it made for its own lock
 	case err != nil:
 		l.note(kind, name, "failed", err.Error())
 	case l.dryRun:
@@ -518,6 +523,8 @@ func (l *leaver) failed() error {
 		switch {
 		case p.Did != "failed":
 			continue
+		case p.Err != nil:
+			return p.Err
 		case p.Kind == "file" || p.Kind == "folder" || p.Kind == "record":
 			return notWritable(nil, p.Name, "cause", p.Why)
 		}

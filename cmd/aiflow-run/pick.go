@@ -48,10 +48,10 @@ func locate(p *project.Project, arg string) (requestID, runID string, err error)
 			return requestID, arg, nil
 		}
 	}
-	if strings.HasPrefix(arg, runs.IDPrefix) {
+	id, err := named(p, arg)
+	if strings.HasPrefix(arg, runs.IDPrefix) && (err != nil || id != arg) { // a request may have such an id, too
 		return begunWith(p, arg)
 	}
-	id, err := named(p, arg)
 	if err != nil {
 		return "", "", err
 	}

@@ -158,7 +158,9 @@ func printStopped(s *cli.Shell, p *project.Project, out runner.Outcome) {
 	}
 	s.Printf("%s\n", s.Text(key, "id", st.RequestID, "run_id", st.RunID, "state", st.State, "step_id", st.CurrentStepID))
 	printOutput(s, p, out.Err)
-	s.Printf("  %s\n", s.Text("work.workspace", "path", app.Here(s, p, p.Workspace(st))))
+	if hasWorkspace(p, st) {
+		s.Printf("  %s\n", s.Text("work.workspace", "path", app.Here(s, p, p.Workspace(st))))
+	}
 	s.Printf("  %s\n", s.Text("work.report", "path", app.Here(s, p, path.Join(out.RunPath, "report.md"))))
 	_ = s.Flush()
 }

@@ -23,12 +23,19 @@ func Word(s string) string {
 func Quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // Words are the words of a line as sh parts them: at blanks that stand in no
-// quotes. It is false where a quote is not closed.
+// quotes. A backslash takes the meaning from a quote, a blank or a backslash, and is else
+// itself, as all is between single quotes. It is false where a quote is not closed.
 func Words(line string) (words []string, ok bool) {
 	var b strings.Builder
 	open, quote := false, rune(0)
-	for _, r := range line {
+	text := []rune(line)
+	for i := 0; i < len(text); i++ {
+		r := text[i]
 		switch {
+		case r == '\\' && quote != '\'' && i+1 < len(text) && escapes(text[i+1], quote):
+			open = true
+			i++
+			b.WriteRune(text[i])
 		case quote != 0 && r == quote:
 			quote = 0
 		case quote == 0 && (r == '\'' || r == '"'):
@@ -48,6 +55,11 @@ func Words(line string) (words []string, ok bool) {
 		words = append(words, b.String())
 	}
 	return words, quote == 0
+}
+
+// escapes: a backslash before r takes its meaning, between these quotes or none.
+func escapes(r, quote rune) bool {
+	return r == '"' || r == '\\' || quote == 0 && (r == '\'' || unicode.IsSpace(r))
 }
 
 // WriteProgram writes a file that is started soon. No process of ours is forked

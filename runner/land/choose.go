@@ -108,7 +108,7 @@ func notLanded(st *runs.Stage) string {
 // means finds a run by its id or that of its request, or their unique beginning.
 func (s *landing) means(name string) (*runs.Stage, error) {
 	p := s.Project
-	if strings.HasPrefix(name, runs.IDPrefix) {
+	if strings.HasPrefix(name, runs.IDPrefix) && s.survey.Latest(name) == nil { // a request may have such an id, too
 		var like []*runs.Stage
 		for _, st := range s.finished {
 			if strings.HasPrefix(st.RunID, name) {

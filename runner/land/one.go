@@ -169,7 +169,7 @@ func (s *landing) onBase(ctx context.Context, st *runs.Stage, from string) error
 	}
 	f := fault.Wrap(err, fault.LandOtherBase, "request_id", st.RequestID, "run_id", st.RunID, "base", st.Git.BaseBranch,
 		"commit", short(base), "into", s.result.Into, "branch", st.Git.WorkBranch)
-	if st.Git.BaseBranch != s.result.Into {
+	if _, ok, err := s.repo.BranchTip(ctx, st.Git.BaseBranch); err == nil && ok && st.Git.BaseBranch != s.result.Into {
 		f.Facts["elsewhere"] = st.Git.BaseBranch
 	}
 	return f
