@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path"
 	"strings"
 
@@ -179,7 +180,8 @@ func printOutput(s *cli.Shell, p *project.Project, err error) {
 	for _, line := range lines[max(0, len(lines)-outputLines):] {
 		s.Printf("  %s %s\n", s.Paint(term.Dim, "|"), term.Escape(strings.TrimRight(line, "\r")))
 	}
-	if path := e.Facts["path"]; path != "" {
+	path := e.Facts["path"]
+	if fi, err := os.Stat(p.Path(path)); path != "" && err == nil && fi.Mode().IsRegular() { // of a full disk it is where git wrote
 		s.Printf("  %s\n", s.Text("work.log", "path", app.Here(s, p, path)))
 	}
 }
