@@ -252,11 +252,7 @@ func RunOfOldName(ctx context.Context, s *Survey, r *reqmeta.Request) *runs.Stag
 
 // OldName are the facts of such a run.
 func OldName(r *reqmeta.Request, st *runs.Stage) fault.Facts {
-	command := "aiflow run drop " + st.RunID
-	if st.State == runs.Done {
-		command = "aiflow land " + st.RunID
-	}
-	return fault.New("", "id", r.ID, "name", st.RequestID, "run_id", st.RunID, "state", st.State, "command", command,
+	return fault.New("", "id", r.ID, "name", st.RequestID, "run_id", st.RunID, "state", st.State,
 		"back", "mv "+proc.Word(r.Path)+" "+proc.Word(st.Artifacts.RequestPath)).Facts
 }
 
