@@ -76,10 +76,23 @@ func write(ctx context.Context, g gitcmd.Git, from string, list []change, args .
 		return nil, err
 	}
 	after := stamps(g.Dir, list)
-	list = slices.DeleteFunc(list, func(c change) bool {
-		return c.kind == 'A' && before[c.path] != nil || c.kind != 'A' && untouched(before[c.path], after[c.path])
-	})
-	if back := putBack(ctx, g, from, list); back != nil {
+	var touched, folders []change
+	for _, c := range list {
+		switch {
+		case c.kind == 'A' && before[c.path] == nil && after[c.path] == nil:
+			folders = append(folders, c) // its folder may be there, and empty
+		case c.kind == 'A' && before[c.path] == nil, c.kind != 'A' && !untouched(before[c.path], after[c.path]):
+			touched = append(touched, c)
+		}
+	}
+	if len(touched) == 0 {
+		return nil, err // it refused before it wrote
+	}
+	list, back := gitWrote(ctx, g, touched) // not what a person wrote at that moment
+	if back == nil {
+		back = putBack(ctx, g, from, append(folders, list...))
+	}
+	if back != nil {
 		for _, c := range list {
 			half = append(half, c.path)
 		}
@@ -139,25 +152,35 @@ func PutBack(ctx context.Context, r *Repo, branch, to string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if list, err = gitWrote(ctx, g, list); err != nil {
+		return false, err
+	}
+	return len(list) > 0, putBack(ctx, g, from, list)
+}
+
+// gitWrote are the changes whose file has what git would write for them, or the beginning
+// of it, or is gone as git would have it.
+func gitWrote(ctx context.Context, g gitcmd.Git, list []change) (by []change, err error) {
 	out, err := g.Ask(ctx, "diff-files", "--name-only", "-z")
 	if err != nil {
-		return false, failed(err, fault.GitCommandFailed)
+		return nil, failed(err, fault.GitCommandFailed)
 	}
 	changed := fields(out)
-	var written, unsure []change
+	var unsure []change
 	var names bytes.Buffer
 	for _, c := range list {
-		fi, err := os.Lstat(filepath.Join(at, filepath.FromSlash(c.path)))
+		path := filepath.Join(g.Dir, filepath.FromSlash(c.path))
+		fi, err := os.Lstat(path)
 		switch {
 		case c.kind == 'A' && err != nil, c.kind != 'A' && !slices.Contains(changed, c.path):
 		case err != nil:
-			written = append(written, c)
+			by = append(by, c)
 		case fi.Mode().IsRegular() && !strings.Contains(c.path, "\n"):
 			unsure = append(unsure, c)
 			names.WriteString(c.path + "\n")
 		case fi.Mode()&fs.ModeSymlink != 0:
-			if to, err := os.Readlink(filepath.Join(at, filepath.FromSlash(c.path))); err == nil && c.mode == symlink && isBlob(ctx, g, c.hash, to) {
-				written = append(written, c)
+			if to, err := os.Readlink(path); err == nil && c.mode == symlink && isBlob(ctx, g, c.hash, to) {
+				by = append(by, c)
 			}
 		}
 	}
@@ -165,10 +188,10 @@ func PutBack(ctx context.Context, r *Repo, branch, to string) (bool, error) {
 	hashes := strings.Fields(string(out))
 	for i, c := range unsure {
 		if i < len(hashes) && hashes[i] == c.hash || beginsAs(ctx, g, c) {
-			written = append(written, c)
+			by = append(by, c)
 		}
 	}
-	return len(written) > 0, putBack(ctx, g, from, written)
+	return by, nil
 }
 
 // beginsAs reports whether a file has the beginning of what git would write for a change.

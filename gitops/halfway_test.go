@@ -61,3 +61,26 @@ func TestPutBackTakesWhatGitWrote(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Where git fails, what it had written goes; a file that a person made at that moment stays.
+func TestWritePutsBackWhatGitWroteAlone(t *testing.T) {
+	b := newBench(t)
+	dir := b.repo("r")
+	from := b.sh(dir, "rev-parse", "HEAD")
+	b.sh(dir, "checkout", "-q", "-b", "later")
+	to := b.commit(dir, "third", map[string]string{"a/whole": "whole\n", "b/mine": "theirs\n", "f": "new\n"})
+	b.sh(dir, "checkout", "-q", "main")
+
+	g := b.git.In(dir)
+	list, err := changesOf(t.Context(), g, from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails := "alias.fails=!mkdir a b; printf wh >a/whole; echo new >f; echo mine >b/mine; exit 1"
+	if half, err := write(t.Context(), g, from, list, "-c", fails, "fails"); err == nil || half != nil {
+		t.Errorf("half %v, %v", half, err)
+	}
+	if got, want := b.sh(dir, "status", "--porcelain", "-uall"), "?? b/mine"; got != want || exists(filepath.Join(dir, "a")) {
+		t.Errorf("the checkout has %q, want %q", got, want)
+	}
+}
