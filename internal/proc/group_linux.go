@@ -166,8 +166,11 @@ func (g *group) owns(pid int, st procStat, session int) bool {
 		return true // it may be ending, and then nothing else is known of it
 	}
 	env, err := environ(pid)
+	if errors.Is(err, errPassing) {
+		g.unsure = true
+		return false
+	}
 	if err != nil && st.ppid == os.Getpid() && st.session == pid {
-		g.unsure = g.unsure || errors.Is(err, errPassing)
 		return false // perhaps another command's leader
 	}
 	if i := bytes.Index(env, []byte(originName+"=")); i >= 0 {
@@ -215,11 +218,18 @@ func program(pid int, st procStat) string {
 // it has no command line then, and soon it has one or is gone.
 var errPassing = errors.New("it begins or ends")
 
+// errEnded is told of a process that has ended: nothing is known of it any more.
+var errEnded = errors.New("it has ended")
+
 func environ(pid int) ([]byte, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	line, _ := os.ReadFile(dir + "/cmdline") // before: who has one has its environment, too
 	env, err := os.ReadFile(dir + "/environ")
-	if st, ok := groupStat(pid); len(line) == 0 && ok && !st.gone() {
+	// It is read in pieces: of a process that ends meanwhile, a part is shown.
+	switch st, ok := groupStat(pid); {
+	case !ok || st.gone():
+		return nil, errEnded
+	case st.ended || len(line) == 0:
 		return nil, errPassing
 	}
 	return env, err
