@@ -158,6 +158,34 @@ func FuzzHead(f *testing.F) {
 	})
 }
 
+// One folder that may not be looked into does not keep the others from being read.
+func TestClosedFolder(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may look into every folder")
+	}
+	f, source := project(t), t.TempDir()
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.Mkdir(filepath.Join(source, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(source, name, "x.md"), []byte("---\nid: "+name+"\nstatus: open\n---\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed := filepath.Join(source, "b")
+	if err := os.Chmod(closed, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(closed, 0o777)
+	p, _, err := Read(source, nil, Options{From: "folder"}, f, nil, false, now)
+	if err != nil || p.Report.Counts[Made] != 2 || p.Report.Counts[Refused] != 1 || p.Report.Items[1].Reason != "denied" || p.Report.Items[1].Where != filepath.ToSlash(closed) {
+		t.Fatalf("%v %+v", err, p.Report)
+	}
+	if _, _, err := Read(closed, nil, Options{From: "folder"}, f, nil, false, now); err == nil {
+		t.Fatal("nothing was read, and nothing is said")
+	}
+}
+
 func TestRefs(t *testing.T) {
 	for text, want := range map[string]string{
 		"20, 165": "[20 165]", "20 165": "[20 165]", "#12": "[12]", "[[a b]]": "[a b]", "tasks/00-x.md": "[00-x]", "none": "[]", "なし": "[]", "-": "[]", "N/A": "[]",

@@ -17,8 +17,8 @@ import (
 	"aiflow/reqmeta"
 )
 
-// Map says under which keys a source has what, the first that has a value
-// counts.
+// Map says under which keys a source has what: the first that has a value
+// counts, of lists all.
 type Map struct {
 	ID        []string          `json:"id"`
 	Title     []string          `json:"title"`
@@ -153,13 +153,13 @@ func (c *conv) take(r *record) *task {
 	if r.stem != "" {
 		t.also = append(t.also, r.stem)
 	}
-	t.needs, t.blocks, t.related = refs(r.all(m.DependsOn)), refs(r.all(m.Blocks)), refs(r.all(m.Related))
+	t.needs, t.blocks, t.related = refs(r.every(m.DependsOn)), refs(r.every(m.Blocks)), refs(r.every(m.Related))
 	if parents := refs(r.all(m.Parent)); len(parents) > 0 {
 		t.parent = parents[0]
 	}
 	t.created, t.updated = c.date(r, m.CreatedAt), c.date(r, m.UpdatedAt)
 	c.words(t, r)
-	for _, label := range r.all(m.Labels) {
+	for _, label := range r.every(m.Labels) {
 		t.label(label)
 	}
 	for _, key := range sortedKeys(m.LabelAs) {
@@ -241,7 +241,7 @@ func (c *conv) body(t *task, r *record) {
 	}
 	below := normal(r.body)
 	for _, s := range c.m.Body {
-		text := strings.TrimSpace(normal(strings.Join(r.all([]string{s.From}), "\n")))
+		text := block(strings.Join(r.all([]string{s.From}), "\n"))
 		if text != "" && s.Heading != "" {
 			text = s.Heading + "\n\n" + text
 		}
@@ -256,7 +256,7 @@ func (c *conv) body(t *task, r *record) {
 	}
 	if c.Comments {
 		for _, text := range r.all(c.m.Comments) {
-			parts = append(parts, "## Comment\n\n"+strings.TrimSpace(normal(text)))
+			parts = append(parts, "## Comment\n\n"+block(text))
 		}
 	}
 	if t.title == "" {
@@ -287,12 +287,16 @@ func (c *conv) body(t *task, r *record) {
 func (c *conv) rest(t *task, r *record) {
 	known := map[string]bool{}
 	m := c.m
-	for _, list := range [][]string{
-		m.ID, m.Title, m.Status.From, m.Priority.From, m.Estimate.From, m.DependsOn, m.Blocks, m.Related, m.Parent,
-		m.Labels, sortedKeys(m.LabelAs), m.CreatedAt, m.UpdatedAt, m.Due, m.URL, m.Links, m.Ignore,
-	} {
+	for _, list := range [][]string{m.DependsOn, m.Blocks, m.Related, m.Labels, sortedKeys(m.LabelAs), m.Due, m.Links, m.Ignore} {
 		for _, key := range list {
 			known[squeeze(key)] = true
+		}
+	}
+	for _, list := range [][]string{m.ID, m.Title, m.Status.From, m.Priority.From, m.Estimate.From, m.Parent, m.CreatedAt, m.UpdatedAt, m.URL} {
+		for _, key := range list { // one counts; another that says the same is no loss
+			if said := r.one(key); said == "" || said == r.one(list...) {
+				known[squeeze(key)] = true
+			}
 		}
 	}
 	for _, s := range m.Body {
@@ -350,6 +354,19 @@ func normal(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// block is normal text without blank lines around it. The blanks that its first line
+// begins with stay: they may make it code.
+func block(s string) string {
+	s = strings.TrimRight(normal(s), " \t\n")
+	for {
+		line, rest, more := strings.Cut(s, "\n")
+		if !more || strings.TrimSpace(line) != "" {
+			return s
+		}
+		s = rest
+	}
 }
 
 func cut(s string, n int) string {

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -128,17 +130,24 @@ func backlogBody(body string) string {
 	return strings.Trim(strings.Join(out, "\n"), "\n")
 }
 
-// checkbox is the mark of an item, with the brackets of Japanese keyboards too.
-var checkbox = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])?\s*[\[［]([ xX/>\-?!　])[\]］]\s+`)
+// box is the mark of an item, with the brackets of Japanese keyboards too. Letters
+// and numbers are notes, but for those that mean done.
+const box = `[\[［]([xXvV]|[^\[\]［］\pL\pN]?)[\]］]`
 
-var mark = regexp.MustCompile(`^[\[［]([ xX/>\-?!　])[\]］](?:\s+|$)`)
+var checkbox = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])?\s*` + box + `\s+`)
 
-var marksMean = map[string]string{"x": "done", "X": "done", "-": "archived"}
+var mark = regexp.MustCompile(`^` + box + `(?:\s+|$)`)
+
+var marksMean = map[string]string{
+	"x": reqmeta.Done, "X": reqmeta.Done, "v": reqmeta.Done, "V": reqmeta.Done, "✓": reqmeta.Done, "✔": reqmeta.Done, "✅": reqmeta.Done, "☑": reqmeta.Done,
+	"-": reqmeta.Archived,
+	"":  reqmeta.Ready, " ": reqmeta.Ready, "　": reqmeta.Ready, "/": reqmeta.Ready, ">": reqmeta.Ready, "?": reqmeta.Ready, "!": reqmeta.Ready,
+}
 
 // readTodo reads checkboxes of markdown: each at the top is a request, those
 // below it are its checklist. A list without markdown is todo.txt.
 func readTodo(c *conv, in input) error {
-	data, err := in.all()
+	data, err := in.all(true)
 	if err != nil {
 		return err
 	}
@@ -162,6 +171,7 @@ type todo struct {
 	path     string
 	data     []byte
 	headings [7]string
+	bullets  []string // without a box, that one stands below
 	last     *todoItem
 	n        int
 }
@@ -182,6 +192,29 @@ func (td *todo) block(n ast.Node) {
 		for item := n.FirstChild(); item != nil; item = item.NextSibling() {
 			td.item(item, "")
 		}
+	case *ast.Blockquote:
+		for inner := n.FirstChild(); inner != nil; inner = inner.NextSibling() {
+			td.block(inner)
+		}
+	case *ast.Paragraph:
+		var below []string
+		text := func() {
+			if td.last != nil && len(below) > 0 {
+				td.last.body = append(td.last.body, strings.Join(below, "\n"))
+			}
+			below = nil
+		}
+		for i := range n.Lines().Len() {
+			line := n.Lines().At(i)
+			said := strings.TrimSpace(string(line.Value(td.data)))
+			if mark.MatchString(said) { // a box needs no bullet
+				text()
+				td.begin(line.Start, said, "")
+			} else {
+				below = append(below, strings.TrimRight(string(line.Value(td.data)), " \n"))
+			}
+		}
+		text()
 	default:
 		if from, to := td.span(n); td.last != nil && from < to {
 			td.last.body = append(td.last.body, string(td.data[from:to]))
@@ -221,36 +254,21 @@ func (td *todo) span(n ast.Node) (from, to int) {
 // item reads one checkbox; parent is the id of the one that it stands below, where
 // such are requests too.
 func (td *todo) item(item ast.Node, parent string) {
-	first := item.FirstChild()
-	if first == nil || first.Lines().Len() == 0 {
+	first, said := item.FirstChild(), ""
+	if first == nil {
+		return
+	}
+	if first.Kind() == ast.KindTextBlock || first.Kind() == ast.KindParagraph {
+		said = strings.TrimSpace(string(first.Lines().Value(td.data)))
+		said, _, _ = strings.Cut(said, "\n")
+	}
+	if !mark.MatchString(said) {
+		td.plain(item, said)
 		return
 	}
 	line := first.Lines().At(0)
-	said := strings.TrimSpace(string(line.Value(td.data)))
-	box := mark.FindStringSubmatch(said)
-	if box == nil {
-		td.c.count("bullets_ignored", "", td.where(line.Start))
-		return
-	}
-	td.flush()
-	td.n++
-	r := newRecord(td.where(line.Start))
-	status := marksMean[box[1]]
-	if status == "" {
-		status = reqmeta.Ready
-	}
-	r.put("status", status)
-	if box[1] == "!" {
-		r.put("priority", "P1")
-	}
-	td.last = &todoItem{r: r}
-	for _, heading := range td.headings {
-		if heading != "" {
-			r.put("labels", "section:"+heading)
-		}
-	}
-	todoWords(r, said[len(box[0]):], strconv.Itoa(td.n))
-	r.put("parent", parent)
+	td.begin(line.Start, said, parent)
+	r := td.last.r
 	if td.c.Nested != "separate" {
 		if _, to := td.span(item); to > line.Stop {
 			td.last.body = append(td.last.body, dedent(string(td.data[line.Stop:to])))
@@ -274,6 +292,46 @@ func (td *todo) item(item ast.Node, parent string) {
 			td.item(one, id)
 		}
 	}
+}
+
+// begin is an item whose first line stands there.
+func (td *todo) begin(at int, said, parent string) {
+	td.flush()
+	td.n++
+	sign := mark.FindStringSubmatch(said)
+	r := newRecord(td.where(at))
+	if means, known := marksMean[sign[1]]; known {
+		r.put("status", means)
+	} else {
+		r.put("status", "["+sign[1]+"]")
+	}
+	if sign[1] == "!" {
+		r.put("priority", "P1")
+	}
+	td.last = &todoItem{r: r}
+	for _, above := range slices.Concat(td.headings[:], td.bullets) {
+		if above != "" {
+			r.put("labels", "section:"+above)
+		}
+	}
+	todoWords(r, said[len(sign[0]):], strconv.Itoa(td.n))
+	r.put("parent", parent)
+}
+
+// plain is an item without a box: what stands below it may have one, and it is
+// their heading.
+func (td *todo) plain(item ast.Node, said string) {
+	from, _ := td.span(item)
+	td.c.count("bullets_ignored", "", td.where(min(from, len(td.data))))
+	td.bullets = append(td.bullets, cut(clean(said), 60))
+	for n := item.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.Kind() == ast.KindList {
+			for one := n.FirstChild(); one != nil; one = one.NextSibling() {
+				td.item(one, "")
+			}
+		}
+	}
+	td.bullets = td.bullets[:len(td.bullets)-1]
 }
 
 func (td *todo) where(at int) string {
@@ -317,45 +375,89 @@ func dedent(s string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
+// todoForms are what is taken out of the text of an item, wherever it stands.
 var todoForms = []struct {
 	key  string
 	form *regexp.Regexp
 }{
 	{"id", regexp.MustCompile(`(?:\s\^([A-Za-z0-9-]+)|\s?\{#([A-Za-z0-9._-]+)\}|\s\(([A-Z]+-\d+)\))\s*$`)},
-	{"priority", regexp.MustCompile(`(?:^|\s)(?:\(([A-D])\)|!(high|medium|low|critical)|(⏫|🔼|🔽))(?:\s|$)`)},
+	{"priority", regexp.MustCompile(`(?:^|\s)(?:!(high|medium|low|critical)|(⏫|🔼|🔽))(?:\s|$)`)},
 	{"due", regexp.MustCompile(`(?:^|\s)(?:due:|📅\s*)(\d{4}-\d{2}-\d{2})`)},
-	{"needs", regexp.MustCompile(`(?:^|\s)(?:after\s+#?|⛔\s*|dep:)([A-Za-z0-9._-]+)`)},
-	{"labels", regexp.MustCompile(`(?:^|\s)([#+@][\pL\pN_][\pL\pN_/.-]*)`)},
+	{"needs", regexp.MustCompile(`(?:^|\s)(?:⛔\s*|dep:)([A-Za-z0-9._-]+)`)},
 }
 
-var todoPriority = map[string]string{"A": "P0", "B": "P1", "C": "P2", "D": "P3", "⏫": "P1", "🔼": "P1", "🔽": "P3"}
+var (
+	todoPriority = map[string]string{"A": "P0", "B": "P1", "C": "P2", "D": "P3", "⏫": "P1", "🔼": "P1", "🔽": "P3"}
+	todoLabel    = regexp.MustCompile(`^[#+@]([\pL\pN_][\pL\pN_/.-]*)`)
+	todoLetter   = regexp.MustCompile(`^\(([A-D])\)$`)
+	todoAfter    = regexp.MustCompile(`^#?([A-Za-z]*-?\d[A-Za-z0-9._-]*)$`)
+)
+
+// labelOf is the label that a word is: #12 is an issue, and @a/b a package.
+func labelOf(word string) (label string, whole bool) {
+	m := todoLabel.FindStringSubmatch(word)
+	if m == nil || !strings.ContainsFunc(m[1], unicode.IsLetter) || word[0] == '@' && strings.Contains(m[1], "/") {
+		return "", false
+	}
+	return m[1], len(m[0]) == len(word)
+}
 
 // todoWords takes what is not title out of the text of an item. Without an id
 // of its own an item is known by its text.
 func todoWords(r *record, said, number string) {
 	sum := sha256.Sum256([]byte(clean(said)))
+	priority := func(word string) {
+		r.drop("priority")
+		r.put("priority", cmp.Or(todoPriority[word], word))
+	}
 	title := said
 	for _, f := range todoForms {
 		for _, m := range f.form.FindAllStringSubmatch(title, -1) {
-			value := strings.Join(m[1:], "")
-			switch f.key {
-			case "priority":
-				if p := todoPriority[value]; p != "" {
-					value = p
-				}
-				r.drop("priority")
-			case "labels":
-				value = value[1:]
+			if value := strings.Join(m[1:], ""); f.key == "priority" {
+				priority(value)
+			} else {
+				r.put(f.key, value)
 			}
-			r.put(f.key, value)
 		}
 		title = f.form.ReplaceAllString(title, " ")
+	}
+	words := strings.Fields(title)
+	for _, word := range words {
+		if label, _ := labelOf(word); label != "" {
+			r.put("labels", label)
+		}
+	}
+	// Within a sentence these are words of it; where it begins or ends they are none.
+	for again := true; again && len(words) > 0; {
+		n := len(words)
+		_, first := labelOf(words[0])
+		_, last := labelOf(words[n-1])
+		switch {
+		case last:
+			words = words[:n-1]
+		case first:
+			words = words[1:]
+		case todoLetter.MatchString(words[n-1]):
+			priority(words[n-1][1:2])
+			words = words[:n-1]
+		case todoLetter.MatchString(words[0]):
+			priority(words[0][1:2])
+			words = words[1:]
+		case n > 1 && words[n-2] == "after" && todoAfter.MatchString(words[n-1]):
+			r.put("needs", todoAfter.FindStringSubmatch(words[n-1])[1])
+			words = words[:n-2]
+		default:
+			again = false
+		}
 	}
 	if r.one("id") == "" {
 		r.put("id", hex.EncodeToString(sum[:4]))
 		r.put("number", number)
 	}
-	r.put("title", clean(title))
+	if title = clean(strings.Join(words, " ")); title == "" {
+		title = clean(said)
+	}
+	r.put("title", title)
 }
 
 var txtDates = regexp.MustCompile(`^(?:(\d{4}-\d{2}-\d{2}) )?(?:(\d{4}-\d{2}-\d{2}) )?`)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aiflow/reqmeta"
@@ -70,23 +71,34 @@ func readCSV(c *conv, in input) error {
 	})
 }
 
+var separator = regexp.MustCompile(`^sep=([,;\t|])\r?$`)
+
 // eachRow gives the rows of a CSV below the first, which names the columns. What
 // export guards from spreadsheets is as it was.
 func (c *conv) eachRow(in input, do func(where string, names, row []string)) error {
-	data, err := in.all()
+	data, err := in.all(false)
 	if err != nil {
 		return err
 	}
 	d := csv.NewReader(bytes.NewReader(data))
 	d.FieldsPerRecord = -1
 	line, _, _ := bytes.Cut(data, []byte("\n"))
+	said := separator.FindSubmatch(line)
+	if said != nil { // spreadsheets write it above the names
+		d.Comma = rune(said[1][0])
+	}
 	for _, sign := range ";\t" {
-		if bytes.Count(line, []byte(string(sign))) > bytes.Count(line, []byte(string(d.Comma))) {
+		if said == nil && bytes.Count(line, []byte(string(sign))) > bytes.Count(line, []byte(string(d.Comma))) {
 			d.Comma = sign
 		}
 	}
 	var names []string
-	for {
+	for first := said != nil; ; first = false {
+		// A mark in a quoted cell is text; where a row begins it is one of a merge.
+		rest := bytes.TrimLeft(data[d.InputOffset():], "\r\n")
+		if marks.Match(rest[:min(len(rest), 8)]) {
+			return &Unreadable{in.path, "merge_marks", strconv.Itoa(bytes.Count(data[:len(data)-len(rest)], []byte("\n")) + 1)}
+		}
 		row, err := d.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -101,6 +113,8 @@ func (c *conv) eachRow(in input, do func(where string, names, row []string)) err
 		line, _ := d.FieldPos(0)
 		where := fmt.Sprintf("%s:%d", in.path, line)
 		switch {
+		case first:
+			continue
 		case names == nil:
 			names = row
 			continue
@@ -299,7 +313,7 @@ func readTaskmaster(c *conv, in input) error {
 				for i, v := range tasks {
 					m, _ := v.(map[string]any)
 					for range 1 + len(list(m["subtasks"])) {
-						c.add(fmt.Sprintf("%s[%d]", tag, i+1), text(m["id"])).leave(Skipped, "tag", tag)
+						c.add(fmt.Sprintf("%s[%d]", tag, i+1), text(m["id"])).leave(Skipped, "other_tag", tag)
 					}
 				}
 				continue

@@ -65,6 +65,19 @@ func (r *record) all(keys []string) []string {
 	return nil
 }
 
+// every are the texts under all of the keys, each once.
+func (r *record) every(keys []string) []string {
+	var out []string
+	for _, key := range keys {
+		for _, text := range r.texts[squeeze(key)] {
+			if !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
 func (r *record) one(keys ...string) string {
 	if texts := r.all(keys); len(texts) > 0 {
 		return texts[0]
@@ -231,7 +244,7 @@ func (c *conv) badHead(p *reqmeta.Problem) (*record, string, string) {
 	case "yaml_quote", "yaml_syntax":
 		value = p.Facts["cause"]
 	default:
-		value = cmp.Or(p.Facts["key"], p.Facts["format"], p.Facts["encoding"])
+		value = cmp.Or(p.Facts["key"], p.Facts["format"], p.Facts["encoding"], p.Facts["value"], p.Facts["cause"], p.Facts["limit"])
 	}
 	kind := p.Kind
 	if kind == "duplicate_key" {

@@ -42,7 +42,9 @@ type input struct {
 // maxSource bounds a file that is held as a whole.
 const maxSource = 512 << 20
 
-func (in input) all() ([]byte, error) {
+// all is the whole text. Marks of a merge are looked for unless the form itself says
+// where they would be some.
+func (in input) all(looked bool) ([]byte, error) {
 	file, err := in.open()
 	if err != nil {
 		return nil, err
@@ -58,7 +60,7 @@ func (in input) all() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if reason, value := wrong(data); reason != "" {
+	if reason, value := wrong(data); reason != "" && (looked || reason != "merge_marks") {
 		return nil, &Unreadable{in.path, reason, value}
 	}
 	return bytes.TrimPrefix(data, []byte("\ufeff")), nil
@@ -235,7 +237,7 @@ func (in input) inside(name string) (input, error) {
 // eachObject gives the objects of a JSON array, of one object, or of a list of
 // objects one behind the other.
 func (in input) eachObject(do func(m map[string]any)) error {
-	data, err := in.all()
+	data, err := in.all(true)
 	if err != nil {
 		return err
 	}
@@ -361,13 +363,16 @@ func readLine(r *bufio.Reader, buf []byte) (line []byte, long int64, err error) 
 // Links are not followed.
 func (c *conv) files(dir, shown string, do func(rel, where string, data []byte)) error {
 	return filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
 		rel, _ := filepath.Rel(dir, p)
 		rel = filepath.ToSlash(rel)
 		where := filepath.ToSlash(filepath.Join(shown, rel))
+		if err != nil && rel == "." {
+			return unopened(where, err)
+		}
 		switch {
+		case err != nil: // a folder below; the others are read
+			c.refuse(where, unopened(where, err).Reason, err.Error())
+			return fs.SkipDir
 		case rel == ".":
 			return nil
 		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
@@ -377,8 +382,11 @@ func (c *conv) files(dir, shown string, do func(rel, where string, data []byte))
 		case !reqmeta.IsRequestName(d.Name()) || reqmeta.IsIgnored(rel, c.m.Skip):
 			c.add(where, "").leave(Skipped, "no_task", "")
 			return nil
-		case !d.Type().IsRegular():
+		case d.Type()&fs.ModeSymlink != 0:
 			c.add(where, "").leave(Skipped, "link", "")
+			return nil
+		case !d.Type().IsRegular():
+			c.add(where, "").leave(Skipped, "no_file", "")
 			return nil
 		}
 		if info, err := d.Info(); err == nil && info.Size() > reqmeta.MaxFile {
