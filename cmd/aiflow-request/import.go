@@ -179,9 +179,7 @@ func told(s *cli.Shell, r convert.Report, o importOptions) error {
 	s.Printf("%s\n", s.Text(key, "made", r.Counts[convert.Made], "unchanged", r.Counts[convert.Unchanged],
 		"updated", r.Counts[convert.Updated], "skipped", r.Counts[convert.Skipped], "refused", refused, "count", r.Input))
 	tellItems(s, r, o)
-	for _, c := range r.Changes {
-		s.Printf("  %s\n", term.Escape(s.Text("request.import_change_"+c.Kind, "count", c.Count, "value", c.Value, "where", c.Where)))
-	}
+	tellChanges(s, r.Changes, o.all)
 	if n := len(r.Drafts); n > 0 && !r.DryRun {
 		shown := r.Drafts[:min(n, mostShown)]
 		more := ""
@@ -195,6 +193,37 @@ func told(s *cli.Shell, r convert.Report, o importOptions) error {
 
 // mostShown is how many are named without --all.
 const mostShown = 20
+
+// mostAlike is how many changes of one kind are told without --all.
+const mostAlike = 5
+
+// tellChanges says what is not as it was in the source, kind by kind.
+func tellChanges(s *cli.Shell, changes []convert.Change, all bool) {
+	var kinds []string
+	of := map[string][]convert.Change{}
+	for _, c := range changes {
+		if of[c.Kind] == nil {
+			kinds = append(kinds, c.Kind)
+		}
+		of[c.Kind] = append(of[c.Kind], c)
+	}
+	for _, kind := range kinds {
+		shown := of[kind]
+		if !all && len(shown) > mostAlike+1 {
+			shown = shown[:mostAlike]
+		}
+		for _, c := range shown {
+			s.Printf("  %s\n", term.Escape(s.Text("request.import_change_"+kind, "count", c.Count, "value", c.Value, "where", c.Where)))
+		}
+		if rest := of[kind][len(shown):]; len(rest) > 0 {
+			count := 0
+			for _, c := range rest {
+				count += c.Count
+			}
+			s.Printf("  %s\n", s.Text("request.import_alike", "more", len(rest), "count", count))
+		}
+	}
+}
 
 // tellItems names each item with --all; else those that were skipped and
 // refused by their causes, and in a rehearsal what would be made.

@@ -156,6 +156,7 @@ func (c *conv) take(r *record) *task {
 	t.needs, t.blocks, t.related = refs(r.every(m.DependsOn)), refs(r.every(m.Blocks)), refs(r.every(m.Related))
 	if parents := refs(r.all(m.Parent)); len(parents) > 0 {
 		t.parent = parents[0]
+		t.blocks = append(t.blocks, parents[1:]...) // these come last, too
 	}
 	t.created, t.updated = c.date(r, m.CreatedAt), c.date(r, m.UpdatedAt)
 	c.words(t, r)

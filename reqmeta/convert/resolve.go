@@ -334,7 +334,9 @@ func (c *conv) edges(index map[string]*task) {
 		default:
 			for _, child := range t.children {
 				apart(c, child, t)
-				t.wait(child)
+				if child.status != reqmeta.Archived { // a cancelled one would keep it from ever running
+					t.wait(child)
+				}
 			}
 		}
 	}
