@@ -5,7 +5,6 @@ package main
 
 import (
 	"os"
-	"runtime/debug"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -16,8 +15,6 @@ import (
 var version, commit string // set by the linker
 
 func main() {
-	debug.SetGCPercent(-1)          // it ends before a collection would pay,
-	debug.SetMemoryLimit(256 << 20) // unless a folder is huge
 	os.Exit(cli.Main(cli.OS(version, commit), program))
 }
 

@@ -121,7 +121,8 @@ func (f *Folder) Flawed() []*reqmeta.Request { return f.flawed }
 // insert reports whether no other request has that id, in any case.
 func (f *Folder) insert(i int32) bool {
 	r := f.Requests[i]
-	key := string(appendLower(nil, r.ID))
+	var room [128]byte
+	key := string(appendLower(room[:0], r.ID))
 	first, taken := f.byID[key]
 	if !taken {
 		f.byID[key] = i

@@ -3,6 +3,7 @@ package folder
 import (
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -70,6 +71,7 @@ func (l *lister) one(fd int, name string) error {
 	d := os.NewFile(uintptr(at), name)
 	defer d.Close()
 	entries, err := d.ReadDir(-1)
+	l.files = slices.Grow(l.files, len(entries))
 	for _, e := range entries {
 		l.add(l.prefix+e.Name(), e.Type())
 	}
