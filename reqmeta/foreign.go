@@ -22,10 +22,10 @@ var foreignKeys = [...]foreign{
 
 var foreignStatus = [...]foreign{
 	{Draft, "draft backlog proposed idea triage deferred later someday onhold 保留 下書き"},
-	{Ready, "ready open todo pending inprogress doing started wip active new planned next 未着手 着手中 進行中"},
+	{Ready, "ready open todo pending inprogress doing started wip active new planned next notstarted unstarted 未着手 着手中 進行中 未対応 対応中 処理中 作業中"},
 	{Running, "running"},
 	{Blocked, "blocked review inreview waiting paused 確認待ち"},
-	{Done, "done completed complete closed finished resolved merged shipped 完了 済"},
+	{Done, "done completed complete closed finished resolved merged shipped 完了 済 済み 完了済み 対応済み 処理済み"},
 	{Archived, "archived cancelled canceled wontfix wontdo duplicate abandoned obsolete rejected skipped 中止"},
 }
 

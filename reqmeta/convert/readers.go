@@ -61,7 +61,7 @@ func readCSV(c *conv, in input) error {
 	return c.eachRow(in, func(where string, names, row []string) {
 		r := newRecord(where)
 		for i, cell := range row {
-			if slices.ContainsFunc(c.m.Labels, func(key string) bool { return squeeze(key) == squeeze(names[i]) }) {
+			if c.m.labelled(names[i]) {
 				r.put(names[i], unlisted(cell)...)
 			} else {
 				r.put(names[i], cell)

@@ -155,6 +155,11 @@ func texts(v any) []string {
 	return nil
 }
 
+// labelled reports whether a key holds labels.
+func (m *Map) labelled(key string) bool {
+	return slices.ContainsFunc(m.Labels, func(of string) bool { return squeeze(of) == squeeze(key) })
+}
+
 // head is the head of a markdown file as a record.
 func (c *conv) head(where string, data []byte) (*record, string, string) {
 	c.line = 0
@@ -185,7 +190,11 @@ func (c *conv) head(where string, data []byte) (*record, string, string) {
 		}
 		switch e.Kind {
 		case reqmeta.ScalarValue:
-			r.put(e.Key, e.Text)
+			if c.m.labelled(e.Key) { // tags: a, b
+				r.put(e.Key, unlisted(e.Text)...)
+			} else {
+				r.put(e.Key, e.Text)
+			}
 		case reqmeta.ListValue:
 			r.put(e.Key)
 			for _, it := range e.Items {
