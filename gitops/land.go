@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,7 +119,7 @@ func (w *Workspace) Take(ctx context.Context, t Take) (commit string, conflicts 
 	case t.Method == Merge:
 		said, err = run(nil, "-c", "merge.autoStash=false", "merge", "-q", "--no-ff", "--no-squash", "--commit", "-m", string(message), t.Commit)
 	case t.Method == Squash:
-		said, err = run(nil, "-c", "merge.autoStash=false", "merge", "-q", "--squash", t.Commit)
+		said, err = run(nil, "-c", "merge.autoStash=false", "merge", "-q", "--squash", "--ff", t.Commit) // --ff: with merge.ff it would refuse
 		if err == nil {
 			said, err = run(message, "commit", "-q", "-F", "-", "--cleanup=whitespace", "--allow-empty")
 		}
@@ -129,7 +130,8 @@ func (w *Workspace) Take(ctx context.Context, t Take) (commit string, conflicts 
 		if fault.Has(err, fault.GitTimeout) || gitcmd.Exit(err) <= 0 {
 			return "", nil, err
 		}
-		if conflicts, e := unmerged(ctx, w.git); e != nil || len(conflicts) > 0 {
+		listed, e := unmerged(ctx, w.git)
+		if conflicts = gitcmd.Collide(listed, said); e != nil || len(conflicts) > 0 {
 			return "", conflicts, e
 		}
 		return "", nil, refused(w, err, said)
@@ -295,7 +297,9 @@ func forward(ctx context.Context, r *Repo, at, branch, from, to string) error {
 	case len(files) > 0:
 		return notForward(at, branch, "land.gone_there", files)
 	}
-	half, err := write(ctx, g, from, list, "-c", "merge.autoStash=false", "merge", "-q", "--ff-only", "--no-overwrite-ignore", to)
+	// What a person sets for merges by hand (--squash, -s ours) is not for going forward.
+	half, err := write(ctx, g, from, list, "-c", "merge.autoStash=false", "-c", "branch."+branch+".mergeOptions=",
+		"merge", "-q", "--ff-only", "--no-squash", "--commit", "--no-overwrite-ignore", to)
 	if err != nil {
 		moved := orMoved(ctx, r, err, branch, from)
 		switch trouble, _ := diskTrouble(err, at); {
@@ -369,7 +373,9 @@ func (r *Repo) Foresee(ctx context.Context, branch, from string) (func(to string
 		}
 		var gone, changed []string
 		for _, c := range list {
-			switch here := exists(filepath.Join(at, filepath.FromSlash(c.path))); {
+			switch here, way := lies(at, c.path, list); {
+			case way != "" && (!goes(list, way) || slices.Contains(mine, way)):
+				changed = append(changed, way)
 			case here && (c.kind == 'A' || slices.Contains(mine, c.path)):
 				changed = append(changed, c.path)
 			case !here && c.kind != 'A' && c.kind != 'D' && slices.Contains(mine, c.path):
@@ -384,6 +390,40 @@ func (r *Repo) Foresee(ctx context.Context, branch, from string) (func(to string
 		}
 		return nil
 	}, nil
+}
+
+// lies reports whether something that stays lies at a path of a checkout: a file, or a
+// folder with files that the changes leave. way is what lies where a folder would have to be.
+func lies(at, path string, list []change) (here bool, way string) {
+	for i, r := range path {
+		if r != '/' {
+			continue
+		}
+		if fi, err := os.Lstat(filepath.Join(at, filepath.FromSlash(path[:i]))); err != nil {
+			return false, ""
+		} else if !fi.IsDir() {
+			return false, path[:i]
+		}
+	}
+	full := filepath.Join(at, filepath.FromSlash(path))
+	fi, err := os.Lstat(full)
+	if err != nil || !fi.IsDir() {
+		return err == nil, ""
+	}
+	err = filepath.WalkDir(full, func(name string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(at, name)
+		if err == nil && !d.IsDir() && !goes(list, filepath.ToSlash(rel)) {
+			here = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return here || err != nil, ""
+}
+
+// goes: a path is deleted by the changes.
+func goes(list []change, path string) bool {
+	return slices.ContainsFunc(list, func(c change) bool { return c.kind == 'D' && c.path == path })
 }
 
 // restored are files that a person deleted or renamed in a checkout and did not commit,

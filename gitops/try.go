@@ -49,9 +49,10 @@ func tryInWorktree(ctx context.Context, r *Repo, pairs []Pair, path string) (all
 			return nil, err
 		}
 		t := Tried{}
-		_, merge := w.git.Do(ctx, quiet("-c", "core.hooksPath="+os.DevNull, "-c", "merge.autoStash=false", "merge", "-q", "--no-commit", "--no-ff", p.Theirs)...)
+		said, merge := w.git.Do(ctx, quiet("-c", "core.hooksPath="+os.DevNull, "-c", "merge.autoStash=false", "merge", "-q", "--no-commit", "--no-ff", p.Theirs)...)
 		if merge != nil {
-			if t.Conflicts, err = unmerged(ctx, w.git); err != nil || len(t.Conflicts) == 0 {
+			listed, err := unmerged(ctx, w.git)
+			if t.Conflicts = gitcmd.Collide(listed, string(said)); err != nil || len(t.Conflicts) == 0 {
 				return nil, failed(merge, fault.GitCommandFailed, "commit", p.Theirs)
 			}
 		} else if out, err := w.git.Do(ctx, "write-tree"); err == nil {

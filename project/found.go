@@ -129,6 +129,9 @@ func readBranch(ctx context.Context, p *Project, r *reqmeta.Request, branch stri
 		return nil
 	}
 	record, oldest := newestFirst[0], newestFirst[len(newestFirst)-1]
+	if ofNeighbour(ctx, p, record.Hash) {
+		return nil
+	}
 	g := runs.Git{BaseCommit: oldest.parent, WorkBranch: branch, Workspace: path.Join(p.WorktreesDir(), r.ID)}
 	if g.BaseBranch, _ = p.branch(); g.BaseBranch == "" {
 		g.BaseBranch = "HEAD"
@@ -139,6 +142,25 @@ func readBranch(ctx context.Context, p *Project, r *reqmeta.Request, branch stri
 	st := runs.Rebuilt(r.ID, record.run, r.Title(), g, oldest.at, record.at)
 	st.Artifacts.RequestPath = r.Path
 	return st
+}
+
+// ofNeighbour: the commit is about a request of another project in the same repository,
+// which may have the same id.
+func ofNeighbour(ctx context.Context, p *Project, commit string) bool {
+	out, err := p.Git().Ask(ctx, "diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", commit, "--")
+	if err != nil {
+		return false
+	}
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		file := filepath.Join(p.Root.Top, filepath.FromSlash(name))
+		if fi, err := os.Stat(file); name == "" || err != nil || fi.IsDir() {
+			continue
+		}
+		if root, err := FindRoot(filepath.Dir(file)); err == nil && root.Dir != p.Root.Dir {
+			return true
+		}
+	}
+	return false
 }
 
 // longestRun is how many commits of a branch are looked at: a run's own, and

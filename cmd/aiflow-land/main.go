@@ -44,7 +44,12 @@ func program(s *cli.Shell) *urfave.App {
 			&urfave.BoolFlag{Name: "dry-run", Usage: "land.flag_dry_run", Destination: &o.dryRun},
 			&urfave.DurationFlag{Name: "wait", Usage: "land.flag_wait", Destination: &o.wait},
 		},
-		Action: func(c *urfave.Context) error { return run(s, o, c.Args().Slice()) },
+		Action: func(c *urfave.Context) error {
+			if err := cli.Named(c, "into"); err != nil {
+				return err
+			}
+			return run(s, o, c.Args().Slice())
+		},
 		BashComplete: cli.Offer(func(cli.Asked) []string { return withRuns(s) },
 			map[string]cli.Candidates{"method": cli.Words(string(gitops.Merge), string(gitops.Rebase), string(gitops.Squash))}),
 	}

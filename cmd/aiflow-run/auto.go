@@ -47,6 +47,9 @@ func autoCommand(s *cli.Shell) *urfave.Command {
 			&urfave.StringFlag{Name: "land-into", Usage: "work.auto_land_into", Destination: &o.landInto},
 		},
 		Action: func(c *urfave.Context) error {
+			if err := cli.Named(c, "land-into", "base"); err != nil {
+				return err
+			}
 			if o.base != "" && o.landInto != "" {
 				return cli.Usage("auto_land_base")
 			}

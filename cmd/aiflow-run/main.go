@@ -36,7 +36,12 @@ func program(s *cli.Shell) *urfave.App {
 			&urfave.DurationFlag{Name: "wait", Usage: "work.flag_wait", Destination: &o.wait},
 			&urfave.BoolFlag{Name: "take-overdue", Usage: "work.flag_take_overdue", Destination: &o.takeOverdue},
 		},
-		Action: func(c *urfave.Context) error { return run(s, o, c.Args().First()) },
+		Action: func(c *urfave.Context) error {
+			if err := cli.Named(c, "base"); err != nil {
+				return err
+			}
+			return run(s, o, c.Args().First())
+		},
 		Commands: []*urfave.Command{
 			listCommand(s), showCommand(s), logsCommand(s), diffCommand(s), cleanCommand(s),
 			resumeCommand(s), answerCommand(s), dropCommand(s), restackCommand(s), stopCommand(s), autoCommand(s), statusCommand(s), deinitCommand(s),

@@ -3,7 +3,10 @@ package gitcmd
 import (
 	"context"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // Pair are two commits that are to be merged.
@@ -29,36 +32,81 @@ func (g Git) TryMerges(ctx context.Context, pairs []Pair) ([]Tried, error) {
 		input.WriteString(p.Ours + " " + p.Theirs + "\n")
 	}
 	out, err := g.DoInput(ctx, []byte(input.String()), "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "--stdin")
-	if all := readTried(out); err == nil && len(all) == len(pairs) {
+	if all, unclear := readTried(out); err == nil && len(all) == len(pairs) {
+		for _, i := range unclear {
+			said, err := g.Do(ctx, "merge-tree", "--write-tree", "--name-only", "--messages", "-z", pairs[i].Ours, pairs[i].Theirs)
+			if Exit(err) != 1 {
+				return nil, errors.Join(ErrCannotTry, err)
+			}
+			all[i].Conflicts = Collide(nil, string(said))
+		}
 		return all, nil
 	}
 	all := make([]Tried, len(pairs))
 	for i, p := range pairs { // before 2.39 one at a time
-		out, err := g.Do(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", p.Ours, p.Theirs)
-		answer := strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
-		if code := Exit(err); code != 0 && code != 1 || len(answer) == 0 {
+		out, err := g.Do(ctx, "merge-tree", "--write-tree", "--name-only", "--messages", "-z", p.Ours, p.Theirs)
+		names, said, _ := strings.Cut(string(out), "\x00\x00")
+		answer := strings.FieldsFunc(names, func(r rune) bool { return r == 0 })
+		code := Exit(err)
+		if code != 0 && code != 1 || len(answer) == 0 {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
 			return nil, errors.Join(ErrCannotTry, err)
 		}
-		all[i] = Tried{answer[0], answer[1:]}
+		if all[i].Tree = answer[0]; code == 1 {
+			all[i].Conflicts = Collide(answer[1:], said)
+		}
 	}
 	return all, nil
 }
 
+// Collide are the files of a merge that is not clean: those that git lists, by the names
+// that people gave them and not those to which git moved them aside, or what it says of
+// where it cannot tell what belongs (a folder that was parted into several).
+func Collide(listed []string, said string) []string {
+	var files []string
+	for _, name := range listed {
+		files = append(files, aside().ReplaceAllString(name, ""))
+	}
+	if len(files) == 0 {
+		for _, m := range unclear().FindAllStringSubmatch(said, -1) {
+			files = append(files, m[1]+m[2]+m[3]) // one of them
+		}
+	}
+	if len(files) == 0 {
+		if _, why, ok := strings.Cut(said, "CONFLICT ("); ok {
+			why, _, _ = strings.Cut(why, "\n")
+			files = []string{"(" + why}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+var (
+	aside   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`~(HEAD|[0-9a-f]{7,64}( \(.*\))?)(_\d+)?$`) })
+	unclear = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`CONFLICT \([^)]*\): (?:Unclear where to rename (.+?) to;|.*? dir at (.+?) in the way|Cannot map more than one path to (.+?);)`)
+	})
+)
+
 // readTried reads records of a status, a tree, the names of files and an empty field.
-func readTried(out []byte) []Tried {
-	var all []Tried
+// Unclear are those that are not clean and have no names.
+func readTried(out []byte) (all []Tried, unclear []int) {
 	parts := strings.Split(string(out), "\x00")
 	for i := 0; i+1 < len(parts); i++ {
+		clean := parts[i] == "1"
 		t := Tried{Tree: parts[i+1]}
 		for i += 2; i < len(parts) && parts[i] != ""; i++ {
 			t.Conflicts = append(t.Conflicts, parts[i])
 		}
+		if t.Conflicts = Collide(t.Conflicts, ""); !clean && len(t.Conflicts) == 0 {
+			unclear = append(unclear, len(all))
+		}
 		all = append(all, t)
 	}
-	return all
+	return all, unclear
 }
 
 // MergeOf makes a commit of a tree with two parents that no branch has.

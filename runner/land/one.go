@@ -384,7 +384,7 @@ func (s *landing) MayWrite(l *locks.Lease) error { return l.Check() }
 // patience is how long a look at a request may keep us from its record.
 const patience = 5 * time.Second
 
-// announce refuses a run that somebody rejected meanwhile.
+// announce refuses a run that somebody rejected or ran anew meanwhile.
 func (s *landing) announce(ctx context.Context, st *runs.Stage, tip, commit string) error {
 	_, err := s.changing(ctx, st, func(_ *runs.Dir, now *runs.Stage) error {
 		at, ok, err := s.repo.BranchTip(ctx, now.Git.WorkBranch)
@@ -395,6 +395,13 @@ func (s *landing) announce(ctx context.Context, st *runs.Stage, tip, commit stri
 			return nothing(st, "no_branch")
 		case at != tip:
 			return gitops.ErrMoved
+		}
+		last, err := runs.Latest(s.Project.Dir, s.Project.RunsDir(), st.RequestID)
+		if err != nil {
+			return err
+		}
+		if last != nil && last.RunID != st.RunID && last.StartedAt.After(st.StartedAt) {
+			return nothing(st, "newer_run")
 		}
 		now.Landing = &runs.Landed{Into: s.result.Into, Commit: commit}
 		return nil

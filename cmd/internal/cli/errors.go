@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 
+	urfave "github.com/urfave/cli/v2"
+
 	"aiflow/internal/fault"
 )
 
@@ -10,6 +12,17 @@ import (
 // "cli.usage_<kind>" as its cause.
 func Usage(kind string, pairs ...any) error {
 	return fault.New(fault.UsageError, append(pairs, "cause_key", "cli.usage_"+kind)...)
+}
+
+// Named refuses flags that are given without the name which they need, as a variable of a
+// script that is not set does: nobody means the default by that.
+func Named(c *urfave.Context, flags ...string) error {
+	for _, name := range flags {
+		if c.IsSet(name) && c.String(name) == "" {
+			return Usage("missing_value", "name", "--"+name)
+		}
+	}
+	return nil
 }
 
 // Exit ends the program with status and without a message, for an answer that
