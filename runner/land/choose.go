@@ -48,7 +48,10 @@ func (s *landing) choose(ctx context.Context) ([]*runs.Stage, error) {
 			s.out[st.RequestID] = true
 		case s.waits(st, here):
 			s.out[st.RequestID] = true
-		case len(s.o.Names) == 0 && s.survey.Folder.Unique(st.RequestID) == nil:
+		case s.survey.Folder.Unique(st.RequestID) == nil:
+			if s.out[st.RequestID] = true; len(s.o.Names) > 0 {
+				continue
+			}
 			if h.Branch != st.Git.BaseBranch {
 				item.OnBase = baseWithFile(ctx, s, st)
 			}
@@ -147,6 +150,18 @@ func (s *landing) dependsOn(st *runs.Stage) []string {
 	return nil
 }
 
+// needs are the requests without whose results a run cannot land: those it depends on, and
+// those that it stands on whose files were moved or deleted, which nobody can depend on.
+func needs(s *landing, st *runs.Stage) []string {
+	ids := slices.Clone(s.dependsOn(st))
+	for _, on := range st.Git.StackedOn {
+		if s.survey.Folder.Unique(on.RequestID) == nil && !slices.Contains(ids, on.RequestID) {
+			ids = append(ids, on.RequestID)
+		}
+	}
+	return ids
+}
+
 // sorted puts dependencies first; the order is else that of the list. What waits
 // for itself comes last.
 func (s *landing) sorted(list []*runs.Stage) []*runs.Stage {
@@ -157,7 +172,7 @@ func (s *landing) sorted(list []*runs.Stage) []*runs.Stage {
 	var order []*runs.Stage
 	for len(order) < len(list) {
 		next := slices.IndexFunc(list, func(st *runs.Stage) bool {
-			return left[st.RequestID] && !slices.ContainsFunc(s.dependsOn(st), func(id string) bool { return left[id] && id != st.RequestID })
+			return left[st.RequestID] && !slices.ContainsFunc(needs(s, st), func(id string) bool { return left[id] && id != st.RequestID })
 		})
 		if next < 0 {
 			next = slices.IndexFunc(list, func(st *runs.Stage) bool { return left[st.RequestID] })

@@ -236,8 +236,8 @@ func (s *landing) most(ctx context.Context, todo []*runs.Stage, alone map[string
 		}
 		id := can[i].RequestID
 		free := !slices.ContainsFunc(against[id], func(other string) bool { return set[other] })
-		needs := slices.ContainsFunc(s.dependsOn(can[i]), func(dep string) bool { return s.out[dep] && !set[dep] && dep != id })
-		if free && !needs { // what it depends on is before it in the list
+		lacks := slices.ContainsFunc(needs(s, can[i]), func(dep string) bool { return s.out[dep] && !set[dep] && dep != id })
+		if free && !lacks { // what it depends on is before it in the list
 			set[id] = true
 			search(i+1, set)
 			delete(set, id)

@@ -95,7 +95,7 @@ func (s *landing) mayLand(ctx context.Context, st *runs.Stage) error {
 		}
 		return f
 	}
-	for _, id := range s.dependsOn(st) {
+	for _, id := range needs(s, st) {
 		if id != st.RequestID && (s.out[id] || s.rejected(id)) {
 			f := waitsFor(st, id)
 			if below := landWith(s, st); below != "" {
@@ -117,7 +117,7 @@ func landWith(s *landing, st *runs.Stage) string {
 	var names []string
 	var add func(of *runs.Stage)
 	add = func(of *runs.Stage) {
-		for _, id := range s.dependsOn(of) {
+		for _, id := range needs(s, of) {
 			if below := s.survey.Latest(id); s.out[id] && !s.asked[id] && below != nil && !slices.Contains(names, id) && id != st.RequestID {
 				names = append(names, id)
 				add(below)
