@@ -116,11 +116,12 @@ func (c *conv) recognize(there []*reqmeta.Request) error {
 		if c.From == "aiflow" && c.Store == "" { // ids of an export are ours
 			o = origin{c.From, "", strings.ToLower(r.ID)}
 		}
-		if o.source != c.From || o.id == "" || known[o] != nil {
+		key := origin{o.source, o.store, strings.ToLower(o.id)} // tools change the case of their ids
+		if o.source != c.From || o.id == "" || known[key] != nil {
 			continue
 		}
-		known[o] = r
-		c.here[origin{o.source, o.store, strings.ToLower(o.id)}] = &task{
+		known[key] = r
+		c.here[key] = &task{
 			item: &Item{ID: r.ID, Path: r.Path, Result: Unchanged}, key: o.id, status: r.Meta.Status, old: r, kept: true,
 		}
 		if size[o.store]++; size[o.store] == 1 {
@@ -132,7 +133,7 @@ func (c *conv) recognize(there []*reqmeta.Request) error {
 		if c.From == "aiflow" && c.Store == "" {
 			return strings.ToLower(t.key)
 		}
-		return t.item.SourceID
+		return strings.ToLower(t.item.SourceID)
 	}
 	match := func(t *task, store string) *reqmeta.Request {
 		r := known[origin{c.From, store, id(t)}]
@@ -200,6 +201,9 @@ func (c *conv) recognize(there []*reqmeta.Request) error {
 	for _, t := range c.tasks {
 		if t.old != nil {
 			t.item.ID, t.item.Path = t.old.ID, t.old.Path
+			if o := originOf(t.old); o.source == c.From && strings.EqualFold(o.id, t.item.SourceID) {
+				t.item.SourceID = o.id // as it was spelt then, which its hashes are known by
+			}
 		}
 	}
 	return nil
