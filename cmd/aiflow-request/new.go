@@ -71,7 +71,7 @@ func (o newOptions) readBody(s *cli.Shell, dir string) (string, error) {
 		}
 		file, err := os.Open(name)
 		if err != nil {
-			return "", fault.Wrap(err, fault.UsageError)
+			return "", noFile(err, o.body)
 		}
 		defer file.Close()
 		from = file
@@ -79,7 +79,7 @@ func (o newOptions) readBody(s *cli.Shell, dir string) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(from, maxBody+1))
 	switch line, encoding := reqmeta.Foreign(data); {
 	case err != nil:
-		return "", fault.Wrap(err, fault.UsageError)
+		return "", noFile(err, o.body)
 	case len(data) > maxBody:
 		return "", cli.Usage("bad_value", "name", "--body", "value", o.body, "allowed", fmt.Sprintf("<= %d bytes", maxBody))
 	case line > 0:

@@ -305,9 +305,14 @@ func readTaskmaster(c *conv, in input) error {
 		}
 		for _, tag := range slices.Sorted(maps.Keys(top)) {
 			of, _ := top[tag].(map[string]any)
-			tasks := list(of["tasks"])
-			if some, ok := top[tag].([]any); ok && len(some) > 0 {
+			tasks, listed := of["tasks"].([]any)
+			some, _ := top[tag].([]any)
+			switch {
+			case listed:
+			case of["tasks"] != nil || len(some) > 0 || tag == "tasks":
 				c.refuse(tag, "json", "tasks")
+			default: // no tag, but what is said about them
+				c.count("field_dropped", clean(tag), in.path)
 			}
 			if c.Tag != "" && c.Tag != tag {
 				for i, v := range tasks {
@@ -356,7 +361,10 @@ func (c *conv) taskmaster(where, scope string, m map[string]any, parent string, 
 		r.put("priority", priority)
 	}
 	r.put("criteria", checkboxes(texts(m["acceptanceCriteria"])))
-	subtasks := list(m["subtasks"])
+	subtasks, listed := m["subtasks"].([]any)
+	if of, _ := m["subtasks"].(map[string]any); !listed && (len(of) > 0 || text(m["subtasks"]) != "") {
+		c.refuse(where+".subtasks", "json", "subtasks")
+	}
 	known := map[string]bool{}
 	for _, v := range subtasks {
 		sub, _ := v.(map[string]any)
