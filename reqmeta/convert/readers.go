@@ -117,6 +117,11 @@ func (c *conv) eachRow(in input, do func(where string, names, row []string)) err
 			continue
 		case names == nil:
 			names = row
+			if c.From == "csv" && !slices.ContainsFunc(c.m.ID, func(key string) bool {
+				return slices.ContainsFunc(names, func(name string) bool { return squeeze(name) == squeeze(key) })
+			}) {
+				return &Unreadable{where, "csv_no_id", clean(strings.Join(names, ", "))}
+			}
 			continue
 		case len(row) > len(names):
 			c.refuse(where, "csv_cells", fmt.Sprintf("%d > %d", len(row), len(names)))
