@@ -126,8 +126,8 @@ func LandFailed(ctx context.Context, p *Project, st *runs.Stage, there Branches)
 }
 
 func (p *Project) stale(on runs.StackedOn, since time.Time, there Branches) bool {
-	if f, err := p.Requests(); err == nil {
-		if r := f.Unique(on.RequestID); r != nil && r.Meta.Status == reqmeta.Done {
+	if r := saidOf(p, on.RequestID); r != nil && r.Meta.Status == reqmeta.Done {
+		if made := MadeDone(p, r); made == "" || made == on.RunID {
 			return false // a person calls it done, however it was merged
 		}
 	}
@@ -151,6 +151,23 @@ func (p *Project) stale(on runs.StackedOn, since time.Time, there Branches) bool
 		return !landed[below.RunID]
 	}
 	return p.StaleOn(below, there).On != ""
+}
+
+// saidOf is a request as it is where a merge counts. A work branch that is checked out, and
+// a merge that is not committed, say done of what was never merged.
+func saidOf(p *Project, id string) *reqmeta.Request {
+	ctx := context.Background()
+	if h := home(findStarts(ctx, p, "")); p.Root.Git && h != "" && (h != "HEAD" || p.Root.unfinished()) {
+		for _, r := range requestsAt(ctx, p, h, map[string]bool{id: true}) {
+			return r
+		}
+		return nil
+	}
+	f, err := p.Requests()
+	if err != nil {
+		return nil
+	}
+	return f.Unique(id)
 }
 
 // Emptied reports whether a person put a run's branch to where it has nothing that the

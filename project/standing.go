@@ -132,12 +132,12 @@ func saidDone(ctx context.Context, p *Project, home string, waiting []*runs.Stag
 }
 
 // MadeDone is the run that made a request done: the newest finished one that
-// began before it was.
+// began before it was, and that nobody rejected.
 func MadeDone(p *Project, r *reqmeta.Request) string {
 	ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), r.ID)
 	for _, id := range ids {
 		dir := p.Run(r.ID, id)
-		if st, err := dir.LoadStage(); err != nil || st.State != runs.Done {
+		if st, err := dir.LoadStage(); err != nil || st.State != runs.Done || st.DroppedAt != nil {
 			continue
 		}
 		before, err := dir.LoadRequest()

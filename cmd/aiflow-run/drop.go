@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
+
 	urfave "github.com/urfave/cli/v2"
 
 	"aiflow/cmd/internal/cli"
+	"aiflow/project"
 	"aiflow/reqmeta"
+	"aiflow/runs"
 )
 
 func dropCommand(s *cli.Shell) *urfave.Command {
@@ -48,12 +52,32 @@ func drop(s *cli.Shell, arg string, discard bool) error {
 		s.Printf("  %s\n", s.Text("work.drop_back", "command", d.Back))
 	}
 	key := "work.drop_status"
-	switch d.Status {
-	case "":
+	earlier := waits(ctx, p, d.RequestID)
+	switch {
+	case d.Status == "":
 		key = "work.drop_gone"
-	case reqmeta.Ready:
+	case d.Status == reqmeta.Ready && earlier != "":
+		key = "work.drop_earlier"
+	case d.Status == reqmeta.Ready:
 		key = "work.drop_ready"
 	}
-	s.Printf("%s\n", s.Text(key, "id", d.RequestID, "status", d.Status))
+	s.Printf("%s\n", s.Text(key, "id", d.RequestID, "status", d.Status, "run_id", earlier))
 	return nil
+}
+
+// waits is the run of a request that is finished and not merged, "" where none is: an
+// earlier one than the newest, which was dropped.
+func waits(ctx context.Context, p *project.Project, id string) string {
+	survey, err := p.Look(ctx)
+	if err != nil {
+		return ""
+	}
+	st := survey.Latest(id)
+	if st == nil {
+		return ""
+	}
+	if of, err := p.Standing(ctx, []*runs.Stage{st}); err != nil || !of.AwaitsMerge(st) {
+		return ""
+	}
+	return st.RunID
 }

@@ -400,7 +400,7 @@ func (s *landing) announce(ctx context.Context, st *runs.Stage, tip, commit stri
 		if err != nil {
 			return err
 		}
-		if last != nil && last.RunID != st.RunID && last.StartedAt.After(st.StartedAt) {
+		if last != nil && last.RunID > st.RunID {
 			return nothing(st, "newer_run")
 		}
 		now.Landing = &runs.Landed{Into: s.result.Into, Commit: commit}
