@@ -404,19 +404,21 @@ func (a *auto) stopAlone() {
 }
 
 // completed says how many branches wait to be merged, and how many stand on what has
-// changed, if any do.
+// changed, if any do: those that can be moved there, and those below which something must
+// be run again first.
 func completed(sel *choose.Result) *fault.Error {
 	f := fault.New(fault.AutoCompleted)
-	for kind, name := range map[string]string{"latest_done": "count", "latest_stale": "stale", "latest_land_failed": "fail"} {
-		n := 0
-		for _, e := range sel.Excluded {
-			if e.Kind == kind {
-				n++
-			}
+	names := map[string]string{"latest_done": "count", "latest_stale": "stale", "latest_land_failed": "fail"}
+	counts := map[string]int{}
+	for _, e := range sel.Excluded {
+		if name := names[e.Kind]; name == "stale" && e.Facts["again"] == "false" {
+			counts["anew"]++
+		} else if name != "" {
+			counts[name]++
 		}
-		if n > 0 {
-			f.Facts[name] = strconv.Itoa(n)
-		}
+	}
+	for name, n := range counts {
+		f.Facts[name] = strconv.Itoa(n)
 	}
 	return f
 }

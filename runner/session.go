@@ -178,7 +178,7 @@ func (r *Runner) reword(ctx context.Context, s *Session) {
 // completedNow counts the branches that wait now: some that waited when the session
 // ended may be merged.
 func completedNow(ctx context.Context, r *Runner, then *fault.Error, stack bool) *fault.Error {
-	if then.Facts["count"]+then.Facts["stale"] == "" {
+	if then.Facts["count"]+then.Facts["stale"]+then.Facts["anew"] == "" {
 		return then
 	}
 	survey, err := r.Project.Look(ctx)

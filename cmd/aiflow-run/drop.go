@@ -32,6 +32,11 @@ func drop(s *cli.Shell, arg string, discard bool) error {
 		return err
 	}
 	ctx, hurry := s.Patience()
+	if id := waits(ctx, p, st.RequestID); id != "" && !discard && st.DroppedAt != nil && arg == st.RequestID {
+		if st, err = p.Run(arg, id).LoadStage(); err != nil { // the newest was dropped before
+			return err
+		}
+	}
 	show := newShow(s, p)
 	d, err := newRunner(s, p, show, hurry).Drop(ctx, st.RequestID, st.RunID, discard)
 	show.end()

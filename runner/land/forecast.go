@@ -6,6 +6,7 @@ import (
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
+	"aiflow/project"
 	"aiflow/runs"
 )
 
@@ -77,7 +78,7 @@ func (s *landing) alone(ctx context.Context, todo []*runs.Stage, tips map[string
 	var pairs []gitops.Pair
 	var can []*runs.Stage
 	for _, st := range todo {
-		if err := s.onBase(ctx, st, s.result.From); fault.Has(err, fault.LandOtherBase) {
+		if err := s.onBase(ctx, st, s.result.From); fault.Has(err, fault.LandOtherBase) || project.StaleNow(ctx, s.Project, st).On != "" {
 			continue
 		}
 		can = append(can, st)
