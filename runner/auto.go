@@ -411,7 +411,7 @@ func completed(sel *choose.Result) *fault.Error {
 	names := map[string]string{"latest_done": "count", "latest_stale": "stale", "latest_land_failed": "fail"}
 	counts := map[string]int{}
 	for _, e := range sel.Excluded {
-		if name := names[e.Kind]; name == "stale" && e.Facts["again"] == "false" {
+		if name := names[e.Kind]; name == "stale" && e.Fact("again") == "false" {
 			counts["anew"]++
 		} else if name != "" {
 			counts[name]++
