@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// heading gives the first `# ` heading outside code fences and comments; ""
+// Heading gives the first `# ` heading outside code fences and comments; ""
 // when there is none.
-func heading(body []byte) string {
+func Heading(body []byte) string {
 	var code []byte // the opening fence of the code block that we are in
 	comment := false
 	for at := 0; at < len(body); {

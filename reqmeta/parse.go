@@ -51,7 +51,7 @@ func (r *Request) Read(data []byte) {
 		r.About = readBody(data[d.body:], bytes.Count(data[:d.body], []byte("\n")))
 	}
 	if !r.titled() && (p == nil || p.Kind == "no_frontmatter" || p.Kind == "block_line") {
-		r.Heading = heading(data[d.body:])
+		r.Heading = Heading(data[d.body:])
 	}
 }
 

@@ -263,6 +263,9 @@ func (c *conv) body(t *task, r *record) {
 	if t.title == "" {
 		t.title, below = firstLine(below)
 	}
+	if t.title == "" && r.stem != "" { // of a markdown file the first heading, as we read it ourselves
+		t.title = clean(reqmeta.Heading([]byte(below)))
+	}
 	if below = strings.Trim(below, "\n"); below != "" {
 		parts = append(parts, below)
 	}
@@ -315,7 +318,11 @@ func (c *conv) rest(t *task, r *record) {
 		switch key := keyOf(name); {
 		case known[squeeze(name)] || comment || len(list) == 0:
 		case person && c.People, !person && c.Keep && len(list) == 1 && len(list[0]) < 1000 && key != "":
-			t.extra = append(t.extra, [2]string{"x_" + key, clean(strings.Join(list, ", "))})
+			as := "x_" + key
+			for n := 2; slices.ContainsFunc(t.extra, func(kv [2]string) bool { return kv[0] == as }); n++ {
+				as = "x_" + key + "_" + strconv.Itoa(n) // A.B and A/B are one key
+			}
+			t.extra = append(t.extra, [2]string{as, clean(strings.Join(list, ", "))})
 		default:
 			c.count("field_dropped", clean(name), t.item.Where)
 		}
@@ -380,8 +387,8 @@ func cut(s string, n int) string {
 // firstLine takes a heading that a text begins with off it.
 func firstLine(s string) (title, rest string) {
 	line, below, _ := strings.Cut(strings.TrimLeft(s, "\n"), "\n")
-	if text, ok := strings.CutPrefix(line, "# "); ok {
-		return clean(text), below
+	if strings.HasPrefix(line, "# ") {
+		return clean(reqmeta.Heading([]byte(line))), below
 	}
 	return "", s
 }
