@@ -71,6 +71,7 @@ type Item struct {
 	Value    string `json:"value"`
 
 	store string // in which it is, in small letters
+	over  bool   // of what is skipped for its kind: nobody has to wait for it
 }
 
 // Change is something that is not as it was in the source.

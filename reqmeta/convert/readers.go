@@ -146,7 +146,9 @@ func readGitHub(c *conv, in input) error {
 			c.refuse(fmt.Sprintf("%s[%d]", in.path, n), "no_id", "")
 			return
 		case m["pull_request"] != nil:
-			c.add(r.where, text(m["number"])).leave(Skipped, "pull_request", "")
+			it := c.add(r.where, text(m["number"]))
+			it.over = isOver(text(m["state"]))
+			it.leave(Skipped, "pull_request", "")
 			return
 		}
 		reason := squeeze(text(m["stateReason"]) + text(m["state_reason"]))
@@ -250,6 +252,11 @@ func list(v any) []any {
 	return nil
 }
 
+func isOver(word string) bool {
+	means := reqmeta.MeantStatus(word)
+	return means == reqmeta.Done || means == reqmeta.Archived
+}
+
 func readBeads(c *conv, in input) error {
 	one := func(where string, m map[string]any) {
 		r := object(where, m)
@@ -279,11 +286,15 @@ func readBeads(c *conv, in input) error {
 		}
 		switch kind := text(m["issue_type"]); kind {
 		case "message", "event", "gate", "molecule", "decision", "milestone":
-			c.add(where, text(m["id"])).leave(Skipped, "kind", kind)
+			it := c.add(where, text(m["id"]))
+			it.over = isOver(text(m["status"]))
+			it.leave(Skipped, "kind", kind)
 			return
 		}
 		if text(m["status"]) == "tombstone" || text(m["deleted_at"]) != "" {
-			c.add(where, text(m["id"])).leave(Skipped, "deleted", "")
+			it := c.add(where, text(m["id"]))
+			it.over = true
+			it.leave(Skipped, "deleted", "")
 			return
 		}
 		if text(m["priority"]) == "4" {

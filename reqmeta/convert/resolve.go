@@ -295,6 +295,14 @@ func (c *conv) edges(index map[string]*task) {
 			case strings.Contains(ref, "/") && strings.Contains(ref, "#"):
 				c.count("depends_foreign", ref, t.item.Where)
 				t.note("Waits for: " + ref)
+			case skipped(c, ref) != nil:
+				if skipped(c, ref).over {
+					c.count("depends_over", ref, t.item.Where)
+					continue
+				}
+				t.draft = true
+				c.count("depends_skipped", ref, t.item.Where)
+				t.note("Waited for, left out: " + ref)
 			default:
 				refused := wasRefused(c, ref)
 				leadsNowhere(c, t, ref, refused)
@@ -340,6 +348,15 @@ func (c *conv) edges(index map[string]*task) {
 			}
 		}
 	}
+}
+
+// skipped is the item of that id that is no work.
+func skipped(c *conv, ref string) *Item {
+	i := slices.IndexFunc(c.items, func(it *Item) bool { return it.Result == Skipped && it.Reason != "other_tag" && strings.EqualFold(it.SourceID, ref) })
+	if i < 0 {
+		return nil
+	}
+	return c.items[i]
 }
 
 // leadsNowhere says that a task waits for what does not become a request.
