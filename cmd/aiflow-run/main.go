@@ -6,7 +6,6 @@ package main
 
 import (
 	"os"
-	"runtime/debug"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -16,7 +15,6 @@ import (
 var version, commit string // set by the linker
 
 func main() {
-	debug.SetGCPercent(400) // a run holds little and ends soon
 	os.Exit(cli.Main(cli.OS(version, commit), program))
 }
 
