@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -55,9 +56,17 @@ func (c *conv) twice() {
 		key := strings.ToLower(t.key)
 		if first[key]++; first[key] > 1 {
 			t.item.SourceID = fmt.Sprintf("%s~%d", t.item.SourceID, first[key])
-			c.count("id_twice", t.key, t.item.Where)
+			c.count("id_twice", cmp.Or(t.listed(), t.key), t.item.Where)
 		}
 	}
+}
+
+// listed is the text of an item of a list that is known by its text alone.
+func (t *task) listed() string {
+	if t.number == "" {
+		return ""
+	}
+	return t.title
 }
 
 // name gives ids to those that were not imported before.
@@ -352,7 +361,9 @@ func (c *conv) edges(index map[string]*task) {
 
 // skipped is the item of that id that is no work.
 func skipped(c *conv, ref string) *Item {
-	i := slices.IndexFunc(c.items, func(it *Item) bool { return it.Result == Skipped && it.Reason != "other_tag" && strings.EqualFold(it.SourceID, ref) })
+	i := slices.IndexFunc(c.items, func(it *Item) bool {
+		return it.Result == Skipped && it.Reason != "other_tag" && strings.EqualFold(it.SourceID, ref)
+	})
 	if i < 0 {
 		return nil
 	}

@@ -102,7 +102,7 @@ func openInput(name string, stdin io.Reader) (input, error) {
 		return in, err
 	}
 	if !info.Mode().IsRegular() {
-		return input{}, &Unreadable{name, "no_file", ""}
+		return input{}, &Unreadable{name, "stream", ""}
 	}
 	file, err := os.Open(name)
 	if err != nil {
