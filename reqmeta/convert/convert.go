@@ -80,6 +80,8 @@ type Change struct {
 	Value string `json:"value"` // the word, the field, the id
 	Where string `json:"where"` // where it was met first
 	Count int    `json:"count"`
+
+	at []string // every place
 }
 
 // Report counts what became of the source.
@@ -143,10 +145,10 @@ type conv struct {
 func (c *conv) count(kind, value, where string) {
 	key := [2]string{kind, value}
 	if c.changes[key] == nil {
-		c.changes[key] = &Change{Kind: kind, Value: value, Where: where}
+		c.changes[key] = &Change{Kind: kind, Value: value}
 		c.order = append(c.order, c.changes[key])
 	}
-	c.changes[key].Count++
+	c.changes[key].at = append(c.changes[key].at, where)
 }
 
 func (c *conv) add(where, id string) *Item {

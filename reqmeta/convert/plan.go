@@ -387,15 +387,24 @@ func (p *Plan) report() {
 	if r.Drafts == nil {
 		r.Drafts = []string{}
 	}
+	left := map[string]bool{} // places of which nothing came in
 	for _, it := range p.c.items {
-		if it.Result == Skipped || it.Result == Refused {
+		gone := it.Result == Skipped || it.Result == Refused
+		if gone {
 			it.ID, it.Path = "", ""
+		}
+		if is, seen := left[it.Where]; !seen || is {
+			left[it.Where] = gone
 		}
 		r.Counts[it.Result]++
 		r.Items = append(r.Items, *it)
 	}
 	for _, change := range p.c.order {
-		r.Changes = append(r.Changes, *change)
+		change.at = slices.DeleteFunc(change.at, func(where string) bool { return left[where] })
+		if len(change.at) > 0 {
+			change.Where, change.Count = change.at[0], len(change.at)
+			r.Changes = append(r.Changes, *change)
+		}
 	}
 }
 
