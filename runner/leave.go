@@ -84,11 +84,17 @@ func (r *Runner) alone(ctx context.Context, look bool) (release func(), err erro
 	if err != nil {
 		return release, err
 	}
-	if !look {
-		if held, err = project.TakeSlots(ctx, r.Project, r.Project.Config.Jobs()); err != nil {
-			return release, err
-		}
+	if err := nobody(ctx, m); err != nil || look {
+		return release, err
 	}
+	if held, err = project.TakeSlots(ctx, r.Project, r.Project.Config.Jobs()); err != nil {
+		return release, err
+	}
+	return release, nobody(ctx, m)
+}
+
+// nobody is why one cannot be alone: the first lock that somebody else holds.
+func nobody(ctx context.Context, m *locks.Manager) error {
 	all, err := m.List()
 	for _, e := range all {
 		key, ok := locks.KeyOf(e.Path)
@@ -97,11 +103,11 @@ func (r *Runner) alone(ctx context.Context, look bool) (release func(), err erro
 		}
 		l, err := m.Acquire(ctx, key, locks.Ask{})
 		if err != nil {
-			return release, err
+			return err
 		}
 		_ = l.Release() // it ended meanwhile
 	}
-	return release, err
+	return err
 }
 
 type leaver struct {
