@@ -36,13 +36,16 @@ func (f *face) add(server *mcp.Server, t tool) {
 		Name: t.name, Description: text("mcp.tool_" + t.name), InputSchema: t.schema(text),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: !t.writes, DestructiveHint: &no, OpenWorldHint: &no},
 	}
-	mcp.AddTool(server, spec, func(ctx context.Context, _ *mcp.CallToolRequest, in map[string]any) (*mcp.CallToolResult, any, error) {
-		return f.call(ctx, t, in), nil, nil
+	server.AddTool(spec, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		in, w := t.read(req.Params.Arguments)
+		if w != nil {
+			return f.refusal(badArguments("cause", w.text(f))), nil
+		}
+		return f.call(ctx, t, in), nil
 	})
 }
 
-// guard answers what the schema of a tool refuses as the commands do, and a mistake of
-// ours in a tool without ending the server.
+// guard answers a mistake of ours in a tool without ending the server.
 func (f *face) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		if method != "tools/call" {
@@ -53,24 +56,21 @@ func (f *face) guard(next mcp.MethodHandler) mcp.MethodHandler {
 				res, err = f.refusal(fmt.Errorf("%v", v)), nil
 			}
 		}()
-		res, err = next(ctx, method, req)
-		if r, ok := res.(*mcp.CallToolResult); ok && err == nil && r.IsError && r.StructuredContent == nil && len(r.Content) == 1 {
-			if said, ok := r.Content[0].(*mcp.TextContent); ok {
-				return f.refusal(badArguments("cause", f.wrong(said.Text))), nil
-			}
-		}
-		return res, err
+		return next(ctx, method, req)
 	}
 }
 
-// mostSaid is how much is said of a value that was refused.
-const mostSaid = 600
+// How much is said of a value that was refused, and shown of one that has another type.
+const (
+	mostSaid  = 600
+	mostShown = 100
+)
 
-func short(text string) string {
-	if len(text) <= mostSaid {
+func short(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:mostSaid/2]+" … "+text[len(text)-mostSaid/2:], "")
+	return strings.ToValidUTF8(text[:most/2]+" … "+text[len(text)-most/2:], "")
 }
 
 func (f *face) call(ctx context.Context, t tool, a args) *mcp.CallToolResult {

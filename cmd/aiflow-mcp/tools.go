@@ -51,14 +51,14 @@ const (
 func (p param) schema(text func(key string) string) map[string]any {
 	s := map[string]any{"description": text("mcp.param_" + cmp.Or(p.says, p.name))}
 	one := map[string]any{"type": "string"}
-	if p.name != "body" {
-		one["maxLength"] = mostText
+	if n := p.mostLetters(); n > 0 {
+		one["maxLength"] = n
 	}
 	if p.allowed != nil {
 		one["enum"] = p.allowed
 	}
-	if p.name == "id" || p.name == "run" || p.name == "runs" || p.name == "explain" {
-		one["pattern"], one["maxLength"] = named, mostID
+	if p.isName() {
+		one["pattern"] = named
 	}
 	switch p.kind {
 	case "list":
@@ -74,6 +74,22 @@ func (p param) schema(text func(key string) string) map[string]any {
 		s["type"] = p.kind
 	}
 	return s
+}
+
+// isName: it is an id or the beginning of one.
+func (p param) isName() bool {
+	return p.name == "id" || p.name == "run" || p.name == "runs" || p.name == "explain"
+}
+
+// mostLetters is how long it may be; 0 is any length.
+func (p param) mostLetters() int {
+	switch {
+	case p.isName():
+		return mostID
+	case p.name == "body":
+		return 0
+	}
+	return mostText
 }
 
 func (t tool) schema(text func(key string) string) map[string]any {
