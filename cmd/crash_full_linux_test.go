@@ -78,3 +78,34 @@ func (w *world) fill(left int) string {
 	}
 	return path
 }
+
+// TestStepFillsTheDisk: where not even the reason of a stop can be recorded, the run says of
+// itself what the list says of it, and goes on once there is room.
+func TestStepFillsTheDisk(t *testing.T) {
+	l := threeSteps(t)
+	w := l.smallDisk(t)
+	request := filepath.Join(w.dir, "requests", l.request+".md")
+	text := "---\ntitle: Fills it\nstatus: ready\nsteps: [{title: x, run: 'test -e ../full || cat /dev/zero > big.bin; echo x > x.txt'}]\n---\n"
+	if err := os.WriteFile(request, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	res := w.run("aiflow-run", []string{l.request})
+	for _, want := range []string{"Interrupted: " + l.request + " at S01", "STEP_COMMAND_FAILED", "STAGE_WRITE_FAILED: "} {
+		if !strings.Contains(res.stdout+res.stderr, want) {
+			t.Errorf("no %q: %s", want, res)
+		}
+	}
+	if list := w.run("aiflow-run", []string{"list"}); !strings.Contains(list.stdout, "  INTERRUPTED  ") {
+		t.Errorf("list: %s", list)
+	}
+	left := filepath.Join(w.dir, ".aiflow", "worktrees", l.request)
+	if err := os.Remove(filepath.Join(left, "big.bin")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(left), "full"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if again := w.run("aiflow-run", []string{l.request}); again.status != 0 {
+		t.Errorf("again: %s", again)
+	}
+}

@@ -470,6 +470,8 @@ func (a *auto) note(ctx context.Context, v over) {
 		}
 	case v.stopped:
 		a.skip[out.RequestID] = true // a person said so; not this session
+	case !st.State.Ended():
+		a.why = cmp.Or(a.why, everyones(out.Err))
 	}
 	if code.Waits() {
 		a.putOff(out)

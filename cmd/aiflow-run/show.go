@@ -202,6 +202,9 @@ func printNow(s *cli.Shell, st *runs.Stage, list []fault.Advice) {
 			hint("work.show_do", "command", a.Command)
 		case a.Mode == runs.ModeResume && a.Lacks() && (a.WhyNot.Info().Category == fault.Environment || string(a.WhyNot) != st.ReasonCode()):
 			hint("work.show_refused", "reason", a.WhyNot, "command", "aiflow doctor")
+			if st.Error == nil && a.Force { // nor as the request is by now
+				hint("work.show_refused", "reason", fault.ReplanRequired, "command", "aiflow next --explain "+proc.Word(st.RequestID))
+			}
 		case a.Mode == runs.ModeResume && a.WhyNot == fault.RequestNotFound:
 			hint("work.show_refused", "reason", a.WhyNot, "command", "git status")
 		}

@@ -34,12 +34,15 @@ func Drive(ctx context.Context, run *Run, part func(context.Context, *Run) error
 		out.Stage = asRecorded(run)
 	default:
 		out.Err = stop(after, run, err)
+		if st := asRecorded(run); !st.State.Ended() {
+			out.Stage = st
+		}
 	}
 	return out, nil
 }
 
 // asRecorded is the run as its record says when the end of it could not be
-// written: the next command for the request finds it and finishes it.
+// written: the next command for the request finds it and goes on.
 func asRecorded(run *Run) *runs.Stage {
 	if st, err := run.Dir.LoadStage(); err == nil {
 		return st

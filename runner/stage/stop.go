@@ -86,8 +86,12 @@ func stop(ctx context.Context, run *Run, cause error) error {
 	run.Stage.Agent = nil
 	run.Stage.LeaveLocks()
 	run.At("attempt_kept")
+	if err := run.Save(); err != nil { // it still stands at its last recorded point, and goes on there
+		run.Tell(Event{Kind: Warned, What: run.InWords(cause)})
+		run.NameRun(err)
+		return errors.Join(err, cause)
+	}
 	for _, write := range []func() error{
-		run.Save,
 		run.saveReport,
 		func() error { return run.Dir.SaveErrors(runs.NewErrors(run.Stage, at, evidence, list)) },
 		func() error { return closeReplaced(run) },
