@@ -101,16 +101,52 @@ func runOf(p *Project, branch string) *runs.Stage {
 	return nil
 }
 
-// TakeOver is the command that takes over a work branch: not a merge where its run began
+// TakeOver is the command that takes over a branch: not a merge where its run began
 // at a commit which what is checked out does not have, and which that would bring as well.
 func TakeOver(ctx context.Context, p *Project, branch string) string {
-	at := home(findStarts(ctx, p, ""))
-	if st := runOf(p, branch); st != nil && at != "" && st.Git.BaseCommit != "" && len(st.Git.StackedOn) == 0 {
-		if _, err := p.Git().Ask(ctx, "merge-base", "--is-ancestor", st.Git.BaseCommit, at); gitcmd.Exit(err) == 1 {
-			return "aiflow land " + st.RequestID + " --method rebase"
+	st := runOf(p, branch)
+	if st == nil {
+		return takeOver(branch, nil, nil)
+	}
+	return takeOver(branch, st, foreign(ctx, p, home(findStarts(ctx, p, "")), st))
+}
+
+// takeOvers is TakeOver for the runs of a survey, with one question for all of them.
+func takeOvers(ctx context.Context, s *Survey) func(branch string) string {
+	ctx = context.WithoutCancel(ctx) // it may be asked later
+	bases := sync.OnceValue(func() []string {
+		return foreign(ctx, s.p, home(s.starts()), slices.Collect(maps.Values(s.waiting))...)
+	})
+	return func(branch string) string {
+		if st := s.waiting[branch]; st != nil {
+			return takeOver(branch, st, bases())
 		}
+		return takeOver(branch, nil, nil)
+	}
+}
+
+func takeOver(branch string, st *runs.Stage, foreign []string) string {
+	if st != nil && st.Landing != nil { // git refuses until what died is put back
+		return "aiflow land " + st.RequestID
+	}
+	if st != nil && len(st.Git.StackedOn) == 0 && slices.Contains(foreign, st.Git.BaseCommit) {
+		return "aiflow land " + st.RequestID + " --method rebase"
 	}
 	return "git merge " + proc.Word(branch)
+}
+
+// foreign are the commits at which runs began and which what is checked out does not have.
+func foreign(ctx context.Context, p *Project, at string, of ...*runs.Stage) []string {
+	var began []string
+	for _, st := range of {
+		if st.Git.BaseCommit != "" {
+			began = append(began, st.Git.BaseCommit)
+		}
+	}
+	if at == "" {
+		return nil
+	}
+	return beyond(ctx, p, at, began)
 }
 
 // of is the base of a request's new run.

@@ -77,25 +77,41 @@ func landedIn(ctx context.Context, p *Project, tip string, about []*runs.Stage) 
 
 // within are those of the commits that a history has.
 func within(ctx context.Context, p *Project, tip string, commits []string) []string {
+	there, lacks := parted(ctx, p, tip, commits)
+	return slices.DeleteFunc(there, func(c string) bool { return lacks[c] })
+}
+
+// beyond are those of the commits that are there, and that a history does not have.
+func beyond(ctx context.Context, p *Project, tip string, commits []string) []string {
+	there, lacks := parted(ctx, p, tip, commits)
+	return slices.DeleteFunc(there, func(c string) bool { return !lacks[c] })
+}
+
+// parted are those of the commits that are there, and what a history lacks of all that
+// they bring; none where git cannot say.
+func parted(ctx context.Context, p *Project, tip string, commits []string) (there []string, lacks map[string]bool) {
 	if len(commits) == 0 {
-		return nil
+		return nil, nil
 	}
-	beyond := func() ([]byte, error) {
+	ask := func() ([]byte, error) {
 		return p.Git().AskInput(ctx, []byte(strings.Join(commits, "\n")+"\n^"+tip+"\n"), "rev-list", "--stdin")
 	}
-	out, err := beyond()
+	out, err := ask()
 	if err != nil { // one of them is no longer there
-		there := commitsOf(ctx, p, append(slices.Clone(commits), tip))
-		commits = slices.DeleteFunc(commits, func(c string) bool { return there[c] == "" })
-		if len(commits) == 0 || there[tip] == "" {
-			return nil
+		found := commitsOf(ctx, p, append(slices.Clone(commits), tip))
+		commits = slices.DeleteFunc(commits, func(c string) bool { return found[c] == "" })
+		if len(commits) == 0 || found[tip] == "" {
+			return nil, nil
 		}
-		if out, err = beyond(); err != nil {
-			return nil
+		if out, err = ask(); err != nil {
+			return nil, nil
 		}
 	}
-	not := strings.Fields(string(out))
-	return slices.DeleteFunc(commits, func(c string) bool { return slices.Contains(not, c) })
+	lacks = map[string]bool{}
+	for commit := range strings.FieldsSeq(string(out)) {
+		lacks[commit] = true
+	}
+	return commits, lacks
 }
 
 // refusal is why git cannot say anything of this repository; nil when it can,

@@ -291,11 +291,16 @@ func (r Root) CommonDir() string {
 // unfinished: a merge, a squash that nobody committed, or a rebase is under way: what
 // lies in the checkout is no decision yet.
 func (r Root) unfinished() bool {
+	return r.has("MERGE_HEAD", "SQUASH_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+}
+
+// has reports whether one of these is in what git keeps for the checkout.
+func (r Root) has(names ...string) bool {
 	dir, err := gitDirOf(r.Top)
 	if isDir(filepath.Join(r.Top, ".git")) {
 		dir, err = filepath.Join(r.Top, ".git"), nil
 	}
-	return err == nil && slices.ContainsFunc([]string{"MERGE_HEAD", "SQUASH_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"}, func(name string) bool {
+	return err == nil && slices.ContainsFunc(names, func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil
 	})

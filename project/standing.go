@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"aiflow/locks"
 	"aiflow/reqmeta"
@@ -130,6 +132,46 @@ func saidDone(ctx context.Context, p *Project, home string, waiting []*runs.Stag
 	}
 	return told, nil
 }
+
+// disbelieved are the requests that say done in a checkout which git or a landing is not
+// done with, and whose finished runs are not merged. Mostly nothing is under way.
+func disbelieved(ctx context.Context, s *Survey) (map[string]bool, error) {
+	if !s.p.Root.Git || !s.p.Root.unfinished() && !s.p.Root.has("index.lock") && !slices.ContainsFunc(s.Locks, ofLanding) {
+		return nil, nil
+	}
+	var waiting []*runs.Stage
+	for _, r := range s.tried() {
+		if r.Meta.Status != reqmeta.Done {
+			continue
+		}
+		if st := s.Latest(r.ID); st != nil && st.Unmerged() {
+			waiting = append(waiting, st)
+		}
+	}
+	if len(waiting) == 0 {
+		return nil, nil
+	}
+	of, err := s.p.Standing(ctx, waiting)
+	if err != nil {
+		return nil, err
+	}
+	undone := map[string]bool{}
+	for _, st := range waiting {
+		if !of.Merged(st) {
+			undone[st.RequestID] = true
+		}
+	}
+	return undone, nil
+}
+
+// ofLanding: somebody lands, or died while they did.
+func ofLanding(e locks.Entry) bool {
+	key, ok := locks.KeyOf(e.Path)
+	return ok && key.Type == locks.TypeName && strings.HasPrefix(key.ID, LandLock+"-")
+}
+
+// LandLock is the kind of a landing's lock: locks.NameFor.
+const LandLock = "land"
 
 // MadeDone is the run that made a request done: the newest finished one that
 // began before it was, and that nobody rejected.

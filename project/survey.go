@@ -43,8 +43,8 @@ type Survey struct {
 	obstacles func() *obstacles
 	mu        sync.Mutex // of latest and unreadable
 	latest    map[string]*runs.Stage
-	unmerged  Branches // work branches, once asked
-	asked     bool
+	Branches  func() Branches            // the work branches, which git is asked for once
+	waiting   map[string]*runs.Stage     // finished runs that wait to be merged, by branch
 	beyond    map[string]map[string]bool // branches on which runs were landed -> commits that are not checked out
 
 	unreadable map[string]error // newest runs that a newer program wrote
@@ -116,7 +116,8 @@ func (p *Project) LookWith(ctx context.Context, folder *folder.Folder) (*Survey,
 }
 
 func look(ctx context.Context, p *Project, folder *folder.Folder, latest map[string]*runs.Stage, unreadable map[string]error) (*Survey, error) {
-	s := &Survey{Folder: folder, p: p, latest: latest, unreadable: unreadable}
+	s := &Survey{Folder: folder, p: p, latest: latest, unreadable: unreadable, waiting: map[string]*runs.Stage{}}
+	s.Branches = sync.OnceValue(func() Branches { return WorkBranches(ctx, p) })
 	err := s.readLocks()
 	if err != nil {
 		return nil, err
@@ -125,6 +126,9 @@ func look(ctx context.Context, p *Project, folder *folder.Folder, latest map[str
 		return nil, err
 	}
 	s.find(ctx)
+	if s.Facts.Undone, err = disbelieved(ctx, s); err != nil {
+		return nil, err
+	}
 	if err := s.StartFrom(ctx, ""); err != nil {
 		return nil, err
 	}
@@ -135,6 +139,7 @@ func look(ctx context.Context, p *Project, folder *folder.Folder, latest map[str
 	}
 	if len(s.withRuns) > 0 {
 		s.Facts.LatestRun = func(id string) *choose.LatestRun { return s.latestRun(ctx, id) }
+		s.Facts.Merge = takeOvers(ctx, s)
 	}
 	return s, nil
 }
@@ -243,7 +248,7 @@ func RunOfOldName(ctx context.Context, s *Survey, r *reqmeta.Request) *runs.Stag
 		if st == nil || st.DroppedAt != nil || st.Title != r.Title() {
 			continue
 		}
-		if st.State != runs.Done || st.Unmerged() && s.workBranches(ctx).Has(st.Git.WorkBranch) {
+		if st.State != runs.Done || st.Unmerged() && s.Branches().Has(st.Git.WorkBranch) {
 			return st
 		}
 	}
@@ -264,6 +269,11 @@ func (s *Survey) latestRun(ctx context.Context, id string) *choose.LatestRun {
 	if st == nil {
 		return nil
 	}
+	return LatestRun(ctx, s, st)
+}
+
+// LatestRun is what the newest run of a request means for what is next.
+func LatestRun(ctx context.Context, s *Survey, st *runs.Stage) *choose.LatestRun {
 	r := &choose.LatestRun{RunID: st.RunID, State: string(st.State), WorkBranch: st.Git.WorkBranch, Stacked: len(st.Git.StackedOn) > 0}
 	if st.Error != nil {
 		r.ReasonCode = st.Error.ReasonCode
@@ -271,10 +281,10 @@ func (s *Survey) latestRun(ctx context.Context, id string) *choose.LatestRun {
 	if !st.State.Ended() {
 		r.On = st.Git.Below()
 	}
-	if st.Unmerged() {
-		there := s.workBranches(ctx)
-		stale := s.p.StaleOn(st, there)
-		r.Unmerged, r.Stale, r.Again = there.Has(st.Git.WorkBranch), stale.On, stale.Again
+	if there := s.Branches; st.Unmerged() && st.Git.WorkBranch != "" && there().Has(st.Git.WorkBranch) {
+		there, stale := there(), s.p.StaleOn(st, there())
+		s.waiting[st.Git.WorkBranch] = st
+		r.Unmerged, r.Stale, r.Again = true, stale.On, stale.Again
 		if failed := LandFailed(ctx, s.p, st, there); failed != nil {
 			r.Fails = failed.Into
 		}
@@ -283,15 +293,6 @@ func (s *Survey) latestRun(ctx context.Context, id string) *choose.LatestRun {
 		}
 	}
 	return r
-}
-
-// workBranches asks git once. A git that cannot answer counts as "still there": a
-// finished run is not repeated by mistake.
-func (s *Survey) workBranches(ctx context.Context) Branches {
-	if !s.asked {
-		s.unmerged, s.asked = WorkBranches(ctx, s.p), true
-	}
-	return s.unmerged
 }
 
 // hasLanded asks git once for each branch what it has beyond what is checked out.
@@ -312,7 +313,7 @@ func hasLanded(ctx context.Context, s *Survey, l *runs.Landed) bool {
 }
 
 // Branches are work branches and where they are; nil is not known, which counts as
-// all of them.
+// all of them: a finished run is not repeated by mistake.
 type Branches map[string]string
 
 // Has reports whether a branch is there.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
@@ -102,6 +101,7 @@ type snapshot struct {
 	p        *project.Project
 	folder   *folder.Folder
 	facts    choose.Facts
+	survey   *project.Survey
 	sel      choose.Result
 	rank     map[string]int // of what can run, by path, from 1
 	excluded map[string]int // index in sel.Excluded, by path
@@ -128,7 +128,7 @@ func (s *Server) look(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	sn := &snapshot{p: s.Project, folder: folder, facts: survey.Facts, latest: map[string]*runs.Stage{}, before: map[string][]string{}, lists: map[string]*listing{}}
+	sn := &snapshot{p: s.Project, folder: folder, facts: survey.Facts, survey: survey, latest: map[string]*runs.Stage{}, before: map[string][]string{}, lists: map[string]*listing{}}
 	if sn.key, err = fingerprint(ctx, s, sn, gen, survey); err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func fingerprint(ctx context.Context, s *Server, sn *snapshot, gen uint64, surve
 	if b := sn.facts.Bases(); b != nil {
 		fmt.Fprintln(h, b.Done)
 	}
-	fmt.Fprintln(h, survey.State())
+	fmt.Fprintln(h, survey.State(), survey.Facts.Undone)
 	withRuns, err := runs.ListRequestsWithRuns(s.Project.Dir, s.Project.RunsDir())
 	if err != nil {
 		return "", err
@@ -198,10 +198,11 @@ func entries(s *Server) ([]locks.Entry, error) {
 }
 
 func (sn *snapshot) judge() {
+	sn.survey.Branches = func() project.Branches { return sn.branches }
 	sn.facts.LatestRun = sn.latestRun
 	sn.facts.Concerned = slices.AppendSeq(slices.Clone(sn.facts.Concerned), maps.Keys(sn.latest))
 	sn.sel = choose.Select(sn.folder, sn.facts)
-	sn.rank, sn.excluded, sn.done = map[string]int{}, map[string]int{}, choose.Done(sn.folder)
+	sn.rank, sn.excluded, sn.done = map[string]int{}, map[string]int{}, choose.Done(sn.folder, sn.facts)
 	for i, c := range sn.sel.Runnable {
 		sn.rank[c.Path] = i + 1
 	}
@@ -211,23 +212,10 @@ func (sn *snapshot) judge() {
 }
 
 func (sn *snapshot) latestRun(id string) *choose.LatestRun {
-	st := sn.latest[id]
-	if st == nil {
-		return nil
+	if st := sn.latest[id]; st != nil {
+		return project.LatestRun(context.Background(), sn.survey, st)
 	}
-	r := &choose.LatestRun{
-		RunID: st.RunID, State: string(st.State), ReasonCode: fault.Code(st.ReasonCode()),
-		WorkBranch: st.Git.WorkBranch, Unmerged: sn.unmerged(st), Stacked: len(st.Git.StackedOn) > 0,
-	}
-	stale := sn.stale(st)
-	r.Stale, r.Again = stale.On, stale.Again
-	if failed := sn.landFailed(st); failed != nil {
-		r.Fails = failed.Into
-	}
-	if !st.State.Ended() {
-		r.On = st.Git.Below()
-	}
-	return r
+	return nil
 }
 
 // stale is what became of that on which a finished run stands.

@@ -10,7 +10,6 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/reqmeta"
-	"aiflow/reqmeta/choose"
 	"aiflow/reqmeta/edit"
 )
 
@@ -58,7 +57,7 @@ func giveRequest(s *Server, w http.ResponseWriter, r *http.Request, id string, w
 	d := detail{item: sn.item(req, s.words(r)), UpdatedAt: f.updated()}
 	if i, ok := sn.excluded[req.Path]; ok {
 		e := sn.sel.Excluded[i]
-		d.Derived.Why.Advice = e.Advise(choose.Around{})
+		d.Derived.Why.Advice = e.Advise("")
 	}
 	if err = f.isText(req); err == nil {
 		body, all := string(reqmeta.Body(f.data)), string(f.data)

@@ -41,6 +41,9 @@ func next(s *cli.Shell, o options, planned, explained bool) error {
 		return err
 	}
 	app.Notes(s, survey)
+	if merge := survey.Facts.Merge; merge != nil {
+		survey.Facts.Merge = func(branch string) string { return app.FromHere(s, p, merge(branch), branch) }
+	}
 	q := &question{Shell: s, o: o, p: p, survey: survey}
 	err = q.show(planned, explained)
 	if s.Flush() == nil {

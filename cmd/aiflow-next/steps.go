@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"aiflow/cmd/internal/app"
 	"aiflow/internal/fault"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
@@ -37,10 +36,7 @@ func (x *explainer) own(req *reqmeta.Request) []fault.Advice {
 	case why == nil:
 		return choose.AdviseOver(req.ID)
 	}
-	return why.Advise(choose.Around{
-		Merge:   func(branch string) string { return app.Merge(x.Shell, x.p, branch) },
-		Depends: strings.Join(x.tenable(req), ","),
-	})
+	return why.Advise(strings.Join(x.tenable(req), ","))
 }
 
 // refused is what a run would be refused with says can be done.

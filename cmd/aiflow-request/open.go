@@ -48,7 +48,7 @@ func (v *view) look() error {
 
 func (v *view) judge() {
 	r := v.survey.Select()
-	v.done = choose.Done(v.survey.Folder)
+	v.done = choose.Done(v.survey.Folder, v.survey.Facts)
 	v.runnable, v.on, v.excluded = map[string]bool{}, map[string][]string{}, map[string]*choose.Exclusion{}
 	for _, c := range r.Runnable {
 		v.runnable[c.Path] = true

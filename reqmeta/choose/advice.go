@@ -9,12 +9,6 @@ import (
 	"aiflow/reqmeta/folder"
 )
 
-// Around is what advice about a request needs beyond the reason.
-type Around struct {
-	Merge   func(branch string) string // the command that merges it; nil is git's own
-	Depends string                     // the dependencies that can be kept
-}
-
 // AdviseRunnable is what can be done with a request that nothing excludes.
 func AdviseRunnable(id string) []fault.Advice {
 	return []fault.Advice{fault.ToDo(fault.VerbRun, "aiflow run "+id)}
@@ -27,8 +21,8 @@ func AdviseOver(id string) []fault.Advice {
 
 // Advise is what can be done now about a request that cannot run, first what helps
 // most. Every face shows its answer; what waits for others is helped by what they
-// need.
-func (e *Exclusion) Advise(a Around) []fault.Advice {
+// need. depends are the dependencies that can be kept.
+func (e *Exclusion) Advise(depends string) []fault.Advice {
 	id, run := e.RequestID, e.Fact("run_id")
 	ready := fault.ToDo(fault.VerbSet, "aiflow request set "+id+" status=ready")
 	byName, fresh := fault.ToDo(fault.VerbRun, "aiflow run "+id), fault.ToDo(fault.VerbFresh, fault.Fresh(id, e.stacked))
@@ -53,11 +47,7 @@ func (e *Exclusion) Advise(a Around) []fault.Advice {
 	case "not_ready_done", "not_ready_archived":
 		return AdviseOver(id)
 	case "latest_done", "latest_landed":
-		merge := "git merge " + proc.Word(e.Fact("branch"))
-		if a.Merge != nil {
-			merge = a.Merge(e.Fact("branch"))
-		}
-		list := []fault.Advice{fault.ToSee(fault.VerbDiff, "aiflow run diff "+run), fault.ToDo(fault.VerbMerge, merge)}
+		list := []fault.Advice{fault.ToSee(fault.VerbDiff, "aiflow run diff "+run), fault.ToDo(fault.VerbMerge, e.merges(e.Fact("branch")))}
 		if e.Kind == "latest_done" {
 			list = append(list, fault.ToDo(fault.VerbDrop, "aiflow run drop "+id))
 		}
@@ -87,9 +77,17 @@ func (e *Exclusion) Advise(a Around) []fault.Advice {
 	case "locked":
 		return []fault.Advice{fault.ToSee(fault.VerbLogs, "aiflow run logs -f "+run), fault.ToDo(fault.VerbStop, "aiflow run stop "+id)}
 	case "depends_not_found", "cycle", "cycle_with":
-		return []fault.Advice{fault.ToDo(fault.VerbSet, "aiflow request set "+id+" depends_on="+a.Depends)}
+		return []fault.Advice{fault.ToDo(fault.VerbSet, "aiflow request set "+id+" depends_on="+depends)}
 	}
 	return []fault.Advice{fault.ToSee(fault.VerbExplain, "aiflow next --explain "+id)}
+}
+
+// merges is the command that takes over a branch.
+func (e *Exclusion) merges(branch string) string {
+	if e.merge != nil {
+		return e.merge(branch)
+	}
+	return "git merge " + proc.Word(branch)
 }
 
 // maxGuessed is for how many of its missing dependencies a request is told what was

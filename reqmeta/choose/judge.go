@@ -33,7 +33,7 @@ func newJudge(f *folder.Folder, facts Facts) *judge {
 	if facts.Bases != nil {
 		bases = facts.Bases()
 	}
-	j := &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), links: newLinks(f, bases), known: newKnown(f, facts)}
+	j := &judge{f: f, facts: facts, state: make([]state, len(f.Requests)), links: newLinks(f, bases, facts.Undone), known: newKnown(f, facts)}
 	if facts.Obstacles != nil {
 		j.obstacle = facts.Obstacles()
 	}
@@ -67,7 +67,7 @@ func (j *judge) before(i int) (Exclusion, bool) {
 		return invalid(r), false
 	case j.f.IsDuplicate(j.f.Requests[i].ID):
 		return exclude(r, fault.DuplicateID, "duplicate_id", "paths", reqmeta.Join(j.f.PathsOf(r.ID))), false
-	case r.Meta.Status != reqmeta.Ready && !j.named:
+	case r.Meta.Status != reqmeta.Ready && !j.named && !j.facts.Undone[r.ID]:
 		return j.notReady(i), false
 	case base != "" && !j.named && j.links.bases.Done[base][r.ID]:
 		return exclude(r, fault.NotReady, "not_ready_done_in", "branch", base), false

@@ -45,11 +45,13 @@ func target(d int32) int32 {
 	return d
 }
 
-func newLinks(f *folder.Folder, bases *Bases) links {
+func newLinks(f *folder.Folder, bases *Bases, undone map[string]bool) links {
 	n := len(f.Requests)
 	l := links{f: f, bases: bases, kind: make([]uint8, n), at: make([]int32, n), flat: make([]int32, 1, 16)}
 	for i, r := range f.Requests {
-		l.kind[i] = kindOf(f, r)
+		if l.kind[i] = kindOf(f, r); l.kind[i] == soundDone && undone[r.ID] {
+			l.kind[i] = sound
+		}
 	}
 	return l
 }

@@ -44,8 +44,10 @@ type Facts struct {
 	Locked    func(id string) *Holder
 	LatestRun func(id string) *LatestRun
 	Concerned []string // ids of which Locked and LatestRun may know something; nil: of any
+	Undone    map[string]bool // ids that count as not done yet, whatever their files say
 	Bases     func() *Bases
-	Stack     *Stacking // nil: a dependency is met by what is merged alone
+	Stack     *Stacking                  // nil: a dependency is met by what is merged alone
+	Merge     func(branch string) string // the command that takes over a branch; nil is git's own
 	// Obstacles gives the question what keeps a request from being run, whose
 	// answer is nil for nothing.
 	Obstacles func() func(r *reqmeta.Request) *Obstacle
@@ -89,6 +91,7 @@ type Exclusion struct {
 	lazy lazy
 	kept *Obstacle
 
+	merge   func(branch string) string
 	stacked bool // its last run began on top of what was not merged
 }
 
@@ -161,6 +164,9 @@ func (e *Exclusion) tellWait(l lazy) {
 	e.Facts["ids"], e.Facts["root"], e.Facts["reason"] = reqmeta.Join(l.waits), l.why.id, l.why.with["reason"]
 	e.sub = &sentence{"state", "excluded.state_" + l.why.kind, fault.Facts{"root": l.why.id}}
 	maps.Copy(e.sub.with, l.why.with)
+	if l.why.kind == "unmerged" {
+		e.sub.with["merge"] = e.merges(l.why.with["branch"])
+	}
 }
 
 // QueueState tells whether a queue run is going on. It excludes nobody.
@@ -191,7 +197,7 @@ func (r *Result) Describe(text func(key string, f fault.Facts) string) {
 
 // Describe fills Detail.
 func (e *Exclusion) Describe(text func(key string, f fault.Facts) string) {
-	list := e.Advise(Around{}) // tells the facts
+	list := e.Advise("") // tells the facts
 	f := fault.WithAdvice(e.Facts, list)
 	if e.sub != nil {
 		f[e.sub.name] = text(e.sub.key, e.sub.with)

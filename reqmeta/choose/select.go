@@ -47,6 +47,7 @@ func (j *judge) judgeAll(order []key) Result {
 		if e, ok := j.judge(i); ok {
 			res.Runnable = append(res.Runnable, j.choice(i))
 		} else {
+			e.merge = j.facts.Merge
 			res.Excluded = append(res.Excluded, e)
 		}
 	}
@@ -116,6 +117,7 @@ func judgeOne(f *folder.Folder, facts Facts, id string, named bool) (Exclusion, 
 	j := newJudge(f, facts)
 	j.named = named
 	e, runnable := j.judge(int(i))
+	e.merge = facts.Merge
 	e.tell()
 	return e, runnable
 }

@@ -111,7 +111,7 @@ func TestExclusions(t *testing.T) {
 	want := map[string]string{
 		"asks":    "LATEST_RUN_NEEDS_INPUT the latest run of asks needs a person[: UNIT_TEST_FAILED][ (RUN-2)]; deal with the cause, then [see with `aiflow run show RUN-2` how it can go on, or ]start afresh with `aiflow run asks --fresh`",
 		"locked":  "REQUEST_LOCKED locked is being run right now[ (RUN-1)][ by process 7][ on box][ since 2026-01-02T03:04:05Z]; wait for it or stop it",
-		"merge":   "LATEST_RUN_DONE merge is finished[ (RUN-3)], but its branch aiflow/merge/1 is not merged; merge it, mark the request as done, or reject the result: `aiflow run drop merge`",
+		"merge":   "LATEST_RUN_DONE merge is finished[ (RUN-3)], but its branch aiflow/merge/1 is not merged: `git merge aiflow/merge/1`, mark the request as done, or reject the result: `aiflow run drop merge`",
 		"merged":  "runnable",
 		"draft":   "NOT_READY draft is still a draft; when it may run: `aiflow request set draft status=ready`",
 		"runs":    "NOT_READY runs has the status running; if nothing runs any more: `aiflow run runs`, or set it to ready",
@@ -126,7 +126,7 @@ func TestExclusions(t *testing.T) {
 		"w5":      "DEPENDS_NOT_DONE w5 waits for merged, which is ready and comes first",
 		"w6":      "DEPENDS_NOT_DONE w6 waits for locked, which is running",
 		"w7":      "DEPENDS_NOT_DONE w7 waits for asks, which needs a person[: UNIT_TEST_FAILED]",
-		"w8":      "DEPENDS_NOT_DONE w8 waits for merge, which is finished but not merged: merge aiflow/merge/1 or mark it as done",
+		"w8":      "DEPENDS_NOT_DONE w8 waits for merge, which is finished but not merged: `git merge aiflow/merge/1` or mark it as done",
 		"w9":      "DEPENDS_NOT_DONE w9 waits for w2, which depends on nope, nope2, which does not exist",
 		"w91":     "DEPENDS_NOT_DONE w91 waits for blocked, which is blocked",
 		"self":    "DEPENDS_CYCLE self is in a ring of requests that wait for each other: self → self; remove one of the depends_on",

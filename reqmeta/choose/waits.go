@@ -8,11 +8,11 @@ import (
 	"aiflow/reqmeta/folder"
 )
 
-// Done are the ids that count as done by their files.
-func Done(f *folder.Folder) map[string]bool {
+// Done are the ids that count as done.
+func Done(f *folder.Folder, facts Facts) map[string]bool {
 	done := map[string]bool{}
 	for _, r := range f.Requests {
-		if r.Meta.Status == reqmeta.Done && r.Valid() {
+		if r.Meta.Status == reqmeta.Done && r.Valid() && !facts.Undone[r.ID] {
 			done[r.ID] = true
 		}
 	}

@@ -166,7 +166,7 @@ func (l *Lander) begin(ctx context.Context, o Options) (*landing, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.place = locks.NameFor("land", s.result.Into)
+	s.place = locks.NameFor(project.LandLock, s.result.Into)
 	s.repo, s.goes = s.repo.Marked(s.mark()), s.repo.Marked(goesMark(s))
 	return s, nil
 }

@@ -13,7 +13,7 @@ func reportFacts(run *Run) runs.ReportFacts {
 	g := run.Stage.Git
 	f := runs.ReportFacts{Gates: append(gates(run), publishGates(run)...)}
 	if g.WorkBranch != "" {
-		f.MergeCommand = "git merge " + g.WorkBranch
+		f.MergeCommand = project.TakeOver(context.Background(), run.Project, g.WorkBranch)
 		if run.Stage.State == runs.Done {
 			f.Stale = project.StaleNow(context.Background(), run.Project, run.Stage).On
 		}

@@ -44,7 +44,11 @@ func From(s *cli.Shell, dir, path string) string {
 // checked out, as that shell takes it: in a linked worktree git alone would
 // merge into another branch.
 func Merge(s *cli.Shell, p *project.Project, branch string) string {
-	command := project.TakeOver(s.Context(), p, branch)
+	return FromHere(s, p, project.TakeOver(s.Context(), p, branch), branch)
+}
+
+// FromHere is the command that takes over a branch as that shell takes it.
+func FromHere(s *cli.Shell, p *project.Project, command, branch string) string {
 	if !strings.HasPrefix(command, "git ") || project.Checkout(CalledFrom(s, p)) == p.Top {
 		return command
 	}
