@@ -130,3 +130,12 @@ func fields(out []byte) []string {
 	}
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
+
+// paths are fields of which it is asked whether one is there: a landing may have very many.
+func paths(out []byte) map[string]bool {
+	there := map[string]bool{}
+	for _, path := range fields(out) {
+		there[path] = true
+	}
+	return there
+}

@@ -111,12 +111,12 @@ func putBack(ctx context.Context, g gitcmd.Git, commit string, list []change) er
 	if err != nil {
 		return failed(err, fault.GitCommandFailed)
 	}
-	staged := fields(out)
+	staged := paths(out)
 	var errs []error
 	var names bytes.Buffer
 	for _, c := range list {
 		switch {
-		case slices.Contains(staged, c.path):
+		case staged[c.path]:
 		case c.kind == 'A':
 			path := filepath.Join(g.Dir, filepath.FromSlash(c.path))
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -165,14 +165,14 @@ func gitWrote(ctx context.Context, g gitcmd.Git, list []change) (by []change, er
 	if err != nil {
 		return nil, failed(err, fault.GitCommandFailed)
 	}
-	changed := fields(out)
+	changed := paths(out)
 	var unsure []change
 	var names bytes.Buffer
 	for _, c := range list {
 		path := filepath.Join(g.Dir, filepath.FromSlash(c.path))
 		fi, err := os.Lstat(path)
 		switch {
-		case c.kind == 'A' && err != nil, c.kind != 'A' && !slices.Contains(changed, c.path):
+		case c.kind == 'A' && err != nil, c.kind != 'A' && !changed[c.path]:
 		case err != nil:
 			by = append(by, c)
 		case fi.Mode().IsRegular() && !strings.Contains(c.path, "\n"):

@@ -359,7 +359,7 @@ func (r *Repo) Foresee(ctx context.Context, branch, from string) (func(to string
 	if err != nil {
 		return nil, failed(err, fault.GitCommandFailed)
 	}
-	mine := strings.Split(string(out), "\x00")
+	mine := paths(out)
 	return func(to string) error {
 		switch {
 		case interrupted(dir, branch):
@@ -371,14 +371,18 @@ func (r *Repo) Foresee(ctx context.Context, branch, from string) (func(to string
 		if err != nil {
 			return err
 		}
+		goes := map[string]bool{} // what the changes delete
+		for _, c := range list {
+			goes[c.path] = c.kind == 'D'
+		}
 		var gone, changed []string
 		for _, c := range list {
-			switch here, way := lies(at, c.path, list); {
-			case way != "" && (!goes(list, way) || slices.Contains(mine, way)):
+			switch here, way := lies(at, c.path, goes); {
+			case way != "" && (!goes[way] || mine[way]):
 				changed = append(changed, way)
-			case here && (c.kind == 'A' || slices.Contains(mine, c.path)):
+			case here && (c.kind == 'A' || mine[c.path]):
 				changed = append(changed, c.path)
-			case !here && c.kind != 'A' && c.kind != 'D' && slices.Contains(mine, c.path):
+			case !here && c.kind != 'A' && c.kind != 'D' && mine[c.path]:
 				gone = append(gone, c.path)
 			}
 		}
@@ -394,7 +398,7 @@ func (r *Repo) Foresee(ctx context.Context, branch, from string) (func(to string
 
 // lies reports whether something that stays lies at a path of a checkout: a file, or a
 // folder with files that the changes leave. way is what lies where a folder would have to be.
-func lies(at, path string, list []change) (here bool, way string) {
+func lies(at, path string, goes map[string]bool) (here bool, way string) {
 	for i, r := range path {
 		if r != '/' {
 			continue
@@ -412,18 +416,13 @@ func lies(at, path string, list []change) (here bool, way string) {
 	}
 	err = filepath.WalkDir(full, func(name string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(at, name)
-		if err == nil && !d.IsDir() && !goes(list, filepath.ToSlash(rel)) {
+		if err == nil && !d.IsDir() && !goes[filepath.ToSlash(rel)] {
 			here = true
 			return fs.SkipAll
 		}
 		return nil
 	})
 	return here || err != nil, ""
-}
-
-// goes: a path is deleted by the changes.
-func goes(list []change, path string) bool {
-	return slices.ContainsFunc(list, func(c change) bool { return c.kind == 'D' && c.path == path })
 }
 
 // restored are files that a person deleted or renamed in a checkout and did not commit,
@@ -433,9 +432,9 @@ func restored(ctx context.Context, g gitcmd.Git, list []change) (files []string,
 	if err != nil || len(out) == 0 {
 		return nil, err
 	}
-	gone := fields(out)
+	gone := paths(out)
 	for _, c := range list {
-		if (c.kind == 'M' || c.kind == 'T') && slices.Contains(gone, c.path) {
+		if (c.kind == 'M' || c.kind == 'T') && gone[c.path] {
 			files = append(files, c.path)
 		}
 	}
