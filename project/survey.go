@@ -240,8 +240,9 @@ func RunOfOldName(ctx context.Context, s *Survey, r *reqmeta.Request) *runs.Stag
 	if s.withRuns[r.ID] {
 		return nil
 	}
+	begun := newest(s.branches, s.p.Config.Git.WorkBranchPrefix) // what has no branch has nothing to lose, and is not read
 	for _, id := range slices.Sorted(maps.Keys(s.withRuns)) {
-		if s.Folder.Index(id) >= 0 {
+		if begun[id] == "" || s.Folder.Index(id) >= 0 {
 			continue
 		}
 		st := s.Latest(id)
