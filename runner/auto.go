@@ -338,7 +338,12 @@ func (a *auto) begin(slot int, c *claimed) {
 	if last != nil { // a wish of before, that a kill came first to
 		_ = os.Remove(stage.StopMark(a.r.Project.Run(c.id, last.RunID)))
 	}
-	if req, err := c.survey.Folder.Get(c.id); err == nil && len(a.slots) > 1 {
+	title := ""
+	req, err := c.survey.Folder.Get(c.id)
+	if err == nil {
+		title = req.Title()
+	}
+	if err == nil && len(a.slots) > 1 {
 		if router, _, err := config.LoadRouter(a.r.Project.Dir, a.r.Project.Config); err == nil {
 			h.asks = stage.Asks(router, req, last)
 		}
@@ -346,7 +351,7 @@ func (a *auto) begin(slot int, c *claimed) {
 	a.hands[slot] = h
 	a.change(func(s *Session) {
 		h.turn = len(s.Turns)
-		s.Turns = append(s.Turns, Turn{Slot: slot + 1, RequestID: c.id, From: a.r.Project.Now()})
+		s.Turns = append(s.Turns, Turn{Slot: slot + 1, RequestID: c.id, Title: title, From: a.r.Project.Now()})
 	})
 	o := a.options(slot)
 	o.Lost = maps.Clone(a.lost)

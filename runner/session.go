@@ -88,6 +88,7 @@ type Result struct {
 type Turn struct {
 	Slot      int        `json:"slot"` // from 1
 	RequestID string     `json:"request_id"`
+	Title     string     `json:"title,omitempty"`  // of the request
 	RunID     string     `json:"run_id,omitempty"` // not there: it has not begun
 	From      time.Time  `json:"from"`
 	Until     *time.Time `json:"until,omitempty"` // nil: in hand, or cut off with the session

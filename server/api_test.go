@@ -523,7 +523,7 @@ func TestAutorun(t *testing.T) {
 		t.Error(s)
 	}
 	st.until("autorun", has(`"RUNNING"`))
-	w.call(200, "GET", "/api/autorun", "").wants("limits.max_cost_usd", 2.5, "limits.stack", true, "limits.jobs", 2, "turns.0.request_id", "RQ-1", "turns.0.slot", 1)
+	w.call(200, "GET", "/api/autorun", "").wants("limits.max_cost_usd", 2.5, "limits.stack", true, "limits.jobs", 2, "turns.0.request_id", "RQ-1", "turns.0.slot", 1, "turns.0.title", "Waits")
 	w.call(409, "POST", "/api/autorun/start", "").wants("error.reason_code", "QUEUE_IN_PROGRESS")
 	w.call(202, "POST", "/api/autorun/stop", `{}`).wants("state", "STOPPING", "current_request_id", "RQ-1")
 	st.until("autorun", has(`"STOPPING"`)) // whoever asked, all pages are told

@@ -71,7 +71,7 @@ func TestPageRetryThisStep(t *testing.T) {
 	p.until("document.querySelector('#S02 .step-title')?.nextSibling.textContent === 'attempt 2'")
 	p.until(needsInput)
 	p.logSays("step-2.log", "1 tries\n1 tries\n") // never 2: the workspace was put back
-	p.until("document.querySelector('#S02 .log-name span').textContent === 'command · attempt 1'")
+	p.until("document.querySelector('#S02 .log-name span').textContent === 'command · attempts 1–2'")
 	p.shot("retried")
 
 	// The same step, the same reason: a new plan is advised, and the person decides.

@@ -257,7 +257,7 @@ test('logs: the search grows at both ends', () => {
 
 test('logs belong to steps', () => {
   const steps = [{ step_id: 'S01' }, { step_id: 'S02' }];
-  assert.deepEqual(placeOf('step-2.log', steps), { step: 'S02', attempt: 1, kind: 'step' });
+  assert.deepEqual(placeOf('step-2.log', steps), { step: 'S02', attempt: 0, kind: 'step' });
   assert.deepEqual(placeOf('tests/unit.S01.attempt3.log', steps), { step: 'S01', attempt: 3, kind: 'unit' });
   assert.equal(placeOf('runner.log', steps), undefined);
 });
@@ -312,11 +312,11 @@ test('a session of several runs has a row for each slot, and its time is not cou
   const turns = [
     { slot: 1, request_id: 'a', run_id: 'A', from: at(0), until: at(60) },
     { slot: 2, request_id: 'b', run_id: 'B', from: at(10), until: at(40) },
-    { slot: 2, request_id: 'c', from: at(70) },
+    { slot: 2, request_id: 'c', title: 'Third', from: at(70) },
   ];
   const results = [{ request_id: 'a', run_id: 'A', title: 'First', state: 'DONE', outcome: 'done', started_at: at(0), ended_at: at(60) }];
   const lanes = turnLanes(turns, results, 100_000, true);
-  assert.deepEqual(lanes.map((l) => [l.row, l.label, l.id, l.bars[0]?.kind]), [[0, 'First', 'a/A', 'good'], [1, 'b', 'b/B', 'ask'], [1, 'c', 'c', 'now']]);
+  assert.deepEqual(lanes.map((l) => [l.row, l.label, l.id, l.bars[0]?.kind]), [[0, 'First', 'a/A', 'good'], [1, 'b', 'b/B', 'ask'], [1, 'Third', 'c', 'now']]);
   assert.equal(busy(lanes), 90_000);
   assert.equal(turnLanes(turns, results, 100_000, false)[2]?.bars[0]?.kind, 'ask');
 });

@@ -281,6 +281,7 @@ export interface Session {
 export interface Turn {
   readonly slot: number;
   readonly request_id: string;
+  readonly title?: string;
   readonly run_id?: string;
   readonly from: string;
   readonly until?: string;

@@ -117,7 +117,7 @@ export interface ResultLike {
 }
 
 /** Each run in its slot of the session: one that was begun before, or goes on, has only the time that it took here. */
-export function nightLanes(results: readonly ResultLike[], current: { id: string; from: number; now: number } | undefined, start = 0): Lane[] {
+export function nightLanes(results: readonly ResultLike[], current: { id: string; title?: string | undefined; from: number; now: number } | undefined, start = 0): Lane[] {
   const kind = (state: string) => (state === 'DONE' ? 'good' : state === 'NEEDS_INPUT' ? 'ask' : 'bad');
   let free = start;
   const lanes: Lane[] = results.map((r) => {
@@ -126,13 +126,14 @@ export function nightLanes(results: readonly ResultLike[], current: { id: string
     free = to;
     return { label: r.title || r.request_id, id: r.request_id + '/' + r.run_id, bars: [{ from, to, kind: kind(r.state), label: r.outcome }] };
   });
-  if (current) lanes.push({ label: current.id, id: current.id, bars: [{ from: current.from, to: current.now, kind: 'now', label: '' }] });
+  if (current) lanes.push({ label: current.title || current.id, id: current.id, bars: [{ from: current.from, to: current.now, kind: 'now', label: '' }] });
   return lanes;
 }
 
 export interface TurnLike {
   readonly slot: number;
   readonly request_id: string;
+  readonly title?: string;
   readonly run_id?: string;
   readonly from: string;
   readonly until?: string;
@@ -145,7 +146,7 @@ export function turnLanes(turns: readonly TurnLike[], results: readonly ResultLi
     const r = results.find((x) => x.run_id === turn.run_id && x.ended_at === turn.until) ?? results.find((x) => x.run_id === turn.run_id);
     const inHand = turn.until === undefined && isActive;
     const bar = { from: Date.parse(turn.from), to: turn.until === undefined ? end : Date.parse(turn.until), kind: inHand ? 'now' : kind(r?.state), label: inHand ? '' : (r?.outcome ?? '') };
-    return { row: turn.slot - 1, label: r?.title || turn.request_id, id: turn.request_id + (turn.run_id ? '/' + turn.run_id : ''), bars: [bar] };
+    return { row: turn.slot - 1, label: r?.title || turn.title || turn.request_id, id: turn.request_id + (turn.run_id ? '/' + turn.run_id : ''), bars: [bar] };
   });
 }
 

@@ -25,7 +25,7 @@ export function nightOf(s: Session, isActive: boolean): { lanes: Lane[]; start: 
   const start = Date.parse(s.started_at ?? '');
   const now = isActive ? Date.now() : undefined;
   const before = results.at(-1);
-  const current = s.current_request_id && now !== undefined ? { id: s.current_request_id, from: before ? Date.parse(before.ended_at) : start, now } : undefined;
+  const current = s.current_request_id && now !== undefined ? { id: s.current_request_id, title: turns.findLast((turn) => turn.request_id === s.current_request_id)?.title, from: before ? Date.parse(before.ended_at) : start, now } : undefined;
   const last = now ?? (Date.parse(s.ended_at ?? '') || Math.max(start, ...turns.map((turn) => Date.parse(turn.until ?? turn.from))));
   return {
     lanes: turns.some((turn) => turn.slot > 1) ? turnLanes(turns, results, last, isActive) : nightLanes(results, current, start),

@@ -9,7 +9,7 @@ import { Following, LogView } from './log_view.js';
 import { renderMarkdown } from './markdown_view.js';
 import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLink, stateTone, tell, toast, showTitle, usageText, type Tone, type View } from './parts.js';
 import { requestAt, runAt, type RunTab } from './router.js';
-import { placeOf } from './run_logs.js';
+import { placeOf, type LogPlace } from './run_logs.js';
 import { answerForm } from './run_answer.js';
 import { attemptBegan, isAsking, isStopped, outcome, showTail, spine, stateOf, tellingLog, type Doings } from './run_top.js';
 import { runLanes } from './timeline.js';
@@ -438,7 +438,13 @@ export class RunView implements View {
       .map((log) => ({ log, place: placeOf(log.name, r.stage.steps ?? []) }))
       .filter((l) => l.place?.step === step.step_id)
       .sort((a, b) => (a.place?.attempt ?? 0) - (b.place?.attempt ?? 0));
-    this.paintStepLogs(box, logs.map((l) => l.log), logs.map((l) => `${word('log_kind', l.place?.kind ?? '')} · ${t('run.attempt', { n: l.place?.attempt ?? 1 })}`));
+    this.paintStepLogs(box, logs.map((l) => l.log), logs.map((l) => this.logLabel(step, l.place)));
+  }
+
+  private logLabel(step: Step, place: LogPlace | undefined): string {
+    const kind = word('log_kind', place?.kind ?? '');
+    if (place?.attempt) return `${kind} · ${t('run.attempt', { n: place.attempt })}`;
+    return step.attempt > 1 ? `${kind} · ${t('run.attempts', { n: step.attempt })}` : kind;
   }
 
   private stepFacts(step: Step): Child {
@@ -486,6 +492,8 @@ export class RunView implements View {
       into.append(el);
     }
     el.firstElementChild?.setAttribute('aria-expanded', String(open));
+    const said = el.querySelector('.log-name > span');
+    if (said && said.textContent !== label) said.textContent = label; // another attempt was added
     const view = this.views.get(log.name);
     if (open && !view) {
       const made = new LogView(this.id, this.runID, log.name, Math.max(log.size, this.sizes.get(log.name) ?? 0), this.following, (line) => this.mark(`log=${log.name}:${line}`));
