@@ -69,11 +69,18 @@ var ErrHalfway = errors.New("the checkout stands halfway")
 func write(ctx context.Context, g gitcmd.Git, from string, list []change, args ...string) (half []string, err error) {
 	before := stamps(g.Dir, list)
 	ctx = context.WithoutCancel(ctx)
+	mine, err := stagedFrom(ctx, g, from)
+	if err != nil {
+		return nil, err
+	}
 	if _, err = g.Do(ctx, quiet(args...)...); err == nil {
 		return nil, nil
 	}
 	if now, ok, e := revParse(ctx, g, "HEAD"); e != nil || !ok || now != from {
 		return nil, err
+	}
+	if e := unstage(ctx, g, from, list, mine); e != nil {
+		err = errors.Join(err, e)
 	}
 	after := stamps(g.Dir, list)
 	var touched, folders []change
@@ -101,17 +108,42 @@ func write(ctx context.Context, g gitcmd.Git, from string, list []change, args .
 	return nil, err
 }
 
+// stagedFrom are the paths whose entries in the index are not those of a commit.
+func stagedFrom(ctx context.Context, g gitcmd.Git, commit string) (map[string]bool, error) {
+	out, err := g.Ask(ctx, "diff-index", "--cached", "--name-only", "-z", "--no-renames", commit, "--")
+	return paths(out), failed(err, fault.GitCommandFailed)
+}
+
+// unstage takes out of the index what git put there before it failed to move the branch (a
+// hook that refuses, a lock that was left), all but what somebody had staged.
+func unstage(ctx context.Context, g gitcmd.Git, from string, list []change, mine map[string]bool) error {
+	staged, err := stagedFrom(ctx, g, from)
+	if err != nil || len(staged) == len(mine) {
+		return err
+	}
+	var names bytes.Buffer
+	for _, c := range list {
+		if staged[c.path] && !mine[c.path] {
+			names.WriteString(c.path + "\x00")
+		}
+	}
+	if names.Len() == 0 {
+		return nil
+	}
+	_, err = g.DoInput(ctx, names.Bytes(), "--literal-pathspecs", "reset", "-q", "--pathspec-from-file=-", "--pathspec-file-nul", from, "--")
+	return failed(err, fault.GitCommandFailed)
+}
+
 // putBack gives files of a checkout that git had begun to change what they have at a
 // commit. What somebody has staged is theirs.
 func putBack(ctx context.Context, g gitcmd.Git, commit string, list []change) error {
 	if len(list) == 0 {
 		return nil
 	}
-	out, err := g.Ask(ctx, "diff-index", "--cached", "--name-only", "-z", "--no-renames", commit, "--")
+	staged, err := stagedFrom(ctx, g, commit)
 	if err != nil {
-		return failed(err, fault.GitCommandFailed)
+		return err
 	}
-	staged := paths(out)
 	var errs []error
 	var names bytes.Buffer
 	for _, c := range list {

@@ -228,7 +228,6 @@ func (s *landing) taken(ctx context.Context, st *runs.Stage, item Item, from, ti
 	}
 	s.At("land_taken")
 	if s.result.Test == "" {
-		s.stands = commit
 		return commit, nil
 	}
 	s.tell(Event{Kind: "testing", Item: item})
