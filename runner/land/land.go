@@ -202,7 +202,11 @@ func (s *landing) look(ctx context.Context, survey func(context.Context) (*proje
 }
 
 func noInto(into string) error {
-	return fault.New(fault.BaseBranchNotFound, "missing", into, "into", into)
+	f := fault.New(fault.BaseBranchNotFound, "missing", into, "into", into)
+	if gitops.ValidBranch(into) {
+		f.Facts["make"] = proc.Word(into)
+	}
+	return f
 }
 
 // find is the branch to land on.
