@@ -43,7 +43,7 @@ type Facts struct {
 	Queue     *Holder
 	Locked    func(id string) *Holder
 	LatestRun func(id string) *LatestRun
-	Concerned []string // ids of which Locked and LatestRun may know something; nil: of any
+	Concerned []string        // ids of which Locked and LatestRun may know something; nil: of any
 	Undone    map[string]bool // ids that count as not done yet, whatever their files say
 	Bases     func() *Bases
 	Stack     *Stacking                  // nil: a dependency is met by what is merged alone
