@@ -15,6 +15,7 @@ import (
 
 	"aiflow/internal/proc"
 	"aiflow/locks"
+	"aiflow/reqmeta/choose"
 )
 
 func request(meta, body string) string { return "---\n" + meta + "---\n" + body }
@@ -300,6 +301,15 @@ func TestRunFromStartToMerge(t *testing.T) {
 		w.call(400, "GET", at+"/diff?"+bad, "")
 	}
 	w.call(200, "GET", "/api/requests", "").wants("items.1.derived.latest_run.awaits_merge", true, "items.1.derived.why.reason_code", "LATEST_RUN_DONE")
+	sn, err := w.s.look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var several sync.WaitGroup
+	for range 4 { // the race detector tells where one changes what others look at
+		several.Go(func() { choose.Graph(sn.folder, sn.facts) })
+	}
+	several.Wait()
 	testLogs(t, w, at)
 
 	w.git("merge", "-q", begun.text("stage.git.work_branch"))

@@ -199,7 +199,11 @@ func entries(s *Server) ([]locks.Entry, error) {
 
 func (sn *snapshot) judge() {
 	sn.survey.Branches = func() project.Branches { return sn.branches }
-	sn.facts.LatestRun = sn.latestRun
+	latest := map[string]*choose.LatestRun{} // whoever asks later finds it, and many may at once
+	for id, st := range sn.latest {
+		latest[id] = project.LatestRun(context.Background(), sn.survey, st)
+	}
+	sn.facts.LatestRun = func(id string) *choose.LatestRun { return latest[id] }
 	sn.facts.Concerned = slices.AppendSeq(slices.Clone(sn.facts.Concerned), maps.Keys(sn.latest))
 	sn.sel = choose.Select(sn.folder, sn.facts)
 	sn.rank, sn.excluded, sn.done = map[string]int{}, map[string]int{}, choose.Done(sn.folder, sn.facts)
@@ -209,13 +213,6 @@ func (sn *snapshot) judge() {
 	for i := range sn.sel.Excluded {
 		sn.excluded[sn.sel.Excluded[i].Path] = i
 	}
-}
-
-func (sn *snapshot) latestRun(id string) *choose.LatestRun {
-	if st := sn.latest[id]; st != nil {
-		return project.LatestRun(context.Background(), sn.survey, st)
-	}
-	return nil
 }
 
 // stale is what became of that on which a finished run stands.
