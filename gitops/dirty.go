@@ -12,6 +12,12 @@ import (
 // not ignored. A new folder is one entry ending in a slash.
 func (r *reader) Dirty(ctx context.Context) ([]Change, error) { return status(ctx, r.git, r.prefix) }
 
+// Clean reports whether git status lists nothing in the workspace.
+func (w *Workspace) Clean(ctx context.Context) (bool, error) {
+	changes, err := status(ctx, w.git, "")
+	return err == nil && len(changes) == 0, err
+}
+
 // Ignored names what git ignores in the workspace; a folder stands for all that
 // is in it.
 func (w *Workspace) Ignored(ctx context.Context) ([]string, error) {

@@ -28,7 +28,11 @@ func changesOf(ctx context.Context, g gitcmd.Git, from, to string) ([]change, er
 	if err != nil {
 		return nil, failed(err, fault.GitCommandFailed)
 	}
-	var list []change
+	return readRaw(out)
+}
+
+// readRaw reads what git's --raw says of differences.
+func readRaw(out []byte) (list []change, err error) {
 	for pair := range slices.Chunk(fields(out), 2) {
 		about := strings.Fields(pair[0])
 		if len(pair) < 2 || len(about) < 5 {
@@ -69,17 +73,13 @@ var ErrHalfway = errors.New("the checkout stands halfway")
 func write(ctx context.Context, g gitcmd.Git, from string, list []change, args ...string) (half []string, err error) {
 	before := stamps(g.Dir, list)
 	ctx = context.WithoutCancel(ctx)
-	mine, err := stagedFrom(ctx, g, from)
-	if err != nil {
-		return nil, err
-	}
 	if _, err = g.Do(ctx, quiet(args...)...); err == nil {
 		return nil, nil
 	}
 	if now, ok, e := revParse(ctx, g, "HEAD"); e != nil || !ok || now != from {
 		return nil, err
 	}
-	if e := unstage(ctx, g, from, list, mine); e != nil {
+	if e := unstage(ctx, g, from, list); e != nil {
 		err = errors.Join(err, e)
 	}
 	after := stamps(g.Dir, list)
@@ -115,15 +115,24 @@ func stagedFrom(ctx context.Context, g gitcmd.Git, commit string) (map[string]bo
 }
 
 // unstage takes out of the index what git put there before it failed to move the branch (a
-// hook that refuses, a lock that was left), all but what somebody had staged.
-func unstage(ctx context.Context, g gitcmd.Git, from string, list []change, mine map[string]bool) error {
-	staged, err := stagedFrom(ctx, g, from)
-	if err != nil || len(staged) == len(mine) {
+// hook that refuses, a lock that was left). What a person has staged there is something
+// else: git would have refused before.
+func unstage(ctx context.Context, g gitcmd.Git, from string, list []change) error {
+	out, err := g.Ask(ctx, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", from, "--")
+	if err != nil {
+		return failed(err, fault.GitCommandFailed)
+	}
+	entries, err := readRaw(out)
+	if err != nil {
 		return err
+	}
+	staged := map[change]bool{}
+	for _, c := range entries {
+		staged[c] = true
 	}
 	var names bytes.Buffer
 	for _, c := range list {
-		if staged[c.path] && !mine[c.path] {
+		if staged[c] {
 			names.WriteString(c.path + "\x00")
 		}
 	}

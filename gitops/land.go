@@ -428,6 +428,11 @@ func lies(at, path string, goes map[string]bool) (here bool, way string) {
 // restored are files that a person deleted or renamed in a checkout and did not commit,
 // and that going forward would bring back: git takes their absence for nothing.
 func restored(ctx context.Context, g gitcmd.Git, list []change) (files []string, err error) {
+	if !slices.ContainsFunc(list, func(c change) bool {
+		return c.kind != 'A' && c.kind != 'D' && !exists(filepath.Join(g.Dir, filepath.FromSlash(c.path)))
+	}) {
+		return nil, nil
+	}
 	out, err := g.Ask(ctx, "ls-files", "-z", "--deleted")
 	if err != nil || len(out) == 0 {
 		return nil, err

@@ -68,8 +68,10 @@ func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already 
 		if err := s.onBase(ctx, st, from); err != nil {
 			return false, err
 		}
-		if err := adds(ctx, s, st, from, tip); err != nil {
-			return false, err
+		if s.o.Method != gitops.Merge { // a merge tells by itself
+			if err := adds(ctx, s, st, from, tip); err != nil {
+				return false, err
+			}
 		}
 		commit, err := s.taken(ctx, st, *item, from, tip)
 		if err != nil {
@@ -182,6 +184,10 @@ func adds(ctx context.Context, s *landing, st *runs.Stage, from, tip string) err
 	if err != nil || !in {
 		return err
 	}
+	return addsNothing(s, st)
+}
+
+func addsNothing(s *landing, st *runs.Stage) error {
 	return nothing(st, "adds_nothing", "branch", st.Git.WorkBranch, "into", s.result.Into)
 }
 
@@ -226,8 +232,14 @@ func (s *landing) taken(ctx context.Context, st *runs.Stage, item Item, from, ti
 	if err != nil {
 		return "", err
 	}
+	if commit == from && s.o.Method == gitops.Merge {
+		return "", addsNothing(s, st)
+	}
 	s.At("land_taken")
 	if s.result.Test == "" {
+		if clean, err := s.ws.Clean(ctx); err == nil && clean { // else a hook left something
+			s.stands = commit
+		}
 		return commit, nil
 	}
 	s.tell(Event{Kind: "testing", Item: item})

@@ -13,8 +13,9 @@ func reportFacts(run *Run) runs.ReportFacts {
 	g := run.Stage.Git
 	f := runs.ReportFacts{Gates: append(gates(run), publishGates(run)...)}
 	if g.WorkBranch != "" {
-		f.MergeCommand = project.TakeOver(context.Background(), run.Project, g.WorkBranch)
-		if run.Stage.State == runs.Done {
+		f.MergeCommand = "git merge " + g.WorkBranch
+		if run.Stage.State == runs.Done { // a report is written after each step
+			f.MergeCommand = project.TakeOver(context.Background(), run.Project, g.WorkBranch)
 			f.Stale = project.StaleNow(context.Background(), run.Project, run.Stage).On
 		}
 		f.PushCommand = "git push -u origin " + g.WorkBranch
