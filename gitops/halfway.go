@@ -79,9 +79,6 @@ func write(ctx context.Context, g gitcmd.Git, from string, list []change, args .
 	if now, ok, e := revParse(ctx, g, "HEAD"); e != nil || !ok || now != from {
 		return nil, err
 	}
-	if e := unstage(ctx, g, from, list); e != nil {
-		err = errors.Join(err, e)
-	}
 	after := stamps(g.Dir, list)
 	var touched, folders []change
 	for _, c := range list {
@@ -94,6 +91,9 @@ func write(ctx context.Context, g gitcmd.Git, from string, list []change, args .
 	}
 	if len(touched) == 0 {
 		return nil, err // it refused before it wrote
+	}
+	if e := unstage(ctx, g, from, touched); e != nil {
+		err = errors.Join(err, e)
 	}
 	list, back := gitWrote(ctx, g, touched) // not what a person wrote at that moment
 	if back == nil {
@@ -108,15 +108,9 @@ func write(ctx context.Context, g gitcmd.Git, from string, list []change, args .
 	return nil, err
 }
 
-// stagedFrom are the paths whose entries in the index are not those of a commit.
-func stagedFrom(ctx context.Context, g gitcmd.Git, commit string) (map[string]bool, error) {
-	out, err := g.Ask(ctx, "diff-index", "--cached", "--name-only", "-z", "--no-renames", commit, "--")
-	return paths(out), failed(err, fault.GitCommandFailed)
-}
-
 // unstage takes out of the index what git put there before it failed to move the branch (a
-// hook that refuses, a lock that was left). What a person has staged there is something
-// else: git would have refused before.
+// hook that refuses, a lock that was left). list are the files that it wrote; where a
+// person had staged the same before, it wrote none.
 func unstage(ctx context.Context, g gitcmd.Git, from string, list []change) error {
 	out, err := g.Ask(ctx, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", from, "--")
 	if err != nil {
@@ -149,10 +143,11 @@ func putBack(ctx context.Context, g gitcmd.Git, commit string, list []change) er
 	if len(list) == 0 {
 		return nil
 	}
-	staged, err := stagedFrom(ctx, g, commit)
+	out, err := g.Ask(ctx, "diff-index", "--cached", "--name-only", "-z", "--no-renames", commit, "--")
 	if err != nil {
-		return err
+		return failed(err, fault.GitCommandFailed)
 	}
+	staged := paths(out)
 	var errs []error
 	var names bytes.Buffer
 	for _, c := range list {

@@ -84,3 +84,30 @@ func TestWritePutsBackWhatGitWroteAlone(t *testing.T) {
 		t.Errorf("the checkout has %q, want %q", got, want)
 	}
 }
+
+// Where git cannot move the branch, what it staged is taken out of the index, and what a
+// person had staged stays, though it is the same.
+func TestWriteLeavesWhatAPersonStaged(t *testing.T) {
+	b := newBench(t)
+	dir := b.repo("r")
+	from := b.sh(dir, "rev-parse", "HEAD")
+	b.sh(dir, "checkout", "-q", "-b", "later")
+	to := b.commit(dir, "third", map[string]string{"a/whole": "whole\n", "f": "new\n"})
+	b.sh(dir, "checkout", "-q", "main")
+	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("new\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	b.sh(dir, "add", "f")
+	installHook(t, filepath.Join(dir, ".git/hooks/reference-transaction"), "! grep -q refs/heads/main")
+	g := b.git.In(dir)
+	list, err := changesOf(t.Context(), g, from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if half, err := write(t.Context(), g, from, list, "merge", "-q", "--ff-only", to); err == nil || half != nil {
+		t.Errorf("half %v, %v", half, err)
+	}
+	if got := b.sh(dir, "diff", "--cached", "--name-only", from); got != "f" || exists(filepath.Join(dir, "a")) {
+		t.Errorf("staged is %q, want f alone", got)
+	}
+}
