@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
@@ -201,7 +200,7 @@ func TestEveryTaskIsDoneOnceUnderFaults(t *testing.T) {
 	})
 	h := &history{}
 	drain(t, 4, func(int) *Store {
-		return beside(t, s, quick, func(o *Options) { o.API = api; o.Retry.Attempt = 2 * time.Second })
+		return beside(t, s, quick, func(o *Options) { o.API = api })
 	}, h)
 	final := must[[]Task](t)(s.List(context.Background(), Filter{}))
 	if wrong := judgeHistory(h.events, final); wrong != nil {

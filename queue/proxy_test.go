@@ -164,7 +164,7 @@ func awsError(w http.ResponseWriter, status int, code string) {
 
 // quick makes retries fast enough for tests.
 func quick(o *Options) {
-	o.Retry = Retry{First: time.Millisecond, Ceiling: 5 * time.Millisecond, Total: 20 * time.Second, Attempt: 500 * time.Millisecond}
+	o.Retry = Retry{First: time.Millisecond, Ceiling: 5 * time.Millisecond, Total: 20 * time.Second, Attempt: 2 * time.Second}
 }
 
 // once gives a fate to the first request that matches, and pass to the rest.

@@ -288,9 +288,15 @@ func whileRunning(t *testing.T, fifo string, do func()) int {
 
 // What a command that timed out waited for is the first other program below it.
 func TestWaitedForIsNamed(t *testing.T) {
-	c := sh(t, "sh -c 'sleep 600; :' & wait")
-	c.Timeout, c.Grace = 300*time.Millisecond, time.Second
-	if e := run(t, t.Context(), c); !e.TimedOut || e.Waited != "sleep 600" {
-		t.Errorf("exit %+v", e)
+	for limit := 300 * time.Millisecond; ; limit *= 2 { // until it is long enough for it to begin
+		c := sh(t, "sh -c 'sleep 600; :' & wait")
+		c.Timeout, c.Grace = limit, time.Second
+		e := run(t, t.Context(), c)
+		if e.TimedOut && e.Waited == "sleep 600" {
+			return
+		}
+		if !e.TimedOut || limit > time.Minute {
+			t.Fatalf("exit %+v", e)
+		}
 	}
 }
