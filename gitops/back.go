@@ -2,7 +2,9 @@ package gitops
 
 import (
 	"context"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"aiflow/internal/fault"
@@ -77,6 +79,22 @@ func leaveMerge(ctx context.Context, w *Workspace) error {
 // Unmerged names the files in which a merge left conflicts that nobody has
 // resolved, as seen from the workspace.
 func (w *Workspace) Unmerged(ctx context.Context) ([]string, error) { return unmerged(ctx, w.git) }
+
+// Marked names those of Unmerged that still have the marks of the conflict: who
+// resolves a file need not tell git so. It names none where that cannot be asked.
+func Marked(ctx context.Context, w *Workspace) []string {
+	names, _ := w.Unmerged(ctx)
+	return slices.DeleteFunc(names, func(name string) bool {
+		path := filepath.Join(w.path, filepath.FromSlash(name))
+		if fi, err := os.Lstat(path); err != nil || !fi.Mode().IsRegular() {
+			return true
+		}
+		data, err := os.ReadFile(path)
+		return err != nil || !conflictMarks.Match(data)
+	})
+}
+
+var conflictMarks = regexp.MustCompile(`(?ms)^<{7} .*^={7}\r?$.*^>{7} `)
 
 func unmerged(ctx context.Context, g gitcmd.Git) ([]string, error) {
 	out, err := g.Ask(ctx, "diff-files", "--name-only", "--diff-filter=U", "-z")

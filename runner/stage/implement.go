@@ -35,21 +35,30 @@ func implement(ctx context.Context, run *Run, i int) error {
 		return err
 	}
 	run.At("step_command")
+	open := gitops.Marked(ctx, run.Workspace)
 	if err := Rejoin(ctx, run, s); err != nil {
 		return err
 	}
-	return judgeCommand(run, c, res)
+	return judgeCommand(run, c, res, open)
 }
 
-func judgeCommand(run *Run, c shellCommand, res result) error {
+// judgeCommand says how the step's command failed; open are the conflicts that it left.
+func judgeCommand(run *Run, c shellCommand, res result, open []string) error {
+	facts := append(agent.NamedCommand(c.text), "output", res.tail, "path", res.log)
 	switch {
 	case res.TimedOut:
 		return timedOut(c, append(agent.NamedCommand(c.text), "path", res.log))
 	case res.Status != 0:
-		return fault.New(fault.StepCommandFailed, append(agent.NamedCommand(c.text), "exit_status", res.Status, "output", res.tail, "path", res.log)...)
+		return commandFailed(append(facts, "exit_status", res.Status)...)
+	case len(open) > 0:
+		return commandFailed(append(facts, "unmerged", strings.Join(open, ", "))...)
 	}
 	return nil
 }
+
+// commandFailed is a command that did not do its step: it says so, or it left conflicts
+// (unmerged), which staging would call resolved, to be committed with their marks.
+func commandFailed(facts ...any) error { return fault.New(fault.StepCommandFailed, facts...) }
 
 func timedOut(c shellCommand, facts []any) error {
 	return fault.New(fault.AgentTimeout, append(facts, c.limit.Facts()...)...)
@@ -82,8 +91,12 @@ func callImplementer(ctx context.Context, run *Run, i int, failure string) error
 // end well after they asked for a permission that nobody was there to give.
 // Mending may change nothing: the test or the review that asked for it decides.
 func acceptWork(ctx context.Context, run *Run, q question, r agent.Reply) error {
+	open := gitops.Marked(ctx, run.Workspace)
 	if err := Rejoin(ctx, run, q.step); err != nil {
 		return err
+	}
+	if len(open) > 0 {
+		return agent.Located(commandFailed("unmerged", strings.Join(open, ", ")), r)
 	}
 	why := contract.Unchanged(r.Text())
 	if why == "" || q.mending {
