@@ -32,13 +32,17 @@ func others() []binary {
 	}
 }
 
-// shortcuts are the words that people try first.
+// shortcuts are the words that people try first: what run and request can do is
+// found without them.
 func shortcuts() map[string][]string {
-	return map[string][]string{
-		"list": {"request", "list"}, "show": {"request", "show"}, "new": {"request", "new"}, "check": {"request", "check"},
-		"auto": {"run", "auto"}, "resume": {"run", "resume"}, "stop": {"run", "stop"}, "logs": {"run", "logs"}, "diff": {"run", "diff"},
-		"run-next": {"run", "--next"}, "deinit": {"run", "deinit"}, "ui": {"serve"},
+	short := map[string][]string{"run-next": {"run", "--next"}, "ui": {"serve"}}
+	for _, word := range []string{"answer", "auto", "clean", "deinit", "diff", "drop", "logs", "restack", "resume", "status", "stop"} {
+		short[word] = []string{"run", word}
 	}
+	for _, word := range []string{"check", "edit", "export", "graph", "import", "list", "new", "rm", "set", "show"} {
+		short[word] = []string{"request", word}
+	}
+	return short
 }
 
 // forward is a command line that belongs to another binary.

@@ -16,6 +16,8 @@ func TestForwarded(t *testing.T) {
 		"list --json":                   "request: list --json",
 		"help list":                     "request: list --help",
 		"auto":                          "run: auto",
+		"status":                        "run: status",
+		"set RQ-1 status=ready":         "request: set RQ-1 status=ready",
 		"run-next --dry-run":            "run: --next --dry-run",
 		"ui":                            "serve:",
 		"deinit --dry-run":              "run: deinit --dry-run",
