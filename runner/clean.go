@@ -22,7 +22,7 @@ import (
 
 // CleanOptions say which runs may go.
 type CleanOptions struct {
-	Merged    bool          // runs whose work is merged, or whose branch or request is gone
+	Merged    bool          // runs whose work is merged or whose branch is gone, and stopped ones whose request is gone
 	OlderThan time.Duration // runs that ended longer ago and can no longer go on
 	Orphans   bool          // what was kept of workspaces whose run is not on record
 	DryRun    bool
@@ -179,7 +179,7 @@ func (c *cleaner) run(ctx context.Context, id string, ids []string, newest bool,
 	exists = exists && st.DroppedAt == nil // one of that name is a later run's, or was brought back
 	replaced := st.ReplacedBy != "" && !stay[st.ReplacedBy]
 	safe := !exists || tip == st.Git.BaseCommit || replaced && tip == st.Tip() || !replaced && c.merged(ctx, st, tip)
-	gone := c.requestGone(ctx, st)
+	gone := c.requestGone(ctx, st) && (safe || st.State != runs.Done) // status tells how to land or drop what is finished
 	if !safe && !gone && !replaced && !c.standing.OnlySaid(st) || !replaced && !c.due(st, newest, exists, gone) {
 		return CleanedItem{}, false
 	}
