@@ -22,6 +22,7 @@ type collision struct {
 	with   string // request, or ""
 	other  string // the commit, in words
 	byHand string // the command with which a person resolves it
+	base   string // of a new run that would not meet it; "" is the usual one
 }
 
 func (c *collision) Error() string { return "conflict in " + strings.Join(c.files, ", ") }
@@ -34,7 +35,10 @@ func (c *collision) fault(into string, i Item) error {
 	if over := len(c.files) - most; over > 0 {
 		names += " (+" + strconv.Itoa(over) + ")"
 	}
-	f := fault.New(fault.LandConflict, "request_id", i.RequestID, "run_id", i.RunID, "branch", i.Branch, "into", into, "files", names, "by_hand", c.byHand)
+	f := fault.New(fault.LandConflict, "request_id", i.RequestID, "run_id", i.RunID, "branch", i.Branch, "into", into, "files", names, "by_hand", c.byHand, "anew", "aiflow run "+i.RequestID)
+	if c.base != "" {
+		f.Facts["anew"] += " --base " + proc.Word(c.base)
+	}
 	if c.with != "" {
 		f.Facts["with"] = c.with
 	} else if c.other != "" {
@@ -284,6 +288,10 @@ func (s *landing) message(st *runs.Stage) gitops.CommitMessage {
 // collides finds what was the last to change the files on the branch since the run left it.
 func (s *landing) collides(ctx context.Context, st *runs.Stage, from string, files []string) error {
 	c := &collision{files: files, byHand: byHand(ctx, s, st, from)}
+	if h, err := s.repo.Head(ctx); err == nil && h.Branch != s.result.Into {
+		c.base = s.result.Into
+		c.byHand = "git switch " + proc.Word(c.base) + " && " + c.byHand
+	}
 	g := s.Project.Git().In(s.repo.Top())
 	args := []string{
 		"--literal-pathspecs", "log", "--max-count=20", "--format=%h %s%x00%(trailers:key=" + project.RequestTrailer + ",valueonly,separator=%x00)%x01",
@@ -310,21 +318,17 @@ func (s *landing) collides(ctx context.Context, st *runs.Stage, from string, fil
 }
 
 // byHand is the command with which a person resolves the conflict of a run: it brings no
-// more than landing it would have, and brings it to the same branch.
+// more than landing it would have.
 func byHand(ctx context.Context, s *landing, st *runs.Stage, from string) string {
 	own, err := moves(ctx, s, st, from)
-	own = own && err == nil
-	if own && len(st.Git.StackedOn) > 0 {
+	switch branch := proc.Word(st.Git.WorkBranch); {
+	case err != nil || !own:
+		return "git merge " + branch
+	case len(st.Git.StackedOn) > 0:
 		return "aiflow run restack " + st.RunID
+	default:
+		return "git cherry-pick " + short(st.Git.BaseCommit) + ".." + branch
 	}
-	command := "git merge " + proc.Word(st.Git.WorkBranch)
-	if own {
-		command = "git cherry-pick " + short(st.Git.BaseCommit) + ".." + proc.Word(st.Git.WorkBranch)
-	}
-	if h, err := s.repo.Head(ctx); err == nil && h.Branch != s.result.Into {
-		command = "git switch " + proc.Word(s.result.Into) + " && " + command
-	}
-	return command
 }
 
 // advance records what is about to happen, lets the branch advance, and records that
