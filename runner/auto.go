@@ -151,7 +151,7 @@ func (r *Runner) newAuto(o AutoOptions, queue *locks.Lease, slots []*locks.Lease
 	if o.LandInto != "" {
 		o.Base = o.LandInto
 	}
-	now := r.Project.Now()
+	now := r.Project.Now().Round(0) // the wall clock, by which its end is told: the other one stands still while a machine sleeps
 	a := &auto{
 		r: r, o: o, queue: queue, slots: slots, s: idle(), hands: make([]*hand, len(slots)), over: make(chan over, len(slots)),
 		skip: map[string]bool{}, lost: map[string]*fault.Error{},

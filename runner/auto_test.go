@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
 // Each rule that ends a session, told by what it counts.
@@ -42,6 +43,16 @@ func TestWhatEndsASession(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
+	}
+}
+
+// It is told until when runs begin, so what counts is the wall clock: the one that a
+// reading of time.Now carries besides stands still while the machine sleeps.
+func TestASessionLastsByTheWallClock(t *testing.T) {
+	g := newGround(t, "---\ntitle: One\nstatus: draft\n---\n")
+	g.p.Env.Clock = proc.ClockOf(time.Now, proc.BootClock)
+	if a := g.runner().newAuto(AutoOptions{}, nil, nil); *a.s.StartedAt != a.s.StartedAt.Round(0) {
+		t.Errorf("%v is not of the wall clock alone", a.s.StartedAt)
 	}
 }
 
