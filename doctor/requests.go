@@ -297,10 +297,14 @@ func judgeRun(x *examiner, s *project.Survey, r *reqmeta.Request) (runLine, bool
 		return runLine{r.ID, "", "", "unclaimed"}, true
 	case st == nil:
 		list, err := runs.ListRuns(x.p.Dir, x.p.RunsDir(), r.ID)
-		if err != nil || len(list) == 0 {
+		i := slices.IndexFunc(list, func(id string) bool {
+			_, err := x.p.Run(r.ID, id).LoadStage()
+			return err != nil
+		})
+		if err != nil || i < 0 { // none, or a person dropped them
 			return runLine{}, false
 		}
-		return runLine{r.ID, list[0], "", "unreadable"}, true
+		return runLine{r.ID, list[i], "", "unreadable"}, true
 	case !st.State.Ended() && !r.SaysOver():
 		return runLine{r.ID, st.RunID, string(st.State), "interrupted"}, true
 	case st.State.Ended() && r.Meta.Status == reqmeta.Running:
