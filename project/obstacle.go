@@ -340,6 +340,8 @@ func (o *obstacles) readWorkspaces(ctx context.Context) {
 		rel := p.WorktreesDir() + "/" + e.Name()
 		isLocked, ours := locked[resolved(at)]
 		switch {
+		case ours && replacedLink(at):
+			o.at[r.ID] = blocked(rel, "git.link_lost")
 		case ours && (!isLocked || o.goesOn[r.ID]):
 		case ours:
 			o.at[r.ID] = blocked(rel, "git.locked", "locked", rel)

@@ -81,6 +81,13 @@ func linkOf(top string) string {
 	return dir
 }
 
+// replacedLink: another repository was made where a worktree's .git file was. One that is
+// only gone is written again by the run.
+func replacedLink(top string) bool {
+	_, err := os.Lstat(filepath.Join(top, ".git"))
+	return err == nil && filepath.Base(filepath.Dir(linkOf(top))) != "worktrees"
+}
+
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
