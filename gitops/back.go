@@ -1,11 +1,14 @@
 package gitops
 
 import (
+	"bufio"
 	"context"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing/format/index"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
@@ -78,7 +81,32 @@ func leaveMerge(ctx context.Context, w *Workspace) error {
 
 // Unmerged names the files in which a merge left conflicts that nobody has
 // resolved, as seen from the workspace.
-func (w *Workspace) Unmerged(ctx context.Context) ([]string, error) { return unmerged(ctx, w.git) }
+func (w *Workspace) Unmerged(ctx context.Context) ([]string, error) {
+	if names, err := read(w.src, func(*objects) ([]string, error) { return unmergedIn(filepath.Join(w.gitDir, "index")) }); err == nil {
+		return names, nil
+	}
+	return unmerged(ctx, w.git)
+}
+
+// unmergedIn names the files of which an index has several versions.
+func unmergedIn(path string) ([]string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var in index.Index
+	if err := index.NewDecoder(bufio.NewReader(file)).Decode(&in); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range in.Entries {
+		if e.Stage > 0 && !slices.Contains(names, e.Name) {
+			names = append(names, e.Name)
+		}
+	}
+	return names, nil
+}
 
 // Marked names those of Unmerged that still have the marks of the conflict: who
 // resolves a file need not tell git so. It names none where that cannot be asked.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -534,5 +535,40 @@ func TestConflictIsDirty(t *testing.T) {
 	changes, err := b.open(root).Dirty(t.Context())
 	if err != nil || len(changes) != 1 || changes[0] != (Change{Path: "f", Status: Unmerged, Staged: true}) {
 		t.Errorf("Dirty = %+v, %v", changes, err)
+	}
+}
+
+// What git calls unmerged is told, in any form of the index.
+func TestUnmergedAsGitHasIt(t *testing.T) {
+	for form, config := range map[string][]string{
+		"2": {"index.version", "2"}, "4": {"index.version", "4"}, "split": {"core.splitIndex", "true"}, "no checksum": {"index.skipHash", "true"},
+	} {
+		t.Run(form, func(t *testing.T) {
+			b := newBench(t)
+			root := b.repo("r")
+			b.sh(root, append([]string{"config"}, config...)...)
+			b.sh(root, "checkout", "-q", "-b", "side", "HEAD~1")
+			b.commit(root, "side", map[string]string{"f": "side\n", "é\n": "side\n"})
+			w := b.worktree(b.open(root), "RQ-1")
+			b.sh(w.Path(), "reset", "-q", "--hard", "side")
+			if names, err := w.Unmerged(t.Context()); err != nil || len(names) != 0 {
+				t.Errorf("before: %q, %v", names, err)
+			}
+			b.sh(root, "checkout", "-q", "main")
+			b.commit(root, "both", map[string]string{"é\n": "main\n"})
+			if _, err := b.try(w.Path(), "merge", "main"); err == nil {
+				t.Fatal("no conflict")
+			}
+			if names, err := w.Unmerged(t.Context()); err != nil || !slices.Equal(names, []string{"f", "é\n"}) {
+				t.Errorf("%q, %v", names, err)
+			}
+			if marked := Marked(t.Context(), w); !slices.Equal(marked, []string{"f", "é\n"}) {
+				t.Errorf("marked %q", marked)
+			}
+			writeFile(t, filepath.Join(w.Path(), "f"), "resolved\n")
+			if marked := Marked(t.Context(), w); !slices.Equal(marked, []string{"é\n"}) {
+				t.Errorf("marked %q", marked)
+			}
+		})
 	}
 }
