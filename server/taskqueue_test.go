@@ -150,7 +150,7 @@ func TestTaskQueueFailures(t *testing.T) {
 		"usage":    {`echo '{"ok":false,"error":{"reason_code":"USAGE_ERROR","context":{}}}'; exit 2`, "INVALID_REQUEST", 400, nil},
 		"nonsense": {`echo hello; exit 0`, "QUEUE_NOT_AVAILABLE", 409, "aiflow-queue gave no answer"},
 		"silence":  {`exit 1`, "QUEUE_NOT_AVAILABLE", 409, "aiflow-queue gave no answer"},
-		"flood":    {`yes; exit 0`, "QUEUE_NOT_AVAILABLE", 409, "too much output"},
+		"flood":    {`yes >&2; exit 0`, "QUEUE_NOT_AVAILABLE", 409, "too much output"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, dir := queueWorld(t, "http://localhost:9")
@@ -168,14 +168,8 @@ func TestTaskQueueFailures(t *testing.T) {
 // each change.
 func TestTaskQueueIsReadOnceForMany(t *testing.T) {
 	w, dir := queueWorld(t, "http://localhost:9")
-	at := w.p.Now()
-	q := &w.s.queue
 	w.call(200, "GET", "/api/taskqueue", "")
-	q.mu.Lock()
-	kept := q.seen[""]
-	kept.at = at.Add(1 << 40) // still fresh, however slow this machine
-	q.seen[""] = kept
-	q.mu.Unlock()
+	w.age(stillFresh, stillFresh)
 	took(t, filepath.Join(dir, "calls"))
 	w.call(200, "GET", "/api/taskqueue", "")
 	if got := took(t, filepath.Join(dir, "calls")); strings.Contains(got, "list") {
@@ -188,13 +182,18 @@ func TestTaskQueueIsReadOnceForMany(t *testing.T) {
 	}
 }
 
-// age makes what was read of the project's own namespace so much older.
-func (w *world) age(by time.Duration) {
+// stillFresh is an age that stays below any other, however slow this machine.
+const stillFresh = -1 << 40
+
+// age gives what was read of the project's own namespace, its tasks and its
+// runners, another age.
+func (w *world) age(tasks, runners time.Duration) {
 	q := &w.s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	now := w.p.Now()
 	for _, seen := range q.seen {
-		seen.at, seen.runnersAt = seen.at.Add(-by), seen.runnersAt.Add(-by)
+		seen.at, seen.runnersAt = now.Add(-tasks), now.Add(-runners)
 	}
 }
 
@@ -219,11 +218,12 @@ func TestTaskQueueLargeNamespace(t *testing.T) {
 		w.call(400, "GET", "/api/taskqueue?limit="+bad, "").wants("error.context.key", "limit")
 	}
 	took(t, calls)
-	w.age(3 * time.Second)
+	w.age(stillFresh, 3*time.Second)
 	w.call(200, "GET", "/api/taskqueue", "")
 	if got := took(t, calls); strings.Contains(got, "list") || !strings.Contains(got, "runners") {
 		t.Errorf("after three seconds it called %s", got)
 	}
+	w.age(3*time.Second, stillFresh)
 	w.call(200, "GET", "/api/taskqueue?again=true", "")
 	if got := took(t, calls); !strings.Contains(got, "list") {
 		t.Errorf("asked again it called %s", got)
@@ -231,12 +231,13 @@ func TestTaskQueueLargeNamespace(t *testing.T) {
 	put(t, filepath.Join(dir, "answer.cancel"), `{"items":[{"namespace":"proj-1","task_id":"T-00007","task_group_id":"g","session_id":"s","status":"CANCELLED","prompt":"p","created_at":"x","updated_at":"x"}]}`)
 	w.call(200, "POST", "/api/taskqueue/T-00007/cancel", "")
 	w.call(201, "POST", "/api/taskqueue", `{"prompt":"new"}`)
+	w.age(stillFresh, stillFresh)
 	took(t, calls)
 	w.call(200, "GET", "/api/taskqueue?status=CANCELLED,QUEUED", "").wants("counts.CANCELLED", 1, "counts.COMPLETE", 2999, "counts.QUEUED", 1, "total", 2)
 	if got := took(t, calls); strings.Contains(got, "list") {
 		t.Errorf("one change made it call %s", got)
 	}
-	w.age(7 * time.Second)
+	w.age(10*time.Second, 10*time.Second)
 	w.call(200, "GET", "/api/taskqueue", "")
 	if got := took(t, calls); !strings.Contains(got, "list") {
 		t.Errorf("after ten seconds it called %s", got)
@@ -334,10 +335,10 @@ func dynalite(t *testing.T) string {
 // TestQueueProgramThatHangs: the call is refused at its limit, and nothing of the
 // program stays.
 func TestQueueProgramThatHangs(t *testing.T) {
-	w, dir := queueWorld(t, "http://localhost:9", func(o *Options, _ *http.Server) { o.Project.Config.Limits.TimeoutSec = 1 })
+	w, dir := queueWorld(t, "http://localhost:9", func(o *Options, _ *http.Server) { o.Project.Config.Limits.TimeoutSec = 3 })
 	put(t, filepath.Join(dir, "answer.list.sh"), "trap '' TERM\necho $$ >>'"+dir+"/pids'\n"+
 		"(setsid sh -c 'echo $$ >>"+dir+"/pids; while :; do sleep 600; done' &)\nwhile :; do sleep 600; done\n")
-	w.call(409, "GET", "/api/taskqueue", "").wants("error.reason_code", "QUEUE_NOT_AVAILABLE", "error.context.cause", "no answer within 1s")
+	w.call(409, "GET", "/api/taskqueue", "").wants("error.reason_code", "QUEUE_NOT_AVAILABLE", "error.context.cause", "no answer within 3s")
 	for _, pid := range strings.Fields(took(t, filepath.Join(dir, "pids"))) {
 		if n, err := strconv.Atoi(pid); err != nil || proc.Alive(n, 0) != proc.Dead {
 			t.Errorf("process %s is alive: %v", pid, err)
