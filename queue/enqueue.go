@@ -19,6 +19,9 @@ type NewTask struct {
 	RequestID string
 }
 
+// MaxID is how many bytes the id of a task may have: what DynamoDB takes as a key.
+const MaxID = 1024
+
 // Enqueue puts a task in. A task id that is there already is left as it is and
 // given back with created = false.
 func (s *Store) Enqueue(ctx context.Context, n NewTask) (t Task, created bool, err error) {
@@ -56,7 +59,7 @@ func (s *Store) newTask(n NewTask) (Task, error) {
 			return Task{}, err
 		}
 	}
-	if len(n.TaskID) > 1024 {
+	if len(n.TaskID) > MaxID {
 		return Task{}, badValue("id", n.TaskID[:64], "too_long")
 	}
 	now := s.now()

@@ -44,12 +44,20 @@ func Asked(stem, key, value string) (Entry, *Problem) {
 	return e, nil
 }
 
+// OneLine is text as a value may hold it: on one line, without characters that are
+// not seen.
+func OneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\ufffd"), func(r rune) bool { return r == ' ' || isUnseen(r) }), " ")
+}
+
+func isUnseen(r rune) bool { return unicode.IsControl(r) || isOdd(r) }
+
 // checkAsked refuses what no value may hold.
 func checkAsked(key, value string) *Problem {
 	if key == "steps" {
 		return NewProblem(LevelError, "set_steps", 0, "key", key)
 	}
-	if !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) || isOdd(r) }) {
+	if !utf8.ValidString(value) || strings.ContainsFunc(value, isUnseen) {
 		return NewProblem(LevelError, "set_characters", 0, "key", key)
 	}
 	if len(value) > MaxHead/2 {

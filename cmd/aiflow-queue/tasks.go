@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/queue"
+	"aiflow/reqmeta"
 )
 
 func initTables(s *cli.Shell, w where) error {
@@ -49,6 +53,9 @@ func add(s *cli.Shell, w where, o addOptions) error {
 	if err != nil {
 		return err
 	}
+	if len(o.id) > queue.MaxID || !utf8.ValidString(o.id) {
+		return cli.Usage("bad_value", "name", "--id", "value", term.Truncate(firstLine(o.id), 40), "allowed", s.Text("queue.prompt_rule", "count", queue.MaxID))
+	}
 	q, err := open(s, w, quickly)
 	if err != nil {
 		return err
@@ -78,8 +85,8 @@ func promptText(s *cli.Shell, flag string) (string, error) {
 		text = string(b)
 	}
 	text = strings.TrimSpace(text)
-	if text == "" || len(text) > maxPrompt {
-		return "", cli.Usage("bad_value", "name", "--prompt", "value", term.Truncate(firstLine(text), 40), "allowed", s.Text("queue.prompt_rule", "count", maxPrompt))
+	if text == "" || len(text) > maxPrompt || !utf8.ValidString(text) {
+		return "", cli.Usage("bad_value", "name", "--prompt", "value", cmp.Or(term.Truncate(firstLine(text), 40), `""`), "allowed", s.Text("queue.prompt_rule", "count", maxPrompt))
 	}
 	return text, nil
 }
@@ -189,10 +196,15 @@ func ago(s *cli.Shell, stamp string) string {
 	return term.Elapsed(max(0, s.Now().Sub(at)))
 }
 
-// firstLine is what a prompt is about; a heading loses its marks.
+// firstLine is what a prompt is about: its first line with a letter or a digit, as
+// the value of a head may hold it. A heading loses its marks.
 func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return strings.TrimLeft(line, "# ")
+	for line := range strings.Lines(text) {
+		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			return strings.TrimLeft(reqmeta.OneLine(line), "# ")
+		}
+	}
+	return reqmeta.OneLine(text)
 }
 
 func show(s *cli.Shell, w where, id string) error {
