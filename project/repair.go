@@ -1,6 +1,7 @@
 package project
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -161,8 +162,14 @@ func (s *Survey) settle(ctx context.Context, r *reqmeta.Request, st *runs.Stage,
 // run: as it is committed, where that is ready and differs in nothing but what
 // runs write.
 func unclaim(ctx context.Context, p *Project, r *reqmeta.Request) error {
-	if before, ok := p.Committed(ctx, r.Path); ok && r.Parse(before).Meta.Status == reqmeta.Ready {
-		return replaceRequest(p, r, before)
+	seen, err := os.ReadFile(p.Path(r.Path))
+	if before, ok := p.Committed(ctx, r.Path); err == nil && ok && r.Parse(before).Meta.Status == reqmeta.Ready {
+		return changeRequest(p, r, func(now []byte) ([]byte, error) {
+			if bytes.Equal(now, seen) {
+				return before, nil
+			}
+			return edit.SetValues(r, now, map[string]string{"status": reqmeta.Ready}, p.Now())
+		})
 	}
 	return p.SetStatus(r, reqmeta.Ready)
 }
@@ -239,21 +246,18 @@ func (p *Project) RestoreRequest(r *reqmeta.Request, st *runs.Stage) error {
 	if err != nil {
 		return p.SetStatus(r, reqmeta.Ready)
 	}
-	was := r.Parse(before).Meta.Status
-	switch {
-	case was == reqmeta.Running || was == "":
-		was = reqmeta.Ready
-	case Fingerprint(now) == st.Artifacts.RequestRunning:
-		return replaceRequest(p, r, before)
+	if was := r.Parse(before).Meta.Status; was == reqmeta.Running || was == "" {
+		return p.SetStatus(r, reqmeta.Ready)
 	}
-	if was == reqmeta.Ready && r.Parse(before).Meta.Status != was {
-		return p.SetStatus(r, was)
-	}
-	_, after, err := edit.Rewrite(p.Env.Disk, p.Dir, r, func(now []byte) ([]byte, error) { return edit.GiveBack(r, now, before, "status") }, p.Suffix())
-	if err == nil {
-		r.Meta = r.Parse(after).Meta
-	}
-	return err
+	return changeRequest(p, r, func(now []byte) ([]byte, error) {
+		switch {
+		case r.Parse(now).Meta.Status != reqmeta.Running:
+			return now, nil
+		case Fingerprint(now) == st.Artifacts.RequestRunning:
+			return before, nil
+		}
+		return edit.GiveBack(r, now, before, "status")
+	})
 }
 
 // whereNow is the file to which a person moved that of a request, in requests_dir or one
@@ -283,11 +287,13 @@ func (p *Project) SetStatus(r *reqmeta.Request, status string) error {
 	return nil
 }
 
-func replaceRequest(p *Project, r *reqmeta.Request, data []byte) error {
-	if err := edit.Replace(p.Env.Disk, p.Dir, r.Path, data, p.Suffix()); err != nil {
+// changeRequest makes of what stands in a request's file what change says, and reads r anew.
+func changeRequest(p *Project, r *reqmeta.Request, change func(now []byte) ([]byte, error)) error {
+	after, err := edit.Replace(p.Env.Disk, p.Dir, r.Path, change, p.Suffix())
+	if err != nil {
 		return err
 	}
-	r.Meta = r.Parse(data).Meta
+	r.Meta = r.Parse(after).Meta
 	return nil
 }
 

@@ -1,14 +1,12 @@
 package runner
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"strings"
 
 	"aiflow/gitops"
+	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/edit"
@@ -131,26 +129,26 @@ func (r *Runner) droppable(ctx context.Context, st *runs.Stage) (newest bool, er
 // giveBack gives the request the status from before the run. What a person wrote
 // there since stays.
 func giveBack(ctx context.Context, run *stage.Run) error {
-	text, err := os.ReadFile(run.Project.Path(run.Request.Path))
-	if errors.Is(err, fs.ErrNotExist) || run.Request.Path == "" {
+	if run.Request.Path == "" {
 		return nil
 	}
-	if err != nil {
-		return notWritable(err, run.Request.Path)
-	}
-	run.Request.Meta = run.Request.Parse(text).Meta
-	run.Text = revive.Unblocked(ctx, run, run.Stage, text)
-	if _, err := run.Dir.LoadRequest(); err != nil && run.Request.Meta.Status == reqmeta.Blocked {
-		run.Text, err = edit.SetValues(run.Request, text, map[string]string{"status": reqmeta.Ready}, run.Project.Now())
-		if err != nil {
-			return err
-		}
-	}
-	if err := stage.NeverRunning(run); err != nil || bytes.Equal(run.Text, text) {
-		return err
-	}
 	p := run.Project
-	return edit.Replace(p.Env.Disk, p.Dir, run.Request.Path, run.Text, p.Suffix())
+	_, err := edit.Replace(p.Env.Disk, p.Dir, run.Request.Path, func(text []byte) ([]byte, error) {
+		run.Request.Meta = run.Request.Parse(text).Meta
+		run.Text = revive.Unblocked(ctx, run, run.Stage, text)
+		if _, err := run.Dir.LoadRequest(); err != nil && run.Request.Meta.Status == reqmeta.Blocked {
+			run.Text, err = edit.SetValues(run.Request, text, map[string]string{"status": reqmeta.Ready}, p.Now())
+			if err != nil {
+				return nil, err
+			}
+		}
+		err := stage.NeverRunning(run)
+		return run.Text, err
+	}, p.Suffix())
+	if fault.Has(err, fault.RequestNotFound) {
+		return nil
+	}
+	return err
 }
 
 // leaveDropped removes the workspace, after what git does not hold was kept.

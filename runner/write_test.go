@@ -193,3 +193,29 @@ func TestInterruptedGuardPutsTheRequestBack(t *testing.T) {
 		t.Errorf("the next run: %v, %v", err, out.Err)
 	}
 }
+
+// What a person saves just before a run writes its status into the file stays.
+func TestAnEditOfTheMomentIsKept(t *testing.T) {
+	g := newGround(t, heldRequest)
+	path := filepath.Join(g.dir, "requests", "RQ-1.md")
+	edited := strings.Replace(heldRequest, "title: Two steps", "title: Edited", 1) + "More.\n"
+	r, during := g.runner(), ""
+	r.Point = func(name string) {
+		switch name {
+		case "before_running":
+			g.write(path, edited)
+		case "running":
+			text, _ := os.ReadFile(path)
+			during = string(text)
+		}
+	}
+	if out, err := r.Run(context.Background(), Options{RequestID: "RQ-1"}); err != nil || out.Err != nil {
+		t.Fatal(err, out.Err)
+	}
+	if want := strings.Replace(edited, "status: ready", "status: running", 1); during != want {
+		t.Errorf("while it ran:\n%s", during)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != edited {
+		t.Errorf("afterwards: %v\n%s", err, text)
+	}
+}

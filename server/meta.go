@@ -47,7 +47,7 @@ func changeMeta(s *Server, w http.ResponseWriter, r *http.Request) error {
 		defer release()
 	}
 	if !bytes.Equal(data, f.data) {
-		if err := replace(s, sn, req, f, data); err != nil {
+		if err := replace(s, req, f, data); err != nil {
 			return err
 		}
 	}

@@ -144,7 +144,7 @@ func writeRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
 	}
 	s.edits.Lock()
 	defer s.edits.Unlock()
-	sn, req, f, err := toEdit(s, r, conditions{r.Header.Get("If-Match"), n.Expected})
+	_, req, f, err := toEdit(s, r, conditions{r.Header.Get("If-Match"), n.Expected})
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func writeRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !bytes.Equal(data, f.data) {
-		if err := replace(s, sn, req, f, data); err != nil {
+		if err := replace(s, req, f, data); err != nil {
 			return err
 		}
 	}
@@ -164,16 +164,19 @@ func writeRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
 }
 
 // replace writes the file unless somebody changed it since it was read.
-func replace(s *Server, sn *snapshot, req *reqmeta.Request, f file, data []byte) error {
-	now, err := readFile(s, sn, req)
-	if err != nil {
-		return err
-	}
-	if err := (conditions{ifMatch: f.tag()}).allows(req, now); err != nil {
-		return err
-	}
+func replace(s *Server, req *reqmeta.Request, f file, data []byte) error {
 	p := s.Project
-	return edit.Replace(p.Env.Disk, p.Dir, req.Path, data, p.Suffix())
+	_, err := edit.Replace(p.Env.Disk, p.Dir, req.Path, func(now []byte) ([]byte, error) {
+		if bytes.Equal(now, f.data) {
+			return data, nil
+		}
+		fi, err := os.Stat(p.Path(req.Path))
+		if err != nil {
+			return nil, noRequest(err, req.ID, "path", req.Path)
+		}
+		return nil, (conditions{ifMatch: f.tag()}).allows(req, file{now, fi.ModTime()})
+	}, p.Suffix())
+	return err
 }
 
 // newFile is the file with its new text, in the line ends of the old one. The

@@ -2,6 +2,8 @@ package edit
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
@@ -11,19 +13,30 @@ import (
 	"aiflow/reqmeta"
 )
 
-// Replace gives a request file other bytes, whole. A link inside the project
-// stays one: the file that it points to is replaced. Faults: PATH_NOT_WRITABLE,
-// DISK_FULL.
-func Replace(disk atomicfile.Disk, root, path string, data []byte, suffix string) error {
-	target, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(path)))
+// Replace gives a request file the bytes that change makes of those that stand
+// there, whole, and gives them back; like Update it loses no edit of others. A link
+// inside the project stays one: the file that it points to is replaced. Faults:
+// REQUEST_NOT_FOUND, PATH_NOT_WRITABLE, DISK_FULL, CONFLICT.
+func Replace(disk atomicfile.Disk, root, path string, change func(now []byte) ([]byte, error), suffix string) (after []byte, err error) {
+	name := filepath.Join(root, filepath.FromSlash(path))
+	target, err := filepath.EvalSymlinks(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, refused(err, fault.RequestNotFound, path)
+	}
 	if err != nil {
-		return notWritable(err, path)
+		return nil, notWritable(err, path)
 	}
 	base, err := filepath.EvalSymlinks(root)
 	if err != nil || !strings.HasPrefix(target, base+string(filepath.Separator)) {
-		return notWritable(nil, path, "reason", "outside", "cause", target)
+		return nil, notWritable(nil, path, "reason", "outside", "cause", target)
 	}
-	return replace(disk, target, path, data, suffix)
+	defer alone(filepath.Dir(name))()
+	read := func() ([]byte, error) { return reqmeta.ReadInside(filepath.Split(target)) }
+	_, after, err = rewrite(disk, target, path, read, change, suffix)
+	if unread, ok := errors.AsType[*unreadable](err); ok {
+		err = refused(unread.error, codeOf(unread.error), path)
+	}
+	return after, err
 }
 
 // Swap gives a request file the bytes data, whole, if it still holds old, and

@@ -1,7 +1,10 @@
 package edit
 
 import (
+	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -32,6 +35,38 @@ func TestSwap(t *testing.T) {
 	}
 	if got := get(t, dir, "a.md"); got != "new" {
 		t.Fatal(got)
+	}
+}
+
+// What is written while Replace works out its bytes is not lost, and a link stays one.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "b.md", "old")
+	if err := os.MkdirAll(filepath.Join(dir, "in"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../b.md", filepath.Join(dir, "in", "a.md")); err != nil {
+		t.Fatal(err)
+	}
+	seen := ""
+	after, err := Replace(atomicfile.OS{}, dir, "in/a.md", func(now []byte) ([]byte, error) {
+		seen += string(now) + ";"
+		if string(now) == "old" {
+			put(t, dir, "b.md", "of a person")
+		}
+		return append(bytes.Clone(now), '!'), nil
+	}, "x")
+	if err != nil || string(after) != "of a person!" || get(t, dir, "b.md") != "of a person!" || seen != "old;of a person;" {
+		t.Fatal(err, string(after), get(t, dir, "b.md"), seen)
+	}
+	if fi, err := os.Lstat(filepath.Join(dir, "in", "a.md")); err != nil || fi.Mode()&os.ModeSymlink == 0 {
+		t.Fatal(err, fi.Mode())
+	}
+	for path, want := range map[string]fault.Code{"none.md": fault.RequestNotFound, "out.md": fault.PathNotWritable} {
+		_ = os.Symlink(t.TempDir(), filepath.Join(dir, "out.md"))
+		if _, err := Replace(atomicfile.OS{}, dir, path, func([]byte) ([]byte, error) { return nil, nil }, "x"); !fault.Has(err, want) {
+			t.Error(path, err)
+		}
 	}
 }
 

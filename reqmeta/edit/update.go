@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -41,15 +42,28 @@ func Rewrite(disk atomicfile.Disk, root string, r *reqmeta.Request, change func(
 		return nil, nil, unread(r, err)
 	}
 	defer alone(dir)()
+	read := func() ([]byte, error) { return reqmeta.ReadInside(dir, name) }
+	before, after, err = rewrite(disk, target, path, read, change, suffix)
+	if cause, ok := errors.AsType[*unreadable](err); ok {
+		err = unread(r, cause.error)
+	}
+	return before, after, err
+}
+
+// unreadable is why a file could not be read that shall be written.
+type unreadable struct{ error }
+
+// rewrite changes the file at target, which read reads, for who is alone.
+func rewrite(disk atomicfile.Disk, target, path string, read func() ([]byte, error), change func(before []byte) ([]byte, error), suffix string) (before, after []byte, err error) {
 	for range maxRaces {
-		if before, err = reqmeta.ReadInside(dir, name); err != nil {
-			return nil, nil, unread(r, err)
+		if before, err = read(); err != nil {
+			return nil, nil, &unreadable{err}
 		}
 		after, err = change(before)
 		if err != nil || bytes.Equal(before, after) {
 			return before, after, err
 		}
-		if again, err := reqmeta.ReadInside(dir, name); err == nil && bytes.Equal(again, before) {
+		if again, err := read(); err == nil && bytes.Equal(again, before) {
 			return before, after, replace(disk, target, path, after, suffix)
 		}
 	}

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"bytes"
 	"context"
 	"path"
 	"path/filepath"
@@ -239,7 +240,8 @@ func MarkRunning(run *Run) error {
 	if err := run.Dir.SaveRequest(run.Text); err != nil {
 		return err
 	}
-	after, err := edit.SetValues(run.Request, run.Text, map[string]string{"status": reqmeta.Running}, p.Now())
+	running, now := map[string]string{"status": reqmeta.Running}, p.Now()
+	after, err := edit.SetValues(run.Request, run.Text, running, now)
 	if err != nil {
 		return err
 	}
@@ -248,7 +250,13 @@ func MarkRunning(run *Run) error {
 		return err
 	}
 	run.At("before_running")
-	if err := edit.Replace(p.Env.Disk, p.Dir, run.Request.Path, after, p.Suffix()); err != nil {
+	_, err = edit.Replace(p.Env.Disk, p.Dir, run.Request.Path, func(there []byte) ([]byte, error) {
+		if same, err := edit.GiveBack(run.Request, there, run.Text, "status", "updated_at"); err == nil && bytes.Equal(same, run.Text) {
+			return after, nil
+		}
+		return edit.SetValues(run.Request, there, running, now) // somebody changed it since it was read
+	}, p.Suffix())
+	if err != nil {
 		return err
 	}
 	run.At("running")
