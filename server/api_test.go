@@ -404,6 +404,31 @@ func TestConflicts(t *testing.T) {
 	w.call(200, "GET", "/api/queue/next", "").wants("queue.locked", false)
 }
 
+// A run whose request's file is gone is shown and stopped, as aiflow run does it.
+func TestRunWithoutItsRequest(t *testing.T) {
+	w := newWorld(t, waits())
+	w.gate()
+	run := w.call(202, "POST", "/api/requests/RQ-1/run", "").text("run_id")
+	at := "/api/requests/RQ-1/runs/" + run
+	if err := poll(t.Context(), startPoll, func() (bool, error) {
+		return w.call(200, "GET", at, "").at("stage.state") == "IMPLEMENTING", nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(w.path("requests/RQ-1.md"), w.path("RQ-1.md")); err != nil {
+		t.Fatal(err)
+	}
+	w.call(200, "GET", at, "").wants("run_id", run, "interrupted", false, "locked.run_id", run)
+	w.call(200, "GET", at+"/stage", "").wants("stage.run_id", run)
+	w.call(202, "POST", at+"/stop", "{}").wants("run_id", run, "stop_requested", true)
+	w.idle()
+	w.call(200, "GET", at, "").wants("interrupted", true, "locked", nil)
+	w.call(404, "POST", at+"/resume", "{}").wants("error.reason_code", "REQUEST_NOT_FOUND")
+	for _, missing := range []string{"/api/requests/RQ-1/runs/RUN-20260101-000000-abcdef", "/api/requests/RQ-77/runs/" + run} {
+		w.call(404, "GET", missing, "").wants("error.reason_code", "REQUEST_NOT_FOUND")
+	}
+}
+
 func TestStopAndResume(t *testing.T) {
 	w := newWorld(t, waits())
 	w.gate()

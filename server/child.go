@@ -130,7 +130,7 @@ func (c *child) result() (started, error) {
 	case v.RunID != nil && *v.RunID != "" && v.RequestID != nil:
 		return started{requestID: *v.RequestID, runID: *v.RunID}, nil
 	case v.Error != nil:
-		return started{}, &fault.Advised{Err: &fault.Error{Code: v.Error.ReasonCode, Facts: v.Error.Context}, Advice: v.Error.Advice}
+		return started{}, &fault.Advised{Err: refusal(v.Error.ReasonCode, v.Error.Context), Advice: v.Error.Advice}
 	}
 	return started{selection: v.Selection}, nil
 }
@@ -168,6 +168,15 @@ func startedAs(s *Server, key locks.Key, runID string) (started, error) {
 	}
 	id, err := runs.FindRun(s.Project.Dir, s.Project.RunsDir(), runID)
 	return started{requestID: id, runID: runID}, err
+}
+
+// refusal is what a program said. A command line that it refused is a call that
+// cannot be used.
+func refusal(code fault.Code, facts fault.Facts) error {
+	if code == fault.UsageError {
+		code = fault.InvalidRequest
+	}
+	return &fault.Error{Code: code, Facts: facts}
 }
 
 func noBinary(err error, bin string) error { return fault.Wrap(err, fault.BinaryNotFound, "name", bin) }

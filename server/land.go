@@ -87,11 +87,7 @@ func landAnswer(data []byte) (any, error) {
 	case err != nil:
 		return nil, crashed("aiflow-land")
 	case v.LeftOut == nil && v.Error != nil:
-		f := &fault.Error{Code: v.Error.ReasonCode, Facts: v.Error.Context}
-		if f.Code == fault.UsageError {
-			f.Code = fault.InvalidRequest
-		}
-		return nil, f
+		return nil, refusal(v.Error.ReasonCode, v.Error.Context)
 	}
 	return treeOf(data)
 }

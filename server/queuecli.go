@@ -80,8 +80,7 @@ func callQueue(ctx context.Context, s *Server, v any, input string, args ...stri
 
 func noAnswer(cause string) error { return fault.New(fault.QueueNotAvailable, "cause", cause) }
 
-// readQueue decodes an answer, which may be a refusal. A refused command line
-// is a call that cannot be used.
+// readQueue decodes an answer, which may be a refusal.
 func readQueue(data []byte, well bool, v any) error {
 	var refused struct {
 		Error *struct {
@@ -95,9 +94,5 @@ func readQueue(data []byte, well bool, v any) error {
 	case json.Unmarshal(data, &refused) != nil || refused.Error == nil || refused.Error.ReasonCode == "":
 		return noAnswer("aiflow-queue gave no answer")
 	}
-	f := &fault.Error{Code: refused.Error.ReasonCode, Facts: refused.Error.Context}
-	if f.Code == fault.UsageError {
-		f.Code = fault.InvalidRequest
-	}
-	return f
+	return refusal(refused.Error.ReasonCode, refused.Error.Context)
 }

@@ -157,8 +157,14 @@ func listRequests(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if len(f.status)+len(f.priority)+len(f.label)+len(f.text) > 0 {
 		return s.giveTagged(w, r, sn.listOf(s.words(r), f))
 	}
-	if n, err := strconv.Atoi(r.URL.Query().Get("first")); err == nil && n < len(sn.folder.Requests) {
-		return s.giveTagged(w, r, sn.beginning(s.words(r), n))
+	if text := r.URL.Query().Get("first"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return invalid("first")
+		}
+		if n < len(sn.folder.Requests) {
+			return s.giveTagged(w, r, sn.beginning(s.words(r), n))
+		}
 	}
 	now, err := s.listing(sn, s.words(r))
 	if err != nil {

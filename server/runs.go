@@ -104,17 +104,20 @@ func theRequest(s *Server, r *http.Request) (*snapshot, *reqmeta.Request, error)
 	return sn, req, err
 }
 
-// theRun is the run that the address names.
+// theRun is the run that the address names, also of a request whose file was moved
+// or deleted.
 func theRun(s *Server, r *http.Request) (*runs.Stage, *runs.Dir, error) {
 	folder, _, err := s.folder.get()
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := exactly(folder, r.PathValue("id"))
-	if err != nil {
-		return nil, nil, err
+	id := r.PathValue("id")
+	_, noFile := exactly(folder, id)
+	st, d, err := record(s, id, r.PathValue("run"))
+	if fault.Has(err, fault.RunNotFound) && noFile != nil {
+		err = noFile
 	}
-	return record(s, req.ID, r.PathValue("run"))
+	return st, d, err
 }
 
 // runDetail is everything about one run (D45).
