@@ -127,4 +127,7 @@ func TestListFirst(t *testing.T) {
 			t.Errorf("%s: %d requests, revision %v; all are wanted", query, len(ids), revision)
 		}
 	}
+	for _, first := range []string{"-1", "x", "1.5"} {
+		w.call(400, "GET", "/api/requests?first="+first, "").wants("error.reason_code", "INVALID_REQUEST", "error.context.key", "first")
+	}
 }

@@ -45,7 +45,7 @@ func TestRefusalsAreDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := w.call(201, "POST", "/api/requests", `{"title":"One more"}`).text("id")
-	other := map[string]bool{"GET /api/config 400": true, "PUT /api/config 409": true, "GET /api/requests/{id}/runs/{run}/diff 400": true} // for other causes
+	other := map[string]bool{"GET /api/config 400": true, "GET /api/requests 400": true, "PUT /api/config 409": true, "GET /api/requests/{id}/runs/{run}/diff 400": true} // for other causes
 	sent := map[string]string{
 		"PUT /api/requests/{id}": `{"markdown":"x"}`, "PATCH /api/requests/{id}/meta": `{"title":"x"}`,
 		"POST /api/requests": `{"title":"x"}`, "POST /api/requests/{id}/runs/{run}/answer": `{"text":"x"}`,
