@@ -516,7 +516,8 @@ func TestAnswer(t *testing.T) {
 	w.idle()
 	at := "/api/requests/RQ-1/runs/" + run
 	w.call(200, "GET", at, "").wants("errors.questions.0", "Which colour?")
-	w.call(202, "POST", at+"/answer", `{"text":"Blue."}`).wants("run_id", run)
+	w.call(409, "POST", at+"/answer", `{"text":"Oak.","questions":["Which wood?"]}`).wants("error.reason_code", "CONFLICT")
+	w.call(202, "POST", at+"/answer", `{"text":"Blue.","questions":["Which colour?"]}`).wants("run_id", run)
 	w.idle()
 	w.call(200, "GET", at, "").wants("stage.state", "DONE")
 	w.call(400, "POST", at+"/answer", `{"text":"Green."}`).wants("error.reason_code", "NOTHING_TO_DO")

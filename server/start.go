@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -192,7 +193,8 @@ func resumeRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 }
 
 type answerBody struct {
-	Text string `json:"text"`
+	Text      string   `json:"text"`
+	Questions []string `json:"questions"` // that it answers; nil: those of the moment
 }
 
 // mostAnswered is what aiflow-run answer takes, and more than a role should have to read.
@@ -206,6 +208,18 @@ func answerRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	}
 	if text := strings.TrimSpace(b.Text); text == "" || len(text) > mostAnswered || strings.ContainsRune(text, 0) {
 		return invalid("text")
+	}
+	if b.Questions != nil {
+		_, d, err := theRun(s, r)
+		if err != nil {
+			return err
+		}
+		if errs, err := d.LoadErrors(); err == nil {
+			asked, _ := tree(errs.Questions) // as they were shown
+			if answered, _ := tree(b.Questions); !reflect.DeepEqual(asked, answered) {
+				return conflict(d.RelPath("errors.json"))
+			}
+		}
 	}
 	// With the line end a "-" is an answer too, and not standard input.
 	return goOn(s, w, r, "answer", "--", r.PathValue("run"), strings.TrimSpace(b.Text)+"\n")

@@ -77,7 +77,7 @@ export async function landRun(go: Go, id: string, into: string): Promise<void> {
   go('/land');
 }
 
-export const answerRun = (go: Go, id: string, run: string, text: string): Promise<void> => begin(go, `${runPath(id, run)}/answer`, { text });
+export const answerRun = (go: Go, id: string, run: string, questions: readonly string[], text: string): Promise<void> => begin(go, `${runPath(id, run)}/answer`, { text, questions });
 
 export async function stopRun(id: string, run: string): Promise<void> {
   await call('POST', `${runPath(id, run)}/stop`, {});

@@ -8,7 +8,7 @@ import { button } from './parts.js';
 /** What a role asks, as a form. What is typed outlives the tab until it was sent. */
 export function answerForm(go: Go, r: RunDetail): HTMLElement {
   const questions = r.errors?.questions ?? [];
-  const kept = (n: number): string => `answer.${r.run_id}.${n}`;
+  const kept = (n: number): string => `answer.${r.run_id}.${questions[n]}`; // another question has no draft of this one
   const fields = questions.map((q, n) => {
     const el = h('textarea', { rows: 2, required: true, 'aria-label': q, 'data-key': 'answer' + n, value: memory.get(kept(n)) ?? '' });
     el.addEventListener('input', () => memory.set(kept(n), el.value));
@@ -27,7 +27,7 @@ export function answerForm(go: Go, r: RunDetail): HTMLElement {
       wrong.textContent = empty ? t('run.answer_need') : '';
       if (empty) return empty.focus();
       const said = fields.map((f, n) => (fields.length > 1 ? `${n + 1}. ` : '') + f.value.trim()).join('\n');
-      await answerRun(go, r.request_id, r.run_id, said);
+      await answerRun(go, r.request_id, r.run_id, questions, said);
       fields.forEach((_, n) => memory.set(kept(n), ''));
     },
     { type: 'submit', class: 'btn primary', 'data-key': 'answer' },
