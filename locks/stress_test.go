@@ -26,7 +26,7 @@ import (
 
 var (
 	stressFor = flag.Duration("stress", 0, "how long to stress real processes (0: 8s, or 2s with -short)")
-	procs     = flag.Int("procs", 0, "how many processes at once (0: 200, or 40 with -short)")
+	procs     = flag.Int("procs", 0, "how many processes at once (0: 60, or 40 with -short)")
 )
 
 // selfManager is a manager of this process with everything real.
@@ -249,7 +249,7 @@ func (s *stress) count(line string) {
 }
 
 func stressSize() (int, time.Duration) {
-	n, d := 200, 8*time.Second
+	n, d := 60, 8*time.Second
 	if testing.Short() {
 		n, d = 40, 2*time.Second
 	}
