@@ -110,6 +110,11 @@ func (e conditions) allows(req *reqmeta.Request, f file) error {
 	if same {
 		return nil
 	}
+	return changed(req, f)
+}
+
+// changed refuses to overwrite f, which is not what the caller has read.
+func changed(req *reqmeta.Request, f file) error {
 	return conflict(req.Path, "request_id", req.ID, "updated_at", f.updated(), "etag", f.tag())
 }
 
@@ -174,7 +179,7 @@ func replace(s *Server, req *reqmeta.Request, f file, data []byte) error {
 		if err != nil {
 			return nil, noRequest(err, req.ID, "path", req.Path)
 		}
-		return nil, (conditions{ifMatch: f.tag()}).allows(req, file{now, fi.ModTime()})
+		return nil, changed(req, file{now, fi.ModTime()})
 	}, p.Suffix())
 	return err
 }
