@@ -14,11 +14,7 @@ import (
 
 // problem makes one without path; the reader of the file adds it.
 func NewProblem(level Level, kind string, line int, pairs ...any) *Problem {
-	f := fault.Facts{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		f[pairs[i].(string)] = fmt.Sprint(pairs[i+1])
-	}
-	return &Problem{Level: level, Kind: kind, Code: fault.RequestInvalidFormat, Line: line, Facts: f}
+	return &Problem{Level: level, Kind: kind, Code: fault.RequestInvalidFormat, Line: line, Facts: fault.NewFacts(pairs...)}
 }
 
 // Idles reports whether a step of r has nothing to run.

@@ -29,7 +29,7 @@ type Error struct {
 // New makes a fault. pairs are fact names and values in turn; values are
 // formatted with fmt.Sprint.
 func New(code Code, pairs ...any) *Error {
-	return &Error{Code: code, Facts: facts(pairs)}
+	return &Error{Code: code, Facts: NewFacts(pairs...)}
 }
 
 // Wrap makes a fault that was caused by err. The text of err becomes the fact
@@ -38,17 +38,21 @@ func Wrap(err error, code Code, pairs ...any) *Error {
 	if code == PathNotWritable && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) {
 		code = DiskFull
 	}
-	f := facts(pairs)
+	f := NewFacts(pairs...)
 	if _, ok := f["cause"]; !ok && err != nil {
 		f["cause"] = err.Error()
 	}
 	return &Error{Code: code, Facts: f, Err: err}
 }
 
-func facts(pairs []any) Facts {
+// NewFacts takes names and values in turn, as New does. A "line" of 0 is no line of a
+// file and is left out, so that no sentence tells it.
+func NewFacts(pairs ...any) Facts {
 	f := Facts{}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		f[fmt.Sprint(pairs[i])] = fmt.Sprint(pairs[i+1])
+		if pairs[i] != "line" || pairs[i+1] != 0 {
+			f[fmt.Sprint(pairs[i])] = fmt.Sprint(pairs[i+1])
+		}
 	}
 	return f
 }

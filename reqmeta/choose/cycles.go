@@ -153,7 +153,7 @@ func (j *judge) ownRoot(i int) *root {
 	}
 	r := j.f.Requests[i]
 	if p := r.FirstError(); p != nil {
-		return &root{r.ID, "invalid", rankBroken, fault.Facts{"path": r.Path, "line": lineText(p.Line)}}
+		return &root{r.ID, "invalid", rankBroken, fault.NewFacts("path", r.Path, "line", p.Line)}
 	}
 	switch r.Meta.Status {
 	case reqmeta.Archived:
@@ -323,12 +323,4 @@ func (j *judge) rings() []reqmeta.Problem {
 		list = append(list, r.Problems[0])
 	}
 	return list
-}
-
-// lineText is "" for a problem of the file as a whole.
-func lineText(line int) string {
-	if line == 0 {
-		return ""
-	}
-	return strconv.Itoa(line)
 }
