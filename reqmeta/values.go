@@ -29,7 +29,8 @@ func (r *Request) fill(entries []Entry) {
 		case "labels":
 			r.Meta.Labels = r.list(e)
 		case "depends_on":
-			r.fillDependsOn(e)
+			r.Meta.DependsOn = r.list(e)
+			r.checkItems(e, r.Meta.DependsOn, CheckID, "bad_depends_on")
 		case "created_at":
 			r.Meta.CreatedAt = r.date(e)
 		case "updated_at":
@@ -37,7 +38,8 @@ func (r *Request) fill(entries []Entry) {
 		case "base":
 			r.fillBase(e)
 		case "touches":
-			r.fillTouches(e)
+			r.Meta.Touches = r.list(e)
+			r.checkItems(e, r.Meta.Touches, checkTouches, "bad_touches")
 		case "steps":
 			r.fillSteps(e)
 		default:
@@ -184,16 +186,6 @@ func (r *Request) list(e *Entry) []string {
 		list = append(list, it.Text)
 	}
 	return list
-}
-
-func (r *Request) fillDependsOn(e *Entry) {
-	r.Meta.DependsOn = r.list(e)
-	r.checkItems(e, r.Meta.DependsOn, CheckID, "bad_depends_on")
-}
-
-func (r *Request) fillTouches(e *Entry) {
-	r.Meta.Touches = r.list(e)
-	r.checkItems(e, r.Meta.Touches, checkTouches, "bad_touches")
 }
 
 func (r *Request) checkItems(e *Entry, items []string, isGood func(string) bool, kind string) {

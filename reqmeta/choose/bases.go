@@ -36,9 +36,3 @@ func (l *links) link(base, id string) int32 {
 	}
 	return d
 }
-
-// elsewhereRoot is why a request waits for one that is done, but not in the
-// base from which it would start.
-func elsewhereRoot(id, base string) *root {
-	return &root{id: id, kind: "elsewhere", rank: rankMerge, with: map[string]string{"branch": base}}
-}

@@ -119,9 +119,9 @@ func (j *judge) rootBelow(i int) *root {
 		case d == missingLink:
 			missing = append(missing, ids[k])
 		case d == duplicateLink:
-			best = worse(best, j.duplicateRoot(ids[k]))
-		case d <= elsewhereLink:
-			best = worse(best, elsewhereRoot(ids[k], j.links.bases.of(r)))
+			best = worse(best, &root{ids[k], "duplicate", rankBroken, fault.Facts{"paths": reqmeta.Join(j.f.PathsOf(ids[k]))}})
+		case d <= elsewhereLink: // done, but not in the base from which r would start
+			best = worse(best, &root{ids[k], "elsewhere", rankMerge, fault.Facts{"branch": j.links.bases.of(r)}})
 		case !j.isDone(int(d)):
 			best = worse(best, j.state[d].root)
 		}
@@ -140,10 +140,6 @@ func worse(a, b *root) *root {
 		return b
 	}
 	return a
-}
-
-func (j *judge) duplicateRoot(id string) *root {
-	return &root{id, "duplicate", rankBroken, fault.Facts{"paths": reqmeta.Join(j.f.PathsOf(id))}}
 }
 
 // ownRoot is what keeps i back besides its dependencies; nil for nothing.

@@ -42,9 +42,6 @@ func newJudge(f *folder.Folder, facts Facts) *judge {
 
 func (j *judge) isReady(i int) bool { return j.links.kind[i] == soundReady }
 
-// isOver is Request.Over.
-func (j *judge) isOver(i int) bool { return j.links.kind[i] >= soundArchived }
-
 func (j *judge) isDone(i int) bool { return j.links.kind[i] == soundDone }
 
 // judge gives the first reason that applies, in the order of the design.

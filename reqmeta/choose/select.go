@@ -18,7 +18,7 @@ import (
 func Select(f *folder.Folder, facts Facts) Result {
 	j := newJudge(f, facts)
 	j.walkAll()
-	res := j.judgeAll(j.order(func(i int) bool { return !j.isOver(i) }))
+	res := j.judgeAll(j.order(func(i int) bool { return !j.f.Requests[i].Over() }))
 	res.Queue, res.Warnings = queueState(facts.Queue), append(warnings(f), j.rings()...)
 	res.Stats.Total, res.Stats.Runnable = len(f.Requests), len(res.Runnable)
 	if len(res.Runnable) > 0 {

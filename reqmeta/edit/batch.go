@@ -70,6 +70,3 @@ func CreateAll(disk atomicfile.Disk, root, requestsDir string, files []NewFile, 
 // Scalar writes text as a value of a head that every reader of YAML takes for
 // that text.
 func Scalar(key, text string) string { return scalarText(key, text, 0) }
-
-// Slug makes the ASCII words of a title part of a file name; "" for none.
-func Slug(title string) string { return slug(title) }

@@ -45,8 +45,8 @@ func TestSlug(t *testing.T) {
 		"A very long title that goes on and on and on for ever": "a-very-long-title-that-goes-on-and-on",
 		strings.Repeat("x", 60):                                 strings.Repeat("x", 40),
 	} {
-		if got := slug(title); got != want {
-			t.Errorf("slug(%q) = %q, want %q", title, slug(title), want)
+		if got := Slug(title); got != want {
+			t.Errorf("Slug(%q) = %q, want %q", title, Slug(title), want)
 		}
 	}
 }

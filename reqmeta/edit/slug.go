@@ -9,11 +9,11 @@ import (
 
 const maxSlug = 40
 
-// slug makes the ASCII words of a title part of a file name; "" when there are
+// Slug makes the ASCII words of a title part of a file name; "" when there are
 // none. What is left of a title in another writing is used only when it still
 // says something: two words of two letters, not a lone "1-0". A word with an umlaut
 // or an accent is left out whole.
-func slug(title string) string {
+func Slug(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && (r <= unicode.MaxASCII || !unicode.In(r, unicode.Latin, unicode.Mn))
 	})
@@ -50,7 +50,7 @@ func telling(words []string) bool {
 }
 
 func withSlug(id, title string) string {
-	if s := slug(title); s != "" {
+	if s := Slug(title); s != "" {
 		return id + "-" + s
 	}
 	return id
