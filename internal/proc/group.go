@@ -93,7 +93,7 @@ func Run(ctx context.Context, c Command) (Exit, error) {
 		return Exit{}, err
 	}
 	if c.Started != nil {
-		c.Started(cmd.Process.Pid, startOf(cmd.Process.Pid))
+		c.Started(cmd.Process.Pid, startTime(cmd.Process.Pid))
 	}
 	g.pid = cmd.Process.Pid
 	return g.wait(ctx, c, cmd), nil
@@ -128,8 +128,10 @@ type group struct {
 // the group to end and then makes it.
 func (g *group) watch(ctx context.Context, c Command, leader <-chan struct{}) Exit {
 	var exit Exit
-	timeout, stop := timer(c.Timeout)
-	defer stop()
+	var timeout <-chan time.Time
+	if c.Timeout > 0 {
+		timeout = time.After(c.Timeout)
+	}
 	select {
 	case <-leader:
 		return exit
@@ -149,14 +151,6 @@ func (g *group) watch(ctx context.Context, c Command, leader <-chan struct{}) Ex
 	g.signalAll(syscall.SIGKILL)
 	<-leader
 	return exit
-}
-
-func timer(d time.Duration) (<-chan time.Time, func()) {
-	if d <= 0 {
-		return nil, func() {}
-	}
-	t := time.NewTimer(d)
-	return t.C, func() { t.Stop() }
 }
 
 // signalAll reaches the process group in one go, unless somebody in it is to be

@@ -21,7 +21,6 @@ func waitLeader(pid int) {
 }
 
 func zombie(pid int) bool {
-	const szomb = 5
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	return err != nil || k.Proc.P_stat == szomb
 }
@@ -41,8 +40,6 @@ func (g *group) members() []member {
 func (g *group) reap() {}
 
 func (g *group) waitsFor() string { return "" }
-
-func startOf(int) uint64 { return 0 }
 
 // EndStrays cannot be sure of a process's identity here and does nothing.
 func EndStrays(string, int, uint64) int { return 0 }

@@ -44,7 +44,7 @@ func (m member) signal(sig syscall.Signal) {
 		return
 	}
 	defer unix.Close(fd)
-	if st, ok := groupStat(m.pid); ok && st.start == m.start {
+	if st, ok := readStat(m.pid); ok && st.start == m.start {
 		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
 	}
 }
@@ -77,7 +77,7 @@ func settled(look func() (found []member, unsure bool)) []member {
 
 func (g *group) look() (found []member) {
 	g.spared, g.unsure = false, false
-	g.eachDescendant(func(pid int, st procStat) {
+	g.eachDescendant(func(pid int, st stat) {
 		m := member{pid, st.start}
 		if !st.gone() {
 			found = append(found, m)
@@ -92,7 +92,7 @@ func (g *group) look() (found []member) {
 // reap collects those who were adopted and have ended.
 func (g *group) reap() {
 	for _, m := range g.seen {
-		if st, ok := groupStat(m.pid); ok && st.state == 'Z' && st.ppid == os.Getpid() {
+		if st, ok := readStat(m.pid); ok && st.state == 'Z' && st.ppid == os.Getpid() {
 			_, _ = unix.Wait4(m.pid, nil, unix.WNOHANG, nil)
 		}
 	}
@@ -101,8 +101,8 @@ func (g *group) reap() {
 // waitsFor is the command line of the first process below the leader that runs
 // another program than the leader does.
 func (g *group) waitsFor() string {
-	found, ours := "", program(g.pid, procStat{})
-	g.eachDescendant(func(pid int, st procStat) {
+	found, ours := "", program(g.pid, stat{})
+	g.eachDescendant(func(pid int, st stat) {
 		if found == "" && program(pid, st) != ours {
 			line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 			found = string(bytes.TrimSpace(bytes.ReplaceAll(line, []byte{0}, []byte(" "))))
@@ -115,8 +115,12 @@ func (g *group) waitsFor() string {
 // nearest first. A daemon of the person's is passed by with all below it. No
 // process of this program is between its fork and its exec meanwhile: it would
 // look like one of no command.
-func (g *group) eachDescendant(visit func(int, procStat)) {
-	orphans := slices.DeleteFunc(adopted(), func(pid int) bool { return pid == g.pid })
+func (g *group) eachDescendant(visit func(int, stat)) {
+	// Who comes to us when its parent dies is given to the first thread. Some of what
+	// that thread started itself is among them.
+	self := strconv.Itoa(os.Getpid())
+	adopted, _ := os.ReadFile("/proc/" + self + "/task/" + self + "/children")
+	orphans := slices.DeleteFunc(numbers(adopted), func(pid int) bool { return pid == g.pid })
 	if g.ended && len(orphans) == 0 {
 		return
 	}
@@ -128,13 +132,13 @@ func (g *group) eachDescendant(visit func(int, procStat)) {
 		todo = childrenOf(g.pid)
 	}
 	for _, pid := range orphans {
-		if st, ok := groupStat(pid); ok && g.owns(pid, st, session) {
+		if st, ok := readStat(pid); ok && g.owns(pid, st, session) {
 			todo = append(todo, pid)
 		}
 	}
 	for seen := map[int]bool{g.pid: true}; len(todo) > 0; todo = todo[1:] {
 		pid := todo[0]
-		st, ok := groupStat(pid)
+		st, ok := readStat(pid)
 		if !ok || seen[pid] {
 			continue
 		}
@@ -148,17 +152,9 @@ func (g *group) eachDescendant(visit func(int, procStat)) {
 	}
 }
 
-// adopted lists who came to us when its parent died: the kernel gives them to
-// the first thread. Some of what that thread started itself is among them.
-func adopted() []int {
-	self := strconv.Itoa(os.Getpid())
-	list, _ := os.ReadFile("/proc/" + self + "/task/" + self + "/children")
-	return numbers(list)
-}
-
 // owns tells a command's process from one that another command started, or that
 // lives in our own session.
-func (g *group) owns(pid int, st procStat, session int) bool {
+func (g *group) owns(pid int, st stat, session int) bool {
 	if st.pgrp == g.pid || st.session == g.pid {
 		return true
 	}
@@ -184,7 +180,7 @@ func (g *group) owns(pid int, st procStat, session int) bool {
 // their work, whoever happened to start it. What is named so by its file alone
 // is none: a script's program is its shell. Where the kernel hides the program,
 // as these daemons ask it to, the process's own name counts.
-func personal(pid int, st procStat) bool {
+func personal(pid int, st stat) bool {
 	args := func(word string) bool {
 		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 		return slices.ContainsFunc(bytes.FieldsFunc(line, func(r rune) bool { return r == 0 || r == ' ' }), func(w []byte) bool { return string(w) == word })
@@ -203,7 +199,7 @@ func personal(pid int, st procStat) bool {
 // program is the name of the file that a process runs, or else the process's.
 // A process that is ending runs none any more, whatever its name: who lies below
 // it is about to come to us.
-func program(pid int, st procStat) string {
+func program(pid int, st stat) string {
 	exe, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -226,25 +222,13 @@ func environ(pid int) ([]byte, error) {
 	line, _ := os.ReadFile(dir + "/cmdline") // before: who has one has its environment, too
 	env, err := os.ReadFile(dir + "/environ")
 	// It is read in pieces: of a process that ends meanwhile, a part is shown.
-	switch st, ok := groupStat(pid); {
+	switch st, ok := readStat(pid); {
 	case !ok || st.gone():
 		return nil, errEnded
 	case st.ended || len(line) == 0:
 		return nil, errPassing
 	}
 	return env, err
-}
-
-func hasMark(environ []byte, mark string) bool {
-	if mark == "" {
-		return false
-	}
-	for _, entry := range bytes.Split(environ, []byte{0}) {
-		if string(entry) == mark {
-			return true
-		}
-	}
-	return false
 }
 
 // childrenOf reads the kernel's list of a process's children, over all of its
@@ -273,39 +257,6 @@ func numbers(list []byte) []int {
 	return found
 }
 
-type procStat struct {
-	name                string // at most 15 bytes
-	state               byte
-	ppid, pgrp, session int
-	start               uint64
-	ended               bool // it has no memory any more, whatever state it is shown in
-}
-
-// gone: nothing of it is left but its number.
-func (st procStat) gone() bool { return st.state == 'Z' || st.state == 'X' }
-
-func groupStat(pid int) (procStat, bool) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return procStat{}, false
-	}
-	end := max(bytes.LastIndexByte(data, ')'), 0)
-	f := bytes.Fields(data[end+1:])
-	const startField, sizeField = 19, 20 // fields 22 and 23, counted from the one after the name
-	if len(f) <= sizeField {
-		return procStat{}, false
-	}
-	n := func(i int) int { v, _ := strconv.Atoi(string(f[i])); return v }
-	start, _ := strconv.ParseUint(string(f[startField]), 10, 64)
-	_, name, _ := bytes.Cut(data[:end], []byte("("))
-	return procStat{name: string(name), state: f[0][0], ppid: n(1), pgrp: n(2), session: n(3), start: start, ended: string(f[sizeField]) == "0"}, true
-}
-
-func startOf(pid int) uint64 {
-	st, _ := groupStat(pid)
-	return st.start
-}
-
 // EndStrays ends what a command left running whose runner is gone: every
 // process with exactly this environment entry, and the leader that was
 // recorded as pid and start, with all below them, but no daemon of the
@@ -317,11 +268,11 @@ func EndStrays(mark string, pid int, start uint64) int {
 		before := strays
 		strays = settled(func() ([]member, bool) {
 			found, unsure := marked(mark)
-			if st, ok := groupStat(pid); ok && start != 0 && st.start == start && !st.gone() {
+			if st, ok := readStat(pid); ok && start != 0 && st.start == start && !st.gone() {
 				found = append(append(found, tree(pid)...), member{pid, start})
 			}
 			for _, m := range before {
-				if st, ok := groupStat(m.pid); ok && st.start == m.start && !st.gone() {
+				if st, ok := readStat(m.pid); ok && st.start == m.start && !st.gone() {
 					found = append(found, m)
 				}
 			}
@@ -356,19 +307,18 @@ func AwaitStrays(ctx context.Context, mark string, most time.Duration) {
 
 // marked also says whether a process was met of which it is not known yet.
 func marked(mark string) (found []member, unsure bool) {
-	dir, err := os.ReadDir("/proc")
-	if err != nil || mark == "" {
+	if mark == "" {
 		return nil, false
 	}
-	for _, e := range dir {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() {
+	for _, pid := range everybody() {
+		if pid == os.Getpid() {
 			continue
 		}
 		env, err := environ(pid)
-		st, ok := groupStat(pid)
+		st, ok := readStat(pid)
 		unsure = unsure || errors.Is(err, errPassing) && !st.ended // who ends was found before; threads of the kernel look the same
-		if ok && !st.gone() && hasMark(env, mark) && !personal(pid, st) {
+		has := slices.ContainsFunc(bytes.Split(env, []byte{0}), func(entry []byte) bool { return string(entry) == mark })
+		if ok && has && !st.gone() && !personal(pid, st) {
 			found = append(found, member{pid, st.start})
 		}
 	}
@@ -379,7 +329,7 @@ func marked(mark string) (found []member, unsure bool) {
 func tree(pid int) []member {
 	var all []member
 	for todo := childrenOf(pid); len(todo) > 0; todo = todo[1:] {
-		if st, ok := groupStat(todo[0]); ok && !personal(todo[0], st) {
+		if st, ok := readStat(todo[0]); ok && !personal(todo[0], st) {
 			all = append(all, member{todo[0], st.start})
 			todo = append(todo, childrenOf(todo[0])...)
 		}

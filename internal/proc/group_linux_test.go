@@ -262,7 +262,7 @@ func TestWhoIsEndingIsNoDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitLeader(cmd.Process.Pid)
-	if st, ok := groupStat(cmd.Process.Pid); !ok || st.name != "watchman" || personal(cmd.Process.Pid, st) {
+	if st, ok := readStat(cmd.Process.Pid); !ok || st.name != "watchman" || personal(cmd.Process.Pid, st) {
 		t.Errorf("%+v, %v: taken for a daemon of the person's", st, ok)
 	}
 	if err := cmd.Wait(); err != nil {

@@ -3,6 +3,7 @@ package proc
 import (
 	"os"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,27 +22,20 @@ func GroupAlive(pgid int, start uint64) Liveness {
 	if leader, ok := readStat(pgid); ok && start != 0 && leader.start != start {
 		return Dead
 	}
-	if len(groupMembers(pgid)) == 0 {
-		return Dead
+	for _, pid := range everybody() {
+		if s, ok := readStat(pid); ok && s.pgrp == pgid && !s.dead(0) {
+			return Living
+		}
 	}
-	return Living
+	return Dead
 }
 
-// groupMembers lists the processes of a group that are more than zombies.
-func groupMembers(pgid int) []int {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
+// everybody is the numbers of all processes.
+func everybody() []int {
+	entries, _ := os.ReadDir("/proc")
 	var found []int
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		if s, ok := readStat(pid); ok && s.pgrp == pgid && !s.dead(0) {
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			found = append(found, pid)
 		}
 	}
@@ -58,4 +52,15 @@ func EndCommand(pid int, start uint64, group bool) {
 	case GroupAlive(pid, start) == Living:
 		_ = unix.Kill(-pid, unix.SIGKILL)
 	}
+}
+
+// Signal sends sig to exactly the process pid that started at start, and
+// reports whether that process is there.
+func Signal(pid int, start uint64, sig syscall.Signal) bool {
+	st, ok := readStat(pid)
+	if !ok || start == 0 || st.start != start || st.state == 'Z' {
+		return false
+	}
+	member{pid, start}.signal(sig)
+	return true
 }

@@ -15,79 +15,48 @@ const bootClockID = unix.CLOCK_BOOTTIME
 
 // stat is what /proc/PID/stat tells about a process.
 type stat struct {
-	state   byte
-	pgrp    int
-	threads int
-	start   uint64
+	name                string // at most 15 bytes
+	state               byte
+	ppid, pgrp, session int
+	threads             int
+	start               uint64
+	ended               bool // it has no memory any more, whatever state it is shown in
 }
 
 // parseStat reads the fields after the last ')': the name before it may hold
 // anything, blanks and parentheses too.
 func parseStat(data []byte) (stat, bool) {
-	end := bytes.LastIndexByte(data, ')')
-	if end < 0 {
+	end := max(bytes.LastIndexByte(data, ')'), 0)
+	_, name, ok := bytes.Cut(data[:end], []byte("("))
+	f := bytes.Fields(data[min(end+1, len(data)):])
+	const first = 3 // the number of f[0] in proc(5)
+	if !ok || len(f) <= 23-first || len(f[0]) != 1 {
 		return stat{}, false
 	}
-	var s stat
-	rest := bytes.TrimLeft(data[end+1:], " ")
-	for n := 3; n <= 22; n++ { // as proc(5) counts them
-		var field []byte
-		field, rest, _ = bytes.Cut(rest, []byte(" "))
-		if !s.set(n, field) {
-			return stat{}, false
-		}
+	n := func(field int) int {
+		v, err := strconv.Atoi(string(f[field-first]))
+		ok = ok && err == nil
+		return v
 	}
-	return s, true
-}
-
-func (s *stat) set(n int, field []byte) (ok bool) {
-	var err error
-	switch n {
-	case 3:
-		if len(field) == 1 {
-			s.state = field[0]
-		}
-		return len(field) == 1
-	case 5:
-		s.pgrp, err = strconv.Atoi(string(field))
-	case 20:
-		s.threads, err = strconv.Atoi(string(field))
-	case 22:
-		s.start, err = strconv.ParseUint(string(field), 10, 64)
-	}
-	return err == nil && len(field) > 0
+	s := stat{name: string(name), state: f[0][0], ppid: n(4), pgrp: n(5), session: n(6), threads: n(20), ended: string(f[23-first]) == "0"}
+	start, err := strconv.ParseUint(string(f[22-first]), 10, 64)
+	s.start = start
+	return s, ok && err == nil
 }
 
 func readStat(pid int) (stat, bool) {
-	var buf [1024]byte
-	n, err := readSmall("/proc/"+strconv.Itoa(pid)+"/stat", buf[:])
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return stat{}, false
 	}
-	return parseStat(buf[:n])
+	return parseStat(data)
 }
 
-// readSmall reads a /proc file without the poller that os.Open brings along.
-func readSmall(path string, buf []byte) (int, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0, err
-	}
-	defer unix.Close(fd)
-	for {
-		n, err := unix.Read(fd, buf)
-		if err != unix.EINTR {
-			return max(n, 0), err
-		}
-	}
-}
+// gone: nothing of it is left but its number.
+func (s stat) gone() bool { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
 
 func (s stat) dead(start uint64) bool {
-	if start != 0 && s.start != start {
-		return true
-	}
-	gone := s.state == 'Z' || s.state == 'X' || s.state == 'x'
-	return gone && s.threads <= 1
+	return start != 0 && s.start != start || s.gone() && s.threads <= 1
 }
 
 // look asks kill(2) only where /proc does not show the process: it is gone, or

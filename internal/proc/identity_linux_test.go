@@ -78,9 +78,10 @@ func TestProcessThatWeMayNotSignalLives(t *testing.T) {
 
 func TestParseStat(t *testing.T) {
 	const rest = " S 1 42 3 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 7 0 12345 0 0 0 0"
-	want := stat{state: 'S', pgrp: 42, threads: 7, start: 12345}
-	for _, name := range []string{"(sh)", "(a b)", "(x) Z 9 (y)", "(()", "()))"} {
-		if got, ok := parseStat([]byte("7 " + name + rest)); !ok || got != want {
+	want := stat{state: 'S', ppid: 1, pgrp: 42, session: 3, threads: 7, start: 12345, ended: true}
+	for _, name := range []string{"sh", "a b", "x) Z 9 (y", "(", "))"} {
+		want.name = name
+		if got, ok := parseStat([]byte("7 (" + name + ")" + rest)); !ok || got != want {
 			t.Errorf("%s: %+v, %v", name, got, ok)
 		}
 	}

@@ -61,7 +61,7 @@ func TestAnEndedLeaderIsNotOurs(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitLeader(cmd.Process.Pid)
-	st, ok := groupStat(cmd.Process.Pid)
+	st, ok := readStat(cmd.Process.Pid)
 	if !ok || st.state != 'Z' {
 		t.Fatalf("no zombie: %+v", st)
 	}
