@@ -20,7 +20,7 @@ import (
 const oldest = "2.26"
 
 func checkGit(ctx context.Context, x *examiner) (usable bool) {
-	g, err := gitcmd.Find(x.Env.Environ, nil)
+	g, err := gitcmd.Find(x.Env.Environ)
 	var out []byte
 	if err == nil {
 		x.git = g.In(x.Env.Dir)

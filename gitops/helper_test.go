@@ -28,7 +28,7 @@ func newBench(t testing.TB) *bench {
 	b := &bench{t: t, dir: dir, env: []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + config,
 	}}
-	g, err := gitcmd.Find(b.env, nil)
+	g, err := gitcmd.Find(b.env)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func OpenAnyway(env Env) (*Project, error) {
 	p := &Project{Root: root, Env: env, Config: cfg, Warnings: warnings}
 	share(p)
 	p.locks = sync.OnceValues(func() (*locks.Manager, error) { return openLocks(p) })
-	p.git = sync.OnceValue(func() string { return findGit(p) })
+	p.git = sync.OnceValue(func() string { found, _ := gitcmd.Find(env.Environ); return found.Bin })
 	return p, err
 }
 
@@ -211,11 +211,6 @@ func (p *Project) Git() gitcmd.Git {
 	g := gitcmd.Git{Bin: p.git(), Dir: p.Dir, Env: p.Env.Environ, Allowed: p.may}
 	g.Timeout, g.QuestionTimeout = p.Config.GitTimeouts()
 	return g
-}
-
-func findGit(p *Project) string {
-	found, _ := gitcmd.Find(p.Env.Environ, nil)
-	return found.Bin
 }
 
 // RequestsDir, RunsDir and WorktreesDir are relative to Dir, with slashes.

@@ -38,78 +38,19 @@ type Disk interface {
 // OS is the real disk.
 type OS struct{}
 
-// Create opens path with O_CREATE|O_EXCL and without following a link. It does
-// not try to poll the file, as os.OpenFile does with five calls of the system.
+// Create makes a new file.
 func (OS) Create(path string, perm fs.FileMode) (File, error) {
-	for {
-		fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(perm.Perm()))
-		switch {
-		case err == nil:
-			return &file{fd, path}, nil
-		case err != unix.EINTR:
-			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
-		}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm.Perm())
+	if err != nil {
+		return nil, err
 	}
+	return f, nil
 }
 
-// file is a plain file that one goroutine writes: it needs nothing of what
-// os.File adds for pipes, deadlines and forgetting to close.
-type file struct {
-	fd   int
-	path string
-}
+// Rename is rename(2).
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 
-func (f *file) Name() string { return f.path }
-
-func (f *file) Write(b []byte) (n int, err error) {
-	for n < len(b) {
-		m, err := unix.Write(f.fd, b[n:])
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			return n, f.failed("write", err)
-		case m == 0:
-			return n, f.failed("write", io.ErrUnexpectedEOF)
-		}
-		n += m
-	}
-	return n, nil
-}
-
-func (f *file) Sync() error {
-	for {
-		err := flush(f.fd)
-		if err != unix.EINTR {
-			return f.failed("sync", err)
-		}
-	}
-}
-
-// Close is not tried again after EINTR: the descriptor may be another's by then.
-func (f *file) Close() error {
-	fd := f.fd
-	f.fd = -1
-	return f.failed("close", unix.Close(fd))
-}
-
-func (f *file) failed(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &fs.PathError{Op: op, Path: f.path, Err: err}
-}
-
-// Rename is rename(2), without the look at the target that os.Rename takes
-// first.
-func (OS) Rename(from, to string) error {
-	if err := unix.Rename(from, to); err != nil {
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
-	}
-	return nil
-}
-
-// Remove is unlink(2).
+// Remove is unlink(2), which leaves an empty folder alone.
 func (OS) Remove(path string) error {
 	for {
 		err := unix.Unlink(path)
@@ -254,15 +195,12 @@ func writeTemp(d Disk, tmp string, data []byte, o Options, perm fs.FileMode) err
 	return err
 }
 
-// ErrNotPlain is what ReadPlain says of a folder, a pipe or a device: reading it
-// would fail, wait for ever or never end.
-var ErrNotPlain = errors.New("not a plain file")
-
-// ReadPlain reads a file whose name does not say what it is.
+// ReadPlain reads a file whose name does not say what it is: reading a folder, a pipe or a
+// device would fail, wait for ever or never end.
 func ReadPlain(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "read", Path: path, Err: ErrNotPlain}
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("not a plain file")}
 	}
 	if err != nil {
 		return nil, err

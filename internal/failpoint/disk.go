@@ -10,16 +10,7 @@ import (
 	"aiflow/internal/atomicfile/powercut"
 )
 
-const (
-	opCreate  = "create"
-	opWrite   = "write"
-	opSync    = "sync"
-	opClose   = "close"
-	opRename  = "rename"
-	opSyncDir = "syncdir"
-	opRemove  = "remove"
-	opLink    = "link"
-)
+const opClose = "close" // beside those of powercut
 
 // Disk passes a point before each operation of inner.
 func Disk(p *Points, inner powercut.Able) atomicfile.Disk {
@@ -56,7 +47,7 @@ func errorOf(action string) error {
 }
 
 func (d disk) Create(path string, perm fs.FileMode) (atomicfile.File, error) {
-	if err := d.try(Kind(path), opCreate); err != nil {
+	if err := d.try(Kind(path), powercut.Create); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	f, err := d.inner.Create(path, perm)
@@ -67,14 +58,14 @@ func (d disk) Create(path string, perm fs.FileMode) (atomicfile.File, error) {
 }
 
 func (d disk) Rename(from, to string) error {
-	if err := d.try(Kind(to), opRename); err != nil {
+	if err := d.try(Kind(to), powercut.Rename); err != nil {
 		return &fs.PathError{Op: "rename", Path: to, Err: err}
 	}
 	return d.inner.Rename(from, to)
 }
 
 func (d disk) Remove(path string) error {
-	if err := d.try(Kind(path), opRemove); err != nil {
+	if err := d.try(Kind(path), powercut.Remove); err != nil {
 		return &fs.PathError{Op: "remove", Path: path, Err: err}
 	}
 	return d.inner.Remove(path)
@@ -82,7 +73,7 @@ func (d disk) Remove(path string) error {
 
 // Link is there for whoever asks whether the disk can.
 func (d disk) Link(from, to string) error {
-	if err := d.try(Kind(to), opLink); err != nil {
+	if err := d.try(Kind(to), powercut.Link); err != nil {
 		return &fs.PathError{Op: "link", Path: to, Err: err}
 	}
 	return d.inner.Link(from, to)
@@ -90,7 +81,7 @@ func (d disk) Link(from, to string) error {
 
 // SyncDir has no file of its own; the folder's name is its kind.
 func (d disk) SyncDir(dir string) error {
-	if err := d.try("dir", opSyncDir); err != nil {
+	if err := d.try("dir", powercut.SyncDir); err != nil {
 		return &fs.PathError{Op: "sync", Path: dir, Err: err}
 	}
 	return d.inner.SyncDir(dir)
@@ -104,7 +95,7 @@ type file struct {
 
 // Write does half of the work before it dies or fails: a torn temporary file.
 func (f file) Write(b []byte) (int, error) {
-	action := f.d.p.pass(f.kind + "." + opWrite)
+	action := f.d.p.pass(f.kind + "." + powercut.Write)
 	if action == "" {
 		return f.File.Write(b)
 	}
@@ -116,7 +107,7 @@ func (f file) Write(b []byte) (int, error) {
 }
 
 func (f file) Sync() error {
-	if err := f.d.try(f.kind, opSync); err != nil {
+	if err := f.d.try(f.kind, powercut.Sync); err != nil {
 		return &fs.PathError{Op: "sync", Path: f.Name(), Err: err}
 	}
 	return f.File.Sync()

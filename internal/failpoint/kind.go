@@ -17,10 +17,10 @@ func Kind(path string) string {
 	if atomicfile.IsTemp(base) {
 		base, _, _ = strings.Cut(base[1:], atomicfile.TempMark)
 	}
-	if kind, ok := named()[base]; ok {
+	if kind, ok := named[base]; ok {
 		return kind
 	}
-	for _, p := range patterns() {
+	for _, p := range patterns {
 		if p.name.MatchString(base) {
 			return p.kind
 		}
@@ -31,24 +31,18 @@ func Kind(path string) string {
 	return "other"
 }
 
-func named() map[string]string {
-	return map[string]string{
-		"stage.json": "stage", "stage.json.prev": "stageprev", "planning.json": "plan", "errors.json": "errors",
-		"report.md": "report", "request.before.md": "runrequest", "queue.lock.json": "queuelock",
-		".spare": "spare",
-	}
+var named = map[string]string{
+	"stage.json": "stage", "stage.json.prev": "stageprev", "planning.json": "plan", "errors.json": "errors",
+	"report.md": "report", "request.before.md": "runrequest", "queue.lock.json": "queuelock",
+	".spare": "spare",
 }
 
-type pattern struct {
+var patterns = []struct {
 	name *regexp.Regexp
 	kind string
-}
-
-func patterns() []pattern {
-	return []pattern{
-		{regexp.MustCompile(`^request\..*\.lock\.json$`), "lock"},
-		{regexp.MustCompile(`\.lock\.json$`), "namedlock"},
-		{regexp.MustCompile(`\.attempt[0-9]+\.patch$`), "attempt"},
-		{regexp.MustCompile(`\.patch$`), "patch"},
-	}
+}{
+	{regexp.MustCompile(`^request\..*\.lock\.json$`), "lock"},
+	{regexp.MustCompile(`\.lock\.json$`), "namedlock"},
+	{regexp.MustCompile(`\.attempt[0-9]+\.patch$`), "attempt"},
+	{regexp.MustCompile(`\.patch$`), "patch"},
 }

@@ -5,10 +5,13 @@ package failpoint
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+
+	"aiflow/internal/atomicfile/powercut"
 )
 
 // Points counts what a process does and acts when its moment has come.
@@ -34,7 +37,10 @@ func FromEnv(environ []string) *Points {
 	if spec == "" && list == "" && record == "" {
 		return nil
 	}
-	p := &Points{list: list, record: record, count: map[string]int{}, kill: die}
+	p := &Points{list: list, record: record, count: map[string]int{}, kill: func() {
+		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
+		select {}
+	}}
 	if spec != "" {
 		p.parse(spec)
 	}
@@ -69,11 +75,6 @@ func (p *Points) parse(spec string) {
 	p.point, p.nth, p.action, p.always = name, n, action, always
 }
 
-func die() {
-	_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
-	select {}
-}
-
 // At passes a named place; only killing can happen there.
 func (p *Points) At(name string) {
 	if p.pass("at."+name) == "kill" {
@@ -88,27 +89,15 @@ func (p *Points) pass(point string) string {
 	p.count[point]++
 	n := p.count[point]
 	p.note(point, n)
+	_, op, _ := strings.Cut(point, ".")
 	switch {
-	case p.over && hits(p.action, point):
-		return p.action
+	case p.over && (p.action == "eio" || slices.Contains([]string{powercut.Create, powercut.Write, powercut.Sync, powercut.Link}, op)):
+		return p.action // a disk that stays full can still rename and remove
 	case point == p.point && n == p.nth:
 		p.over = p.always
 		return p.action
 	}
 	return ""
-}
-
-// hits says which operations a disk that stays full or broken fails: a full one
-// can still rename and remove.
-func hits(action, point string) bool {
-	_, op, _ := strings.Cut(point, ".")
-	switch op {
-	case opCreate, opWrite, opSync, opLink:
-		return true
-	case opClose, opRename, opSyncDir, opRemove:
-		return action == "eio"
-	}
-	return false
 }
 
 func (p *Points) note(point string, n int) {

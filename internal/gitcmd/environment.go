@@ -1,6 +1,9 @@
 package gitcmd
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // kept are the GIT_* variables that say how git reaches the world or who the
 // user is. Every other GIT_* names a repository, an index or a moment of
@@ -48,7 +51,8 @@ func environment(base []string, m Mode) []string {
 	if m != Write {
 		return append(env, "LC_ALL=C")
 	}
-	return append(env, "LC_CTYPE="+charset(base), "LC_MESSAGES=C")
+	// Hooks read and write files in the user's character set, and must not be put into ASCII.
+	return append(env, "LC_CTYPE="+cmp.Or(value(base, "LC_ALL"), value(base, "LC_CTYPE"), value(base, "LANG"), "C"), "LC_MESSAGES=C")
 }
 
 func dropped(k string, m Mode) bool {
@@ -58,25 +62,11 @@ func dropped(k string, m Mode) bool {
 	case "LC_ALL", "LC_CTYPE":
 		return m == Write
 	}
-	if !strings.HasPrefix(k, "GIT_") || kept(k) || perhapsConfig(k) {
+	// The variables that hand git single settings are the usual way to make a mounted
+	// folder a safe.directory in a container.
+	perhapsConfig := k == "GIT_CONFIG_COUNT" || strings.HasPrefix(k, "GIT_CONFIG_KEY_") || strings.HasPrefix(k, "GIT_CONFIG_VALUE_")
+	if !strings.HasPrefix(k, "GIT_") || kept(k) || perhapsConfig {
 		return false
 	}
 	return m != Staged || !ofThisCommit(k)
-}
-
-// perhapsConfig is true of the variables that hand git single settings, the
-// usual way to make a mounted folder a safe.directory in a container.
-func perhapsConfig(k string) bool {
-	return k == "GIT_CONFIG_COUNT" || strings.HasPrefix(k, "GIT_CONFIG_KEY_") || strings.HasPrefix(k, "GIT_CONFIG_VALUE_")
-}
-
-// charset is the character set of the user's locale: hooks read and write
-// files, and must not be put into ASCII.
-func charset(base []string) string {
-	for _, k := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if v := value(base, k); v != "" {
-			return v
-		}
-	}
-	return "C"
 }

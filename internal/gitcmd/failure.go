@@ -3,7 +3,6 @@ package gitcmd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -119,54 +118,4 @@ func NoRepository(err error, path string) error {
 		f.Facts["trust"] = trust + dir
 	}
 	return f
-}
-
-const (
-	headBytes = 8 << 10
-	tailBytes = 24 << 10
-)
-
-// bounded keeps the beginning and the end of what is written to it.
-type bounded struct {
-	head, tail []byte
-	lost       int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	n := len(p)
-	if room := headBytes - len(b.head); room > 0 {
-		k := min(room, len(p))
-		b.head, p = append(b.head, p[:k]...), p[k:]
-	}
-	b.tail = append(b.tail, p...)
-	if over := len(b.tail) - tailBytes; over > 0 {
-		b.lost += over
-		b.tail = append(b.tail[:0], b.tail[over:]...)
-	}
-	return n, nil
-}
-
-func (b *bounded) String() string {
-	if b.lost == 0 {
-		return string(b.head) + string(b.tail)
-	}
-	return fmt.Sprintf("%s\n[%d bytes left out]\n%s", b.head, b.lost, b.tail)
-}
-
-// limited passes on a number of bytes and then fails, which ends git. A limit
-// of zero passes on everything.
-type limited struct {
-	w    io.Writer
-	left int64
-	seen int64
-	over bool
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	l.seen += int64(len(p))
-	if l.left > 0 && l.seen > l.left {
-		l.over = true
-		return 0, ErrTooLarge
-	}
-	return l.w.Write(p)
 }

@@ -12,9 +12,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"os"
+	"slices"
 	"time"
 
 	"aiflow/internal/fault"
@@ -67,18 +66,16 @@ func (g Git) In(dir string) Git {
 // With gives the same git with further variables in its base environment.
 // They are scrubbed like the others; Call.Env is not.
 func (g Git) With(env ...string) Git {
-	g.Env = append(append([]string(nil), g.Env...), env...)
+	g.Env = slices.Concat(g.Env, env)
 	return g
 }
 
 // Call is one start of git.
 type Call struct {
-	Args   []string
-	Input  []byte    // standard input; nil is /dev/null
-	Stdout io.Writer // receives the output instead of the result
-	Env    []string  // set last, never scrubbed
-	Mode   Mode
-	Limit  int64 // largest output in bytes that is kept; 0 is no limit
+	Args  []string
+	Input []byte   // standard input; nil is /dev/null
+	Env   []string // set last, never scrubbed
+	Mode  Mode
 }
 
 // Mode says what kind of call it is.
@@ -90,9 +87,6 @@ const (
 	Staged               // a question about the commit being made: keeps its index
 	Write                // waits for busy locks
 )
-
-// ErrTooLarge is returned when the output exceeds Call.Limit.
-var ErrTooLarge = errors.New("git answered more than was asked for")
 
 // Ask puts a question and returns the standard output.
 func (g Git) Ask(ctx context.Context, args ...string) ([]byte, error) {
@@ -125,12 +119,15 @@ func (g Git) DoInput(ctx context.Context, input []byte, args ...string) ([]byte,
 // fault GIT_NOT_AVAILABLE, one that outlasts its limit GIT_TIMEOUT; a cancelled
 // call is the context's error.
 func (g Git) Run(ctx context.Context, c Call) ([]byte, error) {
-	bin, err := g.bin()
-	if err != nil {
-		return nil, err
+	bin := g.Bin
+	if bin == "" {
+		found, err := Find(g.Env)
+		if err != nil {
+			return nil, err
+		}
+		bin = found.Bin
 	}
-	env := environment(g.Env, c.Mode)
-	env = append(env, c.Env...)
+	env := append(environment(g.Env, c.Mode), c.Env...)
 	if c.Mode != Write {
 		return g.once(ctx, bin, env, c)
 	}
@@ -150,36 +147,27 @@ func (g Git) May() error {
 	return g.Allowed()
 }
 
-func (g Git) bin() (string, error) {
-	if g.Bin != "" {
-		return g.Bin, nil
-	}
-	found, err := Find(g.Env, nil)
-	return found.Bin, err
-}
-
 func (g Git) once(ctx context.Context, bin string, env []string, c Call) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	out, stderr := &bytes.Buffer{}, &bounded{}
-	lim := &limited{w: out, left: c.Limit}
-	if c.Stdout != nil {
-		lim.w = c.Stdout
-	}
+	var out, stderr bytes.Buffer
+	said := &proc.BoundedLog{W: &stderr, Head: 8 << 10, Tail: 24 << 10}
 	run := proc.Command{
 		Argv: append([]string{bin}, g.arguments(c)...), Dir: g.Dir, Env: env,
-		Stdout: lim, Stderr: stderr, Timeout: g.limit(c.Mode), Grace: grace,
+		Stdout: &out, Stderr: said, Timeout: g.limit(c.Mode), Grace: grace,
 	}
 	if c.Input != nil {
 		run.Stdin = bytes.NewReader(c.Input)
 	}
 	exit, err := proc.Run(ctx, run)
+	_ = said.Close() // a buffer takes everything
 	switch {
 	case err != nil:
-		return nil, notStarted(g, bin, err)
-	case lim.over:
-		return out.Bytes(), ErrTooLarge
+		if info, e := os.Stat(g.Dir); g.Dir != "" && (e != nil || !info.IsDir()) {
+			return nil, &os.PathError{Op: "start git in", Path: g.Dir, Err: err}
+		}
+		return nil, noGit(err, "path", bin)
 	case exit.Status == 0:
 		return out.Bytes(), nil
 	case exit.Stopped:
@@ -212,13 +200,6 @@ func (g Git) arguments(c Call) []string {
 		args = append(args, "--no-optional-locks")
 	}
 	return append(args, c.Args...)
-}
-
-func notStarted(g Git, bin string, err error) error {
-	if info, e := os.Stat(g.Dir); g.Dir != "" && (e != nil || !info.IsDir()) {
-		return &os.PathError{Op: "start git in", Path: g.Dir, Err: err}
-	}
-	return noGit(err, "path", bin)
 }
 
 func noGit(err error, key, at string) error { return fault.Wrap(err, fault.GitNotAvailable, key, at) }

@@ -1,6 +1,7 @@
 package gitcmd
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"strings"
@@ -15,10 +16,7 @@ const (
 // patiently runs try again while another git process holds a lock that it
 // needs, with growing, jittered waits, until the patience is used up.
 func (g Git) patiently(ctx context.Context, try func() ([]byte, error)) ([]byte, error) {
-	limit := g.Patience
-	if limit == 0 {
-		limit = DefaultPatience
-	}
+	limit := cmp.Or(g.Patience, DefaultPatience)
 	var waited time.Duration
 	for attempt, wait := 1, firstWait; ; attempt, wait = attempt+1, min(2*wait, longestWait) {
 		out, err := try()

@@ -27,7 +27,7 @@ func noteStart(run *Run) {
 	}
 	r := run.Lease.Record()
 	p := run.Project
-	git, _ := gitcmd.Find(p.Env.Environ, nil)
+	git, _ := gitcmd.Find(p.Env.Environ)
 	_ = run.Dir.AddStart(runs.Start{
 		At: p.Now().UTC(), Command: append([]string{}, run.Invoked...), PID: p.Env.PID, Hostname: r.Hostname, Lang: run.Words.Lang,
 		Aiflow: p.Env.Build, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Git: git.Bin,

@@ -172,15 +172,13 @@ func related(f pair) bool {
 	return f.old.ID != f.new.ID || !slices.Equal(f.old.Meta.DependsOn, f.new.Meta.DependsOn)
 }
 
-const maxAnswer = 1 << 30
-
 // blobs reads many objects in one start of git.
 func (o Options) blobs(ctx context.Context, ids []string) (map[string][]byte, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	out, err := o.Git.Run(ctx, gitcmd.Call{
-		Args: []string{"cat-file", "--batch", "--buffer"}, Mode: gitcmd.Staged, Limit: maxAnswer,
+		Args: []string{"cat-file", "--batch", "--buffer"}, Mode: gitcmd.Staged,
 		Input: []byte(strings.Join(ids, "\n") + "\n"),
 	})
 	if err != nil {

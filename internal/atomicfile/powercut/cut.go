@@ -20,7 +20,6 @@ type Left map[string][]byte
 // inode is a file whatever its names are.
 type inode struct {
 	data []byte
-	old  []byte // before it was written over
 	safe bool
 }
 
@@ -130,9 +129,6 @@ func (n *inode) after(rng *rand.Rand) []byte {
 		return whole
 	}
 	cut := rng.IntN(len(whole) + 1)
-	if n.old != nil && rng.IntN(2) == 0 { // in part what it was
-		return append(whole[:cut], n.old[min(cut, len(n.old)):]...)
-	}
 	switch rng.IntN(5) {
 	case 0:
 		return whole
