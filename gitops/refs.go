@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 )
@@ -130,6 +131,17 @@ func (r *reader) commits(ctx context.Context, a, b string) (string, string, erro
 		found[i] = c
 	}
 	return found[0], found[1], nil
+}
+
+// ValidBranch reports whether git takes name for a branch and no command can
+// mistake it for an option or for something else than a branch.
+func ValidBranch(name string) bool {
+	return config.IsBranch(name) && name != "HEAD" && len(name) <= 200 && !strings.HasPrefix(name, "refs/")
+}
+
+// isHash reports whether s is a full object name.
+func isHash(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // CreateBranch makes a local branch at commit. It never moves one: a branch

@@ -57,7 +57,7 @@ func (a *applier[T]) member(path []string, m member) error {
 	if r, names, ok := find(a.rows, path); ok {
 		return a.set(r, names, path, m.value)
 	}
-	if !a.isGroup(path) {
+	if !slices.ContainsFunc(a.rows, func(r row[T]) bool { return r.inside(path) }) {
 		a.unknown(path, m.at)
 		return nil
 	}
@@ -79,19 +79,10 @@ func find[T any](rows []row[T], path []string) (row[T], []string, bool) {
 	return row[T]{}, nil, false
 }
 
-func (a *applier[T]) isGroup(path []string) bool {
-	for _, r := range a.rows {
-		if r.inside(path) {
-			return true
-		}
-	}
-	return false
-}
-
 // unknown warns about a key and names the one that was probably meant.
 func (a *applier[T]) unknown(path []string, at int) {
 	parent, last := path[:len(path)-1], path[len(path)-1]
-	var words []string
+	var words []string // "*" stands for names that are free
 	for _, r := range a.rows {
 		if r.inside(parent) {
 			words = append(words, strings.Split(r.key, ".")[len(parent)])
@@ -101,15 +92,11 @@ func (a *applier[T]) unknown(path []string, at int) {
 	if word := near.Word(last, words); word != "" {
 		facts["near"] = strings.Join(append(parent[:len(parent):len(parent)], word), ".")
 	} else if len(words) > 0 {
-		facts["allowed"] = namesIn(words)
+		words = slices.DeleteFunc(words, func(w string) bool { return w == "*" })
+		slices.Sort(words)
+		facts["allowed"] = strings.Join(slices.Compact(words), ", ")
 	}
 	a.warn("unknown_key", facts)
-}
-
-// namesIn lists each word once; "*" stands for names that are free.
-func namesIn(words []string) string {
-	words = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(words))), func(w string) bool { return w == "*" })
-	return strings.Join(words, ", ")
 }
 
 func (a *applier[T]) warn(kind string, facts fault.Facts) {
@@ -196,15 +183,7 @@ func (r row[T]) convert(n node) (any, string) {
 }
 
 func (r row[T]) judge(s string) string {
-	if len(r.allowed) > 0 {
-		for _, w := range r.allowed {
-			if s == w {
-				return ""
-			}
-		}
-		return "config.not_allowed"
-	}
-	if r.check != nil && !r.check(s) {
+	if len(r.allowed) > 0 && !slices.Contains(r.allowed, s) || r.check != nil && !r.check(s) {
 		return "config.not_allowed"
 	}
 	return ""
@@ -212,11 +191,8 @@ func (r row[T]) judge(s string) string {
 
 func (r row[T]) integer(n node) (any, string) {
 	num, ok := n.value.(json.Number)
-	if !ok {
-		return nil, "config.wrong_type"
-	}
 	i, err := strconv.Atoi(num.String())
-	if err != nil {
+	if !ok || err != nil {
 		return nil, "config.wrong_type"
 	}
 	if i < r.min || r.max > 0 && i > r.max {
@@ -227,11 +203,8 @@ func (r row[T]) integer(n node) (any, string) {
 
 func amount(n node) (any, string) {
 	num, ok := n.value.(json.Number)
-	if !ok {
-		return nil, "config.wrong_type"
-	}
 	f, err := num.Float64()
-	if err != nil {
+	if !ok || err != nil {
 		return nil, "config.wrong_type"
 	}
 	if f < 0 {

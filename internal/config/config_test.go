@@ -282,8 +282,8 @@ func TestBranchNames(t *testing.T) {
 		"main": true, "feature/日本": true, "a.b": true, "@": false, "-x": false, "a b": false, "a..b": false,
 		"a/": false, "/a": false, "a//b": false, "a.lock": false, "a/.b": false, "a~1": false, "a^": false, "x@{1}": false, "a.": false, "a\\b": false,
 	} {
-		if got := isBranch(name); got != want {
-			t.Errorf("isBranch(%q) = %v", name, got)
+		if got := IsBranch(name); got != want {
+			t.Errorf("IsBranch(%q) = %v", name, got)
 		}
 	}
 }

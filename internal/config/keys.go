@@ -105,7 +105,7 @@ func isGlob(s string) bool {
 
 func gitKeys() []row[Config] {
 	return []row[Config]{
-		stringKey("git.base_branch", "branch that work starts from; empty: the branch checked out in the main checkout", func(c *Config) *string { return &c.Git.BaseBranch }).must("a branch name", optional(isBranch)),
+		stringKey("git.base_branch", "branch that work starts from; empty: the branch checked out in the main checkout", func(c *Config) *string { return &c.Git.BaseBranch }).must("a branch name", optional(IsBranch)),
 		boolKey("git.require_clean_worktree", "refuse to run while the checkout has uncommitted changes", func(c *Config) *bool { return &c.Git.RequireCleanWorktree }),
 		boolKey("git.enforce_work_branch", "in_place only: never work on the base branch", func(c *Config) *bool { return &c.Git.EnforceWorkBranch }),
 		stringKey("git.work_branch_prefix", "what names of work branches begin with", func(c *Config) *string { return &c.Git.WorkBranchPrefix }).must("a branch name that ends in /", isPrefix),
@@ -138,7 +138,7 @@ func isWorkspaceRoot(s string) bool {
 }
 
 func isPrefix(s string) bool {
-	return strings.HasSuffix(s, "/") && isBranch(strings.TrimSuffix(s, "/"))
+	return strings.HasSuffix(s, "/") && IsBranch(strings.TrimSuffix(s, "/"))
 }
 
 // isSubject: what is between the places has no braces, and is no trailer's line or
@@ -166,7 +166,7 @@ func limitKeys() []row[Config] {
 		numberKey("limits.lock_ttl_sec", "seconds that a lock is believed without a sign of life", 5, 7*day, func(c *Config) *int { return &c.Limits.LockTTLSec }),
 		numberKey("limits.max_role_tries", "tries of one role for one execution of a step", 1, 100, func(c *Config) *int { return &c.Limits.MaxRoleTries }),
 		numberKey("limits.max_step_retries", "how often one step may be done again", 0, 100, func(c *Config) *int { return &c.Limits.MaxStepRetries }),
-		amountKey("limits.max_cost_usd", "dollars that the AI commands of one run may cost, as they report it; more is BUDGET_EXHAUSTED; 0 is any", func(c *Config) *float64 { return &c.Limits.MaxCostUSD }),
+		typed("limits.max_cost_usd", kindNum, "dollars that the AI commands of one run may cost, as they report it; more is BUDGET_EXHAUSTED; 0 is any", func(c *Config) *float64 { return &c.Limits.MaxCostUSD }),
 		numberKey("limits.max_tokens", "tokens that the AI commands of one run may read (without those of the provider's cache) and write, as they report it; more is BUDGET_EXHAUSTED; 0 is any", 0, 0, func(c *Config) *int { return &c.Limits.MaxTokens }),
 		listKey("limits.forbidden_paths", "globs of paths that no step may touch", func(c *Config) *[]string { return &c.Limits.ForbiddenPaths }),
 	}

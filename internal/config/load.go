@@ -5,15 +5,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
-	"strconv"
+	"slices"
 	"strings"
-	"syscall"
 
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 )
 
@@ -25,56 +24,54 @@ const (
 
 // Load reads the configuration of the project at root.
 func Load(root string, o Sources) (Config, []Warning, error) {
-	c := Default()
-	data, name, err := o.read(root)
-	if err != nil {
-		return c, nil, err
-	}
-	a := applier[Config]{target: &c, path: name, data: data, origins: map[string]Origin{}}
-	if data != nil {
-		a.rows = keys()
-		if err := a.file(); err != nil {
-			return Default(), a.warnings, err
+	path, name := filepath.Join(root, filepath.FromSlash(File)), File
+	if named := o.named(); named != "" {
+		path, name = named, named
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(cmp.Or(o.Dir, root), path)
 		}
 	}
-	if err := o.override(&a); err != nil {
-		return Default(), a.warnings, err
+	data, err := readFile(path, name, o.named() != "")
+	if err != nil {
+		return Default(), nil, err
 	}
-	c.origins, c.file = a.origins, o.named()
-	c.adopt()
-	if err := cmp.Or(c.follow(root), c.apart(), c.spoken()); err != nil {
-		return Default(), a.warnings, err
-	}
-	c.derive()
-	return c, a.warnings, nil
+	return lay(data, name, o, func(c *Config) error { return c.follow(root) })
 }
 
 // Parse reads a configuration from the bytes of a file that is called name, as
 // if there were nothing else; nil is no file.
 func Parse(data []byte, name string) (Config, []Warning, error) {
+	return lay(bytes.TrimPrefix(data, utf8BOM), name, Sources{}, func(*Config) error { return nil })
+}
+
+// lay lays the values of a file, nil is none, and those of the environment and the flags
+// over the defaults.
+func lay(data []byte, name string, o Sources, follow func(*Config) error) (Config, []Warning, error) {
 	c := Default()
-	a := applier[Config]{target: &c, path: name, data: bytes.TrimPrefix(data, utf8BOM), origins: map[string]Origin{}, rows: keys()}
+	a := applier[Config]{target: &c, path: name, data: data, origins: map[string]Origin{}}
+	words := o.words()
+	if data != nil || len(words) > 0 {
+		a.rows = keys()
+	}
+	var err error
 	if data != nil {
-		if err := a.file(); err != nil {
-			return Default(), a.warnings, err
+		err = a.file()
+	}
+	for _, w := range words {
+		if err == nil {
+			err = a.word(w)
 		}
 	}
-	c.origins = a.origins
-	c.adopt()
-	if err := cmp.Or(c.apart(), c.spoken()); err != nil {
+	if err == nil {
+		c.origins, c.file = a.origins, o.named()
+		c.adopt()
+		err = cmp.Or(follow(&c), c.apart(), c.spoken())
+	}
+	if err != nil {
 		return Default(), a.warnings, err
 	}
 	c.derive()
 	return c, a.warnings, nil
-}
-
-// read gives the bytes of the config file and its name; nil when there is none
-// and nobody asked for one.
-func (o Sources) read(root string) ([]byte, string, error) {
-	if name := o.named(); name != "" {
-		return readNamed(o.absolute(root, name), name, true)
-	}
-	return readNamed(filepath.Join(root, filepath.FromSlash(File)), File, false)
 }
 
 func (o Sources) named() string {
@@ -84,77 +81,25 @@ func (o Sources) named() string {
 	return o.Env("AIFLOW_CONFIG")
 }
 
-func (o Sources) absolute(root, name string) string {
-	switch {
-	case filepath.IsAbs(name):
-		return name
-	case o.Dir != "":
-		return filepath.Join(o.Dir, name)
+// readFile gives the bytes of a file; nil where there is none and nobody asked for it.
+func readFile(path, name string, asked bool) ([]byte, error) {
+	read := atomicfile.ReadPlain
+	if asked {
+		read = os.ReadFile // a shell's <(command) is a pipe
 	}
-	return filepath.Join(root, name)
-}
-
-func readNamed(path, name string, required bool) ([]byte, string, error) {
-	open := openPlain
-	if required {
-		open = os.Open // a shell's <(command) is a pipe
-	}
-	data, err := readBounded(path, open)
+	data, err := read(path)
 	switch {
 	case err == nil:
-		return data, name, nil
-	case errors.Is(err, fs.ErrNotExist) && !required:
-		return nil, name, nil
+		return bytes.TrimPrefix(data, utf8BOM), nil
+	case errors.Is(err, fs.ErrNotExist) && !asked:
+		return nil, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, name, fault.New(fault.ConfigNotFound, "path", name)
+		return nil, fault.New(fault.ConfigNotFound, "path", name)
 	}
-	return nil, name, unusable(err, name)
+	return nil, unusable(err, name)
 }
 
 var utf8BOM = []byte("\xef\xbb\xbf")
-
-// readBounded reads at most one byte more than a file may have; the result is
-// not nil.
-func readBounded(path string, open func(string) (*os.File, error)) ([]byte, error) {
-	f, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	return bytes.TrimPrefix(data, utf8BOM), err
-}
-
-// openPlain does not wait for somebody who writes into a pipe: that a file has
-// its name does not say what it is.
-func openPlain(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	fi, err := f.Stat()
-	if err == nil && fi.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
-		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("not a plain file")}
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// override applies environment and flags, which beat the file.
-func (o Sources) override(a *applier[Config]) error {
-	for _, w := range o.words() {
-		if a.rows == nil {
-			a.rows = keys()
-		}
-		if err := a.word(w); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // word is a value that was given as one word outside the file.
 type word struct {
@@ -177,21 +122,18 @@ func (o Sources) words() []word {
 	return all
 }
 
-func sorted[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for k := range m {
-		names = append(names, k)
-	}
-	sort.Strings(names)
-	return names
-}
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func (a *applier[T]) word(w word) error {
 	r, _, ok := find(a.rows, strings.Split(w.key, "."))
 	if !ok {
 		return fault.New(fault.InternalError, "key", w.key)
 	}
-	v, cause := r.convert(r.node(w.text))
+	n := node{value: w.text}
+	if r.kind == kindInt {
+		n.value = json.Number(w.text)
+	}
+	v, cause := r.convert(n)
 	if cause != "" {
 		return unusable(nil, w.from.Where, "key", w.key, "value", w.text,
 			"allowed", r.rangeText(), "cause_key", cause)
@@ -199,25 +141,6 @@ func (a *applier[T]) word(w word) error {
 	r.set(a.target, nil, v)
 	a.origins[w.key] = w.from
 	return nil
-}
-
-// node is the JSON value that a word stands for.
-func (r row[T]) node(word string) node {
-	switch {
-	case r.kind == kindInt, r.kind == kindNum:
-		return node{value: json.Number(word)}
-	case r.kind == kindBool:
-		if b, err := strconv.ParseBool(word); err == nil {
-			return node{value: b}
-		}
-	case r.kind == kindList:
-		var items []node
-		for _, s := range strings.Split(word, ",") {
-			items = append(items, node{value: strings.TrimSpace(s)})
-		}
-		return node{value: items}
-	}
-	return node{value: word}
 }
 
 // derive fills in what follows from other values.

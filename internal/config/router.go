@@ -97,11 +97,11 @@ type Call struct {
 // LoadRouter reads the router of the project at root; cfg is its
 // configuration. With no file nothing is routed, but the presets are there.
 func LoadRouter(root string, cfg Config) (Router, []Warning, error) {
-	data, name, err := readNamed(filepath.Join(root, filepath.FromSlash(RouterFile)), RouterFile, false)
+	data, err := readFile(filepath.Join(root, filepath.FromSlash(RouterFile)), RouterFile, false)
 	if err != nil {
 		return emptyRouter(cfg), nil, err
 	}
-	return ParseRouter(data, name, cfg)
+	return ParseRouter(data, RouterFile, cfg)
 }
 
 func emptyRouter(cfg Config) Router {

@@ -38,7 +38,10 @@ func place(object map[string]any, path []string, leaf map[string]any) {
 	name, rest := path[0], path[1:]
 	slot, key := object, "additionalProperties"
 	if name != "*" {
-		slot, key = properties(object), name
+		if object["properties"] == nil {
+			object["properties"] = map[string]any{}
+		}
+		slot, key = object["properties"].(map[string]any), name
 	}
 	if len(rest) == 0 {
 		slot[key] = leaf
@@ -50,15 +53,6 @@ func place(object map[string]any, path []string, leaf map[string]any) {
 		slot[key] = next
 	}
 	place(next, rest, leaf)
-}
-
-func properties(object map[string]any) map[string]any {
-	p, ok := object["properties"].(map[string]any)
-	if !ok {
-		p = map[string]any{}
-		object["properties"] = p
-	}
-	return p
 }
 
 func (r row[T]) schema(defaults *T) map[string]any {

@@ -37,45 +37,31 @@ type row[T any] struct {
 	get func(t *T) any                        // nil with stars
 }
 
+// typed is a row for a value of the Go type that f leads to.
+func typed[T, V any](key string, k kind, about string, f func(*T) *V) row[T] {
+	return row[T]{
+		key: key, kind: k, about: about,
+		set: func(t *T, _ []string, v any) { *f(t) = v.(V) },
+		get: func(t *T) any { return *f(t) },
+	}
+}
+
 func stringKey[T any](key, about string, f func(*T) *string) row[T] {
-	return row[T]{
-		key: key, kind: kindText, about: about,
-		set: func(t *T, _ []string, v any) { *f(t) = v.(string) },
-		get: func(t *T) any { return *f(t) },
-	}
-}
-
-func numberKey[T any](key, about string, least, most int, f func(*T) *int) row[T] {
-	return row[T]{
-		key: key, kind: kindInt, about: about, min: least, max: most,
-		set: func(t *T, _ []string, v any) { *f(t) = v.(int) },
-		get: func(t *T) any { return *f(t) },
-	}
-}
-
-// amountKey is a number with a fraction; nothing below 0.
-func amountKey[T any](key, about string, f func(*T) *float64) row[T] {
-	return row[T]{
-		key: key, kind: kindNum, about: about,
-		set: func(t *T, _ []string, v any) { *f(t) = v.(float64) },
-		get: func(t *T) any { return *f(t) },
-	}
+	return typed(key, kindText, about, f)
 }
 
 func boolKey[T any](key, about string, f func(*T) *bool) row[T] {
-	return row[T]{
-		key: key, kind: kindBool, about: about,
-		set: func(t *T, _ []string, v any) { *f(t) = v.(bool) },
-		get: func(t *T) any { return *f(t) },
-	}
+	return typed(key, kindBool, about, f)
 }
 
 func listKey[T any](key, about string, f func(*T) *[]string) row[T] {
-	return row[T]{
-		key: key, kind: kindList, about: about,
-		set: func(t *T, _ []string, v any) { *f(t) = v.([]string) },
-		get: func(t *T) any { return *f(t) },
-	}
+	return typed(key, kindList, about, f)
+}
+
+func numberKey[T any](key, about string, least, most int, f func(*T) *int) row[T] {
+	r := typed(key, kindInt, about, f)
+	r.min, r.max = least, most
+	return r
 }
 
 func (r row[T]) oneOf(words ...string) row[T] { r.allowed = words; return r }
@@ -147,25 +133,20 @@ func isLocalPath(s string) bool {
 	return s != "" && filepath.IsLocal(filepath.FromSlash(s)) && !strings.ContainsAny(s, "\\\x00\n")
 }
 
-// isBranch follows git's rules for reference names, as far as one text shows.
-func isBranch(s string) bool {
-	if s == "" || strings.HasPrefix(s, "-") || strings.HasSuffix(s, ".lock") || strings.HasSuffix(s, ".") || s == "@" {
+// IsBranch follows git's rules for reference names, as far as one text shows.
+func IsBranch(s string) bool {
+	if strings.HasPrefix(s, "-") || strings.HasSuffix(s, ".") || s == "@" || strings.Contains(s, "..") || strings.Contains(s, "@{") {
 		return false
 	}
-	for _, part := range strings.Split(s, "/") {
+	for part := range strings.SplitSeq(s, "/") {
 		if part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") {
 			return false
 		}
 	}
-	return !strings.Contains(s, "..") && !strings.Contains(s, "@{") && !strings.ContainsFunc(s, badInBranch)
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) })
 }
 
-func badInBranch(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) }
-
 func isVersion1(s string) bool {
-	_, minor, dotted := strings.Cut(s, ".")
-	if !strings.HasPrefix(s, "1") || !dotted && s != "1" || dotted && !strings.HasPrefix(s, "1.") {
-		return false
-	}
-	return !dotted || minor != "" && strings.Trim(minor, "0123456789.") == ""
+	minor, dotted := strings.CutPrefix(s, "1.")
+	return s == "1" || dotted && minor != "" && strings.Trim(minor, "0123456789.") == ""
 }
