@@ -1,8 +1,8 @@
 package fault
 
 import (
+	"maps"
 	"slices"
-	"sort"
 	"sync"
 )
 
@@ -205,9 +205,6 @@ const (
 	LatestRunDone       Code = "LATEST_RUN_DONE"
 )
 
-func environment(http int) Info {
-	return Info{Category: Environment, Severity: Blocker, Exit: 3, HTTP: http}
-}
 func input(http int) Info { return Info{Category: Input, Severity: Major, Exit: 2, HTTP: http} }
 
 func git(retryable bool) Info {
@@ -221,76 +218,69 @@ func test(s Severity, retryable bool) Info {
 func execution(exit int, s Severity, retryable bool) Info {
 	return Info{Category: Execution, Severity: s, Exit: exit, HTTP: 409, Retryable: retryable}
 }
-func internal() Info { return Info{Category: Execution, Severity: Blocker, Exit: 9, HTTP: 500} }
+
+var internal = Info{Category: Execution, Severity: Blocker, Exit: 9, HTTP: 500}
+
+// table is what follows from each code.
+var table = sync.OnceValue(func() map[Code]Info {
+	all := map[Code]Info{}
+	row := func(info Info, codes ...Code) {
+		for _, c := range codes {
+			all[c] = info
+		}
+	}
+	row(Info{Category: Environment, Severity: Blocker, Exit: 3, HTTP: 409},
+		CLINotAvailable, CLIAuthRequired, CLINotTrusted, GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused,
+		InsideGitDir, GitNoCommit, GitIdentityMissing, ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed,
+		PathNotWritable, PortInUse, DoctorFailed, WorkspaceFailed, WorkspaceBlocked, BinaryNotFound, DiskFull,
+		HookRefused, QueueNotAvailable, QueueNotReady, ToolDenied)
+	row(Info{Category: Environment, Severity: Minor, Exit: 4, HTTP: 503, Retryable: true},
+		ProviderLimit, ProviderOverloaded, ProviderUnreachable)
+	row(Info{Category: Environment, Severity: Minor, Exit: 3, HTTP: 409}, OriginMissing)
+	row(Info{Category: Git, Severity: Blocker, Exit: 3, HTTP: 409}, WorktreeDirty)
+	row(input(404), RequestNotFound, RunNotFound, TaskNotFound, NotFound)
+	row(input(403), AccessDenied, RunNotAllowed)
+	row(input(401), TokenRequired)
+	row(input(409), RequestExists, RequestNeeded, RequestNotUTF8, Conflict, DuplicateID, TaskFinished, TaskNotOurs)
+	row(input(400),
+		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured, RouterCommandInvalid,
+		RequestInvalidFormat, InvalidRequest, DependsCycle, ACTooFew, NeedsClarification, ModelNotFound,
+		ContextTooLong, NothingToDo, StepNotAvailable, ImportUnreadable, ImportIncomplete)
+	row(Info{Category: Contract, Severity: Major, Exit: 5, HTTP: 502, Retryable: true}, JSONParseError, JSONSchemaInvalid)
+	row(Info{Category: Execution, Severity: Major, Exit: 4, HTTP: 409, Retryable: true},
+		RunInProgress, QueueInProgress, SlotsTaken, TouchesTaken, ServerRunning, LockHeld, LockLost, LockStaleDetected,
+		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved)
+	row(Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}, LockStaleRecovered)
+	row(execution(8, Major, false),
+		StepTooLarge, ForbiddenPathTouched, StepCommandFailed, NothingChanged, BudgetExhausted, GHDependencyDetected,
+		RunnerDied)
+	row(execution(8, Minor, true), StepLimitReached)
+	row(execution(8, Major, true), AgentTimeout, AgentSilent, ProcessCrashed)
+	row(execution(130, Minor, true), Interrupted)
+	row(Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}, AutoCompleted, MaxRunsReached, MaxDurationReached, StopRequested)
+	row(execution(8, Major, false), MaxSkipsReached, NeedsInputInARow, FailedInARow)
+	row(execution(2, Major, false), RetryLimitExceeded, ReplanRequired)
+	row(internal, StageWriteFailed, StageUnreadable, InternalError, UnknownError)
+	row(git(false),
+		BaseBranchNotFound, WorkBranchRequired, PatchApplyFailed, GitCommitFailed, GitCommandFailed, GitTimeout,
+		LandConflict, LandRefused, LandOtherBase, LandIntoCheckedOut, StackConflict, StackStale)
+	row(git(true), BranchCreateFailed, GitPushFailed, LandBaseMoved)
+	row(Info{Category: Git, Severity: Minor, Exit: 6, HTTP: 409}, RemoteNotGitHub)
+	row(execution(7, Blocker, true), UnitTestFailed)
+	row(test(Blocker, true), E2ETestFailed, TestTimeout, LandTestFailed)
+	row(test(Major, false), StaticCheckFailed, QARejected, E2ERequired, TestCommandNotFound)
+	row(Info{Category: Execution, Severity: Minor, Exit: 4, HTTP: 409, Retryable: true},
+		NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput, LatestRunDone)
+	return all
+})
 
 // Info gives what follows from c; a code that is not in the table counts as
 // UNKNOWN_ERROR.
 func (c Code) Info() Info {
-	switch c {
-	case CLINotAvailable, CLIAuthRequired, CLINotTrusted, GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
-		ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed, PathNotWritable, PortInUse,
-		DoctorFailed, WorkspaceFailed, WorkspaceBlocked, BinaryNotFound, DiskFull, HookRefused, QueueNotAvailable, QueueNotReady:
-		return environment(409)
-	case ToolDenied:
-		return environment(409)
-	case ProviderLimit, ProviderOverloaded, ProviderUnreachable:
-		return Info{Category: Environment, Severity: Minor, Exit: 4, HTTP: 503, Retryable: true}
-	case OriginMissing:
-		return Info{Category: Environment, Severity: Minor, Exit: 3, HTTP: 409}
-	case WorktreeDirty:
-		return Info{Category: Git, Severity: Blocker, Exit: 3, HTTP: 409}
-	case RequestNotFound, RunNotFound, TaskNotFound, NotFound:
-		return input(404)
-	case AccessDenied, RunNotAllowed:
-		return input(403)
-	case TokenRequired:
-		return input(401)
-	case RequestExists, RequestNeeded, RequestNotUTF8, Conflict, DuplicateID, TaskFinished, TaskNotOurs:
-		return input(409)
-	case UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
-		RouterCommandInvalid, RequestInvalidFormat, InvalidRequest, DependsCycle, ACTooFew,
-		NeedsClarification, ModelNotFound, ContextTooLong, NothingToDo, StepNotAvailable, ImportUnreadable, ImportIncomplete:
-		return input(400)
-	case JSONParseError, JSONSchemaInvalid:
-		return Info{Category: Contract, Severity: Major, Exit: 5, HTTP: 502, Retryable: true}
-	case RunInProgress, QueueInProgress, SlotsTaken, TouchesTaken, ServerRunning, LockHeld, LockLost, LockStaleDetected, LockNotYours, LockUnreadable,
-		EditInProgress, EditNotSaved:
-		return Info{Category: Execution, Severity: Major, Exit: 4, HTTP: 409, Retryable: true}
-	case LockStaleRecovered:
-		return Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}
-	case StepTooLarge, ForbiddenPathTouched, StepCommandFailed, NothingChanged, BudgetExhausted, GHDependencyDetected, RunnerDied:
-		return execution(8, Major, false)
-	case StepLimitReached:
-		return execution(8, Minor, true)
-	case AgentTimeout, AgentSilent, ProcessCrashed:
-		return execution(8, Major, true)
-	case Interrupted:
-		return execution(130, Minor, true)
-	case AutoCompleted, MaxRunsReached, MaxDurationReached, StopRequested:
-		return Info{Category: Execution, Severity: Minor, Exit: 0, HTTP: 200}
-	case MaxSkipsReached, NeedsInputInARow, FailedInARow:
-		return execution(8, Major, false)
-	case RetryLimitExceeded, ReplanRequired:
-		return execution(2, Major, false)
-	case StageWriteFailed, StageUnreadable, InternalError:
-		return internal()
-	case BaseBranchNotFound, WorkBranchRequired, PatchApplyFailed, GitCommitFailed, GitCommandFailed, GitTimeout,
-		LandConflict, LandRefused, LandOtherBase, LandIntoCheckedOut, StackConflict, StackStale:
-		return git(false)
-	case BranchCreateFailed, GitPushFailed, LandBaseMoved:
-		return git(true)
-	case RemoteNotGitHub:
-		return Info{Category: Git, Severity: Minor, Exit: 6, HTTP: 409}
-	case UnitTestFailed:
-		return execution(7, Blocker, true)
-	case E2ETestFailed, TestTimeout, LandTestFailed:
-		return test(Blocker, true)
-	case StaticCheckFailed, QARejected, E2ERequired, TestCommandNotFound:
-		return test(Major, false)
-	case NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput, LatestRunDone:
-		return Info{Category: Execution, Severity: Minor, Exit: 4, HTTP: 409, Retryable: true}
+	if info, known := table()[c]; known {
+		return info
 	}
-	return internal()
+	return internal
 }
 
 // Waits reports whether nothing helps but to ask the provider again later.
@@ -310,37 +300,9 @@ func (c Code) OfProvider() bool {
 
 // Known reports whether this version has the code; a record may have another's.
 func (c Code) Known() bool {
-	_, found := slices.BinarySearch(codes(), c)
-	return found
+	_, known := table()[c]
+	return known
 }
 
 // Codes lists every code in byte order.
-func Codes() []Code { return slices.Clone(codes()) }
-
-var codes = sync.OnceValue(func() []Code {
-	all := []Code{
-		CLINotAvailable, CLIAuthRequired, CLINotTrusted, ProviderLimit, ProviderOverloaded, ProviderUnreachable, ToolDenied,
-		GitNotAvailable, GitNotRepo, GitBareRepo, GitRepoRefused, InsideGitDir, GitNoCommit, GitIdentityMissing,
-		WorktreeDirty, OriginMissing, ConfigNotFound, RequestsDirNotFound, RunsDirCreateFailed,
-		PathNotWritable, DiskFull, PortInUse, DoctorFailed, WorkspaceFailed, WorkspaceBlocked, BinaryNotFound, HookRefused,
-		QueueNotAvailable, QueueNotReady,
-		UsageError, ConfigInvalid, ConfigModeMismatch, RouterProviderUnknown, ModelNotConfigured,
-		RouterCommandInvalid, RequestInvalidFormat, RequestNotFound, RequestExists, RequestNeeded, RequestNotUTF8, ImportUnreadable, ImportIncomplete, RunNotFound,
-		InvalidRequest, DuplicateID, DependsCycle, ACTooFew, NeedsClarification, ModelNotFound, ContextTooLong, NothingToDo, StepNotAvailable, Conflict, TaskNotFound, TaskFinished, TaskNotOurs,
-		NotFound, AccessDenied, RunNotAllowed, TokenRequired,
-		JSONParseError, JSONSchemaInvalid,
-		RunInProgress, QueueInProgress, SlotsTaken, TouchesTaken, ServerRunning, LockHeld, LockLost, LockStaleDetected, LockStaleRecovered,
-		LockNotYours, LockUnreadable, EditInProgress, EditNotSaved, ProcessCrashed, AgentTimeout, AgentSilent, RunnerDied, StepCommandFailed, NothingChanged, BudgetExhausted, StepTooLarge, StepLimitReached,
-		ForbiddenPathTouched, RetryLimitExceeded, ReplanRequired, Interrupted, StageWriteFailed,
-		StageUnreadable, GHDependencyDetected, InternalError, UnknownError,
-		BaseBranchNotFound, WorkBranchRequired, BranchCreateFailed, PatchApplyFailed, RemoteNotGitHub,
-		GitPushFailed, GitCommitFailed, GitCommandFailed, GitTimeout, LandConflict, LandRefused, LandOtherBase, LandBaseMoved, LandIntoCheckedOut, StackConflict, StackStale,
-		UnitTestFailed, E2ETestFailed, StaticCheckFailed, QARejected, E2ERequired, TestTimeout, TestCommandNotFound, LandTestFailed,
-		NotReady, DependsNotDone, DependsNotFound, RequestLocked, QueueLocked, LatestRunNeedsInput,
-		LatestRunDone,
-		AutoCompleted, MaxRunsReached, MaxDurationReached, MaxSkipsReached, StopRequested,
-		NeedsInputInARow, FailedInARow,
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i] < all[j] })
-	return all
-})
+func Codes() []Code { return slices.Sorted(maps.Keys(table())) }

@@ -66,7 +66,6 @@ func TestExitStatus(t *testing.T) {
 		err  error
 		want int
 	}{
-		{nil, 0},
 		{errors.New("x"), 9},
 		{New(RequestNotFound), 2},
 		{New(GitNotRepo), 3},
@@ -77,8 +76,8 @@ func TestExitStatus(t *testing.T) {
 		{New(StepCommandFailed), 8},
 		{Wrap(New(UnitTestFailed), QueueInProgress), 4},
 	} {
-		if got := ExitStatus(tc.err); got != tc.want {
-			t.Errorf("ExitStatus(%v) = %d, want %d", tc.err, got, tc.want)
+		if got := CodeOf(tc.err).Info().Exit; got != tc.want {
+			t.Errorf("%v ends with %d, want %d", tc.err, got, tc.want)
 		}
 	}
 }

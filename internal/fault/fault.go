@@ -9,7 +9,8 @@ package fault
 import (
 	"errors"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -60,14 +61,9 @@ func NewFacts(pairs ...any) Facts {
 // Error is for logs and tests: the code and its facts in a fixed order.
 // People read the text that package messages makes of it.
 func (e *Error) Error() string {
-	keys := make([]string, 0, len(e.Facts))
-	for k := range e.Facts {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
 	var b strings.Builder
 	b.WriteString(string(e.Code))
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(e.Facts)) {
 		fmt.Fprintf(&b, " %s=%q", k, e.Facts[k])
 	}
 	return b.String()
@@ -121,14 +117,6 @@ func Of(err error, code Code, pairs ...any) *Error {
 		return e
 	}
 	return Wrap(err, code, pairs...)
-}
-
-// ExitStatus is the process exit status for err: 0 for nil.
-func ExitStatus(err error) int {
-	if err == nil {
-		return 0
-	}
-	return CodeOf(err).Info().Exit
 }
 
 // HTTPStatus is the HTTP status for err: 200 for nil.
