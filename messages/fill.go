@@ -37,7 +37,10 @@ func (f filler) run(s string, inGroup bool) (text, rest string, g group) {
 	for s != "" {
 		switch {
 		case strings.HasPrefix(s, "{{"):
-			n := literal(s)
+			n := len(s)
+			if end := strings.Index(s, "}}"); end >= 0 {
+				n = end + len("}}")
+			}
 			b.WriteString(s[:n])
 			s = s[n:]
 		case s[0] == '{':
@@ -72,13 +75,6 @@ func (f filler) join(b *strings.Builder, inner string, ig group, outer *group) {
 	default:
 		b.WriteString("[" + inner)
 	}
-}
-
-func literal(s string) int {
-	if end := strings.Index(s, "}}"); end >= 0 {
-		return end + 2
-	}
-	return len(s)
 }
 
 // place writes the fact that s begins with and says how long the place is;

@@ -43,14 +43,12 @@ func Open(lang string) *Catalog { return OpenWith(lang, "") }
 // OpenWith also lets a project replace texts of reason codes: the file
 // messages.v1.<lang>.json in dir, when there is one.
 func OpenWith(lang, dir string) *Catalog {
-	return &Catalog{lang: language(lang), override: dir, areas: map[string]string{}, texts: remembered[string]{}, codes: remembered[entry]{}}
-}
-
-func language(lang string) string {
-	if strings.HasPrefix(strings.ToLower(lang), "ja") {
-		return "ja"
+	if lang = strings.ToLower(lang); strings.HasPrefix(lang, "ja") {
+		lang = "ja"
+	} else {
+		lang = "en"
 	}
-	return "en"
+	return &Catalog{lang: lang, override: dir, areas: map[string]string{}, texts: remembered[string]{}, codes: remembered[entry]{}}
 }
 
 // Lang is "ja" or "en".
@@ -122,7 +120,10 @@ func (c *Catalog) Fault(err error) Rendered {
 // sentence is the cause.
 func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 	e, ok := c.entry(string(code))
-	facts = forPeople(c.lastReason(c.WithCause(code, facts)))
+	facts = c.lastReason(c.WithCause(code, facts))
+	if facts["hostname"] != "" && facts["host"] != "" { // scripts get a machine's address, people what they call it
+		facts = with(facts, "host", facts["hostname"])
+	}
 	if !ok {
 		facts = with(facts, "code", string(code))
 		code = fault.UnknownError
@@ -135,14 +136,6 @@ func (c *Catalog) Code(code fault.Code, facts fault.Facts) Rendered {
 		}
 	}
 	return r
-}
-
-// forPeople names a machine as people call it; scripts get its address.
-func forPeople(facts fault.Facts) fault.Facts {
-	if facts["hostname"] == "" || facts["host"] == "" {
-		return facts
-	}
-	return with(facts, "host", facts["hostname"])
 }
 
 // lastReason names the codes in the facts before and reason by their titles,
@@ -182,27 +175,19 @@ func (c *Catalog) flaws(facts fault.Facts) fault.Facts {
 	return with(facts, "also", strings.Join(also, "; "))
 }
 
-// WithCause gives facts with the sentence that says more than the code does as
-// their cause, where there is one.
+// WithCause gives facts with the sentence that says more than the code does as their
+// cause, where there is one: the one that the fact cause_key names, or the one for this
+// code and the fact reason.
 func (c *Catalog) WithCause(code fault.Code, facts fault.Facts) fault.Facts {
 	if facts["flaws"] != "" {
 		return c.flaws(facts)
 	}
-	if key := c.causeKey(code, facts); key != "" {
-		return with(facts, "cause", c.Text(key, facts))
-	}
-	return facts
-}
-
-// causeKey is the sentence that says more than the code does: the one that the
-// fact cause_key names, or the one for this code and the fact reason.
-func (c *Catalog) causeKey(code fault.Code, facts fault.Facts) string {
 	for _, key := range []string{facts["cause_key"], "why." + strings.ToLower(string(code)+"_"+facts["reason"])} {
-		if key != "" && c.Has(key) {
-			return key
+		if c.Has(key) {
+			return with(facts, "cause", c.Text(key, facts))
 		}
 	}
-	return ""
+	return facts
 }
 
 func with(facts fault.Facts, name, value string) fault.Facts {

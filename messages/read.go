@@ -6,17 +6,16 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 )
 
 //go:embed text/*/*.json
 var shipped embed.FS
-
-const maxOverride = 1 << 20
 
 // entry is the text of one reason code (D31).
 type entry struct {
@@ -96,15 +95,31 @@ func (m remembered[T]) find(key string, look func() (T, bool)) (T, bool) {
 	return a.text, a.ok
 }
 
-// entries are the texts of all codes.
-func (c *Catalog) entries() map[string]entry {
+// Dictionary is every sentence of a language, for faces that fill the places
+// themselves (D31's form, and the other areas beside it).
+type Dictionary struct {
+	Lang        string                       `json:"lang"`
+	ReasonCodes map[string]entry             `json:"reason_codes"`
+	Texts       map[string]map[string]string `json:"texts"` // area, name
+}
+
+// All gives the whole catalog.
+func (c *Catalog) All() Dictionary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := readCodes(c.lang)
+	d := Dictionary{Lang: c.lang, ReasonCodes: readCodes(c.lang), Texts: map[string]map[string]string{}}
 	for code, own := range c.replaced() {
-		all[code] = merge(all[code], own)
+		d.ReasonCodes[code] = merge(d.ReasonCodes[code], own)
 	}
-	return all
+	files, _ := fs.Glob(shipped, "text/"+c.lang+"/*.json")
+	for _, f := range files {
+		if area := strings.TrimSuffix(path.Base(f), ".json"); area != "codes" {
+			texts := map[string]string{}
+			_ = json.Unmarshal([]byte(c.area(area)), &texts)
+			d.Texts[area] = texts
+		}
+	}
+	return d
 }
 
 func readCodes(lang string) map[string]entry {
@@ -127,8 +142,8 @@ func readOwn(dir, lang string, into map[string]entry) error {
 	if dir == "" {
 		return nil
 	}
-	path := filepath.Join(dir, "messages.v1."+lang+".json")
-	data, err := readBounded(path)
+	at := filepath.Join(dir, "messages.v1."+lang+".json")
+	data, err := atomicfile.ReadPlain(at)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -139,7 +154,7 @@ func readOwn(dir, lang string, into map[string]entry) error {
 		err = json.Unmarshal(data, &own)
 	}
 	if err != nil {
-		return fault.Wrap(err, fault.ConfigInvalid, "path", path)
+		return fault.Wrap(err, fault.ConfigInvalid, "path", at)
 	}
 	maps.Copy(into, own.Codes)
 	return nil
@@ -156,15 +171,4 @@ func merge(ours, own entry) entry {
 		ours.Actions = own.Actions
 	}
 	return ours
-}
-
-func readBounded(path string) ([]byte, error) {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() || fi.Size() > maxOverride {
-		return nil, errors.New("not a regular file of at most 1 MiB")
-	}
-	return os.ReadFile(path)
 }

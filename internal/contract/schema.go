@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -73,7 +73,9 @@ func (n node) check(key string, v any) []flaw {
 	case string:
 		return n.checkText(key, x)
 	case json.Number:
-		return n.checkNumber(key, x)
+		if f, err := x.Float64(); n.Minimum != nil && (err != nil || f < *n.Minimum) {
+			return []flaw{{key, "minimum", x.String(), strconv.FormatFloat(*n.Minimum, 'g', -1, 64)}}
+		}
 	case []any:
 		return n.checkList(key, x)
 	case map[string]any:
@@ -91,13 +93,6 @@ func (n node) checkText(key, s string) []flaw {
 	}
 	if re, err := regexp.Compile(n.Pattern); err != nil || !re.MatchString(s) {
 		return []flaw{{key, "pattern", strconv.Quote(s), n.Pattern}}
-	}
-	return nil
-}
-
-func (n node) checkNumber(key string, num json.Number) []flaw {
-	if f, err := num.Float64(); n.Minimum != nil && (err != nil || f < *n.Minimum) {
-		return []flaw{{key, "minimum", num.String(), strconv.FormatFloat(*n.Minimum, 'g', -1, 64)}}
 	}
 	return nil
 }
@@ -120,12 +115,7 @@ func (n node) checkObject(key string, o map[string]any) (all []flaw) {
 			all = append(all, flaw{Key: join(key, name), Wrong: "missing"})
 		}
 	}
-	names := make([]string, 0, len(n.Properties))
-	for name := range n.Properties {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
 		if v, ok := o[name]; ok {
 			all = append(all, n.Properties[name].check(join(key, name), v)...)
 		}

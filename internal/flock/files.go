@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
 	"sync"
 	"time"
 
@@ -83,8 +82,13 @@ func readOpen(fd int) ([]byte, time.Time, Flaw, error) {
 	case st.Size > MaxRecord:
 		return nil, mtime, TooBig, nil
 	}
-	data, err := readAll(fd, int(st.Size))
-	return data, mtime, "", err
+	data := make([]byte, st.Size) // one that was longer by now was not replaced whole, and is cut
+	for {
+		n, err := unix.Read(fd, data)
+		if err != unix.EINTR {
+			return data[:max(n, 0)], mtime, "", err
+		}
+	}
 }
 
 func openFlaw(err error) (Flaw, error) {
@@ -101,29 +105,15 @@ func openFlaw(err error) (Flaw, error) {
 	return "", err
 }
 
-// readAll reads a plain file of a size that is known: one that was longer by
-// now was not replaced whole, and is cut.
-func readAll(fd, size int) ([]byte, error) {
-	data := make([]byte, size)
-	for {
-		n, err := unix.Read(fd, data)
-		if err != unix.EINTR {
-			return data[:max(n, 0)], err
-		}
-	}
-}
-
 func (d *osFiles) List() ([]string, error) {
-	f, err := os.Open(d.dir)
+	entries, err := os.ReadDir(d.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
 	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	sort.Strings(names)
 	return names, err
 }
 

@@ -59,7 +59,11 @@ func (t *table) distance(a, b []rune, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
 	}
-	t.begin(len(b) + 1)
+	n := len(b) + 1
+	t.before, t.last, t.row = slices.Grow(t.before[:0], n)[:n], slices.Grow(t.last[:0], n)[:n], slices.Grow(t.row[:0], n)[:n]
+	for j := range t.last {
+		t.last[j] = j
+	}
 	for i := range a {
 		if least := t.fill(a, b, i, limit); least > limit {
 			return limit + 1
@@ -78,13 +82,6 @@ func differing(a, b []rune) (x, y []rune) {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
 	return a, b
-}
-
-func (t *table) begin(n int) {
-	t.before, t.last, t.row = slices.Grow(t.before[:0], n)[:n], slices.Grow(t.last[:0], n)[:n], slices.Grow(t.row[:0], n)[:n]
-	for j := range t.last {
-		t.last[j] = j
-	}
 }
 
 // fill makes the row of a[i], as far as it can lead to limit or less, and gives
