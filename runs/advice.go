@@ -112,9 +112,11 @@ func (n Now) way(s *Stage, p *Plan, mode Mode) fault.Advice {
 		a.Force, a.WhyNot = true, n.refuses(s, p, mode, true)
 	}
 	a.Takes = mode == ModeResume && n.Found != (Found{})
-	if a.WhyNot == "" {
-		a.WhyNot = n.lacks(mode)
+	lacks := n.Lacks // what has to be put right around the run first
+	if mode == ModeReplan {
+		lacks = n.LacksAnew
 	}
+	a.WhyNot = cmp.Or(a.WhyNot, lacks, n.Doctor)
 	a.Allowed = a.WhyNot == ""
 	return a
 }
@@ -137,14 +139,6 @@ func (n Now) refuses(s *Stage, p *Plan, mode Mode, force bool) fault.Code {
 		return fault.WorktreeDirty
 	}
 	return ""
-}
-
-// lacks is what has to be put right around the run first.
-func (n Now) lacks(mode Mode) fault.Code {
-	if mode == ModeReplan {
-		return cmp.Or(n.LacksAnew, n.Doctor)
-	}
-	return cmp.Or(n.Lacks, n.Doctor)
 }
 
 // Takes reports whether the run goes on at this point with what is in its

@@ -49,7 +49,7 @@ func finished(t *testing.T) *Stage {
 }
 
 func TestAdvise(t *testing.T) {
-	bounds := DefaultBounds()
+	bounds := d34
 	twice := stopped(t, fault.StepCommandFailed)
 	again(t, twice, fault.StepCommandFailed)
 	replaced := stopped(t, fault.StepCommandFailed)
@@ -103,11 +103,11 @@ func TestAdvise(t *testing.T) {
 // the run refuses is not named.
 func TestWithAdvice(t *testing.T) {
 	s := stopped(t, fault.CLINotAvailable)
-	facts := fault.WithAdvice(fault.Facts{"path": "p"}, Advise(s, withCommands(), Now{Bounds: DefaultBounds(), Doctor: fault.DoctorFailed}))
+	facts := fault.WithAdvice(fault.Facts{"path": "p"}, Advise(s, withCommands(), Now{Bounds: d34, Doctor: fault.DoctorFailed}))
 	if facts["path"] != "p" || facts["resume"] == "" || facts["take"] != facts["resume"]+" --force" {
 		t.Errorf("%v", facts)
 	}
-	facts = fault.WithAdvice(nil, Advise(s, withCommands(), Now{Bounds: DefaultBounds(), Found: Found{Conflicts: true}}))
+	facts = fault.WithAdvice(nil, Advise(s, withCommands(), Now{Bounds: d34, Found: Found{Conflicts: true}}))
 	if facts["resume"] != "" || facts["retry_step"] == "" {
 		t.Errorf("%v", facts)
 	}
@@ -121,13 +121,13 @@ func TestGoBack(t *testing.T) {
 	s.Git.Commits = []Commit{{StepID: "S01", Hash: "one"}, {StepID: "S02", Hash: "two"}}
 	must(t, s.Fail(at(30), ErrorFor(fault.UnitTestFailed, nil, nil)))
 	for _, mode := range []Mode{ModeResume, ModeRetryStep} {
-		got, err := Resume(s, planOf(3), Ask{Mode: mode, Step: "S02"}, DefaultBounds())
+		got, err := Resume(s, planOf(3), Ask{Mode: mode, Step: "S02"}, d34)
 		if want := (Point{Mode: ModeRetryStep, State: Implementing, StepID: "S02", Index: 1, Back: true, Reset: true}); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", mode, got, err)
 		}
 	}
 	s.AddEvent(at(31), EventPushed, "", "")
-	if _, err := Resume(s, planOf(3), Ask{Step: "S02"}, DefaultBounds()); !fault.Has(err, fault.StepNotAvailable) {
+	if _, err := Resume(s, planOf(3), Ask{Step: "S02"}, d34); !fault.Has(err, fault.StepNotAvailable) {
 		t.Errorf("what was pushed: %v", err)
 	}
 	if start := s.GoBack(at(40), 1); start != "one" || s.CurrentStepID != "S02" || s.next() != 1 || s.Steps[2].Status != StepPending {

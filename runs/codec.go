@@ -17,7 +17,7 @@ const ourMajor = 1
 func (s *Stage) Encode() ([]byte, error) {
 	s.fillIn()
 	if s.raw != nil {
-		s.unknown, s.raw = unknownFields(s.raw, s), nil
+		s.unknown, s.raw = unknownFields(s.raw), nil
 	}
 	return encode(s, s.unknown)
 }

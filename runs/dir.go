@@ -107,10 +107,25 @@ func (d *Dir) RelPath(name string) string { return d.Rel + "/" + name }
 
 // write replaces one of the run's files.
 func (d *Dir) write(disk atomicfile.Disk, name string, data []byte) error {
-	return atomicfile.Write(disk, d.file(name), data, atomicfile.Options{TempSuffix: d.suffix()})
+	err := atomicfile.Write(disk, d.file(name), data, atomicfile.Options{TempSuffix: d.suffix()})
+	return writeFault(err, d.RelPath(name))
 }
 
+// put is write for a file in a folder that it makes; volatile: nobody goes on from it.
+func (d *Dir) put(name string, data []byte, volatile bool) error {
+	err := d.folderOf(name)
+	if err == nil {
+		err = atomicfile.Write(d.disk, d.file(name), data, atomicfile.Options{TempSuffix: d.suffix(), Volatile: volatile})
+	}
+	return writeFault(err, d.RelPath(name))
+}
+
+func (d *Dir) folderOf(name string) error { return os.MkdirAll(filepath.Dir(d.file(name)), 0o777) }
+
 func writeFault(err error, path string) error {
+	if err == nil {
+		return nil
+	}
 	facts := []any{"path", path}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		facts = append(facts, "reason", "disk_full")

@@ -20,6 +20,9 @@ const (
 	runID = "RUN-20261127-143255-1e2407"
 )
 
+// d34 are D34's figures.
+var d34 = Bounds{RoleTries: 2, StepRetries: 3}
+
 func suffixes() func() string {
 	var n atomic.Int64
 	return func() string { return fmt.Sprint("t", n.Add(1)) }

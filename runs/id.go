@@ -3,13 +3,13 @@ package runs
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 )
 
 // RunID is the parts of a run's name.
 type RunID struct {
-	Text   string
 	Time   time.Time // of the name, without a zone: UTC stands for the zone that was used
 	Suffix string
 }
@@ -62,16 +62,8 @@ func ParseRunID(s string) (RunID, bool) {
 	if err != nil {
 		return RunID{}, false
 	}
-	return RunID{Text: s, Time: t, Suffix: m[2]}, true
+	return RunID{Time: t, Suffix: m[2]}, true
 }
-
-// Stamp is YYYYMMDD-HHMMSS, the part of the name that a branch gets.
-func (r RunID) Stamp() string { return r.Time.Format(idLayout) }
 
 // sortKey orders names by time, with and without the prefix alike.
-func sortKey(id string) string {
-	if len(id) > 4 && id[:4] == "RUN-" {
-		return id[4:]
-	}
-	return id
-}
+func sortKey(id string) string { return strings.TrimPrefix(id, IDPrefix) }

@@ -38,8 +38,8 @@ func TestParseRunID(t *testing.T) {
 		if ok != (suffix != "") || id.Suffix != suffix {
 			t.Errorf("%q: %+v %v", in, id, ok)
 		}
-		if ok && id.Stamp() != "20261127-143255" {
-			t.Errorf("%q: stamp %s", in, id.Stamp())
+		if ok && id.Time.Format(idLayout) != "20261127-143255" {
+			t.Errorf("%q: stamp %s", in, id.Time.Format(idLayout))
 		}
 	}
 }

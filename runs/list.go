@@ -1,11 +1,12 @@
 package runs
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"syscall"
 	"time"
 
@@ -63,10 +64,7 @@ func ListRuns(root, runsDir, requestID string) ([]string, error) {
 			ids = append(ids, e.Name())
 		}
 	}
-	sort.Slice(ids, func(i, j int) bool {
-		a, b := sortKey(ids[i]), sortKey(ids[j])
-		return a > b || a == b && ids[i] > ids[j]
-	})
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(cmp.Compare(sortKey(b), sortKey(a)), cmp.Compare(b, a)) })
 	return ids, nil
 }
 
@@ -89,16 +87,11 @@ func Latest(root, runsDir, requestID string) (*Stage, error) {
 		if err == nil && s.DroppedAt == nil && !(dropped && s.ReplacedBy != "") {
 			return s, nil
 		}
-		if fromNewer(err) {
+		if f, ok := fault.As(err); ok && f.Code == fault.StageUnreadable && f.Facts["reason"] == "newer" {
 			return nil, err
 		}
 	}
 	return nil, nil
-}
-
-func fromNewer(err error) bool {
-	f, ok := fault.As(err)
-	return ok && f.Code == fault.StageUnreadable && f.Facts["reason"] == "newer"
 }
 
 // Summary is what a list of runs shows.

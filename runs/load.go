@@ -16,7 +16,8 @@ func (d *Dir) LoadStage() (*Stage, error) {
 	if err == nil {
 		return s, nil
 	}
-	if !mayFallBack(err) {
+	f, ok := fault.As(err)
+	if !ok || f.Code != fault.RunNotFound && !(f.Code == fault.StageUnreadable && (f.Facts["reason"] == "torn" || f.Facts["reason"] == "incomplete")) {
 		return nil, err
 	}
 	prev, perr := d.loadStage(prevFile)
@@ -30,15 +31,6 @@ func (d *Dir) LoadStage() (*Stage, error) {
 	return prev, nil
 }
 
-func mayFallBack(err error) bool {
-	f, ok := fault.As(err)
-	if !ok {
-		return false
-	}
-	reason := f.Facts["reason"]
-	return f.Code == fault.RunNotFound || f.Code == fault.StageUnreadable && (reason == "torn" || reason == "incomplete")
-}
-
 func (d *Dir) loadStage(name string) (*Stage, error) {
 	data, err := d.read(name)
 	if err != nil {
@@ -46,7 +38,10 @@ func (d *Dir) loadStage(name string) (*Stage, error) {
 	}
 	s, err := Decode(data)
 	if err != nil {
-		return nil, d.located(err, d.RelPath(name))
+		if f, ok := fault.As(err); ok {
+			f.Facts["path"], f.Facts["run_id"], f.Facts["request_id"] = d.RelPath(name), d.RunID, d.RequestID
+		}
+		return nil, err
 	}
 	if s.RequestID != d.RequestID || s.RunID != d.RunID {
 		return nil, d.unreadable("foreign", nil, name, "cause", "it is the record of "+s.RequestID+"/"+s.RunID)
@@ -80,52 +75,31 @@ func (d *Dir) unreadable(reason string, err error, name string, more ...any) err
 	return unreadable(reason, err, append(more, "path", d.RelPath(name), "run_id", d.RunID, "request_id", d.RequestID)...)
 }
 
-func (d *Dir) located(err error, path string) error {
-	if f, ok := fault.As(err); ok {
-		f.Facts["path"], f.Facts["run_id"], f.Facts["request_id"] = path, d.RunID, d.RequestID
-	}
-	return err
-}
-
 // LoadPlan reads planning.json; RUN_NOT_FOUND when there is none.
-func (d *Dir) LoadPlan() (*Plan, error) {
-	p := &Plan{}
-	if err := d.loadJSON(planFile, p); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
+func (d *Dir) LoadPlan() (*Plan, error) { return load[Plan](d, planFile) }
 
 // LoadErrors reads errors.json; RUN_NOT_FOUND when there is none.
-func (d *Dir) LoadErrors() (*Errors, error) {
-	e := &Errors{}
-	if err := d.loadJSON(errorsFile, e); err != nil {
-		return nil, err
-	}
-	return e, nil
-}
+func (d *Dir) LoadErrors() (*Errors, error) { return load[Errors](d, errorsFile) }
 
-func (d *Dir) loadJSON(name string, v any) error {
+func load[T any](d *Dir, name string) (*T, error) {
 	data, err := d.read(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	v := new(T)
 	if err := json.Unmarshal(data, v); err != nil {
-		return d.unreadable("torn", err, name)
+		return nil, d.unreadable("torn", err, name)
 	}
-	return nil
+	return v, nil
 }
 
 // LoadReport reads report.md; "" when there is none.
 func (d *Dir) LoadReport() (string, error) {
-	data, err := read(d.file(reportFile), maxRecord)
-	if missing(err) {
+	data, err := d.read(reportFile)
+	if fault.Has(err, fault.RunNotFound) {
 		return "", nil
 	}
-	if err != nil {
-		return "", d.unreadable("io", err, reportFile)
-	}
-	return string(data), nil
+	return string(data), err
 }
 
 // Rebuilt is the record of a finished run of which nothing is left but its

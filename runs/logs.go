@@ -1,11 +1,13 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -86,16 +88,8 @@ func (d *Dir) AppendLog(kind, step string, attempt int, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return writeFault(err, d.RelPath(LogName(kind, step, attempt)))
-	}
-	return nil
+	return writeFault(cmp.Or(err, f.Close()), d.RelPath(LogName(kind, step, attempt)))
 }
-
-func (d *Dir) folderOf(name string) error { return os.MkdirAll(d.file(path.Dir(name)), 0o777) }
 
 // OpenLog opens a log to add to it.
 func (d *Dir) OpenLog(kind, step string, attempt int) (*os.File, error) {
@@ -104,10 +98,7 @@ func (d *Dir) OpenLog(kind, step string, attempt int) (*os.File, error) {
 		return nil, writeFault(err, d.RelPath(name))
 	}
 	f, err := os.OpenFile(d.file(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o666)
-	if err != nil {
-		return nil, writeFault(err, d.RelPath(name))
-	}
-	return f, nil
+	return f, writeFault(err, d.RelPath(name))
 }
 
 // Logs lists a run's log files, relative to the project and in byte order.
@@ -115,19 +106,16 @@ func (d *Dir) OpenLog(kind, step string, attempt int) (*os.File, error) {
 // says nothing of how it went (meta.json, git's status) is none.
 func Logs(root, runPath string) []string {
 	base := filepath.Join(root, filepath.FromSlash(runPath))
+	notes := []string{metaFile, statusFile(StatusBefore), statusFile(StatusAfter)}
 	names := []string{}
 	_ = filepath.WalkDir(filepath.Join(base, "logs"), func(p string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return nil
 		}
-		if rel, err := filepath.Rel(base, p); err == nil && !isNote(filepath.ToSlash(rel)) {
+		if rel, err := filepath.Rel(base, p); err == nil && !slices.Contains(notes, filepath.ToSlash(rel)) {
 			names = append(names, path.Join(runPath, filepath.ToSlash(rel)))
 		}
 		return nil
 	})
 	return names
-}
-
-func isNote(name string) bool {
-	return name == metaFile || name == statusFile(StatusBefore) || name == statusFile(StatusAfter)
 }

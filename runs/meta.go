@@ -3,8 +3,6 @@ package runs
 import (
 	"errors"
 	"time"
-
-	"aiflow/internal/atomicfile"
 )
 
 const metaFile = "logs/meta.json"
@@ -48,23 +46,20 @@ func (d *Dir) AddStart(s Start) error {
 		m = &Meta{Version: Version, RequestID: d.RequestID, RunID: d.RunID}
 	}
 	m.Starts = append(m.Starts, s)
-	data, err := encodeJSON(m)
+	data, err := encode(m, nil)
 	if err != nil {
 		return err
 	}
-	return d.note(metaFile, data)
+	return d.put(metaFile, data, true)
 }
 
 // LoadMeta reads logs/meta.json; RUN_NOT_FOUND when there is none.
 func (d *Dir) LoadMeta() (*Meta, error) {
-	m := &Meta{}
-	if err := d.loadJSON(metaFile, m); err != nil {
-		return nil, err
-	}
-	if m.RunID != d.RunID {
+	m, err := load[Meta](d, metaFile)
+	if err == nil && m.RunID != d.RunID {
 		return nil, errors.New("of another run")
 	}
-	return m, nil
+	return m, err
 }
 
 // The two moments whose git status is kept.
@@ -76,16 +71,6 @@ const (
 func statusFile(moment string) string { return "logs/git/status." + moment + ".txt" }
 
 // SaveStatus keeps what was not committed at that moment.
-func (d *Dir) SaveStatus(moment string, data []byte) error { return d.note(statusFile(moment), data) }
-
-// note replaces a file that nobody goes on from.
-func (d *Dir) note(name string, data []byte) error {
-	if err := d.folderOf(name); err != nil {
-		return writeFault(err, d.RelPath(name))
-	}
-	o := atomicfile.Options{TempSuffix: d.suffix(), Volatile: true}
-	if err := atomicfile.Write(d.disk, d.file(name), data, o); err != nil {
-		return writeFault(err, d.RelPath(name))
-	}
-	return nil
+func (d *Dir) SaveStatus(moment string, data []byte) error {
+	return d.put(statusFile(moment), data, true)
 }

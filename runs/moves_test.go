@@ -233,7 +233,7 @@ func resumesAt(code fault.Code) string {
 	if err := s.Fail(t0, ErrorFor(code, nil, nil)); err != nil {
 		return err.Error()
 	}
-	p, err := Resume(s, planOf(1), Ask{}, DefaultBounds())
+	p, err := Resume(s, planOf(1), Ask{}, d34)
 	if err != nil {
 		return "refused: " + string(fault.CodeOf(err))
 	}

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,7 +40,11 @@ func (w *reporter) head() {
 }
 
 func (w *reporter) summary() {
-	if goal := w.goal(); goal != "" {
+	goal := w.s.Title
+	if w.p != nil {
+		goal = cmp.Or(w.p.Context.Summary, goal)
+	}
+	if goal != "" {
 		w.item("report.summary.goal", fault.Facts{"value": goal})
 	}
 	w.item(resultKey(w.s.State), fault.Facts{"reason": w.s.ReasonCode()})
@@ -48,7 +53,9 @@ func (w *reporter) summary() {
 	}
 	if e := w.s.Error; e != nil {
 		w.line("- **" + inline(e.Title) + "** " + inline(e.Message))
-		w.questions(e)
+		for q := range strings.Lines(e.Meta[fault.QuestionsFact]) { // what a role could not go on without
+			w.item("report.summary.question", fault.Facts{"value": q})
+		}
 	}
 	done, files, added, deleted := w.totals()
 	w.item("report.summary.steps", fault.Facts{"value": strconv.Itoa(done), "allowed": strconv.Itoa(len(w.s.Steps))})
@@ -75,24 +82,10 @@ func (w *reporter) summary() {
 	}
 }
 
-// questions are what a role could not go on without.
-func (w *reporter) questions(e *ErrorObject) {
-	for q := range strings.Lines(e.Meta[fault.QuestionsFact]) {
-		w.item("report.summary.question", fault.Facts{"value": q})
-	}
-}
-
 func with(facts fault.Facts, name, value string) fault.Facts {
 	all := fault.Facts{name: value}
 	maps.Copy(all, facts)
 	return all
-}
-
-func (w *reporter) goal() string {
-	if w.p != nil && w.p.Context.Summary != "" {
-		return w.p.Context.Summary
-	}
-	return w.s.Title
 }
 
 func resultKey(s State) string {
@@ -230,8 +223,7 @@ func unique(list []string) []string {
 }
 
 func (w *reporter) gates() {
-	rows := w.testGates()
-	rows = append(rows, w.f.Gates...)
+	rows := append(w.testGates(), w.f.Gates...)
 	if len(rows) == 0 {
 		w.say("report.gates.none", nil)
 		return
@@ -255,7 +247,11 @@ func (w *reporter) testGates() []Gate {
 			if t.r.Status == TestNotRun || t.r.Status == "" {
 				continue
 			}
-			rows = append(rows, Gate{Name: p.StepID + " " + t.name, Status: t.r.shown(), Note: testNote(t.r)})
+			shown := t.r.Status
+			if t.r.Warning {
+				shown = testWarn
+			}
+			rows = append(rows, Gate{Name: p.StepID + " " + t.name, Status: shown, Note: testNote(t.r)})
 		}
 		if p.QA != nil {
 			rows = append(rows, Gate{Name: p.StepID + " qa", Status: p.QA.Status, Note: p.QA.Summary})
@@ -269,14 +265,6 @@ func (w *reporter) testGates() []Gate {
 
 // testWarn is what the report shows of a gate that stops nothing.
 const testWarn TestStatus = "WARN"
-
-// shown is the status as the report has it.
-func (r TestResult) shown() TestStatus {
-	if r.Warning {
-		return testWarn
-	}
-	return r.Status
-}
 
 // findings lists what qa found, grave or not.
 func (w *reporter) findings() {

@@ -3,7 +3,6 @@ package runs
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 )
 
 const requestFile = "request.before.md"
@@ -14,10 +13,7 @@ const LogSetup = "setup"
 // SaveRequest keeps the request file's bytes from before the run set its
 // status, so that they can come back whole.
 func (d *Dir) SaveRequest(data []byte) error {
-	if err := d.write(d.disk, requestFile, data); err != nil {
-		return writeFault(err, d.RelPath(requestFile))
-	}
-	return nil
+	return d.write(d.disk, requestFile, data)
 }
 
 // LoadRequest gives what SaveRequest kept.
@@ -34,7 +30,7 @@ func (d *Dir) ResultPath(stepID string, attempt int) string {
 // NextAttempt is the number that the next kept attempt of a step gets.
 func (d *Dir) NextAttempt(stepID string) int {
 	for n := 1; ; n++ {
-		if _, err := os.Lstat(filepath.Join(d.Path, filepath.FromSlash(PatchName(stepID, n)))); err != nil {
+		if _, err := os.Lstat(d.file(PatchName(stepID, n))); err != nil {
 			return n
 		}
 	}

@@ -32,9 +32,6 @@ type Bounds struct {
 	StepRetries int // retries of one step
 }
 
-// DefaultBounds are D34's figures.
-func DefaultBounds() Bounds { return Bounds{RoleTries: 2, StepRetries: 3} }
-
 // Point is where the run goes on, and on what.
 type Point struct {
 	Mode   Mode  // what is really done
@@ -132,12 +129,7 @@ func refuse(s *Stage, a Ask) error {
 
 // begun reports whether work for any step was started.
 func (s *Stage) begun() bool {
-	for i := range s.Steps {
-		if s.Steps[i].Attempt > 0 || s.Steps[i].Status.Settled() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Steps, func(p Step) bool { return p.Attempt > 0 || p.Status.Settled() })
 }
 
 // next is the index of the first step that is not settled. len(s.Steps) means

@@ -52,7 +52,7 @@ func TestWhereEachReasonGoesOn(t *testing.T) {
 		fault.Interrupted:          redo,
 		fault.UnknownError:         redo,
 	} {
-		got, err := Resume(stopped(t, code), planOf(3), Ask{}, DefaultBounds())
+		got, err := Resume(stopped(t, code), planOf(3), Ask{}, d34)
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v", code, got, err)
 		}
@@ -68,11 +68,11 @@ func TestRoleThatOnlyReadsIsAskedAgain(t *testing.T) {
 	} {
 		s := stopped(t, code)
 		s.Current().Implemented = true
-		got, err := Resume(s, planOf(3), Ask{}, DefaultBounds())
+		got, err := Resume(s, planOf(3), Ask{}, d34)
 		if want := (Point{Mode: ModeResume, State: Testing, StepID: "S02", Index: 1, Changed: ChangedTake}); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", code, got, err)
 		}
-		got, err = Resume(s, planOf(3), Ask{Mode: ModeRetryStep}, DefaultBounds())
+		got, err = Resume(s, planOf(3), Ask{Mode: ModeRetryStep}, d34)
 		if err != nil || got.State != Implementing || !got.Reset {
 			t.Errorf("%s, retry_step: %+v, %v", code, got, err)
 		}
@@ -114,7 +114,7 @@ func TestModes(t *testing.T) {
 		{"replan", fault.UnitTestFailed, Ask{Mode: ModeReplan}, Point{Mode: ModeReplan, State: Init, NewRun: true}},
 		{"replan what is too large", fault.StepTooLarge, Ask{Mode: ModeReplan}, Point{Mode: ModeReplan, State: Init, NewRun: true}},
 	} {
-		got, err := Resume(stopped(t, tc.code), planOf(3), tc.ask, DefaultBounds())
+		got, err := Resume(stopped(t, tc.code), planOf(3), tc.ask, d34)
 		if err != nil || got != tc.want {
 			t.Errorf("%s: %+v, %v", tc.name, got, err)
 		}
@@ -145,7 +145,7 @@ func TestRefusals(t *testing.T) {
 		if tc.spoil != nil {
 			tc.spoil(s)
 		}
-		if _, err := Resume(s, planOf(3), tc.ask, DefaultBounds()); fault.CodeOf(err) != tc.want {
+		if _, err := Resume(s, planOf(3), tc.ask, d34); fault.CodeOf(err) != tc.want {
 			t.Errorf("%s: %v, want %s", tc.name, err, tc.want)
 		}
 	}
@@ -154,17 +154,17 @@ func TestRefusals(t *testing.T) {
 func TestSameReasonTwiceAsksForAnotherPlan(t *testing.T) {
 	s := stopped(t, fault.UnitTestFailed)
 	again(t, s, fault.UnitTestFailed)
-	_, err := Resume(s, planOf(3), Ask{}, DefaultBounds())
+	_, err := Resume(s, planOf(3), Ask{}, d34)
 	if f, _ := fault.As(err); fault.CodeOf(err) != fault.ReplanRequired || f.Facts["reason"] != "UNIT_TEST_FAILED" || f.Facts["id"] != "S02" {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Resume(s, planOf(3), Ask{Mode: ModeRetryStep}, DefaultBounds()); fault.CodeOf(err) != fault.ReplanRequired {
+	if _, err := Resume(s, planOf(3), Ask{Mode: ModeRetryStep}, d34); fault.CodeOf(err) != fault.ReplanRequired {
 		t.Errorf("retry: %v", err)
 	}
-	if p, err := Resume(s, planOf(3), Ask{Mode: ModeReplan}, DefaultBounds()); err != nil || !p.NewRun {
+	if p, err := Resume(s, planOf(3), Ask{Mode: ModeReplan}, d34); err != nil || !p.NewRun {
 		t.Errorf("replan: %+v %v", p, err)
 	}
-	if p, err := Resume(s, planOf(3), Ask{Force: true}, DefaultBounds()); err != nil || p.State != Testing {
+	if p, err := Resume(s, planOf(3), Ask{Force: true}, d34); err != nil || p.State != Testing {
 		t.Errorf("force: %+v %v", p, err)
 	}
 }
@@ -173,24 +173,24 @@ func TestOtherReasonsDoNotCountAsTheSame(t *testing.T) {
 	for name, second := range map[string]fault.Code{"other reason": fault.E2ETestFailed, "not the plan's": fault.CLINotAvailable} {
 		s := stopped(t, fault.UnitTestFailed)
 		again(t, s, second)
-		if _, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); err != nil {
+		if _, err := Resume(s, planOf(3), Ask{}, d34); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	s := stopped(t, fault.CLINotAvailable)
 	again(t, s, fault.CLINotAvailable)
-	if _, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); err != nil {
+	if _, err := Resume(s, planOf(3), Ask{}, d34); err != nil {
 		t.Errorf("the environment twice: %v", err)
 	}
 	for status, refused := range map[string]bool{"127": false, "126": false, "3": true} {
 		s = stopped(t, fault.StepCommandFailed)
 		again(t, s, fault.StepCommandFailed)
 		s.Current().Error.Meta = map[string]string{"exit_status": status}
-		if _, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); fault.Has(err, fault.ReplanRequired) != refused {
+		if _, err := Resume(s, planOf(3), Ask{}, d34); fault.Has(err, fault.ReplanRequired) != refused {
 			t.Errorf("exit status %s twice: %v", status, err)
 		}
 		must(t, s.Fail(at(50), ErrorFor(fault.WorktreeDirty, nil, nil)))
-		if _, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); fault.Has(err, fault.ReplanRequired) != refused {
+		if _, err := Resume(s, planOf(3), Ask{}, d34); fault.Has(err, fault.ReplanRequired) != refused {
 			t.Errorf("exit status %s twice, then a dirty workspace: %v", status, err)
 		}
 		if s.Error.ReasonCode != fault.WorktreeDirty || s.Current().Error.ReasonCode != fault.StepCommandFailed {
@@ -209,7 +209,7 @@ func TestStopAtTheGateKeepsThePoint(t *testing.T) {
 		if s.State != NeedsInput || s.ReasonCode() != string(gate) {
 			t.Fatalf("%s: %s", s.State, s.ReasonCode())
 		}
-		p, err := Resume(s, planOf(3), Ask{}, DefaultBounds())
+		p, err := Resume(s, planOf(3), Ask{}, d34)
 		if err != nil || p.State != Testing || p.Reset {
 			t.Errorf("%s: %+v %v", gate, p, err)
 		}
@@ -217,7 +217,7 @@ func TestStopAtTheGateKeepsThePoint(t *testing.T) {
 	s := stopped(t, fault.UnitTestFailed)
 	must(t, s.Fail(at(50), ErrorFor(fault.DoctorFailed, nil, nil)))
 	again(t, s, fault.UnitTestFailed)
-	if _, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); fault.CodeOf(err) != fault.ReplanRequired {
+	if _, err := Resume(s, planOf(3), Ask{}, d34); fault.CodeOf(err) != fault.ReplanRequired {
 		t.Errorf("a stop at the gate hides the repetition: %v", err)
 	}
 }
@@ -226,21 +226,21 @@ func TestRetryLimit(t *testing.T) {
 	s := stopped(t, fault.StepCommandFailed)
 	other := []fault.Code{fault.AgentTimeout, fault.StepCommandFailed, fault.AgentTimeout}
 	for i, code := range other {
-		if _, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); err != nil {
+		if _, err := Resume(s, planOf(3), Ask{}, d34); err != nil {
 			t.Fatalf("retry %d: %v", i+1, err)
 		}
 		again(t, s, code)
 	}
-	_, err := Resume(s, planOf(3), Ask{}, DefaultBounds())
+	_, err := Resume(s, planOf(3), Ask{}, d34)
 	f, _ := fault.As(err)
 	if fault.CodeOf(err) != fault.RetryLimitExceeded || f.Facts["allowed"] != "3" || f.Facts["name"] != "S02" {
 		t.Errorf("fourth retry: %v", err)
 	}
-	if _, err := Resume(s, planOf(3), Ask{Force: true}, DefaultBounds()); err != nil {
+	if _, err := Resume(s, planOf(3), Ask{Force: true}, d34); err != nil {
 		t.Errorf("force: %v", err)
 	}
 	again(t, s, fault.UnitTestFailed)
-	if p, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); err != nil || p.State != Testing {
+	if p, err := Resume(s, planOf(3), Ask{}, d34); err != nil || p.State != Testing {
 		t.Errorf("running the tests again is no retry: %+v %v", p, err)
 	}
 }
@@ -278,7 +278,7 @@ func TestInterruptedRunsGoOnWhereTheyWere(t *testing.T) {
 		"after the last":   {lastDone, three, Point{Mode: ModeResume, State: Reporting, StepID: "S03", Index: 2}},
 		"in the report":    {reporting, three, Point{Mode: ModeResume, State: Reporting, StepID: "S03", Index: 2}},
 	} {
-		got, err := Resume(tc.s, tc.p, Ask{}, DefaultBounds())
+		got, err := Resume(tc.s, tc.p, Ask{}, d34)
 		if err != nil || got != tc.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -286,7 +286,7 @@ func TestInterruptedRunsGoOnWhereTheyWere(t *testing.T) {
 			t.Errorf("%s: %s -> %s is not allowed", name, tc.s.State, got.State)
 		}
 	}
-	if _, err := Resume(implementing, nil, Ask{}, DefaultBounds()); fault.CodeOf(err) != fault.ReplanRequired {
+	if _, err := Resume(implementing, nil, Ask{}, d34); fault.CodeOf(err) != fault.ReplanRequired {
 		t.Errorf("plan lost after work: %v", err)
 	}
 }
@@ -301,7 +301,7 @@ func TestInterruptionsAreNotRetries(t *testing.T) {
 		s.AddEvent(at(41), EventInterrupted, "S02", fault.Interrupted)
 	}
 	must(t, s.Fail(at(42), ErrorFor(fault.StepCommandFailed, nil, nil)))
-	if _, err := Resume(s, planOf(3), Ask{}, DefaultBounds()); err != nil {
+	if _, err := Resume(s, planOf(3), Ask{}, d34); err != nil {
 		t.Error(err)
 	}
 }
@@ -311,7 +311,7 @@ func TestEveryPointIsAnAllowedMove(t *testing.T) {
 	for _, code := range fault.Codes() {
 		for _, mode := range []Mode{ModeResume, ModeRetryStep} {
 			s := stopped(t, code)
-			p, err := Resume(s, planOf(3), Ask{Mode: mode, Force: true}, DefaultBounds())
+			p, err := Resume(s, planOf(3), Ask{Mode: mode, Force: true}, d34)
 			if err != nil || !CanMove(s.State, p.State) {
 				t.Errorf("%s %s: %+v %v", code, mode, p, err)
 			}

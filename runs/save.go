@@ -1,8 +1,6 @@
 package runs
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"os"
 
@@ -150,10 +148,10 @@ func linkPrev(d *Dir) error {
 
 func copyPrev(d *Dir) error {
 	old, err := read(d.file(stageFile), maxRecord)
+	if missing(err) {
+		return nil
+	}
 	if err != nil {
-		if missing(err) {
-			return nil
-		}
 		return err
 	}
 	return d.write(noDirSync{d.disk}, prevFile, old)
@@ -221,38 +219,24 @@ func (d *Dir) SaveErrors(e *Errors) error { return d.saveJSON(errorsFile, e) }
 
 // RemoveErrors removes errors.json; a run that goes on or is done has none.
 func (d *Dir) RemoveErrors() error {
-	if err := d.disk.Remove(d.file(errorsFile)); err != nil && !missing(err) {
-		return writeFault(err, d.RelPath(errorsFile))
+	err := d.disk.Remove(d.file(errorsFile))
+	if missing(err) {
+		return nil
 	}
-	return nil
+	return writeFault(err, d.RelPath(errorsFile))
 }
 
 func (d *Dir) saveJSON(name string, v any) error {
-	data, err := encodeJSON(v)
-	if err == nil {
-		err = d.write(d.disk, name, data)
-	}
+	data, err := encode(v, nil)
 	if err != nil {
 		return writeFault(err, d.RelPath(name))
 	}
-	return nil
-}
-
-func encodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(v)
-	return b.Bytes(), err
+	return d.write(d.disk, name, data)
 }
 
 // SaveReport writes report.md.
 func (d *Dir) SaveReport(text string) error {
-	if err := d.write(noDirSync{d.disk}, reportFile, []byte(text)); err != nil {
-		return writeFault(err, d.RelPath(reportFile))
-	}
-	return nil
+	return d.write(noDirSync{d.disk}, reportFile, []byte(text))
 }
 
 // SavePatch writes patches/<step>.patch, and gives its path relative to the
@@ -261,12 +245,8 @@ func (d *Dir) SaveReport(text string) error {
 // be made again from its commit.
 func (d *Dir) SavePatch(stepID string, attempt int, patch []byte) (string, error) {
 	name := PatchName(stepID, attempt)
-	if err := os.MkdirAll(d.file("patches"), 0o777); err != nil {
-		return "", writeFault(err, d.RelPath(name))
-	}
-	o := atomicfile.Options{TempSuffix: d.suffix(), Volatile: attempt == 0}
-	if err := atomicfile.Write(d.disk, d.file(name), patch, o); err != nil {
-		return "", writeFault(err, d.RelPath(name))
+	if err := d.put(name, patch, attempt == 0); err != nil {
+		return "", err
 	}
 	return d.RelPath(name), nil
 }

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"slices"
 	"time"
 
 	"aiflow/internal/fault"
@@ -157,10 +158,8 @@ func (s *Stage) Fail(now time.Time, e *ErrorObject) error {
 
 // Complete ends the run as done.
 func (s *Stage) Complete(now time.Time) error {
-	for i := range s.Steps {
-		if !s.Steps[i].Status.Settled() {
-			return mistake(s, "step_not_done", "value", s.Steps[i].StepID)
-		}
+	if i := s.next(); i < len(s.Steps) {
+		return mistake(s, "step_not_done", "value", s.Steps[i].StepID)
 	}
 	if err := s.Move(Done, now); err != nil {
 		return err
@@ -189,15 +188,7 @@ func (s *Stage) Check(p *Plan) error {
 }
 
 func follows(s *Stage, p *Plan) bool {
-	if len(s.Steps) != len(p.Steps) {
-		return false
-	}
-	for i := range p.Steps {
-		if s.Steps[i].StepID != p.Steps[i].StepID {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(s.Steps, p.Steps, func(a Step, b PlanStep) bool { return a.StepID == b.StepID })
 }
 
 func (s *Stage) broken(reason string) error {

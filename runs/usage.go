@@ -33,21 +33,19 @@ type Usage struct {
 
 // Add makes the sum of two: what is about one call alone is left out.
 func (u *Usage) Add(o *Usage) *Usage {
-	if u == nil || o == nil {
-		if u == nil {
-			u = o
-		}
-		if u == nil {
-			return nil
-		}
-		sum := *u
-		sum.SessionID, sum.Model, sum.Denied = "", "", nil
+	if u == nil {
+		u, o = o, nil
+	}
+	if u == nil {
+		return nil
+	}
+	sum := *u
+	sum.SessionID, sum.Model, sum.Denied = "", "", nil
+	if o == nil {
 		return &sum
 	}
-	sum := &Usage{
-		Input: u.Input + o.Input, Cached: u.Cached + o.Cached, Output: u.Output + o.Output,
-		Turns: u.Turns + o.Turns, DurationMS: u.DurationMS + o.DurationMS, CostUSD: u.CostUSD,
-	}
+	sum.Input, sum.Cached, sum.Output = u.Input+o.Input, u.Cached+o.Cached, u.Output+o.Output
+	sum.Turns, sum.DurationMS = u.Turns+o.Turns, u.DurationMS+o.DurationMS
 	if o.CostUSD != nil {
 		cost := *o.CostUSD
 		if u.CostUSD != nil {
@@ -55,7 +53,7 @@ func (u *Usage) Add(o *Usage) *Usage {
 		}
 		sum.CostUSD = &cost
 	}
-	return sum
+	return &sum
 }
 
 // Usage is what all calls of the run took; nil where no program reported any.
