@@ -3,13 +3,8 @@ package gitops
 import (
 	"bytes"
 	"context"
-	"io"
 	"path"
 	"strings"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
@@ -31,13 +26,6 @@ func (r *reader) Ignored(ctx context.Context, paths ...string) ([]string, error)
 // Identity is the author that commits get. git's own words about what to type
 // are in the fault's output.
 func (r *reader) Identity(ctx context.Context) (name, email string, err error) {
-	if name, email, plain := r.settings(ctx).author(r.git.Env); plain {
-		return name, email, nil
-	}
-	return r.askIdentity(ctx)
-}
-
-func (r *reader) askIdentity(ctx context.Context) (name, email string, err error) {
 	out, err := r.git.Ask(ctx, "var", "GIT_AUTHOR_IDENT")
 	if err != nil {
 		return "", "", failed(err, fault.GitIdentityMissing, "reason", "identity_missing",
@@ -56,71 +44,17 @@ func (r *reader) ReadFile(ctx context.Context, commit, relPath string) ([]byte, 
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	type answer struct {
-		data []byte
-		ok   bool
-	}
-	a, err := read(r.src, func(repo *objects) (a answer, err error) {
-		a.data, a.ok, err = readFile(repo, h, full)
-		return a, err
-	})
-	if err == nil {
-		return a.data, a.ok, nil
-	}
-	return r.askFile(ctx, h, full)
-}
-
-func readFile(repo *objects, commit, full string) ([]byte, bool, error) {
-	c, err := repo.CommitObject(plumbing.NewHash(commit))
-	if err != nil {
-		return nil, false, err
-	}
-	tree, err := c.Tree()
-	if err != nil {
-		return nil, false, err
-	}
-	entry, err := tree.FindEntry(full)
-	if err == object.ErrEntryNotFound || err == object.ErrDirectoryNotFound {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	if entry.Mode == filemode.Dir || entry.Mode == filemode.Submodule {
-		return nil, false, nil
-	}
-	data, err := readBlob(repo, entry.Hash)
-	return data, err == nil, err
-}
-
-func readBlob(repo *objects, h plumbing.Hash) ([]byte, error) {
-	blob, err := repo.BlobObject(h)
-	if err != nil {
-		return nil, err
-	}
-	in, err := blob.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = in.Close() }()
-	return io.ReadAll(in)
-}
-
-func (r *reader) askFile(ctx context.Context, commit, full string) ([]byte, bool, error) {
-	out, err := r.git.Ask(ctx, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", full)
-	if err != nil {
-		return nil, false, failed(err, fault.GitCommandFailed, "commit", commit, "path", full)
-	}
+	out, err := r.git.Ask(ctx, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", h, "--", full)
 	about, _, _ := bytes.Cut(out, []byte("\t"))
 	f := strings.Fields(string(about)) // mode, type, object
-	if len(f) != 3 || f[1] != "blob" {
+	if err == nil && (len(f) != 3 || f[1] != "blob") {
 		return nil, false, nil
 	}
-	data, err := r.git.Ask(ctx, "cat-file", "blob", f[2])
-	if err != nil {
-		return nil, false, failed(err, fault.GitCommandFailed, "commit", commit, "path", full)
+	var data []byte
+	if err == nil {
+		data, err = r.git.Ask(ctx, "cat-file", "blob", f[2])
 	}
-	return data, true, nil
+	return data, err == nil, failed(err, fault.GitCommandFailed, "commit", h, "path", full)
 }
 
 // fields splits NUL-terminated output.

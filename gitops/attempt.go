@@ -22,12 +22,19 @@ func (w *Workspace) KeepAttempt(ctx context.Context, ref string, m CommitMessage
 	if err != nil {
 		return "", err
 	}
-	tree, err := w.snapshot(ctx)
+	tree, err := written(ctx, w, true)
 	if err != nil {
 		return "", err
 	}
-	if known, ok, err := w.repo.refTip(ctx, ref); err != nil || ok {
-		return sameAttempt(ctx, w, ref, known, tree, err)
+	known, ok, err := w.repo.refTip(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	if ok {
+		if kept, err := w.repo.treeOf(ctx, known); err != nil || kept == tree {
+			return known, err
+		}
+		return "", failed(ErrMoved, fault.GitCommandFailed, "name", ref, "commit", known, "reason", "moved", "branch", ref)
 	}
 	commit, err = commitTree(ctx, w, tree, []string{head}, m)
 	if err != nil {
@@ -70,20 +77,6 @@ func anonymous() []string {
 		"GIT_COMMITTER_NAME=aiflow", "GIT_COMMITTER_EMAIL=aiflow@localhost",
 	}
 }
-
-func sameAttempt(ctx context.Context, w *Workspace, ref, known, tree string, err error) (string, error) {
-	if err != nil {
-		return "", err
-	}
-	if kept, err := w.repo.treeOf(ctx, known); err != nil || kept == tree {
-		return known, err
-	}
-	return "", failed(ErrMoved, fault.GitCommandFailed, "name", ref, "commit", known, "reason", "moved", "branch", ref)
-}
-
-// snapshot writes the workspace's content as a tree, hidden files and those that
-// were taken out of the index included.
-func (w *Workspace) snapshot(ctx context.Context) (string, error) { return written(ctx, w, true) }
 
 // Holds reports whether the workspace holds what HEAD has, or tree, as Changes
 // would see it; the index stays as it is.

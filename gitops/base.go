@@ -30,14 +30,10 @@ func (r *Repo) ResolveBase(ctx context.Context, wanted string) (branch, commit s
 	if commit, ok, err = revParse(ctx, r.git, wanted); err != nil || ok {
 		return wanted, commit, err
 	}
-	return "", "", noBase(ctx, r, wanted)
-}
-
-func noBase(ctx context.Context, r *Repo, wanted string) error {
 	if h, err := r.Head(ctx); err == nil && h.Unborn {
-		return NoCommit(r, h)
+		return "", "", NoCommit(r, h)
 	}
-	return fault.New(fault.BaseBranchNotFound, "branch", wanted, "missing", wanted)
+	return "", "", fault.New(fault.BaseBranchNotFound, "branch", wanted, "missing", wanted)
 }
 
 // NoCommit is GIT_NO_COMMIT: what is checked out has no commit.

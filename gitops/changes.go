@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,7 +87,13 @@ func stagedChanges(ctx context.Context, w *Workspace, more ...string) (ChangeSet
 	case len(more) > 0 && len(out) == 0:
 		w.patch = []byte{}
 	}
-	return summed(parseRawNumstat(fields(entries), w.repo.prefix)), nil
+	var set ChangeSet
+	for _, e := range parseRawNumstat(fields(entries), w.repo.prefix) {
+		set.Files = append(set.Files, e.FileChange)
+		set.Added += e.Added
+		set.Deleted += e.Deleted
+	}
+	return set, nil
 }
 
 func (w *Workspace) stage(ctx context.Context) error {
@@ -134,10 +141,16 @@ func addArgs(w *Workspace) []string {
 	if exists(filepath.Join(w.gitDir, "info", "sparse-checkout")) {
 		args = append(args, "--sparse")
 	}
-	if w.linked {
-		return append(args, without(w)...)
+	if w.linked && len(w.borrowed)+len(w.unborn) == 0 {
+		return args
 	}
 	args = append(args, "--", ":/")
+	if w.linked {
+		for _, name := range slices.Concat(w.borrowed, w.unborn) {
+			args = append(args, excluding(name)...)
+		}
+		return args
+	}
 	for _, dir := range []string{"locks", "cache", "worktrees", "project"} {
 		args = append(args, excluding(w.repo.prefix+".aiflow/"+dir)...)
 	}
@@ -190,15 +203,6 @@ func (r *reader) treeOf(ctx context.Context, commit string) (string, error) {
 	return line(out), nil
 }
 
-func summed(entries []entry) (set ChangeSet) {
-	for _, e := range entries {
-		set.Files = append(set.Files, e.FileChange)
-		set.Added += e.Added
-		set.Deleted += e.Deleted
-	}
-	return set
-}
-
 // parseRawNumstat reads git's --raw entries (":mode mode hash hash X", path,
 // for renames a second path) followed by its --numstat entries ("added TAB
 // deleted TAB path", for renames an empty path and two more fields).
@@ -218,7 +222,10 @@ func parseRawNumstat(records []string, prefix string) []entry {
 			f[2] = records[i]
 		}
 		if n, ok := at[relative(prefix, f[len(f)-1])]; ok && len(f) == 3 {
-			count(&entries[n].FileChange, f[0], f[1])
+			c := &entries[n].FileChange
+			c.Binary = f[0] == "-" // of which no lines are counted
+			c.Added, _ = strconv.Atoi(f[0])
+			c.Deleted, _ = strconv.Atoi(f[1])
 		}
 	}
 	return entries
@@ -242,15 +249,6 @@ func rawEntry(records []string, i int, prefix string) (entry, int) {
 }
 
 const gitlink = "160000"
-
-func count(f *FileChange, added, deleted string) {
-	if added == "-" {
-		f.Binary = true
-		return
-	}
-	f.Added, _ = strconv.Atoi(added)
-	f.Deleted, _ = strconv.Atoi(deleted)
-}
 
 // Patch gives the changes as a unified diff that git apply takes, with binary
 // files in it.
@@ -295,17 +293,14 @@ func (w *Workspace) ApplyPatch(ctx context.Context, patch []byte) error {
 		return err
 	}
 	if n := len(patch); n > 0 && patch[n-1] != '\n' {
-		patch = append(append([]byte(nil), patch...), '\n')
+		patch = append(bytes.Clone(patch), '\n')
 	}
 	options, err := checkPatch(ctx, w, patch)
 	if err == nil {
 		w.staged = false
 		_, err = w.git.DoInput(ctx, patch, append([]string{"apply", "--whitespace=nowarn"}, options...)...)
 	}
-	if err != nil {
-		return failed(err, fault.PatchApplyFailed, "path", w.path)
-	}
-	return nil
+	return failed(err, fault.PatchApplyFailed, "path", w.path)
 }
 
 // checkPatch finds out how the patch fits: as it is or, since models count

@@ -128,17 +128,14 @@ func (w *Workspace) write(relPath string, data []byte) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return failedIn(w.path, err, fault.GitCommitFailed, "path", relPath)
 	}
-	if resolved(dir) != filepath.Join(resolved(w.path), strings.TrimPrefix(dir, w.path)) || isLink(p) {
+	info, err := os.Lstat(p)
+	link := err == nil && info.Mode()&os.ModeSymlink != 0
+	if link || resolved(dir) != filepath.Join(resolved(w.path), strings.TrimPrefix(dir, w.path)) {
 		return refuse(fault.GitCommitFailed, "not_inside", "path", relPath)
 	}
 	o := atomicfile.Options{TempSuffix: rand.Text(), Volatile: w.linked} // what is lost of a worktree is in the commit
-	err := atomicfile.Write(atomicfile.OS{}, p, data, o)
+	err = atomicfile.Write(atomicfile.OS{}, p, data, o)
 	return failedIn(w.path, err, fault.GitCommitFailed, "path", relPath)
-}
-
-func isLink(p string) bool {
-	info, err := os.Lstat(p)
-	return err == nil && info.Mode()&os.ModeSymlink != 0
 }
 
 // bytes is the message as git gets it: a subject of one line, the body, and

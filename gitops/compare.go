@@ -3,7 +3,6 @@ package gitops
 import (
 	"context"
 	"net/url"
-	"path/filepath"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -16,11 +15,14 @@ import (
 // repository), {owner} and {repo}; {{…}} is understood too. No origin is
 // ORIGIN_MISSING, a place that is not known REMOTE_NOT_GITHUB.
 func (r *reader) CompareURL(ctx context.Context, base, branch, template string) (string, error) {
-	origin, err := r.originURL(ctx)
+	origin, err := r.git.Ask(ctx, "remote", "get-url", "origin")
+	if gitcmd.Exit(err) > 0 {
+		return "", fault.New(fault.OriginMissing, "name", "origin")
+	}
 	if err != nil {
 		return "", err
 	}
-	at, ok := parseRemote(origin)
+	at, ok := parseRemote(line(origin))
 	base = strings.TrimPrefix(base, "origin/")
 	if template != "" {
 		return at.fill(template, base, branch), nil
@@ -33,26 +35,6 @@ func (r *reader) CompareURL(ctx context.Context, base, branch, template string) 
 		return "", fault.New(fault.RemoteNotGitHub, "name", "origin", "value", at.shown)
 	}
 	return compare, nil
-}
-
-func (r *reader) originURL(ctx context.Context) (string, error) {
-	s := r.settings(ctx)
-	if url, plain := s.origin(); plain {
-		return url, nil
-	}
-	// Very old repositories have remotes in files.
-	if !s.hasOrigin() && !exists(filepath.Join(r.commonDir, "remotes")) && !exists(filepath.Join(r.commonDir, "branches", "origin")) {
-		return "", noOrigin(nil)
-	}
-	out, err := r.git.Ask(ctx, "remote", "get-url", "origin")
-	if gitcmd.Exit(err) > 0 {
-		return "", noOrigin(err, "cause", gitcmd.Stderr(err))
-	}
-	return line(out), err
-}
-
-func noOrigin(err error, more ...any) error {
-	return fault.Wrap(err, fault.OriginMissing, append(more, "name", "origin")...)
 }
 
 // remote is where a remote's repository can be looked at.
@@ -108,23 +90,18 @@ func (at remote) compare(base, branch string) (string, bool) {
 	case at.is("gitlab"):
 		return page + "/-/compare/" + b + "..." + w, true
 	case at.is("bitbucket") && strings.HasPrefix(at.path, "scm/"):
-		return at.bitbucketServer(base, branch)
+		parts := strings.Split(at.path, "/") // scm/KEY/repo
+		if len(parts) != 3 {
+			return "", false
+		}
+		q := url.Values{"sourceBranch": {"refs/heads/" + branch}, "targetBranch": {"refs/heads/" + base}}
+		return at.site + "/projects/" + escaped(parts[1]) + "/repos/" + escaped(parts[2]) + "/compare/diff?" + q.Encode(), true
 	case at.is("bitbucket"):
 		return page + "/branches/compare/" + w + "%0D" + b, true
 	case at.is("github"), at.is("gitea"), at.is("forgejo"), at.is("codeberg"):
 		return page + "/compare/" + b + "..." + w, true
 	}
 	return "", false
-}
-
-// bitbucketServer turns scm/KEY/repo into its pages' form.
-func (at remote) bitbucketServer(base, branch string) (string, bool) {
-	parts := strings.Split(at.path, "/")
-	if len(parts) != 3 {
-		return "", false
-	}
-	q := url.Values{"sourceBranch": {"refs/heads/" + branch}, "targetBranch": {"refs/heads/" + base}}
-	return at.site + "/projects/" + escaped(parts[1]) + "/repos/" + escaped(parts[2]) + "/compare/diff?" + q.Encode(), true
 }
 
 // is reports whether one label of the host name begins with what the site's

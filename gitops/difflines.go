@@ -24,21 +24,11 @@ func diffLines(old, now []byte, effort time.Duration) []edit {
 	var edits []edit
 	for _, d := range dmp.DiffCharsToLines(dmp.DiffMainRunes(x, y, false), lines) {
 		for l := range strings.Lines(d.Text) {
-			edits = append(edits, edit{sign(d.Type), l})
+			edits = append(edits, edit{"- +"[d.Type-diffmatchpatch.DiffDelete], l})
 		}
 	}
 	deletionsFirst(edits)
 	return edits
-}
-
-func sign(op diffmatchpatch.Operation) byte {
-	switch op {
-	case diffmatchpatch.DiffInsert:
-		return '+'
-	case diffmatchpatch.DiffDelete:
-		return '-'
-	}
-	return ' '
 }
 
 // deletionsFirst puts each block of changes into git's order.

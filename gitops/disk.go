@@ -51,8 +51,10 @@ func diskTrouble(err error, dir string) (code fault.Code, path string) {
 			dir = m[1]
 		}
 		return fault.PathNotWritable, dir
-	case hintsDenied().MatchString(said) && closed(dir):
-		return fault.PathNotWritable, dir
+	case hintsDenied().MatchString(said):
+		if err := unix.Access(there(dir), unix.W_OK); errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) {
+			return fault.PathNotWritable, dir
+		}
 	}
 	return "", ""
 }
@@ -66,13 +68,6 @@ func Unwritable(common string) string {
 		}
 	}
 	return ""
-}
-
-// closed reports whether we may not write to dir, or to the folder above it
-// that is there.
-func closed(dir string) bool {
-	err := unix.Access(there(dir), unix.W_OK)
-	return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS)
 }
 
 // there is path, or the next folder above it that exists.

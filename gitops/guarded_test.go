@@ -49,7 +49,7 @@ func TestGuardedRepositoryWritesNothing(t *testing.T) {
 		"TakeBack":        func(ctx context.Context) error { return w.TakeBack(ctx, "HEAD") },
 		"ApplyPatch":      func(ctx context.Context) error { return w.ApplyPatch(ctx, patch) },
 		"Switch":          func(ctx context.Context) error { return checkout.Switch(ctx, "aiflow/y/1") },
-		"ClearStaleLocks": func(ctx context.Context) error { _, err := w.ClearStaleLocks(ctx); return err },
+		"ClearStaleLocks": func(ctx context.Context) error { _, err := w.ClearStaleLocks(); return err },
 		"ClearBranchLock": func(context.Context) error { r.ClearBranchLock(w.Branch()); return no },
 		"AddWorktree": func(ctx context.Context) error {
 			_, err := r.AddWorktree(ctx, filepath.Join(dir, ".aiflow/worktrees/y"), "aiflow/y/1", Keep{})

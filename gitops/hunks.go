@@ -40,11 +40,6 @@ func spans(edits []edit, context int) []span {
 		}
 		found = append(found, span{start: start, end: end})
 	}
-	number(edits, found)
-	return found
-}
-
-func number(edits []edit, found []span) {
 	i, old, now := 0, 0, 0
 	for n := range found {
 		for ; i < found[n].start; i++ {
@@ -52,6 +47,7 @@ func number(edits []edit, found []span) {
 		}
 		found[n].oldBefore, found[n].newBefore = old, now
 	}
+	return found
 }
 
 func advance(e edit, old, now int) (int, int) {
@@ -69,8 +65,11 @@ func makeHunk(edits []edit, s span, lineBytes int) (h Hunk, cut bool) {
 	h.Lines = make([]Line, 0, s.end-s.start)
 	for _, e := range edits[s.start:s.end] {
 		old, now = advance(e, old, now)
-		l, long := makeLine(e, lineBytes)
-		h.Lines, cut = append(h.Lines, l), cut || long
+		text, ended := strings.CutSuffix(e.text, "\n")
+		if lineBytes > 0 && len(text) > lineBytes {
+			text, cut = text[:lineBytes], true
+		}
+		h.Lines = append(h.Lines, Line{Op: string(e.op), Text: strings.ToValidUTF8(text, "\uFFFD"), NoNL: !ended})
 	}
 	h.OldLines, h.NewLines = old-s.oldBefore, now-s.newBefore
 	h.OldStart, h.NewStart = firstLine(s.oldBefore, h.OldLines), firstLine(s.newBefore, h.NewLines)
@@ -84,12 +83,4 @@ func firstLine(before, lines int) int {
 		return before
 	}
 	return before + 1
-}
-
-func makeLine(e edit, lineBytes int) (l Line, cut bool) {
-	text, ended := strings.CutSuffix(e.text, "\n")
-	if lineBytes > 0 && len(text) > lineBytes {
-		text, cut = text[:lineBytes], true
-	}
-	return Line{Op: string(e.op), Text: strings.ToValidUTF8(text, "\uFFFD"), NoNL: !ended}, cut
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"aiflow/internal/fault"
 )
@@ -19,12 +20,30 @@ func inherit(ctx context.Context, w *Workspace) {
 		return
 	}
 	w.git.Settings = nil
-	s := w.repo.settings(ctx)
-	for _, key := range []string{"core.hookspath", "core.excludesfile", "core.attributesfile", "user.signingkey"} {
-		if at := onlyInCheckout(w, key, s.last(key)); at != "" {
+	for key, value := range w.repo.paths(ctx) {
+		if at := onlyInCheckout(w, key, value); at != "" {
 			w.git.Settings = append(w.git.Settings, key+"="+at)
 		}
 	}
+}
+
+// settings are those of git's settings that name a place, as git itself reads them: the
+// last of a key counts. They are asked for once.
+type settings struct {
+	once  sync.Once
+	paths map[string]string
+}
+
+func (r *reader) paths(ctx context.Context) map[string]string {
+	r.config.once.Do(func() {
+		out, _ := r.git.Ask(ctx, "config", "-z", "--get-regexp", `^(user\.signingkey|core\.(hookspath|excludesfile|attributesfile))$`)
+		r.config.paths = map[string]string{}
+		for _, record := range fields(out) {
+			key, value, _ := strings.Cut(record, "\n")
+			r.config.paths[key] = value
+		}
+	})
+	return r.config.paths
 }
 
 // onlyInCheckout is where a relative path leads in the checkout when the
@@ -35,25 +54,16 @@ func onlyInCheckout(w *Workspace, key, value string) string {
 	}
 	there, here := filepath.Join(w.repo.top, value), filepath.Join(w.path, value)
 	only := isFile(there) && !isFile(here)
-	if key == "core.hookspath" {
-		only = slices.ContainsFunc(programs(there), func(name string) bool { return !isProgram(filepath.Join(here, name)) })
+	if key == "core.hookspath" { // what git would run as a hook
+		entries, _ := os.ReadDir(there)
+		only = slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+			return !strings.Contains(e.Name(), ".") && isProgram(filepath.Join(there, e.Name())) && !isProgram(filepath.Join(here, e.Name()))
+		})
 	}
 	if !only {
 		return ""
 	}
 	return there
-}
-
-// programs are the names of what git would run as a hook in dir.
-func programs(dir string) []string {
-	entries, _ := os.ReadDir(dir)
-	var names []string
-	for _, e := range entries {
-		if !strings.Contains(e.Name(), ".") && isProgram(filepath.Join(dir, e.Name())) {
-			names = append(names, e.Name())
-		}
-	}
-	return names
 }
 
 func isProgram(path string) bool {

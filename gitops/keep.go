@@ -187,7 +187,7 @@ func (l *Leaving) keepWork(ctx context.Context, k Keep) (ref, commit string, err
 	if k.Ref == "" {
 		return "", "", dirty
 	}
-	tree, err := l.ws.snapshot(ctx)
+	tree, err := written(ctx, l.ws, true)
 	if err != nil {
 		return "", "", err
 	}

@@ -34,7 +34,7 @@ func (r *Repo) Scratch(ctx context.Context, path, commit string) (*Workspace, er
 		return nil, err
 	}
 	if ok {
-		if _, err := w.ClearStaleLocks(ctx); err != nil {
+		if _, err := w.ClearStaleLocks(); err != nil {
 			return nil, err
 		}
 		if err := w.Restart(ctx, commit); err == nil || ctx.Err() != nil {

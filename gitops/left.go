@@ -297,7 +297,7 @@ func isSubmodule(w *Workspace, name string) bool {
 // says no.
 func unchangedCopy(ctx context.Context, w *Workspace, name string, l *Left) bool {
 	at := filepath.Join(w.path, filepath.FromSlash(name))
-	inner := &Workspace{repo: w.repo, path: at, git: pinned(w.repo.git.In(at), "", at, true)}
+	inner := &Workspace{repo: w.repo, path: at, git: pinned(w.repo.git.In(at), at)}
 	flags, err := inner.git.Ask(ctx, "ls-files", "-v", "-z")
 	if err != nil || len(hiddenFiles(at, fields(flags))) > 0 {
 		return false

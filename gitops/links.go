@@ -108,16 +108,3 @@ func borrowedOf(w *Workspace, set ChangeSet) []string {
 }
 
 const symlink = "120000"
-
-// without is the rest of a git add that leaves out the borrowed paths and the
-// repositories without a commit.
-func without(w *Workspace) []string {
-	if len(w.borrowed)+len(w.unborn) == 0 {
-		return nil
-	}
-	rest := []string{"--", ":/"}
-	for _, name := range slices.Concat(w.borrowed, w.unborn) {
-		rest = append(rest, excluding(name)...)
-	}
-	return rest
-}

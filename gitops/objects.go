@@ -64,8 +64,3 @@ func (o *objects) Reference(name plumbing.ReferenceName, resolved bool) (*plumbi
 func (o *objects) CommitObject(h plumbing.Hash) (*object.Commit, error) {
 	return object.GetCommit(o.storage, h)
 }
-
-// BlobObject reads a blob.
-func (o *objects) BlobObject(h plumbing.Hash) (*object.Blob, error) {
-	return object.GetBlob(o.storage, h)
-}

@@ -52,7 +52,7 @@ func (r *Repo) OnlyKept(ctx context.Context, dir, since, branch string) ([]strin
 		own := unfetched(ctx, r.git, filepath.Join(dir, name), commits)
 		if at := filepath.Join(r.top, name); exists(filepath.Join(at, ".git")) {
 			maps.DeleteFunc(own, func(commit string, _ bool) bool {
-				_, err := r.git.In(at).With("GIT_CEILING_DIRECTORIES="+filepath.Dir(at)).Ask(ctx, "cat-file", "-e", commit+"^{commit}")
+				_, err := pinned(r.git.In(at), at).Ask(ctx, "cat-file", "-e", commit+"^{commit}")
 				return err == nil
 			})
 		}
@@ -62,7 +62,7 @@ func (r *Repo) OnlyKept(ctx context.Context, dir, since, branch string) ([]strin
 
 // unfetched are those of the commits that the repository at a path has and none of its remotes.
 func unfetched(ctx context.Context, g gitcmd.Git, at string, commits map[string]bool) map[string]bool {
-	g = g.In(at).With("GIT_CEILING_DIRECTORIES=" + filepath.Dir(at))
+	g = pinned(g.In(at), at)
 	var args []string
 	if !exists(filepath.Join(at, ".git")) {
 		args = []string{"--git-dir=" + at, "-c", "core.worktree=" + at}

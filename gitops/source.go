@@ -58,7 +58,8 @@ func (s *source) open() error {
 		return s.err
 	}
 	s.opened = true
-	if s.gitDir == "" || s.packedReplacements() {
+	packed, _ := os.ReadFile(filepath.Join(s.commonDir, "packed-refs"))
+	if s.gitDir == "" || bytes.Contains(packed, []byte(" refs/replace/")) {
 		s.err = errAskGit
 		return s.err
 	}
@@ -75,9 +76,4 @@ func (s *source) altered() bool {
 		}
 	}
 	return false
-}
-
-func (s *source) packedReplacements() bool {
-	packed, err := os.ReadFile(filepath.Join(s.commonDir, "packed-refs"))
-	return err == nil && bytes.Contains(packed, []byte(" refs/replace/"))
 }

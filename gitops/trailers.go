@@ -21,16 +21,16 @@ func subject(message string) string {
 // Trailers reads the last paragraph of a message when it consists of
 // "Key: value" lines. A line that begins with a blank continues the one above.
 func Trailers(message string) map[string][]string {
-	lines := lastParagraph(message)
+	trailer := regexp.MustCompile(`^([A-Za-z0-9-]+)[ \t]*:(.*)$`)
 	found := map[string][]string{}
 	last := ""
-	for _, l := range lines {
+	for _, l := range lastParagraph(message) {
 		if last != "" && (strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t")) {
 			values := found[last]
 			values[len(values)-1] += " " + strings.TrimSpace(l)
 			continue
 		}
-		m := trailerLine().FindStringSubmatch(l)
+		m := trailer.FindStringSubmatch(l)
 		if m == nil {
 			return map[string][]string{}
 		}
@@ -49,5 +49,3 @@ func lastParagraph(message string) []string {
 	}
 	return nil // one paragraph is the subject
 }
-
-func trailerLine() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9-]+)[ \t]*:(.*)$`) }

@@ -198,7 +198,7 @@ func removeNew(ctx context.Context, w *Workspace) error {
 // ClearStaleLocks removes the lock files in the linked worktree's own part of
 // the repository and names them. The caller has proven that the process that
 // left them is dead. In the user's checkout it does nothing.
-func (w *Workspace) ClearStaleLocks(context.Context) ([]string, error) {
+func (w *Workspace) ClearStaleLocks() ([]string, error) {
 	if !w.linked {
 		return nil, nil
 	}

@@ -634,7 +634,7 @@ func TestInPlace(t *testing.T) {
 	if err := w.Switch(t.Context(), "main"); !fault.Has(err, fault.WorkspaceFailed) || readFileText(t, filepath.Join(root, "a")) != "not saved\n" {
 		t.Errorf("switching over changes: %v", err)
 	}
-	if cleared, err := w.ClearStaleLocks(t.Context()); err != nil || cleared != nil {
+	if cleared, err := w.ClearStaleLocks(); err != nil || cleared != nil {
 		t.Errorf("locks of the checkout: %v, %v", cleared, err)
 	}
 }
@@ -647,7 +647,7 @@ func TestClearStaleLocks(t *testing.T) {
 	writeFile(t, ours, "")
 	theirs := filepath.Join(root, ".git/index.lock")
 	writeFile(t, theirs, "")
-	cleared, err := w.ClearStaleLocks(t.Context())
+	cleared, err := w.ClearStaleLocks()
 	if err != nil || len(cleared) != 1 || cleared[0] != ours || exists(ours) || !exists(theirs) {
 		t.Errorf("%v, %v", cleared, err)
 	}

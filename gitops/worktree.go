@@ -236,10 +236,12 @@ func linkTarget(path string) string {
 
 // workspace makes the value; nothing is started or touched.
 func (r *Repo) workspace(ctx context.Context, path, gitDir string, linked bool, branch string) *Workspace {
-	g := r.git.In(path)
 	w := &Workspace{
 		repo: r, path: path, gitDir: gitDir, linked: linked, branch: branch,
-		git: pinned(g, gitDir, path, linked), src: newSource(gitDir, r.commonDir),
+		git: r.git.In(path), src: newSource(gitDir, r.commonDir),
+	}
+	if linked {
+		w.git = pinned(w.git, path)
 	}
 	inherit(ctx, w)
 	return w
@@ -247,9 +249,6 @@ func (r *Repo) workspace(ctx context.Context, path, gitDir string, linked bool, 
 
 // pinned keeps git inside a linked worktree: should its .git file be gone,
 // git must not climb up and find the user's checkout.
-func pinned(g gitcmd.Git, gitDir, path string, linked bool) gitcmd.Git {
-	if !linked {
-		return g
-	}
+func pinned(g gitcmd.Git, path string) gitcmd.Git {
 	return g.With("GIT_CEILING_DIRECTORIES=" + filepath.Dir(path))
 }

@@ -86,7 +86,7 @@ func StepAt(run *stage.Run) *runs.Step {
 // GiveUp keeps what the run's worktree holds and removes it.
 func GiveUp(ctx context.Context, run *stage.Run, ws *gitops.Workspace) error {
 	run.Workspace = ws
-	_, _ = ws.ClearStaleLocks(ctx)
+	_, _ = ws.ClearStaleLocks()
 	_, _ = run.Repo.RestoreBranch(ctx, run.Stage.Git.WorkBranch, run.Stage.Tip())
 	_ = ws.MendIndex(ctx)
 	if err := stage.KeepAttempt(ctx, run, StepAt(run)); err != nil {

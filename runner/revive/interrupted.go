@@ -148,7 +148,7 @@ func reopen(ctx context.Context, run *stage.Run) error {
 	if err := stage.LinkPaths(run); err != nil {
 		return err
 	}
-	if _, err = ws.ClearStaleLocks(ctx); err != nil {
+	if _, err = ws.ClearStaleLocks(); err != nil {
 		return err
 	}
 	if err := ws.MendIndex(ctx); err != nil {

@@ -127,7 +127,7 @@ const (
 // ended, and nobody else writes there.
 func clearLocks(ctx context.Context, run *Run) {
 	if run.Workspace != nil {
-		_, _ = run.Workspace.ClearStaleLocks(ctx) // should one stay, git says so
+		_, _ = run.Workspace.ClearStaleLocks() // should one stay, git says so
 		run.Repo.ClearBranchLock(run.Stage.Git.WorkBranch)
 	}
 }
