@@ -18,7 +18,8 @@ import (
 func Select(f *folder.Folder, facts Facts) Result {
 	j := newJudge(f, facts)
 	j.walkAll()
-	res := j.judgeAll(j.order(func(i int) bool { return !j.f.Requests[i].Over() }))
+	// Request.Over would believe also a done that is not true yet (Facts.Undone).
+	res := j.judgeAll(j.order(func(i int) bool { return j.links.kind[i] < soundArchived }))
 	res.Queue, res.Warnings = queueState(facts.Queue), append(warnings(f), j.rings()...)
 	res.Stats.Total, res.Stats.Runnable = len(f.Requests), len(res.Runnable)
 	if len(res.Runnable) > 0 {
