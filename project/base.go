@@ -106,9 +106,9 @@ func runOf(p *Project, branch string) *runs.Stage {
 func TakeOver(ctx context.Context, p *Project, branch string) string {
 	st := runOf(p, branch)
 	if st == nil {
-		return takeOver(branch, nil, nil)
+		return takeOver(p, branch, nil, nil)
 	}
-	return takeOver(branch, st, foreign(ctx, p, home(findStarts(ctx, p, "")), st))
+	return takeOver(p, branch, st, foreign(ctx, p, home(findStarts(ctx, p, "")), st))
 }
 
 // takeOvers is TakeOver for the runs of a survey, with one question for all of them.
@@ -119,34 +119,62 @@ func takeOvers(ctx context.Context, s *Survey) func(branch string) string {
 	})
 	return func(branch string) string {
 		if st := s.waiting[branch]; st != nil {
-			return takeOver(branch, st, bases())
+			return takeOver(s.p, branch, st, bases())
 		}
-		return takeOver(branch, nil, nil)
+		return takeOver(s.p, branch, nil, nil)
 	}
 }
 
-func takeOver(branch string, st *runs.Stage, foreign []string) string {
+func takeOver(p *Project, branch string, st *runs.Stage, foreign []string) string {
 	if st != nil && st.Landing != nil { // git refuses until what died is put back
 		return "aiflow land " + st.RequestID
 	}
-	if st != nil && len(st.Git.StackedOn) == 0 && slices.Contains(foreign, st.Git.BaseCommit) {
-		return "aiflow land " + st.RequestID + " --method rebase"
+	if st != nil {
+		at, below := began(p, st)
+		if slices.ContainsFunc(at, func(c string) bool { return slices.Contains(foreign, c) }) {
+			return "aiflow land " + strings.Join(append(below, st.RequestID), " ") + " --method rebase"
+		}
 	}
 	return "git merge " + proc.Word(branch)
 }
 
 // foreign are the commits at which runs began and which what is checked out does not have.
 func foreign(ctx context.Context, p *Project, at string, of ...*runs.Stage) []string {
-	var began []string
+	var all []string
 	for _, st := range of {
-		if st.Git.BaseCommit != "" {
-			began = append(began, st.Git.BaseCommit)
-		}
+		commits, _ := began(p, st)
+		all = append(all, commits...)
 	}
 	if at == "" {
 		return nil
 	}
-	return beyond(ctx, p, at, began)
+	return beyond(ctx, p, at, all)
+}
+
+// began are the commits at which a run began that are nobody's result: of one that stands
+// on others, where the lowest of those began, for its branch brings that, too. below are
+// the requests of those others that are not merged, the lowest first.
+func began(p *Project, st *runs.Stage) (at, below []string) {
+	if len(st.Git.StackedOn) == 0 && st.Git.BaseCommit != "" {
+		return []string{st.Git.BaseCommit}, nil
+	}
+	for _, on := range st.Git.StackedOn {
+		of, err := p.Run(on.RequestID, on.RunID).LoadStage()
+		if err != nil {
+			continue // its record is lost
+		}
+		commits, ids := began(p, of)
+		if of.Unmerged() {
+			ids = append(ids, on.RequestID)
+		}
+		at = append(at, commits...)
+		for _, id := range ids {
+			if !slices.Contains(below, id) {
+				below = append(below, id)
+			}
+		}
+	}
+	return at, below
 }
 
 // of is the base of a request's new run.
@@ -262,6 +290,16 @@ func commitsOf(ctx context.Context, p *Project, bases []string) map[string]strin
 		n++
 	}
 	return found
+}
+
+// TakenBack reports whether a run was merged, and a commit does not say any more that its
+// request is done: somebody reverted it.
+func (s *Survey) TakenBack(ctx context.Context, commit string, st *runs.Stage) bool {
+	if s.doneIn(ctx, commit, map[string]bool{st.RequestID: true})[st.RequestID] {
+		return false
+	}
+	in, err := s.p.LandedIn(ctx, commit, []*runs.Stage{st})
+	return st.HasEvent(runs.EventMerged) || err == nil && in[st.RunID]
 }
 
 // doneIn tells which of these ids are done in a commit: its tree says so, or

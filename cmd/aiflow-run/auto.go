@@ -14,7 +14,6 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/config"
-	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -217,7 +216,7 @@ func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error 
 	c := countersNow(v, now)
 	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
 		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
-	printLanded(s, p, v)
+	printLanded(s, v, now)
 	return nil
 }
 
@@ -252,15 +251,14 @@ func countersNow(v runner.Session, now []runs.Summary) runner.Counters {
 	return c
 }
 
-// printLanded says how to take over what the session landed, while that is not done.
-func printLanded(s *cli.Shell, p *project.Project, v runner.Session) {
-	i := slices.IndexFunc(v.Results, func(r runner.Result) bool { return r.LandedInto != "" })
-	if i < 0 {
-		return
-	}
-	into := v.Results[i].LandedInto
-	if _, err := p.Git().Ask(s.Context(), "merge-base", "--is-ancestor", "refs/heads/"+into, "HEAD"); gitcmd.Exit(err) == 1 {
-		s.Printf("%s\n", s.Text("work.auto_take", "command", "git merge "+proc.Word(into)))
+// printLanded says how to take over what the session landed, while that is not done:
+// a squash with a message of one's own does it, too.
+func printLanded(s *cli.Shell, v runner.Session, now []runs.Summary) {
+	i := slices.IndexFunc(v.Results, func(r runner.Result) bool {
+		return r.LandedInto != "" && slices.ContainsFunc(now, func(n runs.Summary) bool { return n.RunID == r.RunID && n.LandedOn == r.LandedInto })
+	})
+	if i >= 0 {
+		s.Printf("%s\n", s.Text("work.auto_take", "command", "git merge "+proc.Word(v.Results[i].LandedInto)))
 	}
 }
 

@@ -72,13 +72,18 @@ func (l *Lander) Forecast(ctx context.Context, o Options) (Forecast, error) {
 // scratch is where a git that cannot try merges tries them.
 func (s *landing) scratch() string { return s.path("forecast-" + s.Project.Suffix()) }
 
-// alone are the commits that the branches become when each lands first; none for one
-// that collides with what is there.
+// alone are the commits that the branches become when each lands first, with what it
+// stands on; none for one that collides with what is there, or whose history is another.
 func (s *landing) alone(ctx context.Context, todo []*runs.Stage, tips map[string]string) (map[string]string, error) {
 	var pairs []gitops.Pair
 	var can []*runs.Stage
+	cannot := map[string]bool{}
 	for _, st := range todo {
-		if err := s.onBase(ctx, st, s.result.From); fault.Has(err, fault.LandOtherBase) || project.StaleNow(ctx, s.Project, st).On != "" {
+		onIt := func(on runs.StackedOn) bool {
+			return cannot[on.RequestID] || s.out[on.RequestID] && !s.asked[on.RequestID]
+		}
+		if err := s.onBase(ctx, st, s.result.From); fault.Has(err, fault.LandOtherBase) || slices.ContainsFunc(st.Git.StackedOn, onIt) || project.StaleNow(ctx, s.Project, st).On != "" {
+			cannot[st.RequestID] = true
 			continue
 		}
 		can = append(can, st)
@@ -188,12 +193,22 @@ func (s *landing) onto(ctx context.Context, st *runs.Stage, at, tip string) (str
 // taken ours is the same content on the base of the run, so that its change counts
 // from there.
 func pairOf(ctx context.Context, s *landing, st *runs.Stage, ours, tip string) (gitops.Pair, error) {
-	own, err := moves(ctx, s, st, ours)
-	if slices.ContainsFunc(st.Git.StackedOn, func(on runs.StackedOn) bool { return s.out[on.RequestID] }) {
-		own = false // it brings along what it stands on, which lands first
+	low := st // what it stands on lands first, and comes along until then
+	for {
+		i := slices.IndexFunc(low.Git.StackedOn, func(on runs.StackedOn) bool { return s.out[on.RequestID] })
+		if i < 0 {
+			break
+		}
+		on := low.Git.StackedOn[i]
+		below, err := s.Project.Run(on.RequestID, on.RunID).LoadStage()
+		if err != nil {
+			return gitops.Pair{Ours: ours, Theirs: tip}, nil
+		}
+		low = below
 	}
+	own, err := moves(ctx, s, low, ours)
 	if err == nil && own {
-		ours, err = s.repo.OnParent(ctx, ours, st.Git.BaseCommit)
+		ours, err = s.repo.OnParent(ctx, ours, low.Git.BaseCommit)
 	}
 	return gitops.Pair{Ours: ours, Theirs: tip}, err
 }

@@ -103,7 +103,7 @@ func (s *landing) mayLand(ctx context.Context, st *runs.Stage) error {
 		return f
 	}
 	for _, id := range needs(s, st) {
-		if id != st.RequestID && (s.out[id] || s.rejected(id)) {
+		if id != st.RequestID && (s.out[id] || rejected(ctx, s, id)) {
 			f := waitsFor(st, id)
 			if below := landWith(s, st); below != "" {
 				f.Facts["land"] = below
@@ -148,10 +148,11 @@ func waitsFor(st *runs.Stage, id string) *fault.Error {
 	return fault.New(fault.DependsNotDone, "request_id", st.RequestID, "run_id", st.RunID, "value", id)
 }
 
-// rejected: a person dropped what was made of a request, and it is not done otherwise.
-func (s *landing) rejected(id string) bool {
+// rejected: a person dropped what was made of a request, or reverted it on the branch, and
+// it is not done otherwise.
+func rejected(ctx context.Context, s *landing, id string) bool {
 	r, last := s.survey.Folder.Unique(id), s.survey.Latest(id)
-	return r != nil && !r.SaysOver() && last != nil && last.DroppedAt != nil
+	return r != nil && !r.SaysOver() && last != nil && (last.DroppedAt != nil || s.survey.TakenBack(ctx, s.result.From, last))
 }
 
 // there: somebody has taken the run over since the landing began.
