@@ -3,8 +3,13 @@ package gitops
 import (
 	"bytes"
 	"context"
+	"io"
 	"path"
 	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
@@ -44,17 +49,54 @@ func (r *reader) ReadFile(ctx context.Context, commit, relPath string) ([]byte, 
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	out, err := r.git.Ask(ctx, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", h, "--", full)
+	data, err := read(r.src, func(repo *objects) ([]byte, error) { return readFile(repo, h, full) })
+	if err == nil {
+		return data, data != nil, nil
+	}
+	return r.askFile(ctx, h, full)
+}
+
+// readFile is nil where there is no such file.
+func readFile(repo *objects, commit, full string) ([]byte, error) {
+	c, err := repo.CommitObject(plumbing.NewHash(commit))
+	if err != nil {
+		return nil, err
+	}
+	tree, err := c.Tree()
+	if err != nil {
+		return nil, err
+	}
+	entry, err := tree.FindEntry(full)
+	if err == object.ErrEntryNotFound || err == object.ErrDirectoryNotFound || err == nil && (entry.Mode == filemode.Dir || entry.Mode == filemode.Submodule) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	blob, err := object.GetBlob(repo.storage, entry.Hash)
+	if err != nil {
+		return nil, err
+	}
+	in, err := blob.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return io.ReadAll(in)
+}
+
+func (r *reader) askFile(ctx context.Context, commit, full string) ([]byte, bool, error) {
+	out, err := r.git.Ask(ctx, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", full)
+	if err != nil {
+		return nil, false, failed(err, fault.GitCommandFailed, "commit", commit, "path", full)
+	}
 	about, _, _ := bytes.Cut(out, []byte("\t"))
 	f := strings.Fields(string(about)) // mode, type, object
-	if err == nil && (len(f) != 3 || f[1] != "blob") {
+	if len(f) != 3 || f[1] != "blob" {
 		return nil, false, nil
 	}
-	var data []byte
-	if err == nil {
-		data, err = r.git.Ask(ctx, "cat-file", "blob", f[2])
-	}
-	return data, err == nil, failed(err, fault.GitCommandFailed, "commit", h, "path", full)
+	data, err := r.git.Ask(ctx, "cat-file", "blob", f[2])
+	return data, err == nil, failed(err, fault.GitCommandFailed, "commit", commit, "path", full)
 }
 
 // fields splits NUL-terminated output.
