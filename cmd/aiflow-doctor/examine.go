@@ -3,25 +3,17 @@ package main
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/doctor"
-	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
 )
 
 type options struct{ fix, strict bool }
-
-// Exit statuses.
-const (
-	strictStatus = 1
-	failStatus   = 3
-)
 
 func examine(s *cli.Shell, o options, mode doctor.Mode) error {
 	env, err := app.Env(s, nil)
@@ -38,42 +30,30 @@ func examine(s *cli.Shell, o options, mode doctor.Mode) error {
 	if err := s.Context().Err(); err != nil {
 		return err
 	}
-	r.Describe(words(s))
+	r.Describe(doctor.Words{
+		Has: s.Catalog().Has, Text: s.Catalog().Text,
+		Fault: func(err error) (string, []string) {
+			body := s.Body(err)
+			return body.Message, body.Actions
+		},
+	})
 	if s.JSON {
 		err = s.PrintJSON(r)
 	} else {
 		show(s, r)
 	}
-	if err != nil {
-		return err
-	}
-	return verdict(r, o)
-}
-
-func verdict(r *doctor.Report, o options) error {
 	switch {
+	case err != nil:
+		return err
 	case r.Summary.Status == doctor.Fail:
-		return cli.Exit(failStatus)
+		return cli.Exit(3)
 	case r.Summary.Status == doctor.Warn && o.strict:
-		return cli.Exit(strictStatus)
+		return cli.Exit(1)
 	}
 	return nil
 }
 
-func words(s *cli.Shell) doctor.Words {
-	c := s.Catalog()
-	return doctor.Words{
-		Has:  c.Has,
-		Text: func(key string, f fault.Facts) string { return c.Text(key, f) },
-		Fault: func(err error) (string, []string) {
-			body := s.Body(err)
-			return body.Message, body.Actions
-		},
-	}
-}
-
-// hookBin is the aiflow-hook that belongs to this program: the name in PATH
-// when it leads there, because install writes that one, else the file.
+// hookBin is the aiflow-hook that belongs to this program, as install writes it.
 func hookBin() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -86,16 +66,7 @@ func hookBin() string {
 	if _, err := os.Stat(own); err != nil {
 		return ""
 	}
-	found, err := exec.LookPath("aiflow-hook")
-	if err != nil || !filepath.IsAbs(found) {
-		return own
-	}
-	a, err1 := filepath.EvalSymlinks(found)
-	b, err2 := filepath.EvalSymlinks(own)
-	if err1 == nil && err2 == nil && a == b {
-		return found
-	}
-	return own
+	return app.Lasting(own)
 }
 
 func show(s *cli.Shell, r *doctor.Report) {

@@ -28,25 +28,12 @@ func leftOuts(s *cli.Shell, list []land.Left) []leftOut {
 	return all
 }
 
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
-// tell says on standard error what goes on.
-func tell(s *cli.Shell, e land.Event) {
-	if e.Kind == "landed" || e.Kind == "left_out" { // the answer says that
-		return
-	}
-	s.Tell(term.Escape(s.Text("land.event_"+e.Kind, "id", e.Item.RequestID, "branch", e.Item.Branch, "name", e.What, "fresh", e.What)))
-}
+func orEmpty[T any](list []T) []T { return append([]T{}, list...) }
 
 // printResult prints what a landing came to, and gives its error for the exit status.
 func printResult(s *cli.Shell, r land.Result, err error) error {
 	if s.JSON {
-		if e := s.PrintJSON(struct {
+		return s.Answer(struct {
 			OK      bool           `json:"ok"`
 			DryRun  bool           `json:"dry_run"`
 			Into    string         `json:"into"`
@@ -59,10 +46,7 @@ func printResult(s *cli.Shell, r land.Result, err error) error {
 			LeftOut []leftOut      `json:"left_out"`
 			Parted  []land.Item    `json:"without_request"`
 			Error   *cli.ErrorBody `json:"error,omitempty"`
-		}{err == nil, false, r.Into, r.Method, r.Test, r.From, r.To, orEmpty(r.Landed), orEmpty(r.Already), leftOuts(s, r.LeftOut), orEmpty(r.Parted), body(s, err)}); e != nil {
-			return e
-		}
-		return cli.Reported(err)
+		}{err == nil, false, r.Into, r.Method, r.Test, r.From, r.To, orEmpty(r.Landed), orEmpty(r.Already), leftOuts(s, r.LeftOut), orEmpty(r.Parted), body(s, err)}, err)
 	}
 	for _, i := range r.Landed {
 		s.Printf("%s\n", s.Paint(term.Green, s.Text("land.landed", "id", i.RequestID, "branch", i.Branch, "commit", short(i.Commit))))
@@ -142,16 +126,12 @@ func printForecast(s *cli.Shell, f land.Forecast) error {
 	}
 	s.Printf("%s\n", s.Text("land.would_sum", "into", f.Into, "count", len(f.Lands), "left", len(f.LeftOut)))
 	if len(f.Most) > len(f.Lands) {
-		s.Printf("%s\n", s.Text("land.most", "count", len(f.Most), "command", command(f)))
+		words := []string{"aiflow land"} // what lands the most, as it can be typed
+		for _, id := range f.Most {
+			words = append(words, proc.Word(id))
+		}
+		command := strings.Join(append(words, "--into", proc.Word(f.Into)), " ")
+		s.Printf("%s\n", s.Text("land.most", "count", len(f.Most), "command", command))
 	}
 	return nil
-}
-
-// command is what lands the most, as it can be typed.
-func command(f land.Forecast) string {
-	words := []string{"aiflow land"}
-	for _, id := range f.Most {
-		words = append(words, proc.Word(id))
-	}
-	return strings.Join(append(words, "--into", proc.Word(f.Into)), " ")
 }

@@ -19,7 +19,7 @@ import (
 // showEvents counts what the project lock, under which requests are edited,
 // went through.
 func showEvents(s *cli.Shell, since string) error {
-	age, err := sinceAge(since)
+	age, err := cli.Age("--since", since, "24h, 90m, 7d")
 	if err != nil {
 		return err
 	}
@@ -44,25 +44,6 @@ func showEvents(s *cli.Shell, since string) error {
 		s.Warn("projectlock.events_bad", fault.Facts{"count": strconv.Itoa(c.BadLines), "path": dir})
 	}
 	return nil
-}
-
-// sinceAge reads 24h, 90m, 7d; "" is 0.
-func sinceAge(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	hours, days := strings.CutSuffix(text, "d")
-	if days {
-		hours += "h"
-	}
-	d, err := time.ParseDuration(hours)
-	if days {
-		d *= 24
-	}
-	if err != nil || d <= 0 {
-		return 0, cli.Usage("bad_value", "name", "--since", "value", text, "allowed", "24h, 90m, 7d")
-	}
-	return d, nil
 }
 
 // printCounts prints a line for each thing that happened.
@@ -94,22 +75,24 @@ func countRows(s *cli.Shell, c editlock.Counts) [][2]string {
 		{s.Text("projectlock.events_acquired"), tally(c.Acquired)},
 		{s.Text("projectlock.events_renewed"), strconv.Itoa(c.Renewed)},
 	}
+	byNumber := func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) }
 	for _, n := range slices.SortedFunc(maps.Keys(c.Recoveries), byNumber) {
 		rows = append(rows, [2]string{s.Text("projectlock.events_recovered", "count", n), strconv.Itoa(c.Recoveries[n])})
+	}
+	hold := "-"
+	if c.Released > 0 {
+		seconds := func(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
+		h := c.Hold
+		hold = s.Text("projectlock.events_hold_times", "total", seconds(h.Total), "min", seconds(h.Min),
+			"median", seconds(h.Median), "p95", seconds(h.P95), "max", seconds(h.Max))
 	}
 	return append(
 		rows,
 		[2]string{s.Text("projectlock.events_readonly"), tally(c.ReadonlyByCode)},
 		[2]string{s.Text("projectlock.events_release_failed"), strconv.Itoa(c.ReleaseFailed)},
 		[2]string{s.Text("projectlock.events_released"), strconv.Itoa(c.Released)},
-		[2]string{s.Text("projectlock.events_hold"), holdText(s, c)},
+		[2]string{s.Text("projectlock.events_hold"), hold},
 	)
-}
-
-func byNumber(a, b string) int {
-	x, _ := strconv.Atoi(a)
-	y, _ := strconv.Atoi(b)
-	return cmp.Compare(x, y)
 }
 
 // tally is "3 (acquire file-lock 2, renew file-lock 1)".
@@ -126,14 +109,4 @@ func tally[K ~string](counts map[K]int) string {
 		return strconv.Itoa(total)
 	}
 	return strconv.Itoa(total) + " (" + strings.Join(parts, ", ") + ")"
-}
-
-func holdText(s *cli.Shell, c editlock.Counts) string {
-	if c.Released == 0 {
-		return "-"
-	}
-	seconds := func(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
-	h := c.Hold
-	return s.Text("projectlock.events_hold_times", "total", seconds(h.Total), "min", seconds(h.Min),
-		"median", seconds(h.Median), "p95", seconds(h.P95), "max", seconds(h.Max))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -38,7 +37,9 @@ func runLocked(s *cli.Shell, w which, o execOptions, argv []string) error {
 	if err != nil {
 		return err
 	}
-	status, err := newJob(s, l).run(path, argv)
+	// A command on a terminal stays in the shell's own job, so that Ctrl-C and Ctrl-Z work as ever.
+	j := &job{lease: l, ownGroup: !inForeground(os.Stdin)}
+	status, err := j.run(path, argv)
 	if rerr := l.Release(); err == nil {
 		err = rerr
 	}
@@ -71,15 +72,8 @@ func acquire(ctx context.Context, s *cli.Shell, p *project.Project, m *locks.Man
 
 // job is a command under a lease.
 type job struct {
-	s        *cli.Shell
 	lease    *locks.Lease
 	ownGroup bool // the command leads a process group of its own
-}
-
-// newJob leaves a command on a terminal in the shell's own job, so that Ctrl-C
-// and Ctrl-Z work as ever.
-func newJob(s *cli.Shell, l *locks.Lease) *job {
-	return &job{s: s, lease: l, ownGroup: !inForeground(os.Stdin)}
 }
 
 // run starts the command behind a gate, names it in the record, opens the gate,
@@ -107,16 +101,23 @@ func (j *job) run(path string, argv []string) (status int, err error) {
 	}
 	ended, givenUp := make(chan struct{}), make(chan struct{})
 	go j.attend(cmd.Process.Pid, signals, ended, givenUp)
-	err = cmd.Wait()
+	_ = cmd.Wait()
 	select {
 	case <-gone(cmd.Process.Pid, j.ownGroup):
 	case <-givenUp:
 	}
 	close(ended)
-	if lost := j.lost(); lost != nil {
-		return 0, lost
+	select {
+	case <-j.lease.Over():
+		if lost := j.lease.Check(); lost != nil {
+			return 0, lost
+		}
+	default:
 	}
-	return statusOf(cmd, err), nil
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal()), nil
+	}
+	return cmd.ProcessState.ExitCode(), nil
 }
 
 // command is this program again, which becomes path when the gate opens.
@@ -165,7 +166,10 @@ func (j *job) attend(pid int, signals <-chan os.Signal, ended <-chan struct{}, g
 	for {
 		select {
 		case sig := <-signals:
-			j.pass(pid, sig.(syscall.Signal))
+			// In the shell's own job the terminal has sent its signals to the command already.
+			if j.ownGroup || sig != syscall.SIGINT && sig != syscall.SIGQUIT {
+				j.kill(pid, sig.(syscall.Signal))
+			}
 		case <-over:
 			over = nil
 			j.kill(pid, syscall.SIGTERM)
@@ -180,39 +184,9 @@ func (j *job) attend(pid int, signals <-chan os.Signal, ended <-chan struct{}, g
 	}
 }
 
-// pass hands a signal on. In the shell's own job the terminal has sent its
-// signals to the command already.
-func (j *job) pass(pid int, sig syscall.Signal) {
-	if !j.ownGroup && (sig == syscall.SIGINT || sig == syscall.SIGQUIT) {
-		return
-	}
-	j.kill(pid, sig)
-}
-
 func (j *job) kill(pid int, sig syscall.Signal) {
 	if j.ownGroup {
 		pid = -pid
 	}
 	_ = syscall.Kill(pid, sig)
-}
-
-// lost is why the lease ended, if it did.
-func (j *job) lost() error {
-	select {
-	case <-j.lease.Over():
-		return j.lease.Check()
-	default:
-		return nil
-	}
-}
-
-func statusOf(cmd *exec.Cmd, err error) int {
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return 128 + int(ws.Signal())
-	}
-	var ee *exec.ExitError
-	if errors.As(err, &ee) {
-		return ee.ExitCode()
-	}
-	return cmd.ProcessState.ExitCode()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -46,34 +47,21 @@ func showLocks(s *cli.Shell) error {
 // printEntry says who, since when, until when, what that means, and what to
 // type.
 func printEntry(s *cli.Shell, p *project.Project, e locks.Entry) {
-	facts := factsOf(s, p, e)
-	s.Printf("%s  %s\n", term.Pad(term.Escape(e.LockType+" "+e.RequestID+e.Name), 24), s.Paint(colour(e), string(e.Verdict)))
-	s.Printf("  %s\n", s.Catalog().Text(holderKey(e), facts))
-	s.Printf("  %s\n", s.Catalog().Text(meansKey(e), facts))
+	facts, colour, holder, means := factsOf(s, p, e), term.Yellow, "lock.holder", "lock.means_"+string(e.Verdict)
+	switch {
+	case e.Orphaned:
+		means = "lock.means_orphaned"
+	case e.Live && (e.Verdict == locks.Held || e.Verdict == locks.Mine):
+		colour = term.Green
+	}
+	if e.Problem != nil {
+		holder = "lock.file"
+	}
+	s.Printf("%s  %s\n", term.Pad(term.Escape(e.LockType+" "+e.RequestID+e.Name), 24), s.Paint(colour, string(e.Verdict)))
+	s.Printf("  %s\n  %s\n", s.Catalog().Text(holder, facts), s.Catalog().Text(means, facts))
 	if hint := s.Catalog().Text(hintKey(e), fault.WithAdvice(facts, e.Advise())); hint != "" {
 		s.Printf("  -> %s\n", strings.TrimSuffix(strings.TrimSuffix(hint, "; "), "、"))
 	}
-}
-
-func meansKey(e locks.Entry) string {
-	if e.Orphaned {
-		return "lock.means_orphaned"
-	}
-	return "lock.means_" + string(e.Verdict)
-}
-
-func holderKey(e locks.Entry) string {
-	if e.Problem != nil {
-		return "lock.file"
-	}
-	return "lock.holder"
-}
-
-func colour(e locks.Entry) term.Style {
-	if e.Live && !e.Orphaned && (e.Verdict == locks.Held || e.Verdict == locks.Mine) {
-		return term.Green
-	}
-	return term.Yellow
 }
 
 // hintKey is the sentence for what can be done.
@@ -108,10 +96,7 @@ func factsOf(s *cli.Shell, p *project.Project, e locks.Entry) fault.Facts {
 		f["command"] = strconv.Itoa(e.Command)
 	}
 	set("run_id", e.RunID)
-	set("hostname", e.Hostname)
-	if e.Hostname == "" {
-		set("hostname", e.Host)
-	}
+	set("hostname", cmp.Or(e.Hostname, e.Host))
 	set("since", moment(e.CreatedAt))
 	set("until", moment(e.ExpiresAt))
 	if !e.CreatedAt.IsZero() && !e.CreatedAt.After(s.Now()) {

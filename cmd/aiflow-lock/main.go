@@ -20,17 +20,26 @@ var version, commit string // set by the linker
 func main() { os.Exit(cli.Main(cli.OS(version, commit), program)) }
 
 func program(s *cli.Shell) *urfave.App {
+	var since string
 	return &urfave.App{
 		Name: "aiflow-lock", Usage: "lock.usage",
 		UsageText: "aiflow-lock list\naiflow-lock exec --request RQ-1 -- make check\naiflow-lock release --request RQ-1",
-		Commands:  []*urfave.Command{list(s), execute(s), release(s), events(s), inside(s)},
-	}
-}
-
-func list(s *cli.Shell) *urfave.Command {
-	return &urfave.Command{
-		Name: "list", Usage: "lock.list_usage", UsageText: "aiflow-lock list\naiflow-lock list --json",
-		Action: func(*urfave.Context) error { return showLocks(s) },
+		Commands: []*urfave.Command{
+			{
+				Name: "list", Usage: "lock.list_usage", UsageText: "aiflow-lock list\naiflow-lock list --json",
+				Action: func(*urfave.Context) error { return showLocks(s) },
+			},
+			execute(s), release(s),
+			{
+				Name: "events", Usage: "projectlock.events_usage", UsageText: "aiflow-lock events\naiflow-lock events --since 24h --json",
+				Flags:  []urfave.Flag{&urfave.StringFlag{Name: "since", Usage: "projectlock.events_since", Destination: &since}},
+				Action: func(*urfave.Context) error { return showEvents(s, since) },
+			},
+			{ // what exec starts: it becomes the command once the lock says so
+				Name: insideName, Hidden: true, ArgsUsage: "PATH NAME [ARGUMENT...]",
+				Action: func(c *urfave.Context) error { return become(s, c.Args().Slice()) },
+			},
+		},
 	}
 }
 
@@ -74,22 +83,5 @@ func release(s *cli.Shell) *urfave.Command {
 		BashComplete: cli.Offer(nil, map[string]cli.Candidates{
 			"request": held(s, locks.TypeRequest, app.RequestIDs(s)), "name": held(s, locks.TypeName, nil),
 		}),
-	}
-}
-
-func events(s *cli.Shell) *urfave.Command {
-	var since string
-	return &urfave.Command{
-		Name: "events", Usage: "projectlock.events_usage", UsageText: "aiflow-lock events\naiflow-lock events --since 24h --json",
-		Flags:  []urfave.Flag{&urfave.StringFlag{Name: "since", Usage: "projectlock.events_since", Destination: &since}},
-		Action: func(*urfave.Context) error { return showEvents(s, since) },
-	}
-}
-
-// inside is what exec starts: it becomes the command once the lock says so.
-func inside(s *cli.Shell) *urfave.Command {
-	return &urfave.Command{
-		Name: insideName, Hidden: true, ArgsUsage: "PATH NAME [ARGUMENT...]",
-		Action: func(c *urfave.Context) error { return become(s, c.Args().Slice()) },
 	}
 }

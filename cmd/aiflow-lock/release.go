@@ -23,7 +23,13 @@ func releaseLock(s *cli.Shell, w which, force bool) error {
 		return err
 	}
 	if s.JSON {
-		return s.PrintJSON(released(p.Dir, e, gone))
+		body := releasedBody{OK: true, Released: gone}
+		if gone {
+			item := e.Item(p.Dir)
+			item.Advice = nil // it is gone
+			body.Lock = &item
+		}
+		return s.PrintJSON(body)
 	}
 	if !gone {
 		s.Printf("%s\n", s.Text("lock.vanished"))
@@ -37,14 +43,4 @@ type releasedBody struct {
 	OK       bool        `json:"ok"`
 	Released bool        `json:"released"`
 	Lock     *locks.Item `json:"lock"` // null when there was none
-}
-
-func released(root string, e locks.Entry, gone bool) releasedBody {
-	body := releasedBody{OK: true, Released: gone}
-	if gone {
-		item := e.Item(root)
-		item.Advice = nil // it is gone
-		body.Lock = &item
-	}
-	return body
 }

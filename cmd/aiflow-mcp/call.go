@@ -9,13 +9,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
@@ -74,8 +74,12 @@ func short(text string, most int) string {
 }
 
 func (f *face) call(ctx context.Context, t tool, a args) *mcp.CallToolResult {
-	if dry, _ := a["dry_run"].(bool); t.runs && !dry {
-		if err := f.may(); err != nil {
+	if dry, _ := a["dry_run"].(bool); t.runs && !dry { // the configuration is asked as it is now
+		cfg, _, err := config.Load(f.p.Dir, config.Sources{Env: f.p.Env.Getenv, Path: f.p.Env.Config, Dir: f.p.Env.Dir})
+		if err == nil && !cfg.MCP.AllowRun {
+			err = fault.New(fault.RunNotAllowed)
+		}
+		if err != nil {
 			return f.refusal(err)
 		}
 	}
@@ -95,15 +99,6 @@ func (f *face) call(ctx context.Context, t tool, a args) *mcp.CallToolResult {
 		t.shape(v, a)
 	}
 	return answer(v, "", false)
-}
-
-// may asks the configuration as it is now.
-func (f *face) may() error {
-	cfg, _, err := config.Load(f.p.Dir, config.Sources{Env: f.p.Env.Getenv, Path: f.p.Env.Config, Dir: f.p.Env.Dir})
-	if err == nil && !cfg.MCP.AllowRun {
-		return fault.New(fault.RunNotAllowed)
-	}
-	return err
 }
 
 // refusal is an error of ours as the other programs print theirs.
@@ -160,7 +155,7 @@ func (f *face) output(ctx context.Context, c command) ([]byte, error) {
 }
 
 func (f *face) command(ctx context.Context, c command) (*exec.Cmd, error) {
-	bin := beside(c.program)
+	bin := app.Beside(c.program)
 	if bin == "" {
 		return nil, fault.New(fault.BinaryNotFound, "name", c.program)
 	}
@@ -241,26 +236,4 @@ func (f *face) begun(pid int) (requestID, runID string) {
 		}
 	}
 	return "", ""
-}
-
-// beside finds the program that was installed with this one.
-func beside(name string) string {
-	if self, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(self); err == nil {
-			self = real
-		}
-		if at := filepath.Join(filepath.Dir(self), name); stands(at) {
-			return at
-		}
-	}
-	at, err := exec.LookPath(name)
-	if err != nil {
-		return ""
-	}
-	return at
-}
-
-func stands(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

@@ -189,7 +189,17 @@ func tools() []tool {
 			},
 			call: create,
 		},
-		{name: "set", writes: true, params: []param{id, {name: "values", kind: "map", required: true}}, call: set},
+		{
+			name: "set", writes: true, params: []param{id, {name: "values", kind: "map", required: true}},
+			call: func(a args) command {
+				values, _ := a["values"].(map[string]any)
+				c := typed("aiflow-request", "set", a.text("id"))
+				for _, key := range slices.Sorted(maps.Keys(values)) {
+					c.args = append(c.args, key+"="+strings.Join(args(values).all(key), ","))
+				}
+				return c
+			},
+		},
 		{
 			name: "run_status", params: []param{run},
 			call: func(a args) command {
@@ -198,7 +208,11 @@ func tools() []tool {
 				}
 				return typed("aiflow-run", "show", a.text("run"))
 			},
-			shape: func(v map[string]any, _ args) { drop(v, "report", "planning", "logs", "errors") },
+			shape: func(v map[string]any, _ args) {
+				for _, key := range []string{"report", "planning", "logs", "errors"} {
+					delete(v, key)
+				}
+			},
 		},
 		{
 			name: "report", params: []param{run},
@@ -207,8 +221,13 @@ func tools() []tool {
 		},
 		{
 			name: "advice", params: []param{run},
-			call:  func(a args) command { return typed("aiflow-run", "show", given(a.text("run"))...) },
-			shape: advice,
+			call: func(a args) command { return typed("aiflow-run", "show", given(a.text("run"))...) },
+			shape: func(v map[string]any, _ args) { // why a run stands where it does, and what can be done now
+				if stage, ok := v["stage"].(map[string]any); ok {
+					v["state"], v["error"] = stage["state"], stage["error"]
+				}
+				keep(v, "request_id", "run_id", "state", "error", "advice", "interrupted", "merged", "warnings")
+			},
 		},
 		{
 			name: "run", writes: true, runs: true, params: []param{{name: "id"}, {name: "fresh", kind: "boolean"}},
@@ -261,23 +280,8 @@ func create(a args) command {
 	return c
 }
 
-func set(a args) command {
-	values, _ := a["values"].(map[string]any)
-	c := typed("aiflow-request", "set", a.text("id"))
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		c.args = append(c.args, key+"="+strings.Join(args(values).all(key), ","))
-	}
-	return c
-}
-
 func keep(v map[string]any, keys ...string) {
 	maps.DeleteFunc(v, func(key string, _ any) bool { return !slices.Contains(keys, key) })
-}
-
-func drop(v map[string]any, keys ...string) {
-	for _, key := range keys {
-		delete(v, key)
-	}
 }
 
 // cut gives the first requests of a long list, and how many there are.
@@ -289,12 +293,4 @@ func cut(v map[string]any, a args) {
 	}
 	v["total"] = len(items)
 	v["items"] = items[:min(limit, len(items))]
-}
-
-// advice is why a run stands where it does, and what can be done now.
-func advice(v map[string]any, _ args) {
-	if stage, ok := v["stage"].(map[string]any); ok {
-		v["state"], v["error"] = stage["state"], stage["error"]
-	}
-	keep(v, "request_id", "run_id", "state", "error", "advice", "interrupted", "merged", "warnings")
 }

@@ -104,58 +104,39 @@ func (x *explainer) explain(req *reqmeta.Request) explanation {
 	m := req.Meta
 	e := explanation{
 		RequestID: req.ID, Path: req.Path, Title: req.Title(), Priority: m.Priority, Status: m.Status,
-		Dependencies: x.chain(req), NeededBy: x.neededBy(req.ID), LatestRun: x.latest(req.ID), Problems: slices.Clone(req.Problems),
+		Dependencies: x.chain(req), NeededBy: []string{}, Problems: append([]reqmeta.Problem{}, req.Problems...),
 	}
-	if e.Problems == nil {
-		e.Problems = []reqmeta.Problem{}
+	for _, f := range x.survey.Folder.Requests {
+		if !f.Over() && f.ID != req.ID && slices.Contains(f.Meta.DependsOn, req.ID) && !slices.Contains(e.NeededBy, f.ID) {
+			e.NeededBy = append(e.NeededBy, f.ID)
+		}
+	}
+	if st := x.survey.Latest(req.ID); st != nil {
+		e.LatestRun = &latestRun{
+			RunID: st.RunID, State: string(st.State), WorkBranch: st.Git.WorkBranch,
+			Interrupted: !st.State.Ended() && x.survey.Facts.Holder(req.ID) == nil,
+		}
+		if st.Error != nil {
+			e.LatestRun.ReasonCode = &st.Error.ReasonCode
+		}
 	}
 	reqmeta.DescribeProblems(e.Problems, x.Catalog().Text)
 	if n := x.runnable[req.Path]; n > 0 {
 		e.Runnable, e.Position = true, &n
 	} else {
-		x.reason(req, &e)
+		why := x.excluded[req.Path]
+		if why == nil { // what is done or archived is not in the list of the excluded
+			judged, _ := choose.Judge(x.survey.Folder, x.survey.Facts, req.ID)
+			why = &judged
+		}
+		why.Describe(x.Catalog().Text)
+		e.ReasonCode, e.Detail = &why.ReasonCode, why.Detail
+		if root := why.Fact("root"); root != "" {
+			e.RootID = &root
+		}
 	}
 	e.Advice, e.NextSteps = x.steps(req, e)
 	return e
-}
-
-// reason fills in why req cannot run now. What is done or archived is not in
-// the list of the excluded, so it is judged by itself.
-func (x *explainer) reason(req *reqmeta.Request, e *explanation) {
-	why := x.excluded[req.Path]
-	if why == nil {
-		judged, _ := choose.Judge(x.survey.Folder, x.survey.Facts, req.ID)
-		why = &judged
-	}
-	why.Describe(x.Catalog().Text)
-	e.ReasonCode, e.Detail = &why.ReasonCode, why.Detail
-	if root := why.Fact("root"); root != "" {
-		e.RootID = &root
-	}
-}
-
-func (x *explainer) latest(id string) *latestRun {
-	st := x.survey.Latest(id)
-	if st == nil {
-		return nil
-	}
-	run := &latestRun{RunID: st.RunID, State: string(st.State), WorkBranch: st.Git.WorkBranch}
-	if st.Error != nil {
-		run.ReasonCode = &st.Error.ReasonCode
-	}
-	run.Interrupted = !st.State.Ended() && x.survey.Facts.Holder(id) == nil
-	return run
-}
-
-// neededBy lists who depends on id directly and is not done.
-func (x *explainer) neededBy(id string) []string {
-	list := []string{}
-	for _, f := range x.survey.Folder.Requests {
-		if !f.Over() && f.ID != id && slices.Contains(f.Meta.DependsOn, id) && !slices.Contains(list, f.ID) {
-			list = append(list, f.ID)
-		}
-	}
-	return list
 }
 
 // chain walks what req waits for, depth first, without recursion. It does not

@@ -45,21 +45,18 @@ func next(s *cli.Shell, o options, planned, explained bool) error {
 		survey.Facts.Merge = func(branch string) string { return app.FromHere(s, p, merge(branch), branch) }
 	}
 	q := &question{Shell: s, o: o, p: p, survey: survey}
-	err = q.show(planned, explained)
+	show := q.showNext
+	switch {
+	case planned:
+		show = q.showPlan
+	case explained:
+		show = q.showExplained
+	}
+	err = show()
 	if s.Flush() == nil {
 		survey.Folder.Keep()
 	}
 	return err
-}
-
-func (q *question) show(planned, explained bool) error {
-	switch {
-	case planned:
-		return q.showPlan()
-	case explained:
-		return q.showExplained()
-	}
-	return q.showNext()
 }
 
 func (q *question) showNext() error {

@@ -18,7 +18,8 @@ func (x *explainer) steps(req *reqmeta.Request, e explanation) ([]fault.Advice, 
 	list, words := x.own(req), []string{}
 	why := x.excluded[req.Path]
 	if why != nil && why.Obstacle() != nil && why.Line == 0 && why.ReasonCode != fault.ReplanRequired && why.Kind != "base_unclear" {
-		return list, x.refused(why)
+		f := why.Obstacle().Refusal(why.RequestID, why.Path) // which says what can be done
+		return list, x.Catalog().Code(f.Code, f.Facts).Actions
 	}
 	for _, a := range list {
 		words = append(words, a.Command)
@@ -37,12 +38,6 @@ func (x *explainer) own(req *reqmeta.Request) []fault.Advice {
 		return choose.AdviseOver(req.ID)
 	}
 	return why.Advise(strings.Join(x.tenable(req), ","))
-}
-
-// refused is what a run would be refused with says can be done.
-func (x *explainer) refused(why *choose.Exclusion) []string {
-	f := why.Obstacle().Refusal(why.RequestID, why.Path)
-	return x.Catalog().Code(f.Code, f.Facts).Actions
 }
 
 // tenable are the dependencies of req that exist, or what was meant by those

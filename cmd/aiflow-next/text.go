@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/internal/fault"
@@ -35,8 +34,12 @@ func (q *question) printNext(r choose.Result) {
 		q.Printf("%s\n", q.nothing(r))
 	} else { // whole, however long: what is next is what was asked
 		q.Printf("%s\n", headline(r.Next.RequestID, r.Next.Priority, r.Next.Title))
-		q.printBase(r.Next.Base)
-		q.printStack(r.Next.StackedOn)
+		if base := r.Next.Base; base != "" { // not what is checked out
+			q.line("%s", q.Text("next.base", "branch", base, "here", q.survey.Here()))
+		}
+		for _, o := range r.Next.StackedOn {
+			q.line("%s", q.Text("next.stacked", "id", o.RequestID, "branch", o.Branch))
+		}
 	}
 	if h := r.Queue.Holder; h != nil {
 		q.line("%s", q.Text("next.queue_locked", "run_id", h.RunID, "pid", h.PID, "host", cmp.Or(h.Hostname, h.Host)))
@@ -46,21 +49,6 @@ func (q *question) printNext(r choose.Result) {
 	}
 	q.printReasons(r)
 	q.printProblems(r)
-}
-
-// printBase says from where a run would start that would not start from what is
-// checked out.
-func (q *question) printBase(base string) {
-	if base != "" {
-		q.line("%s", q.Text("next.base", "branch", base, "here", q.survey.Here()))
-	}
-}
-
-// printStack says on top of what a run would start that is not merged.
-func (q *question) printStack(on []choose.OnTop) {
-	for _, o := range on {
-		q.line("%s", q.Text("next.stacked", "id", o.RequestID, "branch", o.Branch))
-	}
 }
 
 // printReasons tells why the sound ones cannot run now, what a person can act
@@ -85,10 +73,13 @@ func (q *question) printReasons(r choose.Result) {
 		}
 	}
 	reasons := app.Reasons(list, q.o.all)
-	for _, r := range reasons[:q.most(len(reasons))] {
+	for i, r := range reasons {
+		if i == shown && !q.o.all {
+			q.Printf("  %s\n", q.Text("next.hidden", "count", len(reasons)-shown))
+			break
+		}
 		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(r.ReasonCode)), r.Text(q.Shell))
 	}
-	q.hidden("next.hidden", len(reasons))
 }
 
 // byUrgency gives the reasons of the sound ones: what waits for a person, what
@@ -114,20 +105,6 @@ func byUrgency(excluded []choose.Exclusion) (list []*choose.Exclusion, rings map
 		groups[u] = append(groups[u], e)
 	}
 	return slices.Concat(groups...), rings, n
-}
-
-// most is how many of n are told.
-func (q *question) most(n int) int {
-	if q.o.all {
-		return n
-	}
-	return min(n, shown)
-}
-
-func (q *question) hidden(key string, n int) {
-	if n > shown && !q.o.all {
-		q.Printf("  %s\n", q.Catalog().Text(key, fault.Facts{"count": strconv.Itoa(n - shown)}))
-	}
 }
 
 // urgency is the order of the reasons; one that is not named comes first.

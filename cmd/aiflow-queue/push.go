@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strings"
@@ -66,11 +67,14 @@ func toPush(s *cli.Shell, p *project.Project, survey *project.Survey, ids []stri
 func pushAll(ctx context.Context, s *cli.Shell, p *project.Project, q *queue.Store, chosen []*reqmeta.Request) error {
 	items := []answer{}
 	for _, r := range chosen {
-		prompt, err := promptOf(p, r)
+		// Its text is what a client that knows no request files shows, or works from.
+		data, err := os.ReadFile(p.Path(r.Path))
 		if err != nil {
 			return err
 		}
-		t, created, err := q.Push(ctx, queue.NewTask{RequestID: r.ID, Prompt: prompt})
+		text := cmp.Or(strings.TrimSpace(string(reqmeta.Readable(data))), r.Title())
+		text = strings.ToValidUTF8(text[:min(len(text), maxPrompt)], "") // never half a character
+		t, created, err := q.Push(ctx, queue.NewTask{RequestID: r.ID, Prompt: text})
 		if err != nil {
 			return err
 		}
@@ -89,18 +93,4 @@ func pushAll(ctx context.Context, s *cli.Shell, p *project.Project, q *queue.Sto
 		s.Printf("%s\n", s.Text("queue.push_nothing"))
 	}
 	return nil
-}
-
-// promptOf is the request's text: what a client that knows no request files
-// shows, or works from.
-func promptOf(p *project.Project, r *reqmeta.Request) (string, error) {
-	data, err := os.ReadFile(p.Path(r.Path))
-	if err != nil {
-		return "", err
-	}
-	text := strings.TrimSpace(string(reqmeta.Readable(data)))
-	if text == "" {
-		text = r.Title()
-	}
-	return strings.ToValidUTF8(text[:min(len(text), maxPrompt)], ""), nil // never half a character
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"time"
-
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/queue"
@@ -16,12 +14,6 @@ type runnerItem struct {
 	Silent bool `json:"silent"`
 }
 
-func judged(r queue.Runner, now time.Time) runnerItem {
-	item := runnerItem{Runner: r, IsAlive: r.Alive(now), Silent: r.Status != queue.RunnerStopped && !r.Alive(now)}
-	item.Status = r.Judged(now)
-	return item
-}
-
 func runners(s *cli.Shell, w where) error {
 	q, err := open(s, w, quickly)
 	if err != nil {
@@ -31,9 +23,11 @@ func runners(s *cli.Shell, w where) error {
 	if err != nil {
 		return err
 	}
-	items := []runnerItem{}
+	items, now := []runnerItem{}, s.Now()
 	for _, r := range records {
-		items = append(items, judged(r, s.Now()))
+		item := runnerItem{Runner: r, IsAlive: r.Alive(now), Silent: r.Status != queue.RunnerStopped && !r.Alive(now)}
+		item.Status = r.Judged(now)
+		items = append(items, item)
 	}
 	if s.JSON {
 		return s.PrintJSON(struct {
@@ -45,7 +39,14 @@ func runners(s *cli.Shell, w where) error {
 		s.Printf("%s\n", s.Text("queue.no_runners", "name", q.Namespace()))
 	}
 	for _, r := range items {
-		s.Printf("%s  %s  %s  %s\n", verdict(s, r), term.Pad(term.Escape(r.RunnerID), 24), term.Pad(ago(s, r.LastHeartbeat), 6), term.Escape(r.ProjectRoot))
+		verdict := term.Pad(s.Text("queue.runner_stopped"), 8)
+		switch {
+		case r.IsAlive:
+			verdict = s.Paint(term.Green, term.Pad(s.Text("queue.runner_alive"), 8))
+		case r.Silent:
+			verdict = s.Paint(term.Red, term.Pad(s.Text("queue.runner_dead"), 8))
+		}
+		s.Printf("%s  %s  %s  %s\n", verdict, term.Pad(term.Escape(r.RunnerID), 24), term.Pad(ago(s, r.LastHeartbeat), 6), term.Escape(r.ProjectRoot))
 	}
 	return nil
 }
@@ -74,14 +75,4 @@ func namespaces(s *cli.Shell, w where) error {
 			"queued", n.Queued, "running", n.Running, "count", n.Runners, "alive", n.ActiveRunners))
 	}
 	return nil
-}
-
-func verdict(s *cli.Shell, r runnerItem) string {
-	switch {
-	case r.IsAlive:
-		return s.Paint(term.Green, term.Pad(s.Text("queue.runner_alive"), 8))
-	case r.Silent:
-		return s.Paint(term.Red, term.Pad(s.Text("queue.runner_dead"), 8))
-	}
-	return term.Pad(s.Text("queue.runner_stopped"), 8)
 }

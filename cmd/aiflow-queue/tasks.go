@@ -165,7 +165,16 @@ func statuses() string {
 }
 
 func taskLine(s *cli.Shell, t queue.Task) string {
-	line := s.Paint(style(t.Status), term.Pad(term.Escape(string(t.Status)), 9)) + "  " + term.Pad(term.Escape(t.TaskID), 24) + "  " + term.Pad(ago(s, t.CreatedAt), 6)
+	style := term.Dim
+	switch t.Status {
+	case queue.Running:
+		style = term.Yellow
+	case queue.Complete:
+		style = term.Green
+	case queue.Errored:
+		style = term.Red
+	}
+	line := s.Paint(style, term.Pad(term.Escape(string(t.Status)), 9)) + "  " + term.Pad(term.Escape(t.TaskID), 24) + "  " + term.Pad(ago(s, t.CreatedAt), 6)
 	if t.ClaimedBy != "" {
 		line += "  " + term.Escape(t.ClaimedBy)
 	}
@@ -174,18 +183,6 @@ func taskLine(s *cli.Shell, t queue.Task) string {
 		about = t.ErrorMessage
 	}
 	return strings.TrimRight(line+"  "+term.Escape(term.Truncate(firstLine(about), 60)), " ")
-}
-
-func style(st queue.Status) term.Style {
-	switch st {
-	case queue.Running:
-		return term.Yellow
-	case queue.Complete:
-		return term.Green
-	case queue.Errored:
-		return term.Red
-	}
-	return term.Dim
 }
 
 func ago(s *cli.Shell, stamp string) string {
@@ -234,15 +231,10 @@ func show(s *cli.Shell, w where, id string) error {
 		{"prompt", t.Prompt},
 	} {
 		if f[1] != "" {
-			s.Printf("%s  %s\n", term.Pad(f[0], 13), indent(f[1]))
+			s.Printf("%s  %s\n", term.Pad(f[0], 13), strings.Join(term.Lines(f[1]), "\n"+strings.Repeat(" ", 15)))
 		}
 	}
 	return nil
-}
-
-func indent(text string) string {
-	lines := term.Lines(text)
-	return strings.Join(lines, "\n"+strings.Repeat(" ", 15))
 }
 
 // cancel cancels every task that it can, and fails with the first that it

@@ -41,7 +41,9 @@ func watch(s *cli.Shell, w where, o watchOptions) error {
 			busy = busy || !t.Status.Terminal()
 			if from := known[t.TaskID]; from != t.Status {
 				known[t.TaskID] = t.Status
-				if err := tellChange(s, from, t); err != nil {
+				if !s.JSON {
+					s.Printf("%s  %s\n", s.Now().Format(time.TimeOnly), taskLine(s, t))
+				} else if err := s.PrintJSON(changed{queue.FormatTime(s.Now()), from, t}); err != nil {
 					return err
 				}
 			}
@@ -52,27 +54,10 @@ func watch(s *cli.Shell, w where, o watchOptions) error {
 		if o.untilDone && !busy {
 			return nil
 		}
-		if err := wait(ctx, o.every); err != nil {
-			return err
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(o.every):
 		}
 	}
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
-
-func tellChange(s *cli.Shell, from queue.Status, t queue.Task) error {
-	if s.JSON {
-		return s.PrintJSON(changed{queue.FormatTime(s.Now()), from, t})
-	}
-	s.Printf("%s  %s\n", s.Now().Format(time.TimeOnly), taskLine(s, t))
-	return nil
 }

@@ -56,7 +56,7 @@ func clock(s *cli.Shell) queue.Clock { return proc.ClockOf(s.Now, proc.BootClock
 // A region in the environment that other programs use says nothing about the
 // queue.
 func (w where) dynamo(s *cli.Shell) queue.Where {
-	at := queue.Where{Endpoint: first(w.endpoint, s.Getenv("AIFLOW_DYNAMODB_ENDPOINT")), Region: w.region}
+	at := queue.Where{Endpoint: cmp.Or(w.endpoint, s.Getenv("AIFLOW_DYNAMODB_ENDPOINT")), Region: w.region}
 	if at.Endpoint == "" && at.Region == "" {
 		at.Region = s.Getenv("AIFLOW_AWS_REGION")
 	}
@@ -66,16 +66,7 @@ func (w where) dynamo(s *cli.Shell) queue.Where {
 	return at
 }
 
-func place(at queue.Where) string { return first(at.Endpoint, at.Region) }
-
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}
+func place(at queue.Where) string { return cmp.Or(at.Endpoint, at.Region) }
 
 // namespace: --namespace, AIFLOW_NAMESPACE, or the project's folder.
 func namespace(s *cli.Shell, flag string) (string, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,8 @@ func runWorker(s *cli.Shell, w where, o workOptions) error {
 		return err
 	}
 	if o.runnerID == "" {
-		o.runnerID = runnerName(p)
+		host, _ := os.Hostname()
+		o.runnerID = fmt.Sprintf("%s-%d-%s", cmp.Or(host, "runner"), os.Getpid(), p.RandomHex(2))
 	}
 	stop, hurry := s.Patience()
 	now, cancel := context.WithCancel(context.Background())
@@ -60,14 +62,6 @@ func runWorker(s *cli.Shell, w where, o workOptions) error {
 		Room: d.room, Do: d.do, Tell: d.tell,
 	}
 	return worker.Run(now, stop.Done())
-}
-
-func runnerName(p *project.Project) string {
-	host, err := os.Hostname()
-	if err != nil || host == "" {
-		host = "runner"
-	}
-	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), p.RandomHex(2))
 }
 
 // doer runs tasks in one project and tells about it.

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -42,7 +41,12 @@ func serve(s *cli.Shell, o options) error {
 		return err
 	}
 	defer leave()
-	warn(s, host, token)
+	if !server.IsLoopback(host) {
+		s.Warn("serve.other_machines", fault.Facts{"host": host})
+	}
+	if token == "" {
+		s.Warn("serve.no_auth", nil)
+	}
 	at := address(host, port, token)
 	if err := announce(s, host, port, at); err != nil {
 		return err
@@ -52,8 +56,8 @@ func serve(s *cli.Shell, o options) error {
 	}
 	return server.New(server.Options{
 		Project: p, Lang: s.Lang(), Host: host, Port: port, Token: token, Version: s.Version,
-		RunBin: beside("aiflow-run"), LandBin: beside("aiflow-land"), HookBin: beside("aiflow-hook"), Log: s.Tell,
-		QueueBin: beside("aiflow-queue"), QueueEndpoint: o.queueEndpoint,
+		RunBin: app.Beside("aiflow-run"), LandBin: app.Beside("aiflow-land"), HookBin: app.Beside("aiflow-hook"), Log: s.Tell,
+		QueueBin: app.Beside("aiflow-queue"), QueueEndpoint: o.queueEndpoint,
 	}).Serve(ctx, l)
 }
 
@@ -111,27 +115,14 @@ func identify(s *cli.Shell, p *project.Project, o options, host string, port int
 		id.Token, _ = serving.TokenOf(p, false)
 	}
 	leave = func() {
-		if had && before.Port != port && before.Token == id.Token {
-			giveBack(p, id, before)
+		if !had || before.Port == port || before.Token != id.Token {
+			return
+		}
+		if now, ok := serving.Load(p); ok && now.PID == id.PID && now.Port == port && before.Answers() {
+			_ = serving.Save(p, before)
 		}
 	}
 	return token, leave, serving.Save(p, id)
-}
-
-func giveBack(p *project.Project, mine, before serving.Identity) {
-	now, ok := serving.Load(p)
-	if ok && now.PID == mine.PID && now.Port == mine.Port && before.Answers() {
-		_ = serving.Save(p, before)
-	}
-}
-
-func warn(s *cli.Shell, host, token string) {
-	if !server.IsLoopback(host) {
-		s.Warn("serve.other_machines", fault.Facts{"host": host})
-	}
-	if token == "" {
-		s.Warn("serve.no_auth", nil)
-	}
 }
 
 // address is what a person opens.
@@ -178,22 +169,4 @@ func open(s *cli.Shell, at string) {
 		return
 	}
 	go func() { _ = cmd.Wait() }()
-}
-
-// beside finds the program that was installed with this one.
-func beside(name string) string {
-	if self, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(self); err == nil {
-			self = real
-		}
-		at := filepath.Join(filepath.Dir(self), name)
-		if _, err := os.Stat(at); err == nil {
-			return at
-		}
-	}
-	at, err := exec.LookPath(name)
-	if err != nil {
-		return ""
-	}
-	return at
 }

@@ -2,14 +2,13 @@ package main
 
 import (
 	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 )
@@ -71,7 +70,9 @@ func forwarded(line []string) (forward, bool) {
 		word, rest = short[0], append(short[1:len(short):len(short)], rest...)
 	}
 	f.name, f.args = word, append(before[:len(before):len(before)], rest...)
-	return f, isWord(word) && !ours(word) && (known(word) || f.path() != "")
+	known := slices.ContainsFunc(others(), func(b binary) bool { return b.name == word })
+	ours := slices.Contains([]string{"init", "version", "help", "completion", "schema"}, word)
+	return f, isWord(word) && !ours && (known || app.Beside("aiflow-"+word) != "")
 }
 
 // isWord keeps paths and flags out of the name of a program.
@@ -107,42 +108,10 @@ func commonOf(line []string) []string {
 	return found
 }
 
-func ours(word string) bool {
-	return word == "init" || word == "version" || word == "help" || word == "completion" || word == "schema"
-}
-
-func known(word string) bool {
-	for _, b := range others() {
-		if b.name == word {
-			return true
-		}
-	}
-	return false
-}
-
-// path finds the binary beside this one, then on PATH; "" when there is none.
-func (f forward) path() string {
-	name := "aiflow-" + f.name
-	if self, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(self); err == nil {
-			self = real
-		}
-		beside := filepath.Join(filepath.Dir(self), name)
-		if fi, err := os.Stat(beside); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
-			return beside
-		}
-	}
-	found, err := exec.LookPath(name)
-	if err != nil {
-		return ""
-	}
-	return found
-}
-
 // exec becomes the other binary; it comes back only when that fails.
 func (f forward) exec(p cli.Process) int {
 	err := error(fs.ErrNotExist)
-	path := f.path()
+	path := app.Beside("aiflow-" + f.name)
 	if path != "" {
 		err = syscall.Exec(path, append([]string{"aiflow-" + f.name}, f.args...), p.Environ())
 	}

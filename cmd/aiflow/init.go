@@ -65,7 +65,11 @@ type initializer struct {
 }
 
 func initProject(s *cli.Shell, o initOptions) error {
-	root, err := rootFor(".")
+	root, err := project.FindRoot(".")
+	if fault.Has(err, fault.GitNotRepo) { // the folder itself is made one
+		root = project.Root{}
+		root.Dir, err = filepath.Abs(".")
+	}
 	if err != nil {
 		return err
 	}
@@ -76,9 +80,11 @@ func initProject(s *cli.Shell, o initOptions) error {
 	s.Adopt(cfg, warnings)
 	in := &initializer{shell: s, root: root, cfg: cfg, force: o.force}
 	in.lookFirst()
-	if err := in.hide(o.stealth); err != nil {
-		return err
+	if o.stealth && !root.Git {
+		return fault.New(fault.GitNotRepo, "path", root.Dir)
 	}
+	// Where it was said once that git sees nothing, that holds.
+	in.stealth = o.stealth || root.Git && shipped.Marked(in.read(in.excludeFile()))
 	files := shipped.Files(in.cfg)
 	if o.prompts {
 		files = append(files, shipped.Prompts(in.cfg)...)
@@ -90,8 +96,14 @@ func initProject(s *cli.Shell, o initOptions) error {
 	if in.cfg.Beside() { // the other tool would take a template for a task
 		files = files[1:]
 	}
-	if err := in.requests(); err != nil {
-		return err
+	dir := in.cfg.Paths.RequestsDir
+	if fi, err := os.Stat(in.path(dir)); err == nil && fi.IsDir() {
+		in.note(dir+"/", kept)
+	} else {
+		in.note(dir+"/", made)
+		if err := in.mkdir(dir); err != nil {
+			return err
+		}
 	}
 	for _, f := range files {
 		if err := in.shipped(f.Path, f.Text(s.Lang())); err != nil {
@@ -108,16 +120,6 @@ func initProject(s *cli.Shell, o initOptions) error {
 		}
 	}
 	return in.print()
-}
-
-// rootFor is the project above dir, or dir itself.
-func rootFor(dir string) (project.Root, error) {
-	root, err := project.FindRoot(dir)
-	if !fault.Has(err, fault.GitNotRepo) {
-		return root, err
-	}
-	abs, err := filepath.Abs(dir)
-	return project.Root{Dir: abs}, err
 }
 
 func (in *initializer) path(rel string) string {
@@ -187,17 +189,6 @@ func odd(path string, right func(fs.FileMode) bool) string {
 	return "pipe"
 }
 
-func (in *initializer) requests() error {
-	dir := in.cfg.Paths.RequestsDir
-	switch fi, err := os.Stat(in.path(dir)); {
-	case err == nil && fi.IsDir():
-		in.note(dir+"/", kept)
-		return nil
-	}
-	in.note(dir+"/", made)
-	return in.mkdir(dir)
-}
-
 func (in *initializer) mkdir(rel string) error {
 	if err := os.MkdirAll(in.path(rel), 0o777); err != nil {
 		return notWritable(err, rel)
@@ -217,26 +208,20 @@ func (in *initializer) shipped(rel string, text []byte) error {
 		in.note(rel, kept)
 		return nil
 	default:
-		if err := setAside(in, rel, old); err != nil {
-			return err
+		// The old text may be somebody's own: it stays beside, unless git has it.
+		if !in.git("ls-files", "--error-unmatch", "--", rel) || !in.git("diff", "--quiet", "HEAD", "--", rel) {
+			aside := rel + ".orig"
+			for exists(in.path(aside)) {
+				aside += "~"
+			}
+			in.note(aside, made)
+			if err := in.write(aside, old); err != nil {
+				return err
+			}
 		}
 		in.note(rel, renewed)
 	}
 	return in.write(rel, text)
-}
-
-// setAside keeps a text beside the file that is renewed, unless git has it: it may
-// be somebody's own.
-func setAside(in *initializer, rel string, old []byte) error {
-	if in.git("ls-files", "--error-unmatch", "--", rel) && in.git("diff", "--quiet", "HEAD", "--", rel) {
-		return nil
-	}
-	aside := rel + ".orig"
-	for exists(in.path(aside)) {
-		aside += "~"
-	}
-	in.note(aside, made)
-	return in.write(aside, old)
 }
 
 func (in *initializer) write(rel string, text []byte) error {
@@ -270,17 +255,28 @@ func (in *initializer) config() error {
 	return in.write(config.File, in.said.Text())
 }
 
-// ignore adds what is missing to .gitignore and leaves what is there as it is.
+// ignore adds what is missing to .gitignore, or to git's own list, and leaves what is
+// there as it is.
 func (in *initializer) ignore() error {
+	runs := !in.othersIn(in.cfg.Paths.RunsDir)
+	name, entries := ".gitignore", shipped.Ignored(in.root.Dir, in.cfg, runs)
 	if in.stealth {
-		return in.exclude()
+		inside, err := filepath.Rel(in.root.Top, in.root.Dir)
+		if err != nil || inside == "." {
+			inside = ""
+		} else {
+			inside = filepath.ToSlash(inside) + "/"
+		}
+		name, entries = in.excludeFile(), shipped.Stealthy(in.root.Dir, inside, in.cfg, runs)
+		if slices.ContainsFunc(in.files, func(f initFile) bool { return f.Path == shipped.AgentsFile && f.Action == made }) {
+			entries = append(entries, "/"+inside+shipped.AgentsFile)
+		}
 	}
-	const name = ".gitignore"
 	old, err := atomicfile.ReadPlain(in.path(name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return notWritable(err, name)
 	}
-	text, lines := shipped.WithIgnored(string(old), err == nil, shipped.Ignored(in.root.Dir, in.cfg, !in.othersIn(in.cfg.Paths.RunsDir)))
+	text, lines := shipped.WithIgnored(string(old), err == nil, entries)
 	if len(lines) == 0 {
 		in.note(name, kept)
 		return nil

@@ -6,16 +6,13 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/shipped"
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/config"
-	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -42,9 +39,15 @@ func (in *initializer) propose(yes bool) {
 		in.said, ours = shipped.ReadConfig(file)
 	}
 	in.proposePreset()
-	in.proposeTest()
+	if commands := in.testCommands(); len(commands) > 0 && in.may("tests.unit.command") && in.may("tests.unit.enabled") {
+		first := commands[0]
+		in.suggest(`"tests": {"unit": {"command": `+quoted(first)+`}}`, "tests", func() { in.said.Tests.Unit.Command = first },
+			"command", first, "others", strings.Join(commands[1:], ", "))
+	}
 	in.proposeLinks()
-	in.proposeRoot()
+	if command := project.TestRunnerInside(in.root.Dir, in.cfg); command != "" && in.may("workspace.root") {
+		in.suggest(project.WorkspacesBeside, "searched", func() { in.said.Workspace.Root = project.Beside }, "command", command)
+	}
 	for i := range in.proposals {
 		in.proposals[i].ByYes = ours
 	}
@@ -94,16 +97,6 @@ func (in *initializer) proposePreset() {
 		}, "dir", c.Paths.RequestsDir)
 		return
 	}
-}
-
-func (in *initializer) proposeTest() {
-	commands := in.testCommands()
-	if len(commands) == 0 || !in.may("tests.unit.command") || !in.may("tests.unit.enabled") {
-		return
-	}
-	first := commands[0]
-	in.suggest(`"tests": {"unit": {"command": `+quoted(first)+`}}`, "tests", func() { in.said.Tests.Unit.Command = first },
-		"command", first, "others", strings.Join(commands[1:], ", "))
 }
 
 // testCommands are those that the files of the project speak of, a Makefile's first:
@@ -165,13 +158,6 @@ func (in *initializer) proposeLinks() {
 	}
 	if len(links) > 0 && in.may("workspace.link") {
 		in.suggest(`"workspace": {"link": `+quoted(links)+`}`, "links", func() { in.said.Workspace.Link = links }, "names", strings.Join(links, ", "))
-	}
-}
-
-func (in *initializer) proposeRoot() {
-	command := project.TestRunnerInside(in.root.Dir, in.cfg)
-	if command != "" && in.may("workspace.root") {
-		in.suggest(project.WorkspacesBeside, "searched", func() { in.said.Workspace.Root = project.Beside }, "command", command)
 	}
 }
 
@@ -239,17 +225,16 @@ func (in *initializer) tellProposals() {
 			set = append(set, p)
 		}
 	}
-	tell(in.shell, "cli.init_seen_set", set)
-	tell(in.shell, key, left)
-}
-
-func tell(s *cli.Shell, key string, all []proposal) {
-	if len(all) == 0 {
-		return
-	}
-	s.Printf("\n%s\n", s.Text(key))
-	for _, p := range all {
-		s.Printf("  %s\n    %s: %s\n", term.Escape(p.Why), p.File, term.Escape(p.Line))
+	for _, part := range []struct {
+		key string
+		all []proposal
+	}{{"cli.init_seen_set", set}, {key, left}} {
+		if len(part.all) > 0 {
+			in.shell.Printf("\n%s\n", in.shell.Text(part.key))
+		}
+		for _, p := range part.all {
+			in.shell.Printf("  %s\n    %s: %s\n", term.Escape(p.Why), p.File, term.Escape(p.Line))
+		}
 	}
 }
 
@@ -297,35 +282,4 @@ func (in *initializer) excludeFile() string {
 		return ""
 	}
 	return strings.TrimRight(string(out), "\r\n")
-}
-
-// hide settles whether git is to see anything: not where that was said once.
-func (in *initializer) hide(said bool) error {
-	if said && !in.root.Git {
-		return fault.New(fault.GitNotRepo, "path", in.root.Dir)
-	}
-	in.stealth = said || in.root.Git && shipped.Marked(in.read(in.excludeFile()))
-	return nil
-}
-
-func (in *initializer) exclude() error {
-	name := in.excludeFile()
-	old, there := in.text(name)
-	inside, err := filepath.Rel(in.root.Top, in.root.Dir)
-	if err != nil || inside == "." {
-		inside = ""
-	} else {
-		inside = filepath.ToSlash(inside) + "/"
-	}
-	entries := shipped.Stealthy(in.root.Dir, inside, in.cfg, !in.othersIn(in.cfg.Paths.RunsDir))
-	if slices.ContainsFunc(in.files, func(f initFile) bool { return f.Path == shipped.AgentsFile && f.Action == made }) {
-		entries = append(entries, "/"+inside+shipped.AgentsFile)
-	}
-	text, lines := shipped.WithIgnored(old, there, entries)
-	if len(lines) == 0 {
-		in.note(name, kept)
-		return nil
-	}
-	in.note(name, added, lines...)
-	return in.write(name, []byte(text))
 }

@@ -1,11 +1,13 @@
 package app
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"aiflow/cmd/internal/cli"
 	"aiflow/project"
+	"aiflow/runs"
 )
 
 // Quiet opens the project for a shell's completion, which is told nothing and
@@ -39,6 +41,16 @@ func RequestIDs(s *cli.Shell, statuses ...string) cli.Candidates {
 		}
 		return ids
 	}
+}
+
+// WithRuns are the ids of the requests that have runs.
+func WithRuns(s *cli.Shell) []string {
+	p := Quiet(s)
+	if p == nil {
+		return nil
+	}
+	all, _ := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
+	return slices.Sorted(maps.Keys(all))
 }
 
 // Listed offers words for a flag that takes several with commas between them.

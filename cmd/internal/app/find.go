@@ -32,7 +32,11 @@ func ShortIDs(ids []string) map[string]string {
 		shared := 0
 		for _, j := range []int{i - 1, i + 1} {
 			if j >= 0 && j < len(sorted) {
-				shared = max(shared, common(id, sorted[j]))
+				n := 0 // of what both begin with
+				for other := sorted[j]; n < min(len(id), len(other)) && id[n] == other[n]; {
+					n++
+				}
+				shared = max(shared, n)
 			}
 		}
 		short[id] = id
@@ -44,15 +48,6 @@ func ShortIDs(ids []string) map[string]string {
 		}
 	}
 	return short
-}
-
-// common is the length of what two texts begin with.
-func common(a, b string) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
 }
 
 // Inside gives the project path of a file that lies in the requests folder or

@@ -2,6 +2,8 @@ package app
 
 import (
 	"cmp"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -10,10 +12,8 @@ import (
 	"aiflow/project"
 )
 
-// CalledFrom is where the person types. The Makefile of this repository says so
-// in AIFLOW_CALLED_FROM, since it works on another one.
-func CalledFrom(s *cli.Shell, p *project.Project) string { return calledFrom(s, p.Env.Dir) }
-
+// calledFrom is where the person types who started us in dir. The Makefile of this
+// repository says so in AIFLOW_CALLED_FROM, since it works on another one.
 func calledFrom(s *cli.Shell, dir string) string {
 	dir = cmp.Or(s.Getenv("AIFLOW_CALLED_FROM"), dir)
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -31,13 +31,44 @@ func Here(s *cli.Shell, p *project.Project, path string) string {
 }
 
 // From is an absolute path as a shell takes it that stands in dir, or where
-// CalledFrom says.
+// AIFLOW_CALLED_FROM says.
 func From(s *cli.Shell, dir, path string) string {
 	rel, err := filepath.Rel(calledFrom(s, dir), path)
 	if err != nil {
 		return path
 	}
 	return rel
+}
+
+// Beside finds the program that was installed with this one, else the one in PATH; ""
+// is none.
+func Beside(name string) string {
+	if self, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			self = real
+		}
+		at := filepath.Join(filepath.Dir(self), name)
+		if fi, err := os.Stat(at); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
+			return at
+		}
+	}
+	at, _ := exec.LookPath(name)
+	return at
+}
+
+// Lasting is the name of aiflow-hook in PATH where that leads to own, because it
+// survives an upgrade, and own where it does not.
+func Lasting(own string) string {
+	found, err := exec.LookPath("aiflow-hook")
+	if err != nil || !filepath.IsAbs(found) {
+		return own
+	}
+	a, err1 := filepath.EvalSymlinks(found)
+	b, err2 := filepath.EvalSymlinks(own)
+	if err1 == nil && err2 == nil && a == b {
+		return found
+	}
+	return own
 }
 
 // Merge is the command that takes over a branch: mostly, that merges it into what the main checkout has
@@ -49,7 +80,7 @@ func Merge(s *cli.Shell, p *project.Project, branch string) string {
 
 // FromHere is the command that takes over a branch as that shell takes it.
 func FromHere(s *cli.Shell, p *project.Project, command, branch string) string {
-	if !strings.HasPrefix(command, "git ") || project.Checkout(CalledFrom(s, p)) == p.Top {
+	if !strings.HasPrefix(command, "git ") || project.Checkout(calledFrom(s, p.Env.Dir)) == p.Top {
 		return command
 	}
 	return "git -C " + proc.Word(Here(s, p, ".")) + " merge " + proc.Word(branch)

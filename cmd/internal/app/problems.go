@@ -47,12 +47,12 @@ func printCause(s *cli.Shell, indent string, g group[reqmeta.Problem]) {
 	if len(g.also) > 0 {
 		var places []string
 		for _, p := range g.also[:min(len(g.also), mostNamed)] {
-			places = append(places, Place(p))
+			places = append(places, Place(p.Path, p.Line))
 		}
 		also = s.Text("next.also", "names", strings.Join(places, ", "), "count", some(FilesOf(g.also[len(places):])))
 	}
 	p := g.first
-	s.Printf("%s%s: %s: %s%s\n", indent, Place(p), s.Text("next."+string(p.Level)), p.Message, also)
+	s.Printf("%s%s: %s: %s%s\n", indent, Place(p.Path, p.Line), s.Text("next."+string(p.Level)), p.Message, also)
 }
 
 // FilesOf is how many files the problems are in.
@@ -64,10 +64,10 @@ func FilesOf(list []reqmeta.Problem) int {
 	return len(paths)
 }
 
-// Place is "file:line", or "file" where a problem is one of the whole file.
-func Place(p reqmeta.Problem) string {
-	if p.Line == 0 {
-		return term.Escape(p.Path)
+// Place is "file:line", or "file" where something is wrong with the file as a whole.
+func Place(path string, line int) string {
+	if line == 0 {
+		return term.Escape(path)
 	}
-	return term.Escape(p.Path) + ":" + strconv.Itoa(p.Line)
+	return term.Escape(path) + ":" + strconv.Itoa(line)
 }

@@ -107,22 +107,21 @@ type Shell struct {
 
 // Main runs the program that build describes and gives its exit status.
 func Main(p Process, build func(*Shell) *urfave.App) (status int) {
-	s := newShell(p)
+	s := &Shell{Process: p, out: bufio.NewWriterSize(p.Stdout, 16<<10)}
+	s.tty = [2]bool{term.IsTerminal(p.Stdout), term.IsTerminal(p.Stderr)}
+	_ = s.settle()
 	defer func() {
 		if r := recover(); r != nil {
-			status = s.panicked(r, debug.Stack())
+			_ = s.out.Flush()
+			status = s.report(fault.New(fault.InternalError, "cause", fmt.Sprint(r)))
+			if s.Getenv("AIFLOW_DEBUG") != "" {
+				fmt.Fprintf(s.Stderr, "%s\n", debug.Stack())
+			}
 		}
 	}()
 	err := s.run(build(s))
 	s.signals.stop()
 	return s.leave(err)
-}
-
-func newShell(p Process) *Shell {
-	s := &Shell{Process: p, out: bufio.NewWriterSize(p.Stdout, 16<<10)}
-	s.tty = [2]bool{term.IsTerminal(p.Stdout), term.IsTerminal(p.Stderr)}
-	_ = s.settle()
-	return s
 }
 
 // settle fixes language and colour after the common flags are known.
@@ -243,14 +242,4 @@ func (s *Shell) leave(err error) int {
 		return int(quiet)
 	}
 	return s.report(err)
-}
-
-func (s *Shell) panicked(r any, stack []byte) int {
-	_ = s.out.Flush()
-	cause := fault.New(fault.InternalError, "cause", fmt.Sprint(r))
-	status := s.report(cause)
-	if s.Getenv("AIFLOW_DEBUG") != "" {
-		fmt.Fprintf(s.Stderr, "%s\n", stack)
-	}
-	return status
 }

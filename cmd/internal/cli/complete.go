@@ -24,6 +24,16 @@ type Candidates func(Asked) []string
 // Words are always the same candidates.
 func Words(words ...string) Candidates { return func(Asked) []string { return words } }
 
+// First offers words for the first argument only.
+func First(words Candidates) Candidates {
+	return func(a Asked) []string {
+		if len(a.Args) > 0 {
+			return nil
+		}
+		return words(a)
+	}
+}
+
 // Offer is a BashComplete of candidates for a command's arguments, and of
 // those for the values of its flags by their names.
 func Offer(args Candidates, flags map[string]Candidates) urfave.BashCompleteFunc {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -23,6 +25,25 @@ func Named(c *urfave.Context, flags ...string) error {
 		}
 	}
 	return nil
+}
+
+// Age reads the value of a flag that says how long ago: 24h, 90m, 7d; "" is 0.
+func Age(flag, text, allowed string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	hours, days := strings.CutSuffix(text, "d")
+	if days {
+		hours += "h"
+	}
+	d, err := time.ParseDuration(hours)
+	if days {
+		d *= 24
+	}
+	if err != nil || d <= 0 {
+		return 0, Usage("bad_value", "name", flag, "value", text, "allowed", allowed)
+	}
+	return d, nil
 }
 
 // Exit ends the program with status and without a message, for an answer that

@@ -28,9 +28,9 @@ func printHelp(s *Shell, w io.Writer, c *command, common []urfave.Flag) error {
 	if h.Description != "" {
 		fmt.Fprintf(&b, "\n%s\n", h.Description)
 	}
-	section(&b, s.Text("cli.help_commands"), commandRows(h.Commands))
-	section(&b, s.Text("cli.help_flags"), flagRows(h.Flags))
-	section(&b, s.Text("cli.help_common"), flagRows(h.CommonFlags))
+	section(&b, s.Text("cli.help_commands"), h.Commands)
+	section(&b, s.Text("cli.help_flags"), h.Flags)
+	section(&b, s.Text("cli.help_common"), h.CommonFlags)
 	if len(h.Examples) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", s.Text("cli.help_examples"))
 		for _, line := range h.Examples {
@@ -63,9 +63,13 @@ func (c *command) synopsis() string {
 	return strings.Join(parts, " ")
 }
 
-func section(b *strings.Builder, title string, rows []row) {
-	if len(rows) == 0 {
+func section[T interface{ row() row }](b *strings.Builder, title string, list []T) {
+	if len(list) == 0 {
 		return
+	}
+	var rows []row
+	for _, one := range list {
+		rows = append(rows, one.row())
 	}
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(strings.TrimLeft(a.left, "-"), strings.TrimLeft(b.left, "-")) })
 	width := 0
@@ -76,22 +80,6 @@ func section(b *strings.Builder, title string, rows []row) {
 	for _, r := range rows {
 		fmt.Fprintln(b, strings.TrimRight("  "+term.Pad(r.left, width)+"  "+r.right, " "))
 	}
-}
-
-func commandRows(commands []helpCommand) []row {
-	var rows []row
-	for _, c := range commands {
-		rows = append(rows, row{strings.TrimSpace(c.Name + " " + c.Args), c.Summary})
-	}
-	return rows
-}
-
-func flagRows(flags []helpFlag) []row {
-	var rows []row
-	for _, f := range flags {
-		rows = append(rows, f.row())
-	}
-	return rows
 }
 
 // shownFlags are the flags that a command is told with.

@@ -61,18 +61,18 @@ func flagHelp(s *Shell, f urfave.Flag) helpFlag {
 	if d, ok := f.(urfave.DocGenerationFlag); ok {
 		usage := s.sentence(d.GetUsage())
 		if d.TakesValue() {
-			h.Value = valueName(usage)
+			h.Value = "VALUE"
+			if parts := strings.SplitN(usage, "`", 3); len(parts) == 3 {
+				h.Value = parts[1]
+			}
 		}
 		h.Summary = strings.ReplaceAll(usage, "`", "")
 	}
 	return h
 }
 
-func valueName(usage string) string {
-	if parts := strings.SplitN(usage, "`", 3); len(parts) == 3 {
-		return parts[1]
-	}
-	return "VALUE"
+func (c helpCommand) row() row {
+	return row{strings.TrimSpace(c.Name + " " + c.Args), c.Summary}
 }
 
 func (h helpFlag) row() row {

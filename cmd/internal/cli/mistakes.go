@@ -24,7 +24,16 @@ func (l *line) mistake(err error, common []urfave.Flag) error {
 		{`^invalid boolean value "(?P<value>.*)" for -(?P<name>\S+): `, func(name, value string) error {
 			return Usage("bad_value", "name", dashed(name), "value", value, "allowed", "true, false")
 		}},
-		{`^invalid value "(?P<value>.*)" for flag -(?P<name>\S+): `, func(name, value string) error { return l.badValue(name, value) }},
+		{`^invalid value "(?P<value>.*)" for flag -(?P<name>\S+): `, func(name, value string) error {
+			kind := "bad_number"
+			if _, ok := named(l.command.flags(), name).(*urfave.DurationFlag); ok {
+				kind = "bad_duration"
+			}
+			if value == "" {
+				return Usage("missing_value", "name", dashed(name))
+			}
+			return Usage(kind, "name", dashed(name), "value", value)
+		}},
 	} {
 		re := regexp.MustCompile(`(?s)` + m.pattern)
 		if found := re.FindStringSubmatch(text); found != nil {
@@ -46,17 +55,6 @@ func (l *line) strange(name string, common []urfave.Flag) error {
 		}
 	}
 	return Usage("unknown_flag", "name", dashed(name), "near", l.nearFlag(name, common), "command", l.path)
-}
-
-func (l *line) badValue(name, value string) error {
-	if value == "" {
-		return Usage("missing_value", "name", dashed(name))
-	}
-	kind := "bad_number"
-	if _, ok := named(l.command.flags(), name).(*urfave.DurationFlag); ok {
-		kind = "bad_duration"
-	}
-	return Usage(kind, "name", dashed(name), "value", value)
 }
 
 // check compares the number of arguments with what ArgsUsage promises, and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -29,15 +30,10 @@ func (s *Shell) report(err error) int {
 	for _, action := range body.Actions {
 		fmt.Fprintf(s.Stderr, "  %s: %s\n", s.Text("cli.hint"), action)
 	}
-	return s.status(err, body.ReasonCode)
-}
-
-func (s *Shell) status(err error, code fault.Code) int {
-	n := s.signals.got()
-	if n > 0 && (code == fault.Interrupted || errors.Is(err, context.Canceled)) {
+	if n := s.signals.got(); n > 0 && (body.ReasonCode == fault.Interrupted || errors.Is(err, context.Canceled)) {
 		return 128 + n
 	}
-	return code.Info().Exit
+	return body.ReasonCode.Info().Exit
 }
 
 // Body is err as the JSON form shows it, in the language of the shell.
@@ -50,13 +46,16 @@ func (s *Shell) Body(err error) ErrorBody {
 	}
 	r := s.catalog.Code(code, told)
 	facts = s.catalog.WithCause(code, facts)
+	shown := fault.Facts{}
+	maps.Copy(shown, facts)
+	delete(shown, "cause_key")
 	message := strings.TrimSuffix(r.Title+": "+r.Message, ": ")
 	if cause := facts["cause"]; code == fault.UsageError && cause != "" {
 		message = term.Escape(cause)
 	}
 	return ErrorBody{
 		Category: code.Info().Category, ReasonCode: code, Message: oneLine(message),
-		Actions: r.Actions, Context: shown(facts), Advice: list,
+		Actions: r.Actions, Context: shown, Advice: list,
 	}
 }
 
@@ -68,16 +67,6 @@ func (s *Shell) fault(err error) (fault.Code, fault.Facts) {
 		return fault.Interrupted, nil
 	}
 	return fault.InternalError, fault.Facts{"cause": err.Error()}
-}
-
-func shown(facts fault.Facts) fault.Facts {
-	all := fault.Facts{}
-	for k, v := range facts {
-		if k != "cause_key" {
-			all[k] = v
-		}
-	}
-	return all
 }
 
 func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", " ") }
