@@ -24,7 +24,7 @@ func after(s *cli.Shell, w here, hook string, args []string) {
 	if hook == hooks.PostMerge || hook == hooks.PostRewrite {
 		cameIn(s, w)
 	}
-	if !w.own() {
+	if !sameAs(w.top, w.checkout) { // a linked worktree's commits are merged later
 		return
 	}
 	reconcile(s, w, hook)
@@ -73,22 +73,30 @@ func reconcile(s *cli.Shell, w here, hook string) {
 	if !p.EverRan(s.Context()) {
 		return
 	}
-	if hook == hooks.PostCommit && !merges(s, p) {
-		return
+	if hook == hooks.PostCommit {
+		// Is what was just made a merge, or does it carry a run's own lines, as a squash does?
+		out, err := p.Git().Ask(s.Context(), "log", "-1", "--no-show-signature", "--format=%P%n%B", "HEAD", "--")
+		parents, message, _ := bytes.Cut(out, []byte("\n"))
+		if err != nil || !bytes.ContainsRune(bytes.TrimSpace(parents), ' ') && !bytes.Contains(message, []byte(project.RunTrailer+": ")) {
+			return
+		}
 	}
 	survey, err := p.Reconcile(s.Context())
 	if err != nil {
 		s.Tell(term.Escape(s.Text("hook.not_reconciled", "cause", s.Body(err).Message)))
 	}
-	if survey != nil && len(survey.Notes) > 0 {
-		tell(s, p, survey, hook)
+	if survey == nil || len(survey.Notes) == 0 {
+		return
 	}
-}
-
-// own reports whether this is the checkout whose HEAD counts. A linked
-// worktree's commits are merged later.
-func (w here) own() bool {
-	return sameAs(w.top, w.checkout)
+	// What became done and what can run now, a line each.
+	app.Notes(s, survey)
+	if p.Config.Hooks.CommitStatus && (hook == hooks.PostMerge || hook == hooks.PostCommit) {
+		commitStatus(s, p, survey)
+	}
+	result := survey.Select()
+	if n := result.Next; n != nil {
+		s.Tell(term.Escape(s.Text("hook.next", "id", n.RequestID, "title", n.Title, "count", result.Stats.Runnable)))
+	}
 }
 
 // moved reports whether HEAD may have got what it had not.
@@ -102,26 +110,6 @@ func moved(hook string, args []string) bool {
 		return len(args) > 0 && args[0] == "rebase"
 	}
 	return true
-}
-
-// merges reports whether the commit that was just made is a merge or carries
-// a run's own lines, as a squash does.
-func merges(s *cli.Shell, p *project.Project) bool {
-	out, err := p.Git().Ask(s.Context(), "log", "-1", "--no-show-signature", "--format=%P%n%B", "HEAD", "--")
-	parents, message, _ := bytes.Cut(out, []byte("\n"))
-	return err == nil && (bytes.ContainsRune(bytes.TrimSpace(parents), ' ') || bytes.Contains(message, []byte(project.RunTrailer+": ")))
-}
-
-// tell says what became done and what can run now, a line each.
-func tell(s *cli.Shell, p *project.Project, survey *project.Survey, hook string) {
-	app.Notes(s, survey)
-	if p.Config.Hooks.CommitStatus && (hook == hooks.PostMerge || hook == hooks.PostCommit) {
-		commitStatus(s, p, survey)
-	}
-	result := survey.Select()
-	if n := result.Next; n != nil {
-		s.Tell(term.Escape(s.Text("hook.next", "id", n.RequestID, "title", n.Title, "count", result.Stats.Runnable)))
-	}
 }
 
 func commitStatus(s *cli.Shell, p *project.Project, survey *project.Survey) {

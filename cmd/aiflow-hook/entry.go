@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"aiflow/cmd/aiflow-hook/gate"
+	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/hooks"
 	"aiflow/internal/config"
@@ -34,10 +36,23 @@ func enter(s *cli.Shell, hook string, args []string) error {
 		return nil
 	}
 	args = told(s, hook, args)
-	if hooks.Gates(hook) {
-		return judge(s, w, hook == hooks.PreMergeCommit)
+	if !hooks.Gates(hook) {
+		after(s, w, hook, args)
+		return nil
 	}
-	after(s, w, hook, args)
+	if w.ofRun(s) {
+		return nil
+	}
+	found, err := w.findings(s, gate.Options{Merge: hook == hooks.PreMergeCommit})
+	if err != nil {
+		fmt.Fprintln(s.Stderr, s.Text("hook.cannot_judge"))
+		return err
+	}
+	showFindings(s, found)
+	if bad := failures(found); len(bad) > 0 {
+		fmt.Fprintf(s.Stderr, "%s: %s: %s\n", s.Name, bad[0].Code, s.Text("hook.refused", "count", len(bad)))
+		return cli.Exit(bad[0].Code.Info().Exit)
+	}
 	return nil
 }
 
@@ -49,10 +64,7 @@ func answerProbe(path, hook, version string) error {
 		return err
 	}
 	_, err = fmt.Fprintf(f, "%s %s\n", hook, version)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return cmp.Or(err, f.Close())
 }
 
 // here is where a hook was started.
@@ -83,11 +95,8 @@ func where(s *cli.Shell) (here, bool) {
 	}
 	w.checkout = w.mainTop()
 	w.main = w.checkout
-	w.config = config.Default()
-	if c, _, err := config.Load(w.main, s.Sources()); err == nil {
-		w.config = c
-		s.Adopt(c, nil)
-	}
+	w.config = configOf(s, w.main)
+	s.Adopt(w.config, nil)
 	return w, true
 }
 
@@ -215,19 +224,6 @@ func (w here) index(s *cli.Shell) string {
 	return filepath.Join(w.gitDir, "index")
 }
 
-// judge lets the gate look at each project that the tree has.
-func judge(s *cli.Shell, w here, merge bool) error {
-	if w.ofRun(s) {
-		return nil
-	}
-	found, err := w.findings(s, gate.Options{Merge: merge})
-	if err != nil {
-		fmt.Fprintln(s.Stderr, s.Text("hook.cannot_judge"))
-		return err
-	}
-	return verdict(s, found)
-}
-
 // findings are those of all projects; o says what is judged.
 func (w here) findings(s *cli.Shell, o gate.Options) ([]gate.Finding, error) {
 	o.Git, o.Place = w.git(s), w.place(s)
@@ -276,11 +272,16 @@ func (w here) in(s *cli.Shell, prefix string) (here, bool) {
 	case !sameAs(root.Dir, sub.main):
 		return here{}, false
 	}
-	sub.config = config.Default()
-	if c, _, err := config.Load(sub.main, s.Sources()); err == nil {
-		sub.config = c
-	}
+	sub.config = configOf(s, sub.main)
 	return sub, true
+}
+
+// configOf is the configuration of a project; what is wrong with one, other commands say.
+func configOf(s *cli.Shell, dir string) config.Config {
+	if c, _, err := config.Load(dir, s.Sources()); err == nil {
+		return c
+	}
+	return config.Default()
 }
 
 func (w here) options(s *cli.Shell, o gate.Options, prefix string) gate.Options {
@@ -292,24 +293,21 @@ func (w here) options(s *cli.Shell, o gate.Options, prefix string) gate.Options 
 	for _, dir := range p.DoneDirs {
 		o.DoneDirs = append(o.DoneDirs, prefix+path.Clean(dir))
 	}
-	o.Mapping, o.Done = project.MappingOf(w.config), func(id string) bool { return doneBeside(w, id) }
+	o.Mapping = project.MappingOf(w.config)
+	o.Done = func(id string) bool {
+		if len(p.DoneDirs) == 0 {
+			return false
+		}
+		f, err := w.folder()
+		return err == nil && f.DoneBeside(id)
+	}
+	o.There = func(id string) bool {
+		f, err := w.folder()
+		return err == nil && f.Unique(id) != nil
+	}
 	o.Live = func(id string) bool { return live(s, w, id) }
-	o.There = func(id string) bool { return there(w, id) }
 	o.Stopped = func(id string) gate.Stop { return stopped(s, w, id) }
 	return o
-}
-
-func there(w here, id string) bool {
-	f, err := w.folder()
-	return err == nil && f.Unique(id) != nil
-}
-
-func doneBeside(w here, id string) bool {
-	if len(w.config.Paths.DoneDirs) == 0 {
-		return false
-	}
-	f, err := w.folder()
-	return err == nil && f.DoneBeside(id)
 }
 
 func (w here) folder() (*folder.Folder, error) {
@@ -352,25 +350,8 @@ func stopped(s *cli.Shell, w here, id string) gate.Stop {
 	return gate.Stop{RunID: st.RunID, State: string(st.State)}
 }
 
-// verdict tells what was found and refuses the commit when there is an error.
-func verdict(s *cli.Shell, found []gate.Finding) error {
-	showFindings(s, found)
-	bad := failures(found)
-	if len(bad) == 0 {
-		return nil
-	}
-	fmt.Fprintf(s.Stderr, "%s: %s: %s\n", s.Name, bad[0].Code, s.Text("hook.refused", "count", len(bad)))
-	return cli.Exit(bad[0].Code.Info().Exit)
-}
-
 func failures(found []gate.Finding) []gate.Finding {
-	var bad []gate.Finding
-	for _, f := range found {
-		if f.Level == reqmeta.LevelError {
-			bad = append(bad, f)
-		}
-	}
-	return bad
+	return slices.DeleteFunc(slices.Clone(found), func(f gate.Finding) bool { return f.Level != reqmeta.LevelError })
 }
 
 // showFindings prints a line for each.
@@ -384,13 +365,6 @@ func showFindings(s *cli.Shell, found []gate.Finding) {
 		if f.Err != nil {
 			text = s.Body(f.Err).Message
 		}
-		fmt.Fprintf(s.Stderr, "%s: %s: %s\n", place(f), word, text)
+		fmt.Fprintf(s.Stderr, "%s: %s: %s\n", app.Place(f.Path, f.Line), word, text)
 	}
-}
-
-func place(f gate.Finding) string {
-	if f.Line == 0 {
-		return term.Escape(f.Path)
-	}
-	return fmt.Sprintf("%s:%d", term.Escape(f.Path), f.Line)
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
@@ -33,15 +30,31 @@ func (c change) run(s *cli.Shell, plan func(hooks.Folder, hooks.Options) []hooks
 	}
 	actions := plan(folder, o)
 	if !c.dryRun {
-		if err := hooks.Apply(hooks.OS{}, suffix(), actions); err != nil {
+		var random [4]byte
+		_, _ = rand.Read(random[:])
+		if err := hooks.Apply(hooks.OS{}, fmt.Sprintf("%d-%x", os.Getpid(), random), actions); err != nil {
 			return err
 		}
 	}
 	refused := hooks.Refused(actions)
 	if s.JSON {
-		return s.Answer(report{OK: refused == nil, Dir: folder.Dir, DryRun: c.dryRun, Actions: described(s, actions)}, refused)
+		r := report{OK: refused == nil, Dir: folder.Dir, DryRun: c.dryRun}
+		for _, a := range actions {
+			r.Actions = append(r.Actions, actionLine{a, reason(s, a.Reason, a.Facts)})
+		}
+		return s.Answer(r, refused)
 	}
-	show(s, actions, c.dryRun)
+	// A remark that holds for several in a row is printed behind the last of them.
+	for i, a := range actions {
+		s.Printf("%s  %s  %s\n", term.Pad(a.Hook, 16), s.Text("hook.did_"+string(a.Kind)), term.Escape(a.Path))
+		text := remark(s, a)
+		if text != "" && (i+1 == len(actions) || remark(s, actions[i+1]) != text) {
+			s.Printf("  %s\n", text)
+		}
+	}
+	if c.dryRun {
+		s.Printf("%s\n", s.Text("hook.dry_run"))
+	}
 	return refused
 }
 
@@ -50,27 +63,8 @@ func (c change) options() (hooks.Options, error) {
 	if miss != "" && miss != hooks.Block && miss != hooks.Pass {
 		return hooks.Options{}, cli.Usage("bad_value", "name", "--if-missing", "value", c.ifMissing, "allowed", "block, pass")
 	}
-	bin, err := binary()
-	return hooks.Options{Bin: bin, IfMissing: miss, Global: c.global, Force: c.force}, err
-}
-
-// binary is the path that hooks are to start: the name in PATH when it leads
-// to this program, because that name survives an upgrade, else the program.
-func binary() (string, error) {
 	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	found, err := exec.LookPath("aiflow-hook")
-	if err != nil || !filepath.IsAbs(found) {
-		return self, nil
-	}
-	a, err1 := filepath.EvalSymlinks(found)
-	b, err2 := filepath.EvalSymlinks(self)
-	if err1 == nil && err2 == nil && a == b {
-		return found, nil
-	}
-	return self, nil
+	return hooks.Options{Bin: app.Lasting(self), IfMissing: miss, Global: c.global, Force: c.force}, err
 }
 
 func look(s *cli.Shell) (hooks.Folder, error) {
@@ -86,12 +80,6 @@ func look(s *cli.Shell) (hooks.Folder, error) {
 	return hooks.Read(repo), nil
 }
 
-func suffix() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:])
-	return fmt.Sprintf("%d-%s", os.Getpid(), hex.EncodeToString(b[:]))
-}
-
 // report is what --json prints.
 type report struct {
 	OK      bool         `json:"ok"`
@@ -105,34 +93,11 @@ type actionLine struct {
 	Message string `json:"message,omitempty"`
 }
 
-func described(s *cli.Shell, actions []hooks.Action) []actionLine {
-	var all []actionLine
-	for _, a := range actions {
-		all = append(all, actionLine{a, reason(s, a.Reason, a.Facts)})
-	}
-	return all
-}
-
 func reason(s *cli.Shell, name string, facts fault.Facts) string {
 	if name == "" {
 		return ""
 	}
 	return s.Catalog().Text("hook.reason_"+name, facts)
-}
-
-// show prints a line for each hook. A remark that holds for several in a row
-// is printed behind the last of them.
-func show(s *cli.Shell, actions []hooks.Action, dryRun bool) {
-	for i, a := range actions {
-		s.Printf("%s  %s  %s\n", term.Pad(a.Hook, 16), s.Text("hook.did_"+string(a.Kind)), term.Escape(a.Path))
-		text := remark(s, a)
-		if text != "" && (i+1 == len(actions) || remark(s, actions[i+1]) != text) {
-			s.Printf("  %s\n", text)
-		}
-	}
-	if dryRun {
-		s.Printf("%s\n", s.Text("hook.dry_run"))
-	}
 }
 
 func remark(s *cli.Shell, a hooks.Action) string {

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	word := "acts"
 	cli.Main(cli.OS("", ""), func(s *cli.Shell) *urfave.App {
 		w, ok := where(s)
-		if !ok || w.replaying(os.Args[1], os.Args[2:]) || !hooks.Gates(os.Args[1]) && !(w.own() && moved(os.Args[1], os.Args[2:])) {
+		if !ok || w.replaying(os.Args[1], os.Args[2:]) || !hooks.Gates(os.Args[1]) && !(sameAs(w.top, w.checkout) && moved(os.Args[1], os.Args[2:])) {
 			word = "passes"
 		}
 		return &urfave.App{Name: "matrix", ArgsUsage: "[ARGUMENT...]", Action: func(*urfave.Context) error { return nil }}

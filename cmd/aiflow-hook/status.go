@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 
+	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/hooks"
 	"aiflow/internal/gitcmd"
@@ -17,18 +18,26 @@ func showStatus(s *cli.Shell, quick bool) error {
 	if err != nil {
 		return err
 	}
-	bin, err := binary()
+	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	st := hooks.Inspect(folder, hooks.Options{Bin: bin})
+	st := hooks.Inspect(folder, hooks.Options{Bin: app.Lasting(self)})
 	if !quick {
-		if err := prove(s, folder, &st); err != nil {
+		scratch, err := os.MkdirTemp("", "aiflow-hook-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(scratch)
+		if err := hooks.Probe(s.Context(), gitcmd.Git{Dir: folder.Top, Env: s.Environ()}, folder, &st, scratch); err != nil {
 			return err
 		}
 	}
 	if s.JSON {
-		err = s.PrintJSON(statusReport{st.OK(), st})
+		err = s.PrintJSON(struct {
+			OK bool `json:"ok"`
+			hooks.Status
+		}{st.OK(), st})
 	} else {
 		printStatus(s, st)
 	}
@@ -36,21 +45,6 @@ func showStatus(s *cli.Shell, quick bool) error {
 		return cli.Exit(1)
 	}
 	return err
-}
-
-type statusReport struct {
-	OK bool `json:"ok"`
-	hooks.Status
-}
-
-// prove runs the self-test with a scratch folder that is gone afterwards.
-func prove(s *cli.Shell, folder hooks.Folder, st *hooks.Status) error {
-	scratch, err := os.MkdirTemp("", "aiflow-hook-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(scratch)
-	return hooks.Probe(s.Context(), gitcmd.Git{Dir: folder.Top, Env: s.Environ()}, folder, st, scratch)
 }
 
 func printStatus(s *cli.Shell, st hooks.Status) {

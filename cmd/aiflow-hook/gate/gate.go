@@ -11,6 +11,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -66,7 +67,11 @@ func Judge(ctx context.Context, o Options) ([]Finding, error) {
 		return nil, err
 	}
 	j := &judgement{o: o}
-	j.stateFiles(changes)
+	for _, c := range changes { // what belongs to one machine is refused
+		if c.newMode != 0 && slices.ContainsFunc(o.StateDirs, func(dir string) bool { return strings.HasPrefix(c.path, dir+"/") }) {
+			j.add(reqmeta.LevelError, fault.InvalidRequest, "hook.check_state", c.path, 0)
+		}
+	}
 	if err := j.settings(ctx, changes); err != nil {
 		return nil, err
 	}
@@ -77,8 +82,8 @@ func Judge(ctx context.Context, o Options) ([]Finding, error) {
 	for i := range files {
 		j.file(&files[i])
 	}
-	var left []pair
-	if left, err = o.done(ctx, changes); err != nil {
+	left, err := o.done(ctx, changes)
+	if err != nil {
 		return nil, err
 	}
 	if len(left) > 0 || slices.ContainsFunc(files, related) {
@@ -89,17 +94,8 @@ func Judge(ctx context.Context, o Options) ([]Finding, error) {
 	if err := j.reopened(ctx); err != nil {
 		return nil, err
 	}
-	return sorted(j.found), nil
-}
-
-func sorted(found []Finding) []Finding {
-	slices.SortStableFunc(found, func(a, b Finding) int {
-		if c := strings.Compare(a.Path, b.Path); c != 0 {
-			return c
-		}
-		return a.Line - b.Line
-	})
-	return found
+	slices.SortStableFunc(j.found, func(a, b Finding) int { return cmp.Or(strings.Compare(a.Path, b.Path), a.Line-b.Line) })
+	return j.found, nil
 }
 
 type judgement struct {
@@ -110,19 +106,6 @@ type judgement struct {
 func (j *judgement) add(level reqmeta.Level, code fault.Code, key, path string, line int, pairs ...any) {
 	facts := fault.New(code, append(pairs, "path", path, "line", line)...).Facts
 	j.found = append(j.found, Finding{Level: level, Code: code, Key: key, Path: path, Line: line, Facts: facts})
-}
-
-// stateFiles refuses what belongs to one machine.
-func (j *judgement) stateFiles(changes []change) {
-	for _, c := range changes {
-		if c.newMode != 0 && j.o.isState(c.path) {
-			j.add(reqmeta.LevelError, fault.InvalidRequest, "hook.check_state", c.path, 0)
-		}
-	}
-}
-
-func (o Options) isState(path string) bool {
-	return slices.ContainsFunc(o.StateDirs, func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
 }
 
 // file judges one staged request file by itself.
@@ -138,16 +121,14 @@ func (j *judgement) file(f *pair) {
 	if f.new.Meta.Status != reqmeta.Running || was {
 		return
 	}
-	line := j.o.lineOf(f.data, "status", "")
-	if j.o.Live != nil && j.o.Live(f.new.ID) {
-		j.add(reqmeta.LevelWarning, fault.RunInProgress, "hook.check_running_live", f.path, line, "id", f.new.ID)
-		return
+	level, code, key := reqmeta.LevelError, fault.InvalidRequest, "hook.check_running"
+	switch {
+	case j.o.Live != nil && j.o.Live(f.new.ID):
+		level, code, key = reqmeta.LevelWarning, fault.RunInProgress, "hook.check_running_live"
+	case j.o.Merge:
+		level = reqmeta.LevelWarning
 	}
-	if j.o.Merge {
-		j.add(reqmeta.LevelWarning, fault.InvalidRequest, "hook.check_running", f.path, line, "id", f.new.ID)
-		return
-	}
-	j.add(reqmeta.LevelError, fault.InvalidRequest, "hook.check_running", f.path, line, "id", f.new.ID)
+	j.add(level, code, key, f.path, j.o.lineOf(f.data, "status", ""), "id", f.new.ID)
 }
 
 // blocked warns of a status that is a run's news for this checkout, staged by
@@ -204,7 +185,8 @@ func lineOf(data []byte, key, item string) int {
 		case found > 0 && !inside:
 			return found
 		}
-		if (isKey || inside) && (item == "" || holds(text, item)) {
+		words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t,[]\"':", r) })
+		if (isKey || inside) && (item == "" || slices.Contains(words, item)) {
 			return n
 		}
 		if n > maxLines {
@@ -215,13 +197,3 @@ func lineOf(data []byte, key, item string) int {
 }
 
 const maxLines = 4096
-
-// holds reports whether item stands in text as a word of its own.
-func holds(text, item string) bool {
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t,[]\"':", r) }) {
-		if word == item {
-			return true
-		}
-	}
-	return false
-}

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -26,7 +27,7 @@ func Projects(ctx context.Context, g gitcmd.Git, p Place) ([]string, error) {
 		for dir := range folders {
 			note(dir)
 		}
-		return sortedKeys(found), nil
+		return slices.Sorted(maps.Keys(found)), nil
 	}
 	out, err := g.AskStaged(ctx, "ls-files", "-z", "--full-name", "--", ":(top,glob)*/**/.aiflow/**", ":(top,glob)*/**/requests/**")
 	if err != nil {
@@ -37,7 +38,7 @@ func Projects(ctx context.Context, g gitcmd.Git, p Place) ([]string, error) {
 			note(dir)
 		}
 	}
-	return sortedKeys(found), nil
+	return slices.Sorted(maps.Keys(found)), nil
 }
 
 func indexFolders(p Place) (cacheTree, bool) {
@@ -50,13 +51,4 @@ func indexFolders(p Place) (cacheTree, bool) {
 		ok = ok && id != "" // what was added since may be missing
 	}
 	return tree, ok
-}
-
-func sortedKeys(m map[string]bool) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

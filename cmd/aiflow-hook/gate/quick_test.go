@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -22,7 +23,10 @@ func (r *repo) touched(o Options) bool {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return slices.ContainsFunc(changes, func(c change) bool { return !o.isState(c.path) || c.newMode != 0 })
+	return slices.ContainsFunc(changes, func(c change) bool {
+		isState := slices.ContainsFunc(o.StateDirs, func(dir string) bool { return strings.HasPrefix(c.path, dir+"/") })
+		return !isState || c.newMode != 0
+	})
 }
 
 // Whatever happens in a repository: "untouched" is never said where git sees a

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"aiflow/internal/fault"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/reqmeta/folder"
 )
 
@@ -94,15 +96,7 @@ func (j *judgement) deleted(files []pair, t tree) {
 	if len(gone) == 0 {
 		return
 	}
-	for id, by := range t.needing(gone) {
-		slices.Sort(by)
-		j.add(reqmeta.LevelError, fault.DependsNotFound, "hook.check_deleted", gone[id], 0, "id", id, "by", some(by))
-	}
-}
-
-// needing lists who depends on what goes.
-func (t tree) needing(gone map[string]string) map[string][]string {
-	needed := map[string][]string{}
+	needed := map[string][]string{} // by whom
 	for _, r := range t.byID {
 		if t.changed[r.ID] != nil || r.SaysOver() {
 			continue
@@ -113,17 +107,17 @@ func (t tree) needing(gone map[string]string) map[string][]string {
 			}
 		}
 	}
-	return needed
+	for id, by := range needed {
+		slices.Sort(by)
+		names := strings.Join(by[:min(len(by), maxNamed)], ", ")
+		if len(by) > maxNamed {
+			names += fmt.Sprintf(" … (%d)", len(by))
+		}
+		j.add(reqmeta.LevelError, fault.DependsNotFound, "hook.check_deleted", gone[id], 0, "id", id, "by", names)
+	}
 }
 
 const maxNamed = 5
-
-func some(ids []string) string {
-	if len(ids) <= maxNamed {
-		return strings.Join(ids, ", ")
-	}
-	return fmt.Sprintf("%s … (%d)", strings.Join(ids[:maxNamed], ", "), len(ids))
-}
 
 // others reads every request of HEAD's tree that the commit leaves alone.
 func (o Options) others(ctx context.Context, files []pair) ([]*reqmeta.Request, error) {
@@ -184,18 +178,17 @@ func (j *judgement) rings(t tree) {
 // at again.
 func (t tree) closed() [][]string {
 	var rings [][]string
-	seen := map[string]bool{}
-	ids := make([]string, 0, len(t.changed))
-	for id := range t.changed {
-		ids = append(ids, id)
+	seen, next := map[string]bool{}, map[string][]string{} // within a ring, so that a search never leaves what could hold one
+	for _, e := range choose.OpenEdges(t.folder) {
+		if e.State == choose.EdgeCycle {
+			next[e.From] = append(next[e.From], e.To)
+		}
 	}
-	slices.SortFunc(ids, cmp.Compare[string])
-	component := t.components()
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(t.changed)) {
 		if seen[id] {
 			continue
 		}
-		if ring := t.ring(id, component); ring != nil {
+		if ring := ringOf(next, id); ring != nil {
 			rings = append(rings, ring)
 			for _, member := range ring {
 				seen[member] = true
@@ -205,84 +198,26 @@ func (t tree) closed() [][]string {
 	return rings
 }
 
-// ring is the shortest way from id back to itself, nil when there is none.
-func (t tree) ring(id string, component map[string]int) []string {
+// ringOf is the shortest way from id back to itself, nil when there is none.
+func ringOf(next map[string][]string, id string) []string {
 	from := map[string]string{}
-	queue := []string{id}
-	for len(queue) > 0 {
+	for queue := []string{id}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
-		queue = queue[1:]
-		for _, dep := range t.needs(at) {
+		for _, dep := range next[at] {
 			if dep == id {
-				return back(from, at, id)
+				ring := []string{id}
+				for ; at != id; at = from[at] {
+					ring = append(ring, at)
+				}
+				ring = append(ring, id)
+				slices.Reverse(ring)
+				return ring
 			}
-			if _, been := from[dep]; been || t.byID[dep] == nil || component[dep] != component[id] {
-				continue
+			if _, been := from[dep]; !been {
+				from[dep] = at
+				queue = append(queue, dep)
 			}
-			from[dep] = at
-			queue = append(queue, dep)
 		}
 	}
 	return nil
-}
-
-func back(from map[string]string, at, id string) []string {
-	ring := []string{id}
-	for ; at != id; at = from[at] {
-		ring = append(ring, at)
-	}
-	ring = append(ring, id)
-	slices.Reverse(ring)
-	return ring
-}
-
-// components numbers the strongly connected parts (Tarjan), so that a search
-// for a ring never leaves the part that could hold one.
-func (t tree) components() map[string]int {
-	c := components{t: t, index: map[string]int{}, low: map[string]int{}, of: map[string]int{}}
-	for id := range t.changed {
-		if c.index[id] == 0 {
-			c.visit(id)
-		}
-	}
-	return c.of
-}
-
-type components struct {
-	t          tree
-	index, low map[string]int // index from 1
-	of         map[string]int // number of the finished part, from 1
-	stack      []string
-	count      int
-}
-
-func (c *components) visit(id string) {
-	c.index[id] = len(c.index) + 1
-	c.low[id] = c.index[id]
-	c.stack = append(c.stack, id)
-	for _, dep := range c.t.needs(id) {
-		switch {
-		case c.t.byID[dep] == nil || c.of[dep] != 0:
-		case c.index[dep] == 0:
-			c.visit(dep)
-			c.low[id] = min(c.low[id], c.low[dep])
-		default:
-			c.low[id] = min(c.low[id], c.index[dep])
-		}
-	}
-	if c.low[id] == c.index[id] {
-		c.finish(id)
-	}
-}
-
-func (c *components) finish(id string) {
-	c.count++
-	for {
-		top := c.stack[len(c.stack)-1]
-		c.stack = c.stack[:len(c.stack)-1]
-		c.of[top] = c.count
-		if top == id {
-			return
-		}
-	}
 }

@@ -30,15 +30,11 @@ type change struct {
 // committed, below the folders that matter. Files that are only intended to be
 // added are not in that tree.
 func staged(ctx context.Context, o Options) ([]change, error) {
-	return o.changes(ctx, append([]string{o.RequestsDir, o.PromptsDir, o.Root + config.File, o.Root + config.RouterFile}, slices.Concat(o.StateDirs, o.DoneDirs)...), o.sides()...)
-}
-
-// sides are what "git diff" is to compare.
-func (o Options) sides() []string {
+	sides := []string{"--cached"}
 	if o.From != "" {
-		return []string{o.From, o.To}
+		sides = []string{o.From, o.To}
 	}
-	return []string{"--cached"}
+	return o.changes(ctx, append([]string{o.RequestsDir, o.PromptsDir, o.Root + config.File, o.Root + config.RouterFile}, slices.Concat(o.StateDirs, o.DoneDirs)...), sides...)
 }
 
 func (o Options) changes(ctx context.Context, paths []string, sides ...string) ([]change, error) {
