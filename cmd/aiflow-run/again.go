@@ -9,31 +9,24 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
 	"aiflow/runner"
-	"aiflow/runs"
 )
 
-type resumeOptions struct {
-	mode, step string
-	force      bool
-	answer     string
-}
-
 func resumeCommand(s *cli.Shell) *urfave.Command {
-	var o resumeOptions
+	var o runner.ResumeOptions
 	return &urfave.Command{
 		Name: "resume", Usage: "work.resume_usage", Description: "work.resume_description", ArgsUsage: "[RUN]",
 		UsageText: "aiflow-run resume RQ-20251214-001\naiflow-run resume --mode retry_step\naiflow-run resume --mode replan RUN-20251214-010203-0a1b2c",
 		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "mode", Usage: "work.resume_mode", Destination: &o.mode},
-			&urfave.StringFlag{Name: "step", Usage: "work.resume_step", Destination: &o.step},
-			&urfave.BoolFlag{Name: "force", Usage: "work.resume_force", Destination: &o.force},
+			&urfave.StringFlag{Name: "mode", Usage: "work.resume_mode", Destination: (*string)(&o.Mode)},
+			&urfave.StringFlag{Name: "step", Usage: "work.resume_step", Destination: &o.Step},
+			&urfave.BoolFlag{Name: "force", Usage: "work.resume_force", Destination: &o.Force},
 		},
 		Action: func(c *urfave.Context) error { return resume(s, o, c.Args().First()) },
 	}
 }
 
 // resume goes on with a run that stopped.
-func resume(s *cli.Shell, o resumeOptions, arg string) error {
+func resume(s *cli.Shell, o runner.ResumeOptions, arg string) error {
 	p, err := open(s)
 	if err != nil {
 		return err
@@ -44,13 +37,14 @@ func resume(s *cli.Shell, o resumeOptions, arg string) error {
 	}
 	ctx, hurry := s.Patience()
 	show := newShow(s, p)
-	r := newRunner(s, p, show, hurry)
-	out, err := r.Resume(ctx, runner.ResumeOptions{
-		RequestID: st.RequestID, RunID: st.RunID, Mode: runs.Mode(o.mode), Step: o.step, Force: o.force, Answer: o.answer,
-	})
+	o.RequestID, o.RunID = st.RequestID, st.RunID
+	out, err := newRunner(s, p, show, hurry).Resume(ctx, o)
 	show.end()
+	if f, ok := fault.As(err); ok && f.Code == fault.UsageError && f.Facts["key"] == "mode" {
+		return cli.Usage("bad_value", "name", "--mode", "value", f.Facts["value"], "allowed", f.Facts["allowed"])
+	}
 	if err != nil {
-		return inFlags(err)
+		return err
 	}
 	return report(s, p, out)
 }
@@ -74,23 +68,10 @@ func answerCommand(s *cli.Shell) *urfave.Command {
 			if strings.TrimSpace(text) == "" {
 				return cli.Usage("bad_value", "name", "TEXT", "value", text, "allowed", "…")
 			}
-			return resume(s, resumeOptions{answer: strings.TrimSpace(text)}, run)
+			return resume(s, runner.ResumeOptions{Answer: strings.TrimSpace(text)}, run)
 		},
 	}
 }
 
 // mostAnswered is more than a role should have to read.
 const mostAnswered = 64 << 10
-
-// inFlags says which flag was wrong, and what it may be.
-func inFlags(err error) error {
-	f, ok := fault.As(err)
-	if !ok || f.Code != fault.UsageError {
-		return err
-	}
-	flag, value, allowed := "--"+f.Facts["key"], f.Facts["value"], f.Facts["allowed"]
-	if f.Facts["key"] == "mode" {
-		return cli.Usage("bad_value", "name", flag, "value", value, "allowed", allowed)
-	}
-	return err
-}

@@ -21,47 +21,36 @@ import (
 	"aiflow/runs"
 )
 
-type autoOptions struct {
-	maxRuns, maxMinutes int
-	maxCost             float64
-	until, base         string
-	landInto            string
-	stack               bool
-	jobs                int
-}
-
 func autoCommand(s *cli.Shell) *urfave.Command {
-	var o autoOptions
+	var o runner.AutoOptions
+	var until string
 	return &urfave.Command{
 		Name: "auto", Usage: "work.auto_usage", Description: "work.auto_description",
 		UsageText: "aiflow-run auto\naiflow-run auto --max-runs 5\naiflow-run auto --until 07:30 --max-cost 20\naiflow-run auto --stack --jobs 2\naiflow-run auto --land-into nightly",
 		Flags: []urfave.Flag{
-			&urfave.IntFlag{Name: "max-runs", Usage: "work.auto_max_runs", Destination: &o.maxRuns},
-			&urfave.IntFlag{Name: "max-minutes", Usage: "work.auto_max_minutes", Destination: &o.maxMinutes},
-			&urfave.Float64Flag{Name: "max-cost", Usage: "work.auto_max_cost", Destination: &o.maxCost},
-			&urfave.StringFlag{Name: "until", Usage: "work.auto_until", Destination: &o.until},
-			&urfave.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.base},
-			&urfave.BoolFlag{Name: "stack", Usage: "work.flag_stack", Destination: &o.stack},
-			&urfave.IntFlag{Name: "jobs", Usage: "work.auto_jobs", Destination: &o.jobs},
-			&urfave.StringFlag{Name: "land-into", Usage: "work.auto_land_into", Destination: &o.landInto},
+			&urfave.IntFlag{Name: "max-runs", Usage: "work.auto_max_runs", Destination: &o.MaxRuns},
+			&urfave.IntFlag{Name: "max-minutes", Usage: "work.auto_max_minutes", Destination: &o.MaxMinutes},
+			&urfave.Float64Flag{Name: "max-cost", Usage: "work.auto_max_cost", Destination: &o.MaxCostUSD},
+			&urfave.StringFlag{Name: "until", Usage: "work.auto_until", Destination: &until},
+			&urfave.StringFlag{Name: "base", Usage: "work.flag_base", Destination: &o.Base},
+			&urfave.BoolFlag{Name: "stack", Usage: "work.flag_stack", Destination: &o.Stack},
+			&urfave.IntFlag{Name: "jobs", Usage: "work.auto_jobs", Destination: &o.Jobs},
+			&urfave.StringFlag{Name: "land-into", Usage: "work.auto_land_into", Destination: &o.LandInto},
 		},
 		Action: func(c *urfave.Context) error {
 			if err := cli.Named(c, "land-into", "base"); err != nil {
 				return err
 			}
-			if o.base != "" && o.landInto != "" {
+			if o.Base != "" && o.LandInto != "" {
 				return cli.Usage("auto_land_base")
 			}
 			if err := within(c, map[string]int{"max-runs": config.MaxRuns, "max-minutes": config.MaxMinutes, "jobs": config.MaxJobs}); err != nil {
 				return err
 			}
-			if o.jobs > config.MaxJobs {
-				return cli.Usage("bad_value", "name", "--jobs", "value", o.jobs, "allowed", "1.."+strconv.Itoa(config.MaxJobs))
+			if c.IsSet("max-cost") && (!(o.MaxCostUSD > 0) || math.IsInf(o.MaxCostUSD, 0)) {
+				return cli.Usage("bad_value", "name", "--max-cost", "value", o.MaxCostUSD, "allowed", "0.01..")
 			}
-			if c.IsSet("max-cost") && (!(o.maxCost > 0) || math.IsInf(o.maxCost, 0)) {
-				return cli.Usage("bad_value", "name", "--max-cost", "value", o.maxCost, "allowed", "0.01..")
-			}
-			return auto(s, o)
+			return auto(s, o, until)
 		},
 	}
 }
@@ -78,36 +67,33 @@ func within(c *urfave.Context, most map[string]int) error {
 }
 
 // auto runs one request after the other until a rule says stop.
-func auto(s *cli.Shell, o autoOptions) error {
-	until, err := clockTime(o.until, s.Now())
-	if err != nil {
+func auto(s *cli.Shell, o runner.AutoOptions, until string) (err error) {
+	if o.Until, err = clockTime(until, s.Now()); err != nil {
 		return err
 	}
 	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
-	if o.jobs > 1 && p.Config.Git.Workspace == config.WorkspaceInPlace {
+	if o.Jobs > 1 && p.Config.Git.Workspace == config.WorkspaceInPlace {
 		return cli.Usage("auto_jobs")
 	}
 	ctx, hurry := s.Patience()
 	show := newShow(s, p)
-	show.many = cmp.Or(o.jobs, p.Config.Jobs()) > 1
+	show.many = cmp.Or(o.Jobs, p.Config.Jobs()) > 1
 	r := newRunner(s, p, show, hurry)
-	session, err := r.Auto(ctx, runner.AutoOptions{
-		MaxRuns: o.maxRuns, MaxMinutes: o.maxMinutes, MaxCostUSD: o.maxCost, Until: until, Base: o.base, Stack: o.stack, Jobs: o.jobs, LandInto: o.landInto,
-	})
+	session, err := r.Auto(ctx, o)
 	show.end()
 	if err != nil {
 		return err
 	}
+	err = r.Advised(s.Context(), session.Err())
 	if s.JSON {
 		if err := printStatus(s, p, session); err != nil {
 			return err
 		}
-		return cli.Reported(r.Advised(s.Context(), session.Err()))
+		return cli.Reported(err)
 	}
-	err = r.Advised(s.Context(), session.Err())
 	if err := printSession(s, p, session, err != nil && s.OnePlace()); err != nil {
 		return err
 	}
@@ -131,21 +117,13 @@ func clockTime(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-func statusCommand(s *cli.Shell) *urfave.Command {
-	return &urfave.Command{
-		Name: "status", Usage: "work.status_usage",
-		Action: func(*urfave.Context) error { return status(s) },
-	}
-}
-
 // status shows the session of runs that goes on, or the last one.
 func status(s *cli.Shell) error {
 	p, err := open(s)
 	if err != nil {
 		return err
 	}
-	r := work.Runner(s, p)
-	session, err := r.LoadSession(s.Context())
+	session, err := work.Runner(s, p).LoadSession(s.Context())
 	if err != nil {
 		return err
 	}
@@ -194,7 +172,7 @@ func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error 
 		printResult(s, r, now[i])
 	}
 	for _, k := range v.Skipped {
-		s.Printf("%s  %s  %s  %s\n", pad("SKIPPED", 12), k.RequestID, s.Paint(term.Yellow, string(k.ReasonCode)), k.Detail)
+		s.Printf("%s  %s  %s  %s\n", term.Pad("SKIPPED", 12), k.RequestID, s.Paint(term.Yellow, string(k.ReasonCode)), k.Detail)
 	}
 	for _, t := range v.InHand() {
 		s.Printf("%s\n", s.Text("work.session_now", "id", t.RequestID, "run_id", t.RunID))
@@ -268,7 +246,7 @@ func printResult(s *cli.Shell, r runner.Result, now runs.Summary) {
 	if now.State == runs.Done && (!now.Merged && now.BranchExists || now.LandedOn != "" && now.LandedOn == r.LandedInto) {
 		text = string(now.State) // the line says the rest
 	}
-	line := pad(text, 12) + "  " + r.RequestID
+	line := term.Pad(text, 12) + "  " + r.RequestID
 	switch {
 	case now.ReasonCode != "":
 		line += "  " + string(now.ReasonCode)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -33,7 +32,7 @@ func cleanCommand(s *cli.Shell) *urfave.Command {
 // of a run that can still go on.
 func clean(s *cli.Shell, o runner.CleanOptions, older string) error {
 	var err error
-	if o.OlderThan, err = age(older); err != nil {
+	if o.OlderThan, err = cli.Age("--older-than", older, "30d, 12h, 90m"); err != nil {
 		return err
 	}
 	if !o.Merged && !o.Orphans && o.OlderThan == 0 {
@@ -43,8 +42,7 @@ func clean(s *cli.Shell, o runner.CleanOptions, older string) error {
 	if err != nil {
 		return err
 	}
-	r := work.Runner(s, p)
-	items, err := r.Clean(s.Context(), o)
+	items, err := work.Runner(s, p).Clean(s.Context(), o)
 	if err != nil {
 		return err
 	}
@@ -52,10 +50,10 @@ func clean(s *cli.Shell, o runner.CleanOptions, older string) error {
 		err = cmp.Or(err, it.Err)
 	}
 	if s.JSON {
-		return cmp.Or(s.PrintJSON(struct {
+		return s.Answer(struct {
 			DryRun bool                 `json:"dry_run"`
 			Items  []runner.CleanedItem `json:"items"`
-		}{o.DryRun, items}), cli.Reported(err))
+		}{o.DryRun, items}, err)
 	}
 	for _, it := range items {
 		ignored := runs.Left{Files: it.IgnoredFiles, Bytes: it.IgnoredBytes}.Facts()
@@ -69,20 +67,4 @@ func clean(s *cli.Shell, o runner.CleanOptions, older string) error {
 	}
 	_ = s.Flush()
 	return err
-}
-
-// age reads 30d, 12h, 90m; "" is 0.
-func age(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	if n := len(text) - 1; text[n] == 'd' {
-		d, err := time.ParseDuration(text[:n] + "h")
-		if err == nil && d > 0 {
-			return 24 * d, nil
-		}
-	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return d, nil
-	}
-	return 0, cli.Usage("bad_value", "name", "--older-than", "value", text, "allowed", "30d, 12h, 90m")
 }

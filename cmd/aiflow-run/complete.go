@@ -1,8 +1,6 @@
 package main
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -15,13 +13,13 @@ import (
 
 // offering says for each command what a shell may complete.
 func offering(s *cli.Shell, a *urfave.App) *urfave.App {
-	a.BashComplete = cli.Offer(first(app.RequestIDs(s, reqmeta.Draft, reqmeta.Ready, reqmeta.Running, reqmeta.Blocked)), nil)
-	run := first(func(asked cli.Asked) []string { return recordedIDs(s, asked.Word) })
+	a.BashComplete = cli.Offer(cli.First(app.RequestIDs(s, reqmeta.Draft, reqmeta.Ready, reqmeta.Running, reqmeta.Blocked)), nil)
+	run := cli.First(func(asked cli.Asked) []string { return recordedIDs(s, asked.Word) })
 	modes := cli.Words(string(runs.ModeResume), string(runs.ModeRetryStep), string(runs.ModeReplan))
 	for _, c := range a.Commands {
 		switch c.Name {
 		case "list":
-			c.BashComplete = cli.Offer(first(func(cli.Asked) []string { return requestsWithRuns(s) }), nil)
+			c.BashComplete = cli.Offer(cli.First(func(cli.Asked) []string { return app.WithRuns(s) }), nil)
 		case "show", "logs", "diff", "stop", "resume", "answer", "drop", "restack":
 			c.BashComplete = cli.Offer(run, map[string]cli.Candidates{"mode": modes})
 		}
@@ -29,20 +27,10 @@ func offering(s *cli.Shell, a *urfave.App) *urfave.App {
 	return a
 }
 
-// first offers words for the first argument only.
-func first(words cli.Candidates) cli.Candidates {
-	return func(asked cli.Asked) []string {
-		if len(asked.Args) > 0 {
-			return nil
-		}
-		return words(asked)
-	}
-}
-
 // recordedIDs are the ids of runs and of the requests that have some. Folders
 // of runs are looked into only where the word can still become a run's id.
 func recordedIDs(s *cli.Shell, word string) []string {
-	ids := requestsWithRuns(s)
+	ids := app.WithRuns(s)
 	p := app.Quiet(s)
 	if p == nil || !strings.HasPrefix(runs.IDPrefix, word) && !strings.HasPrefix(word, runs.IDPrefix) {
 		return ids
@@ -53,16 +41,4 @@ func recordedIDs(s *cli.Shell, word string) []string {
 		}
 	}
 	return ids
-}
-
-func requestsWithRuns(s *cli.Shell) []string {
-	p := app.Quiet(s)
-	if p == nil {
-		return nil
-	}
-	all, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
-	if err != nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(all))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -80,8 +81,7 @@ func (l *leaver) run(discard []string) error {
 	}
 	r := work.Runner(l.shell, l.p)
 	r.Point = l.at
-	ctx := l.shell.Context()
-	err = r.Leave(ctx, runner.LeaveOptions{Discard: discard, DryRun: l.dryRun, Shared: len(l.others) > 0}, func(parts []runner.Parting) error {
+	err = r.Leave(l.shell.Context(), runner.LeaveOptions{Discard: discard, DryRun: l.dryRun, Shared: len(l.others) > 0}, func(parts []runner.Parting) error {
 		l.parts = parts
 		if err := l.unhook(actions); err != nil {
 			return err
@@ -241,7 +241,13 @@ func (l *leaver) files() error {
 	if err := l.agents(); err != nil {
 		return err
 	}
-	return l.ignore(".gitignore")
+	// Our entries, but for those of what stays. They are those that init wrote: it does
+	// not know what the worktrees of a bare repository share.
+	cfg, err := l.unshared()
+	if err != nil {
+		return err
+	}
+	return l.entries(".gitignore", shipped.Ignored(l.p.Dir, cfg, true), func(e string) bool { return l.stays(strings.TrimSuffix(e, "/")) })
 }
 
 // own are the folders of nobody else. The locks are the last: nobody may begin
@@ -297,16 +303,6 @@ func (l *leaver) requestFiles() error {
 		l.remove("file", r.Path, os.Remove)
 	}
 	return nil
-}
-
-// ignore takes our entries out, but for those of what stays. The entries are those
-// that init wrote: it does not know what the worktrees of a bare repository share.
-func (l *leaver) ignore(rel string) error {
-	cfg, err := l.unshared()
-	if err != nil {
-		return err
-	}
-	return l.entries(rel, shipped.Ignored(l.p.Dir, cfg, true), func(e string) bool { return l.stays(strings.TrimSuffix(e, "/")) })
 }
 
 // unshared is the configuration as init sees it.
@@ -482,10 +478,7 @@ func (l *leaver) print() error {
 	failed := l.failed()
 	next := l.next()
 	if l.shell.JSON {
-		if err := l.shell.PrintJSON(taken{failed == nil, l.dryRun, l.p.Dir, append([]runner.Parting{}, l.parts...), next}); err != nil {
-			return err
-		}
-		return cli.Reported(failed)
+		return l.shell.Answer(taken{failed == nil, l.dryRun, l.p.Dir, append([]runner.Parting{}, l.parts...), next}, failed)
 	}
 	for _, p := range l.parts {
 		l.shell.Printf("%s\n", l.line(p))
@@ -539,15 +532,11 @@ func notWritable(err error, path string, more ...any) error {
 
 func (l *leaver) line(p runner.Parting) string {
 	line := term.Pad(l.shell.Text("work.deinit_"+p.Did), 14) + term.Escape(p.Name)
-	name := p.RequestID
-	if name == "" {
-		name = p.RunID
-	}
 	switch {
 	case p.Why == "":
 		return line
 	case p.Did == "failed":
 		return line + ": " + p.Why
 	}
-	return line + l.shell.Text("work.deinit_why_"+p.Why, "commit", short(p.Commit), "name", name, "paths", strings.Join(l.others, ", "))
+	return line + l.shell.Text("work.deinit_why_"+p.Why, "commit", short(p.Commit), "name", cmp.Or(p.RequestID, p.RunID), "paths", strings.Join(l.others, ", "))
 }

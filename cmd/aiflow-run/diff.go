@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,9 +10,7 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/gitops"
 	"aiflow/internal/term"
-	"aiflow/project"
 	"aiflow/runner"
-	"aiflow/runs"
 )
 
 type diffOptions struct {
@@ -55,7 +53,11 @@ func diff(s *cli.Shell, o diffOptions, arg string) error {
 	if err != nil {
 		return err
 	}
-	d, err := diffOf(s.Context(), p, st)
+	ends, err := runner.EndsOf(s.Context(), p, st)
+	if err != nil {
+		return err
+	}
+	d, err := runner.Compare(s.Context(), p, ends, gitops.DiffOptions{})
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,12 @@ func diff(s *cli.Shell, o diffOptions, arg string) error {
 	case s.JSON:
 		return s.PrintJSON(d)
 	}
-	printComparison(s, d, o.look(s))
+	width := o.look(s)
+	printDiff(s, d.Diff, width)
+	if u := d.Uncommitted; u != nil {
+		s.Printf("\n%s\n", s.Paint(term.Yellow, keptTitle(s, u)))
+		printDiff(s, u.Diff, width)
+	}
 	return nil
 }
 
@@ -79,10 +86,7 @@ const (
 
 // look is the width of the texts side by side; 0 is one above the other.
 func (o diffOptions) look(s *cli.Shell) int {
-	width := o.width
-	if width == 0 {
-		width = term.Columns(s.Stdout)
-	}
+	width := cmp.Or(o.width, term.Columns(s.Stdout))
 	switch {
 	case o.unified:
 		return 0
@@ -90,22 +94,6 @@ func (o diffOptions) look(s *cli.Shell) int {
 		return max(width, leastWidth)
 	}
 	return 0
-}
-
-func diffOf(ctx context.Context, p *project.Project, st *runs.Stage) (runner.Comparison, error) {
-	ends, err := runner.EndsOf(ctx, p, st)
-	if err != nil {
-		return runner.Comparison{}, err
-	}
-	return runner.Compare(ctx, p, ends, gitops.DiffOptions{})
-}
-
-func printComparison(s *cli.Shell, c runner.Comparison, width int) {
-	printDiff(s, c.Diff, width)
-	if u := c.Uncommitted; u != nil {
-		s.Printf("\n%s\n", s.Paint(term.Yellow, keptTitle(s, u)))
-		printDiff(s, u.Diff, width)
-	}
 }
 
 func keptTitle(s *cli.Shell, u *runner.Uncommitted) string {
@@ -141,7 +129,7 @@ func fileTitle(f gitops.FileDiff) string {
 func printHunk(s *cli.Shell, h gitops.Hunk) {
 	s.Printf("%s\n", s.Paint(term.Cyan, fmt.Sprintf("@@ -%d,%d +%d,%d @@", h.OldStart, h.OldLines, h.NewStart, h.NewLines)))
 	for _, l := range h.Lines {
-		text := l.Op + term.Escape(trimEOL(l.Text))
+		text := l.Op + term.Escape(strings.TrimRight(l.Text, "\r\n"))
 		switch l.Op {
 		case "+":
 			text = s.Paint(term.Green, text)

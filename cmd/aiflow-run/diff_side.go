@@ -37,7 +37,7 @@ func pairs(h gitops.Hunk) [][2]side {
 	}
 	old, now := h.OldStart, h.NewStart
 	for _, l := range h.Lines {
-		text := trimEOL(l.Text)
+		text := strings.TrimRight(l.Text, "\r\n")
 		switch l.Op {
 		case "-":
 			if len(came) > 0 {
@@ -88,15 +88,10 @@ func cell(s *cli.Shell, of side, lines []string, i, digits, cols int, pad bool) 
 	case "+":
 		text = s.Paint(term.Green, text)
 	}
-	return strings.TrimRight(number+" "+text, padding(pad))
-}
-
-// padding is what may go at the end of a line: nothing on the left side.
-func padding(left bool) string {
-	if left {
-		return ""
+	if pad {
+		return number + " " + text
 	}
-	return " "
+	return strings.TrimRight(number+" "+text, " ")
 }
 
 const tabWidth = 4

@@ -24,19 +24,17 @@ type show struct {
 
 func newShow(s *cli.Shell, p *project.Project) *show {
 	w := &show{s: s, p: p, line: s.Progress(), tick: time.NewTicker(time.Second), over: make(chan struct{})}
-	go w.keepTime()
-	return w
-}
-
-func (w *show) keepTime() {
-	for {
-		select {
-		case <-w.over:
-			return
-		case <-w.tick.C:
-			w.line.Tick()
+	go func() {
+		for {
+			select {
+			case <-w.over:
+				return
+			case <-w.tick.C:
+				w.line.Tick()
+			}
 		}
-	}
+	}()
+	return w
 }
 
 func (w *show) end() {

@@ -1,12 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 	"strings"
 	"time"
-
-	urfave "github.com/urfave/cli/v2"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
@@ -16,20 +14,20 @@ import (
 	"aiflow/runs"
 )
 
-func listCommand(s *cli.Shell) *urfave.Command {
-	return &urfave.Command{
-		Name: "list", Usage: "work.list_usage", ArgsUsage: "[REQUEST]",
-		Action: func(c *urfave.Context) error { return list(s, c.Args().First()) },
-	}
-}
-
-// list shows the runs that are recorded, newest first.
+// list shows the runs that are recorded, newest first, of all requests or of one; a
+// run stands for its request.
 func list(s *cli.Shell, request string) error {
 	p, err := open(s)
 	if err != nil {
 		return err
 	}
-	if request, err = requestOf(p, request); err != nil {
+	switch {
+	case strings.HasPrefix(request, runs.IDPrefix):
+		request, _, err = locate(p, request)
+	case request != "":
+		request, err = named(p, request)
+	}
+	if err != nil {
 		return err
 	}
 	stages, broken, err := records(p, request)
@@ -40,7 +38,10 @@ func list(s *cli.Shell, request string) error {
 	if err != nil {
 		return err
 	}
-	tellBroken(s, broken)
+	for _, err := range broken {
+		b := s.Body(err)
+		s.Tell(term.Escape(string(b.ReasonCode) + ": " + b.Message))
+	}
 	if s.JSON {
 		return s.PrintJSON(cli.Items(items))
 	}
@@ -59,14 +60,6 @@ func list(s *cli.Shell, request string) error {
 		s.Printf("%s\n", runLine(s, r, width, columns))
 	}
 	return nil
-}
-
-// tellBroken names on standard error the records that cannot be read.
-func tellBroken(s *cli.Shell, broken []error) {
-	for _, err := range broken {
-		b := s.Body(err)
-		s.Tell(term.Escape(string(b.ReasonCode) + ": " + b.Message))
-	}
 }
 
 // recorded reads every run, newest first.
@@ -99,11 +92,8 @@ func records(p *project.Project, request string) (all []*runs.Stage, broken []er
 			}
 		}
 	}
-	sort.Slice(all, func(i, j int) bool {
-		if all[i].RunID != all[j].RunID {
-			return all[i].RunID > all[j].RunID
-		}
-		return all[i].RequestID < all[j].RequestID
+	slices.SortFunc(all, func(a, b *runs.Stage) int {
+		return cmp.Or(strings.Compare(b.RunID, a.RunID), strings.Compare(a.RequestID, b.RequestID))
 	})
 	slices.SortFunc(broken, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return all, broken, nil
@@ -126,7 +116,11 @@ func summaries(s *cli.Shell, p *project.Project, stages []*runs.Stage) ([]runs.S
 // runLine is what the list says of a run, in at most so many columns; 0 is any. What does
 // not fit is the branch, which show names, then the end.
 func runLine(s *cli.Shell, r runs.Summary, width, columns int) string {
-	line := r.RunID + "  " + pad(stateText(s, r), width) + "  " + pad(took(r), 8) + "  " + r.RequestID
+	took := "-"
+	if r.EndedAt != nil {
+		took = (time.Duration(r.Worked) * time.Millisecond).Round(time.Second).String()
+	}
+	line := r.RunID + "  " + term.Pad(stateText(s, r), width) + "  " + term.Pad(took, 8) + "  " + r.RequestID
 	switch {
 	case r.ReasonCode != "":
 		line += "  " + string(r.ReasonCode)
@@ -187,15 +181,4 @@ func stateText(s *cli.Shell, r runs.Summary) string {
 		return s.Text("work.state_no_branch", "state", r.State)
 	}
 	return string(r.State)
-}
-
-func took(r runs.Summary) string {
-	if r.EndedAt == nil {
-		return "-"
-	}
-	return (time.Duration(r.Worked) * time.Millisecond).Round(time.Second).String()
-}
-
-func pad(text string, n int) string {
-	return text + strings.Repeat(" ", max(0, n-term.Width(text)))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"os"
@@ -50,8 +49,12 @@ func logs(s *cli.Shell, o logsOptions, arg string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.check(st); err != nil {
-		return err
+	if o.step != "" && st.Step(o.step) == nil {
+		var ids []string
+		for i := range st.Steps {
+			ids = append(ids, st.Steps[i].StepID)
+		}
+		return cli.Usage("bad_value", "name", "--step", "value", o.step, "allowed", cmp.Or(strings.Join(ids, ", "), "-"))
 	}
 	f := &follower{s: s, p: p, o: o, dir: dir, at: map[string]int64{}}
 	if s.JSON {
@@ -63,19 +66,22 @@ func logs(s *cli.Shell, o logsOptions, arg string) error {
 	if !o.follow {
 		return f.round(true)
 	}
-	return f.follow(s.Context())
-}
-
-// check: the step that is asked for is one of the run's.
-func (o logsOptions) check(st *runs.Stage) error {
-	if o.step == "" || st.Step(o.step) != nil {
-		return nil
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for ctx := s.Context(); ; {
+		over := f.over()
+		if err := f.round(over); err != nil {
+			return err
+		}
+		if err := s.Flush(); err != nil || over {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
 	}
-	var ids []string
-	for i := range st.Steps {
-		ids = append(ids, st.Steps[i].StepID)
-	}
-	return cli.Usage("bad_value", "name", "--step", "value", o.step, "allowed", cmp.Or(strings.Join(ids, ", "), "-"))
 }
 
 // follower remembers how far each log has been shown.
@@ -89,26 +95,6 @@ type follower struct {
 }
 
 const followEvery = 200 * time.Millisecond
-
-// follow shows what is added until the run is over.
-func (f *follower) follow(ctx context.Context) error {
-	tick := time.NewTicker(followEvery)
-	defer tick.Stop()
-	for {
-		over := f.over()
-		if err := f.round(over); err != nil {
-			return err
-		}
-		if err := f.s.Flush(); err != nil || over {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
 
 // over reports whether nobody writes any more: the run ended, or nobody holds
 // its request.
@@ -179,7 +165,7 @@ func (f *follower) copy(r io.Reader) (int64, error) {
 		line, err := b.ReadSlice('\n')
 		n += int64(len(line))
 		if len(line) > 0 {
-			f.s.Printf("%s\n", term.Escape(trimEOL(string(line))))
+			f.s.Printf("%s\n", term.Escape(strings.TrimRight(string(line), "\r\n")))
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -188,11 +174,4 @@ func (f *follower) copy(r io.Reader) (int64, error) {
 			return n, err
 		}
 	}
-}
-
-func trimEOL(s string) string {
-	for len(s) > 0 && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r') {
-		s = s[:len(s)-1]
-	}
-	return s
 }

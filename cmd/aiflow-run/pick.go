@@ -41,7 +41,14 @@ func pick(p *project.Project, arg string) (*runs.Stage, *runs.Dir, error) {
 // locate resolves a name to a run: a whole id wins over the beginning of one.
 func locate(p *project.Project, arg string) (requestID, runID string, err error) {
 	if arg == "" {
-		return newest(p)
+		all, err := recorded(p)
+		if err == nil && len(all) == 0 {
+			err = fault.New(fault.RunNotFound)
+		}
+		if err != nil {
+			return "", "", err
+		}
+		return all[0].RequestID, all[0].RunID, nil
 	}
 	if _, isRun := runs.ParseRunID(arg); isRun {
 		if requestID, err = runs.FindRun(p.Dir, p.RunsDir(), arg); err == nil {
@@ -113,17 +120,6 @@ func named(p *project.Project, arg string) (string, error) {
 	return "", err
 }
 
-func newest(p *project.Project) (requestID, runID string, err error) {
-	all, err := recorded(p)
-	if err != nil {
-		return "", "", err
-	}
-	if len(all) == 0 {
-		return "", "", fault.New(fault.RunNotFound)
-	}
-	return all[0].RequestID, all[0].RunID, nil
-}
-
 // pickStopped is pick, but nothing named means the newest run that can go on.
 func pickStopped(p *project.Project, arg string) (*runs.Stage, *runs.Dir, error) {
 	if arg != "" {
@@ -150,17 +146,4 @@ func nothingToDo(reason string) error { return fault.New(fault.NothingToDo, "rea
 
 func noRun(which, value string, more ...any) *fault.Error {
 	return fault.New(fault.RunNotFound, append(more, which, value)...)
-}
-
-// requestOf is the request whose runs a person asks for; a run stands for its
-// request, and nothing for all.
-func requestOf(p *project.Project, arg string) (string, error) {
-	if arg == "" {
-		return "", nil
-	}
-	if strings.HasPrefix(arg, runs.IDPrefix) {
-		id, _, err := locate(p, arg)
-		return id, err
-	}
-	return named(p, arg)
 }

@@ -60,10 +60,7 @@ func restack(s *cli.Shell, names []string) error {
 		if len(out.LeftOut) == 0 && err != nil {
 			return err
 		}
-		if e := s.PrintJSON(v); e != nil {
-			return e
-		}
-		return cli.Reported(err)
+		return s.Answer(v, err)
 	}
 	for _, m := range out.Moved {
 		s.Printf("%s\n", s.Paint(term.Green, s.Text("land.restacked", "id", m.RequestID, "branch", m.Branch, "commit", short(m.Commit), "ref", m.Kept)))

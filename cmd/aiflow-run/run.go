@@ -2,38 +2,34 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
+	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runner"
 )
 
-type runOptions struct {
-	next, dryRun, fresh, takeOverdue, stack bool
-	base                                    string
-	wait                                    time.Duration
-}
-
 // run does one run: of the request with this id, or of the next one.
-func run(s *cli.Shell, o runOptions, id string) error {
-	if o.next == (id != "") {
-		return cli.Usage("run_what", "command", s.Name)
-	}
+func run(s *cli.Shell, o runner.Options, dryRun bool) error {
 	p, err := app.Open(s, nil)
 	if err != nil {
 		return err
 	}
-	ask := runner.Options{RequestID: id, Base: o.base, Stack: o.stack, Fresh: o.fresh, TakeOverdue: o.takeOverdue, Wait: o.wait}
-	if o.dryRun {
-		return dryRun(s, p, ask)
+	if dryRun {
+		plan, err := work.Runner(s, p).DryRun(context.Background(), o)
+		switch {
+		case err != nil:
+			return err
+		case s.JSON:
+			return s.PrintJSON(plan)
+		}
+		return printDryRun(s, p, plan)
 	}
 	ctx, hurry := s.Patience()
 	show := newShow(s, p)
-	r := newRunner(s, p, show, hurry)
-	out, err := r.Run(ctx, ask)
+	out, err := newRunner(s, p, show, hurry).Run(ctx, o)
 	show.end()
 	if err != nil {
 		return err
@@ -47,14 +43,31 @@ func newRunner(s *cli.Shell, p *project.Project, show *show, hurry <-chan struct
 	return r
 }
 
-func dryRun(s *cli.Shell, p *project.Project, ask runner.Options) error {
-	r := work.Runner(s, p)
-	plan, err := r.DryRun(context.Background(), ask)
-	if err != nil {
-		return err
+func printDryRun(s *cli.Shell, p *project.Project, in runner.Intent) error {
+	if in.Selection != nil {
+		return reportNothing(s, in.Selection)
 	}
-	if s.JSON {
-		return s.PrintJSON(plan)
+	s.Printf("%s\n", s.Text("work.dry_run", "id", in.RequestID, "title", term.Escape(in.Title)))
+	if in.Resumes != "" {
+		s.Printf("%s\n", s.Text("work.dry_resumes", "run_id", in.Resumes))
 	}
-	return printDryRun(s, p, plan)
+	s.Printf("%s\n", s.Text("work.dry_base", "branch", in.BaseBranch, "commit", short(in.BaseCommit)))
+	for _, on := range in.StackedOn {
+		s.Printf("%s\n", s.Text("work.dry_stacked", "id", on.RequestID, "branch", on.Branch))
+	}
+	s.Printf("%s\n", s.Text("work.dry_branch", "branch", in.WorkBranch))
+	s.Printf("%s\n", s.Text("work.dry_workspace", "path", app.Here(s, p, in.Workspace)))
+	if in.Planner != "" {
+		s.Printf("%s\n", s.Text("work.dry_planner", "name", term.Escape(in.Planner)))
+	}
+	for _, step := range in.Steps {
+		s.Printf("%s\n", s.Text("work.dry_step", "step_id", step.StepID, "title", term.Escape(step.Title)))
+		if step.Run != "" {
+			s.Printf("%s\n", s.Text("work.dry_run_command", "command", term.Escape(step.Run)))
+		}
+		if step.Test != "" {
+			s.Printf("%s\n", s.Text("work.dry_test_command", "command", term.Escape(step.Test)))
+		}
+	}
+	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	urfave "github.com/urfave/cli/v2"
-
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
@@ -17,14 +15,6 @@ import (
 	"aiflow/runner/revive"
 	"aiflow/runs"
 )
-
-func showCommand(s *cli.Shell) *urfave.Command {
-	return &urfave.Command{
-		Name: "show", Usage: "work.show_usage", ArgsUsage: "[RUN]",
-		UsageText: "aiflow-run show\naiflow-run show RQ-20251214-001\naiflow-run show RUN-20251214-010203-0a1b2c",
-		Action:    func(c *urfave.Context) error { return showRun(s, c.Args().First()) },
-	}
-}
 
 // shown is a run as JSON (D45's run detail).
 type shown struct {
@@ -71,10 +61,18 @@ func showRun(s *cli.Shell, arg string) error {
 	list := advice(s, p, st, work.Runner(s, p).Adviser(s.Context(), standing))
 	st = st.Reworded(work.Words(s).Fault, list)
 	if s.JSON {
-		v := detail(p.Dir, st, dir)
-		v.Errors, v.Advice = v.Errors.Reworded(work.Words(s).Fault, list), list
-		v.Interrupted, v.Merged, v.BranchExists = sum.Interrupted, sum.Merged, sum.BranchExists
-		v.Warnings = sum.Warnings
+		v := shown{
+			RequestID: st.RequestID, RunID: st.RunID, Stage: st, Logs: []shownLog{}, Warnings: sum.Warnings, Advice: list,
+			Interrupted: sum.Interrupted, Merged: sum.Merged, BranchExists: sum.BranchExists,
+		}
+		v.Planning, _ = dir.LoadPlan()
+		errs, _ := dir.LoadErrors()
+		v.Errors = errs.Reworded(work.Words(s).Fault, list)
+		v.Report.Path = dir.RelPath("report.md")
+		v.Report.Markdown, _ = dir.LoadReport()
+		for _, l := range runs.Logs(p.Dir, dir.Rel) {
+			v.Logs = append(v.Logs, shownLog{l})
+		}
 		return s.PrintJSON(v)
 	}
 	printRun(s, p, st, sum, dir, list)
@@ -92,18 +90,6 @@ func advice(s *cli.Shell, p *project.Project, st *runs.Stage, by *revive.Adviser
 	return list
 }
 
-func detail(root string, st *runs.Stage, dir *runs.Dir) shown {
-	v := shown{RequestID: st.RequestID, RunID: st.RunID, Stage: st, Logs: []shownLog{}}
-	v.Planning, _ = dir.LoadPlan()
-	v.Errors, _ = dir.LoadErrors()
-	v.Report.Path = dir.RelPath("report.md")
-	v.Report.Markdown, _ = dir.LoadReport()
-	for _, l := range runs.Logs(root, dir.Rel) {
-		v.Logs = append(v.Logs, shownLog{l})
-	}
-	return v
-}
-
 func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary, dir *runs.Dir, list []fault.Advice) {
 	s.Printf("%s  %s  %s\n", st.RunID, s.Paint(stateStyle(st.State), stateText(s, sum)), term.Escape(st.Title))
 	if sum.Interrupted && sum.Waits != nil {
@@ -118,7 +104,11 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 	printNow(s, st, list)
 	for i := range st.Steps {
 		step := &st.Steps[i]
-		s.Printf("  %s  %s  %s\n", step.StepID, pad(stepText(step, sum), 11), term.Escape(step.Title))
+		status := string(step.Status)
+		if sum.Interrupted && step.Status != runs.StepPending && !step.Status.Settled() { // nobody works for it
+			status = string(fault.Interrupted)
+		}
+		s.Printf("  %s  %s  %s\n", step.StepID, term.Pad(status, 11), term.Escape(step.Title))
 		for _, note := range step.Notes {
 			s.Printf("       %s\n", s.Paint(term.Yellow, term.Escape(note)))
 		}
@@ -209,14 +199,6 @@ func printNow(s *cli.Shell, st *runs.Stage, list []fault.Advice) {
 			hint("work.show_refused", "reason", a.WhyNot, "command", "git status")
 		}
 	}
-}
-
-// stepText: in a run that nobody works for no step is at work.
-func stepText(step *runs.Step, sum runs.Summary) string {
-	if sum.Interrupted && step.Status != runs.StepPending && !step.Status.Settled() {
-		return string(fault.Interrupted)
-	}
-	return string(step.Status)
 }
 
 func stateStyle(st runs.State) term.Style {

@@ -14,7 +14,6 @@ import (
 
 type stopOptions struct {
 	queue, now bool
-	single     bool // one run goes on, no session
 	wait       time.Duration
 }
 
@@ -40,12 +39,13 @@ func stop(s *cli.Shell, o stopOptions, arg string) error {
 	}
 	r := work.Runner(s, p)
 	v, err := r.LoadSession(s.Context())
-	o.single = o.queue && err == nil && !goesOn(v)
+	// A single run that holds the queue has no session; the record is of an earlier one.
+	single := o.queue && err == nil && (v.State == runner.Idle || v.State == runner.Stopped || v.State == runner.Completed)
 	var h runner.Halted
 	if o.queue {
 		h, err = r.StopSession(s.Context(), o.now, o.wait)
-	} else {
-		h, err = stopRun(s, p, r, o, arg)
+	} else if arg, err = runningRequest(p, arg); err == nil {
+		h, err = r.Stop(s.Context(), arg, o.wait)
 	}
 	if err != nil {
 		return err
@@ -53,36 +53,19 @@ func stop(s *cli.Shell, o stopOptions, arg string) error {
 	if s.JSON {
 		return s.PrintJSON(h)
 	}
-	s.Printf("%s\n", s.Text(stopKey(o, h), "id", h.RequestID, "run_id", h.RunID))
-	return nil
-}
-
-// goesOn: the record is one of a session that is at work, not of an earlier
-// one; a single run that holds the queue has none.
-func goesOn(v runner.Session) bool {
-	return v.State != runner.Idle && v.State != runner.Stopped && v.State != runner.Completed
-}
-
-func stopKey(o stopOptions, h runner.Halted) string {
+	key := "work.stop_done"
 	switch {
-	case o.single && !o.now:
-		return "work.stop_plain"
+	case single && !o.now:
+		key = "work.stop_plain"
 	case o.queue && !o.now:
-		return "work.stop_after_this"
+		key = "work.stop_after_this"
 	case !h.Ended:
-		return "work.stop_asked"
-	case o.queue && !o.single:
-		return "work.stop_session"
+		key = "work.stop_asked"
+	case o.queue && !single:
+		key = "work.stop_session"
 	}
-	return "work.stop_done"
-}
-
-func stopRun(s *cli.Shell, p *project.Project, r *runner.Runner, o stopOptions, arg string) (runner.Halted, error) {
-	id, err := runningRequest(p, arg)
-	if err != nil {
-		return runner.Halted{}, err
-	}
-	return r.Stop(s.Context(), id, o.wait)
+	s.Printf("%s\n", s.Text(key, "id", h.RequestID, "run_id", h.RunID))
+	return nil
 }
 
 // runningRequest is the request that a person means: named, or the only one

@@ -41,8 +41,10 @@ func printWaiting(s *cli.Shell, p *project.Project, v runner.Session) error {
 		s.Printf("%s\n", term.Escape(s.Text("work.session_gone", "id", r.RequestID, "run_id", r.RunID, "branch", r.WorkBranch)))
 	}
 	for i, r := range w.Resume {
-		for _, q := range questions(p, r) {
-			s.Printf("%s: %s\n", r.RequestID, q)
+		if st, err := p.Run(r.RequestID, r.RunID).LoadStage(); err == nil && st.Error != nil && st.Error.Meta[fault.QuestionsFact] != "" {
+			for q := range strings.SplitSeq(strings.TrimSpace(st.Error.Meta[fault.QuestionsFact]), "\n") {
+				s.Printf("%s: %s\n", r.RequestID, q)
+			}
 		}
 		s.Printf("%s\n", s.Text("work.session_resume", "id", r.RequestID, "run_id", r.RunID, "command", commands[i], "reason", r.ReasonCode))
 	}
@@ -120,15 +122,6 @@ func commandsFor(s *cli.Shell, p *project.Project, list []runs.Summary) ([]strin
 		}
 	}
 	return commands, nil
-}
-
-// questions are what a role asked that a run stopped for.
-func questions(p *project.Project, r runs.Summary) []string {
-	st, err := p.Run(r.RequestID, r.RunID).LoadStage()
-	if err != nil || st.Error == nil || st.Error.Meta[fault.QuestionsFact] == "" {
-		return nil
-	}
-	return strings.Split(strings.TrimSpace(st.Error.Meta[fault.QuestionsFact]), "\n")
 }
 
 func waiting(s *cli.Shell, p *project.Project, v runner.Session) (project.Waiting, error) {
