@@ -31,19 +31,28 @@ type report struct {
 }
 
 func check(s *cli.Shell, files []string, all bool) error {
-	p, requests, err := loadFor(s, files)
-	if err != nil {
+	p, err := app.Open(s, nil)
+	if err != nil && (len(files) == 0 || !fault.Has(err, fault.GitNotRepo) && !fault.Has(err, fault.GitBareRepo) && !fault.Has(err, fault.InsideGitDir)) {
 		return err
 	}
+	var requests *folder.Folder
+	if p != nil { // files outside of any project can be checked, too
+		if requests, err = p.Requests(); err != nil && len(files) == 0 {
+			return err
+		}
+	}
 	var survey *project.Survey
-	if p != nil && requests != nil {
+	if requests != nil {
 		if survey, err = p.LookWith(s.Context(), requests); err != nil {
 			return err
 		}
 	}
 	c := checker{Shell: s, p: p, folder: requests, survey: survey, named: len(files) > 0, all: all, guess: folder.Guesser{Folder: requests}}
 	if len(files) == 0 {
-		c.whole()
+		c.report.NotRead = requests.NotRead
+		for _, r := range requests.Requests {
+			c.request(r, r.Path)
+		}
 	}
 	for _, file := range files {
 		if err := c.ambiguous(file); err != nil {
@@ -52,23 +61,6 @@ func check(s *cli.Shell, files []string, all bool) error {
 		c.file(file)
 	}
 	return c.tell()
-}
-
-// loadFor reads the requests folder. Files outside any project can be checked
-// too.
-func loadFor(s *cli.Shell, files []string) (*project.Project, *folder.Folder, error) {
-	p, err := app.Open(s, nil)
-	if err != nil {
-		if len(files) > 0 && (fault.Has(err, fault.GitNotRepo) || fault.Has(err, fault.GitBareRepo) || fault.Has(err, fault.InsideGitDir)) {
-			err = nil
-		}
-		return nil, nil, err
-	}
-	folder, err := p.Requests()
-	if err != nil && len(files) > 0 {
-		return p, nil, nil
-	}
-	return p, folder, err
 }
 
 type checker struct {
@@ -84,24 +76,15 @@ type checker struct {
 	report  report
 }
 
-func (c *checker) whole() {
-	c.report.NotRead = c.folder.NotRead
-	for _, r := range c.folder.Requests {
-		c.request(r, r.Path)
-	}
-}
-
 // file checks one named file: as a member of the folder when it lies there, by
 // itself elsewhere. What is no file here may be the id of a request, or its path
 // in the project, as other commands name it.
 func (c *checker) file(name string) {
 	if c.p != nil && c.folder != nil {
 		if rel, ok := app.Inside(c.p, name); ok {
-			for _, r := range c.folder.Requests {
-				if r.Path == rel {
-					c.request(r, name)
-					return
-				}
+			if i := slices.IndexFunc(c.folder.Requests, func(r *reqmeta.Request) bool { return r.Path == rel }); i >= 0 {
+				c.request(c.folder.Requests[i], name)
+				return
 			}
 		}
 	}
@@ -186,13 +169,27 @@ func (c *checker) request(r *reqmeta.Request, shown string) {
 	if len(r.Meta.DependsOn) == 0 || over {
 		return
 	}
-	c.relations()
+	if c.network == nil { // all files together are looked at once
+		n := choose.Graph(c.folder, choose.Facts{})
+		c.network, c.rings = &n, map[string]string{}
+		for _, p := range choose.Select(c.folder, choose.Facts{}).Warnings {
+			if p.Code == fault.DependsCycle {
+				c.rings[p.Path] = p.Facts["ring"]
+			}
+		}
+	}
 	for _, e := range c.network.Edges {
 		if e.From == r.ID && e.State == choose.EdgeMissing {
 			c.relation(r, shown, fault.DependsNotFound, "depends_not_found", e.To, fault.Facts{"id": r.ID, "ids": reqmeta.Join([]string{e.To}), "meant": c.guess.Meant(e.To, e.From)})
 		}
 	}
-	if ring := c.ringOf(r); ring != "" {
+	ring := c.rings[r.Path] // it is told of at its smallest member, or at any that was named
+	if ring == "" && c.named {
+		if e, _ := choose.JudgeNamed(c.folder, choose.Facts{}, r.ID); e.ReasonCode == fault.DependsCycle && e.Path == r.Path {
+			ring = e.Facts["ring"]
+		}
+	}
+	if ring != "" {
 		c.relation(r, shown, fault.DependsCycle, "cycle", "", fault.Facts{"id": r.ID, "ring": ring})
 	}
 }
@@ -207,33 +204,6 @@ func (c *checker) kept(r *reqmeta.Request, shown string) {
 	e.Describe(c.Catalog().Text)
 	if e.Line > 0 {
 		c.add(reqmeta.Problem{Level: reqmeta.LevelWarning, Kind: e.Obstacle().Name, Code: e.ReasonCode, Path: r.Path, Line: e.Line, Facts: e.Facts, Message: e.Detail}, shown)
-	}
-}
-
-// ringOf is the ring that is told of at r: at its smallest member, or at any
-// that was named.
-func (c *checker) ringOf(r *reqmeta.Request) string {
-	if ring := c.rings[r.Path]; ring != "" || !c.named {
-		return ring
-	}
-	e, _ := choose.JudgeNamed(c.folder, choose.Facts{}, r.ID)
-	if e.ReasonCode != fault.DependsCycle || e.Path != r.Path {
-		return ""
-	}
-	return e.Facts["ring"]
-}
-
-// relations looks at all files together, once.
-func (c *checker) relations() {
-	if c.network != nil {
-		return
-	}
-	n := choose.Graph(c.folder, choose.Facts{})
-	c.network, c.rings = &n, map[string]string{}
-	for _, p := range choose.Select(c.folder, choose.Facts{}).Warnings {
-		if p.Code == fault.DependsCycle {
-			c.rings[p.Path] = p.Facts["ring"]
-		}
 	}
 }
 
@@ -268,12 +238,7 @@ func (c *checker) tell() error {
 	})
 	r.OK = r.Errors == 0
 	if c.JSON {
-		if r.Problems == nil {
-			r.Problems = []reqmeta.Problem{}
-		}
-		if r.NotRead == nil {
-			r.NotRead = []folder.Stray{}
-		}
+		r.Problems, r.NotRead = append([]reqmeta.Problem{}, r.Problems...), append([]folder.Stray{}, r.NotRead...)
 		if err := c.PrintJSON(r); err != nil {
 			return err
 		}
@@ -288,12 +253,8 @@ func (c *checker) tell() error {
 	if r.OK {
 		return nil
 	}
-	return cli.Reported(fault.New(fault.RequestInvalidFormat, "count", r.Errors, "files", c.broken(), "cause_key", "request.check_errors"))
-}
-
-// broken is how many files have errors.
-func (c *checker) broken() int {
-	return app.FilesOf(slices.DeleteFunc(slices.Clone(c.report.Problems), func(p reqmeta.Problem) bool { return p.Level != reqmeta.LevelError }))
+	errs := slices.DeleteFunc(r.Problems, func(p reqmeta.Problem) bool { return p.Level != reqmeta.LevelError })
+	return cli.Reported(fault.New(fault.RequestInvalidFormat, "count", r.Errors, "files", app.FilesOf(errs), "cause_key", "request.check_errors"))
 }
 
 // mostNotRead is how many of what is no request are named without --all.

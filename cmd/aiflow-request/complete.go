@@ -11,17 +11,6 @@ import (
 	"aiflow/reqmeta"
 )
 
-// oneID offers the ids of the project for the only argument.
-func oneID(s *cli.Shell) urfave.BashCompleteFunc {
-	ids := app.RequestIDs(s)
-	return cli.Offer(func(a cli.Asked) []string {
-		if len(a.Args) > 0 {
-			return nil
-		}
-		return ids(a)
-	}, nil)
-}
-
 // idAndPairs offers an id, and then what can be set.
 func idAndPairs(s *cli.Shell) urfave.BashCompleteFunc {
 	ids := app.RequestIDs(s)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"aiflow/editlock"
 	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
+	"aiflow/internal/term"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/edit"
 )
@@ -39,10 +41,11 @@ func editRequest(s *cli.Shell, name string, readOnly bool) error {
 	if e.r, err = app.Find(v.p, v.survey.Folder, name); err != nil {
 		return err
 	}
-	if e.editor == "" {
-		if e.editor = lastResort(s); e.editor == "" {
+	if e.editor == "" { // vi, where there is one and a terminal to show it on
+		if _, err := exec.LookPath("vi"); err != nil || !s.Terminal() || !term.IsTerminal(s.Stdin) {
 			return e.unsaved("request.edit_no_editor")
 		}
+		e.editor = "vi"
 	}
 	if readOnly {
 		return e.readOnly()
@@ -53,32 +56,22 @@ func editRequest(s *cli.Shell, name string, readOnly bool) error {
 	if err := v.refuseRunning(e.r.ID); err != nil {
 		return err
 	}
-	return e.locked(e.change)
-}
-
-// locked does work under the project lock.
-func (e *editing) locked(work func() error) error {
+	// Under the project lock; others are told who edits.
 	dir := e.projectDir()
+	host, _ := os.Hostname()
 	p := editlock.Open(editlock.Options{
-		Dir: dir, Clock: e.p.Env.Clock, Disk: e.p.Env.Disk, Rand: e.p.Env.Rand, OwnerID: e.owner(),
+		Dir: dir, Clock: e.p.Env.Clock, Disk: e.p.Env.Disk, Rand: e.p.Env.Rand,
+		OwnerID: fmt.Sprintf("aiflow-request edit %s (%d@%s)", e.r.ID, e.p.Env.PID, host),
 	})
 	defer p.Subscribe(editlock.OpenJournal(filepath.Join(dir, "autosave"), e.p.Now).Record())()
-	lease, err := p.Acquire(context.Background(), editlock.Ask{})
-	if err != nil {
+	if e.lease, err = p.Acquire(context.Background(), editlock.Ask{}); err != nil {
 		return e.refused(err)
 	}
-	e.lease = lease
 	defer e.release()
-	return work()
+	return e.change()
 }
 
 func (e *editing) projectDir() string { return e.p.Path(e.p.Config.Paths.AiflowDir + "/project") }
-
-// owner is what others are told about who edits.
-func (e *editing) owner() string {
-	host, _ := os.Hostname()
-	return fmt.Sprintf("aiflow-request edit %s (%d@%s)", e.r.ID, e.p.Env.PID, host)
-}
 
 // refused says who edits, since when and until when.
 func (e *editing) refused(err error) error {
@@ -105,7 +98,11 @@ func (e *editing) release() {
 }
 
 func (e *editing) change() error {
-	e.tellKept()
+	// Earlier edits of this request may have left what they could not save.
+	left, _ := filepath.Glob(filepath.Join(escapeGlob(e.projectDir()), "edits", "*", escapeGlob(filepath.Base(e.r.Path))))
+	for _, path := range left {
+		e.Warn("request.edit_left", fault.Facts{"id": e.r.ID, "path": e.shown(path)})
+	}
 	after, err := e.edited(0o600)
 	if err != nil {
 		return err
@@ -176,14 +173,6 @@ func (e *editing) keep(after []byte) string {
 }
 
 func (e *editing) discard() { _ = os.RemoveAll(filepath.Dir(e.copy)) }
-
-// tellKept names what earlier edits of this request could not save.
-func (e *editing) tellKept() {
-	left, _ := filepath.Glob(filepath.Join(escapeGlob(e.projectDir()), "edits", "*", escapeGlob(filepath.Base(e.r.Path))))
-	for _, path := range left {
-		e.Warn("request.edit_left", fault.Facts{"id": e.r.ID, "path": e.shown(path)})
-	}
-}
 
 func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)

@@ -23,8 +23,15 @@ func (e *editing) save(after []byte) error {
 	if err == nil {
 		return nil
 	}
-	if key := unsavedKey(err); key != "" {
-		return e.unsaved(key, "path", kept)
+	switch fault.CodeOf(err) {
+	case fault.LockLost:
+		return e.unsaved("request.edit_lost", "path", kept)
+	case fault.Conflict:
+		return e.unsaved("request.edit_conflict", "path", kept)
+	case fault.RunInProgress:
+		return e.unsaved("request.edit_running", "path", kept)
+	case fault.RequestNotFound:
+		return e.unsaved("request.edit_gone", "path", kept)
 	}
 	e.Tell(e.Text("projectlock.saved", "path", kept))
 	return err
@@ -41,20 +48,6 @@ func (e *editing) swap(after []byte) error {
 	}
 	defer release()
 	return edit.Swap(e.p.Env.Disk, e.p.Dir, e.r.Path, e.before, after, e.p.Suffix(), e.lease.Check)
-}
-
-func unsavedKey(err error) string {
-	switch fault.CodeOf(err) {
-	case fault.LockLost:
-		return "request.edit_lost"
-	case fault.Conflict:
-		return "request.edit_conflict"
-	case fault.RunInProgress:
-		return "request.edit_running"
-	case fault.RequestNotFound:
-		return "request.edit_gone"
-	}
-	return ""
 }
 
 // edited is a request after an edit, as scripts see it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,24 +11,10 @@ import (
 
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/proc"
-	"aiflow/internal/term"
 )
 
 // editorOf is the editor that the environment names, or "".
-func editorOf(s *cli.Shell) string {
-	if editor := s.Getenv("VISUAL"); editor != "" {
-		return editor
-	}
-	return s.Getenv("EDITOR")
-}
-
-// lastResort is vi, where there is one and a terminal to show it on.
-func lastResort(s *cli.Shell) string {
-	if _, err := exec.LookPath("vi"); err != nil || !s.Terminal() || !term.IsTerminal(s.Stdin) {
-		return ""
-	}
-	return "vi"
-}
+func editorOf(s *cli.Shell) string { return cmp.Or(s.Getenv("VISUAL"), s.Getenv("EDITOR")) }
 
 // editorCommand starts editor, which may have arguments, with path. The shell
 // becomes the editor, so that signals reach it.

@@ -16,7 +16,6 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
-	"aiflow/project"
 	"aiflow/reqmeta/convert"
 )
 
@@ -114,20 +113,14 @@ func importRequests(s *cli.Shell, o importOptions, name string) error {
 		if err != nil {
 			return err
 		}
-		keepHashes(p, cache, hashes)
+		// They are kept as well as can be: without them a body is left alone. A project that
+		// is only a folder of requests stays one.
+		data, err := json.Marshal(hashes)
+		if _, missing := os.Stat(filepath.Dir(filepath.Dir(cache))); err == nil && missing == nil && os.MkdirAll(filepath.Dir(cache), 0o777) == nil {
+			_ = atomicfile.Write(p.Env.Disk, cache, data, atomicfile.Options{TempSuffix: p.Suffix()})
+		}
 	}
 	return told(s, plan.Report, o)
-}
-
-// keepHashes is done as well as can be: without them a body is left alone.
-func keepHashes(p *project.Project, path string, hashes map[string]string) {
-	data, err := json.Marshal(hashes)
-	if _, missing := os.Stat(filepath.Dir(filepath.Dir(path))); missing != nil {
-		return // a project that is only a folder of requests stays one
-	}
-	if err == nil && os.MkdirAll(filepath.Dir(path), 0o777) == nil {
-		_ = atomicfile.Write(p.Env.Disk, path, data, atomicfile.Options{TempSuffix: p.Suffix()})
-	}
 }
 
 // unreadable is why nothing at all is taken over.

@@ -62,8 +62,17 @@ func list(s *cli.Shell, f filter) error {
 		return err
 	}
 	chosen := slices.DeleteFunc(choose.Order(v.survey.Folder), func(r *reqmeta.Request) bool { return !f.passes(r, v.runnable[r.Path]) })
-	if !v.JSON {
-		v.printTable(openFirst(chosen))
+	if !v.JSON { // for people what is over comes last
+		slices.SortStableFunc(chosen, func(a, b *reqmeta.Request) int {
+			if a.Over() == b.Over() {
+				return 0
+			}
+			if a.Over() {
+				return 1
+			}
+			return -1
+		})
+		v.printTable(chosen)
 		return nil
 	}
 	items := make([]item, len(chosen))
@@ -71,19 +80,6 @@ func list(s *cli.Shell, f filter) error {
 		items[i] = v.item(r)
 	}
 	return v.PrintJSON(cli.Items(items))
-}
-
-// openFirst keeps the order, but for people: what is over comes last.
-func openFirst(chosen []*reqmeta.Request) []*reqmeta.Request {
-	var open, over []*reqmeta.Request
-	for _, r := range chosen {
-		if r.Over() {
-			over = append(over, r)
-		} else {
-			open = append(open, r)
-		}
-	}
-	return append(open, over...)
 }
 
 // printTable aligns every column but the last. The third says what a script
@@ -151,16 +147,11 @@ func (v *view) state(r *reqmeta.Request) string {
 		return "runnable"
 	case e == nil:
 		return "-"
-	case r.Meta.Status == reqmeta.Blocked && e.ReasonCode == fault.NotReady && stopped(last):
+	case r.Meta.Status == reqmeta.Blocked && e.ReasonCode == fault.NotReady && last != nil && (last.State == runs.NeedsInput || last.State == runs.Failed):
 		return v.Text("request.list_waits", "state", last.State)
 	default:
 		return string(e.ReasonCode)
 	}
-}
-
-// stopped: a run that a person has to say something to.
-func stopped(st *runs.Stage) bool {
-	return st != nil && (st.State == runs.NeedsInput || st.State == runs.Failed)
 }
 
 // printErrors tells under the table how to mend the broken files in it.

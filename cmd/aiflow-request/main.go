@@ -20,12 +20,47 @@ var version, commit string // set by the linker
 func main() { os.Exit(cli.Main(cli.OS(version, commit), program)) }
 
 func program(s *cli.Shell) *urfave.App {
+	var readOnly, force, all bool
+	var from, format string
+	oneID := cli.Offer(cli.First(app.RequestIDs(s)), nil)
 	return &urfave.App{
 		Name:      "aiflow-request",
 		Usage:     "request.usage",
 		UsageText: "aiflow-request new --title \"Say hello\"\naiflow-request list --runnable\naiflow-request set RQ-20251214-001 status=ready priority=P1",
 		Commands: []*urfave.Command{
-			listCommand(s), showCommand(s), newCommand(s), editCommand(s), setCommand(s), rmCommand(s), checkCommand(s), graphCommand(s),
+			listCommand(s),
+			{
+				Name: "show", Usage: "request.show_usage", ArgsUsage: "ID", UsageText: "aiflow-request show RQ-20251214-001",
+				Action: func(c *urfave.Context) error { return show(s, c.Args().First()) }, BashComplete: oneID,
+			},
+			newCommand(s),
+			{
+				Name: "edit", Usage: "request.edit_usage", ArgsUsage: "ID", UsageText: "aiflow-request edit RQ-20251214-001\nEDITOR='code --wait' aiflow-request edit RQ-20251214-001",
+				Flags:  []urfave.Flag{&urfave.BoolFlag{Name: "read-only", Usage: "request.edit_read_only_usage", Destination: &readOnly}},
+				Action: func(c *urfave.Context) error { return editRequest(s, c.Args().First(), readOnly) }, BashComplete: oneID,
+			},
+			{
+				Name: "set", Usage: "request.set_usage", ArgsUsage: "[ID...] [KEY=VALUE...]",
+				UsageText: "aiflow-request set RQ-20251214-001 RQ-20251214-002 status=ready priority=P1\naiflow-request set RQ-20251214-001 depends_on=RQ-20251214-002,RQ-20251214-003 labels=\naiflow-request set --from changes.txt",
+				Flags:     []urfave.Flag{&urfave.StringFlag{Name: "from", Usage: "request.set_from", Destination: &from}},
+				Action:    func(c *urfave.Context) error { return set(s, c.Args().Slice(), from) }, BashComplete: idAndPairs(s),
+			},
+			{
+				Name: "rm", Usage: "request.rm_usage", ArgsUsage: "ID...", UsageText: "aiflow-request rm RQ-20251214-001\naiflow-request rm --force RQ-20251214-001 RQ-20251214-002",
+				Flags:  []urfave.Flag{&urfave.BoolFlag{Name: "force", Usage: "request.rm_force", Destination: &force}},
+				Action: func(c *urfave.Context) error { return remove(s, c.Args().Slice(), force) }, BashComplete: cli.Offer(app.RequestIDs(s), nil),
+			},
+			{
+				Name: "check", Usage: "request.check_usage", ArgsUsage: "[FILE|ID...]", UsageText: "aiflow-request check\naiflow-request check RQ-20251214-001\naiflow-request check requests/RQ-20251214-001.md",
+				Flags:  []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "request.check_all", Destination: &all}},
+				Action: func(c *urfave.Context) error { return check(s, c.Args().Slice(), all) },
+			},
+			{
+				Name: "graph", Usage: "request.graph_usage", UsageText: "aiflow-request graph --format svg > requests.svg\naiflow-request graph --format mermaid",
+				Flags:        []urfave.Flag{&urfave.StringFlag{Name: "format", Usage: "request.graph_format", Value: "dot", Destination: &format}},
+				Action:       func(*urfave.Context) error { return graph(s, format) },
+				BashComplete: cli.Offer(nil, map[string]cli.Candidates{"format": cli.Words("dot", "mermaid", "svg")}),
+			},
 			importCommand(s), exportCommand(s),
 		},
 	}
@@ -45,13 +80,6 @@ func listCommand(s *cli.Shell) *urfave.Command {
 		BashComplete: cli.Offer(nil, map[string]cli.Candidates{
 			"status": app.Listed(reqmeta.Statuses[:]...), "priority": app.Listed(reqmeta.Priorities[:]...),
 		}),
-	}
-}
-
-func showCommand(s *cli.Shell) *urfave.Command {
-	return &urfave.Command{
-		Name: "show", Usage: "request.show_usage", ArgsUsage: "ID", UsageText: "aiflow-request show RQ-20251214-001",
-		Action: func(c *urfave.Context) error { return show(s, c.Args().First()) }, BashComplete: oneID(s),
 	}
 }
 
@@ -77,44 +105,6 @@ func newCommand(s *cli.Shell) *urfave.Command {
 			"estimate": cli.Words(reqmeta.Estimates[:]...), "edit": cli.Words(editAuto, editYes, editNo),
 			"depends-on": app.RequestIDs(s),
 		}),
-	}
-}
-
-func editCommand(s *cli.Shell) *urfave.Command {
-	var readOnly bool
-	return &urfave.Command{
-		Name: "edit", Usage: "request.edit_usage", ArgsUsage: "ID", UsageText: "aiflow-request edit RQ-20251214-001\nEDITOR='code --wait' aiflow-request edit RQ-20251214-001",
-		Flags:  []urfave.Flag{&urfave.BoolFlag{Name: "read-only", Usage: "request.edit_read_only_usage", Destination: &readOnly}},
-		Action: func(c *urfave.Context) error { return editRequest(s, c.Args().First(), readOnly) }, BashComplete: oneID(s),
-	}
-}
-
-func setCommand(s *cli.Shell) *urfave.Command {
-	var from string
-	return &urfave.Command{
-		Name: "set", Usage: "request.set_usage", ArgsUsage: "[ID...] [KEY=VALUE...]",
-		UsageText: "aiflow-request set RQ-20251214-001 RQ-20251214-002 status=ready priority=P1\naiflow-request set RQ-20251214-001 depends_on=RQ-20251214-002,RQ-20251214-003 labels=\naiflow-request set --from changes.txt",
-		Flags:     []urfave.Flag{&urfave.StringFlag{Name: "from", Usage: "request.set_from", Destination: &from}},
-		Action:    func(c *urfave.Context) error { return set(s, c.Args().Slice(), from) }, BashComplete: idAndPairs(s),
-	}
-}
-
-func checkCommand(s *cli.Shell) *urfave.Command {
-	var all bool
-	return &urfave.Command{
-		Name: "check", Usage: "request.check_usage", ArgsUsage: "[FILE|ID...]", UsageText: "aiflow-request check\naiflow-request check RQ-20251214-001\naiflow-request check requests/RQ-20251214-001.md",
-		Flags:  []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "request.check_all", Destination: &all}},
-		Action: func(c *urfave.Context) error { return check(s, c.Args().Slice(), all) },
-	}
-}
-
-func graphCommand(s *cli.Shell) *urfave.Command {
-	var format string
-	return &urfave.Command{
-		Name: "graph", Usage: "request.graph_usage", UsageText: "aiflow-request graph --format svg > requests.svg\naiflow-request graph --format mermaid",
-		Flags:        []urfave.Flag{&urfave.StringFlag{Name: "format", Usage: "request.graph_format", Value: "dot", Destination: &format}},
-		Action:       func(*urfave.Context) error { return graph(s, format) },
-		BashComplete: cli.Offer(nil, map[string]cli.Candidates{"format": cli.Words("dot", "mermaid", "svg")}),
 	}
 }
 

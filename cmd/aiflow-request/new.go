@@ -90,20 +90,6 @@ func (o newOptions) readBody(s *cli.Shell, dir string) (string, error) {
 	return string(bytes.TrimPrefix(data, []byte("\ufeff"))), nil
 }
 
-// refuseTaken refuses an id that a request has, in whatever file and case.
-func refuseTaken(p *project.Project, id string) error {
-	folder, err := p.Requests()
-	if err != nil {
-		return err
-	}
-	for _, r := range folder.Requests {
-		if strings.EqualFold(r.ID, id) {
-			return fault.New(fault.RequestExists, "id", r.ID, "path", r.Path)
-		}
-	}
-	return nil
-}
-
 func create(s *cli.Shell, o newOptions) error {
 	if err := o.check(); err != nil {
 		return err
@@ -118,15 +104,25 @@ func create(s *cli.Shell, o newOptions) error {
 			return err
 		}
 	}
-	if o.id != "" {
-		if err := refuseTaken(p, o.id); err != nil {
+	depends := trimmed(o.dependsOn)
+	if o.id != "" || len(depends) > 0 {
+		folder, err := p.Requests()
+		if err != nil && o.id != "" {
 			return err
+		}
+		if err == nil {
+			for _, r := range folder.Requests { // in whatever file and case
+				if o.id != "" && strings.EqualFold(r.ID, o.id) {
+					return fault.New(fault.RequestExists, "id", r.ID, "path", r.Path)
+				}
+			}
+			depends = wholeIn(folder, depends)
 		}
 	}
 	r, err := edit.Create(p.Env.Disk, p.Dir, p.RequestsDir(), edit.NewRequest{
 		Mapping: p.Mapping(),
 		Title:   strings.TrimSpace(o.title), Priority: o.priority, Status: o.status, Estimate: o.estimate,
-		Labels: trimmed(o.labels), DependsOn: wholeIDs(p, trimmed(o.dependsOn)), Lang: s.Lang(), Used: p.UsedIDs(s.Context()),
+		Labels: trimmed(o.labels), DependsOn: depends, Lang: s.Lang(), Used: p.UsedIDs(s.Context()),
 		ID: o.id, Body: body, CreatedAt: o.createdAt,
 	}, p.Now())
 	if err != nil {
@@ -195,19 +191,8 @@ func seenFrom(here, root, rel string) string {
 	return filepath.ToSlash(way)
 }
 
-// wholeIDs writes out the ids that were given by their beginning. What names
+// wholeIn writes out the ids that were given by their beginning. What names
 // nothing stays as it is, for a request to come.
-func wholeIDs(p *project.Project, ids []string) []string {
-	if len(ids) == 0 {
-		return ids
-	}
-	folder, err := p.Requests()
-	if err != nil {
-		return ids
-	}
-	return wholeIn(folder, ids)
-}
-
 func wholeIn(folder *folder.Folder, ids []string) []string {
 	whole := make([]string, len(ids))
 	for i, id := range ids {

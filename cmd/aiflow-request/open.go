@@ -42,12 +42,7 @@ func (v *view) look() error {
 	}
 	app.Notes(v.Shell, survey)
 	v.survey = survey
-	v.judge()
-	return nil
-}
-
-func (v *view) judge() {
-	r := v.survey.Select()
+	r := survey.Select()
 	v.done = choose.Done(v.survey.Folder, v.survey.Facts)
 	v.runnable, v.on, v.excluded = map[string]bool{}, map[string][]string{}, map[string]*choose.Exclusion{}
 	for _, c := range r.Runnable {
@@ -59,6 +54,7 @@ func (v *view) judge() {
 	for i := range r.Excluded {
 		v.excluded[r.Excluded[i].Path] = &r.Excluded[i]
 	}
+	return nil
 }
 
 // item is a request as scripts see it.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	urfave "github.com/urfave/cli/v2"
-
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/fault"
@@ -16,15 +14,6 @@ import (
 	"aiflow/reqmeta"
 	"aiflow/runs"
 )
-
-func rmCommand(s *cli.Shell) *urfave.Command {
-	var force bool
-	return &urfave.Command{
-		Name: "rm", Usage: "request.rm_usage", ArgsUsage: "ID...", UsageText: "aiflow-request rm RQ-20251214-001\naiflow-request rm --force RQ-20251214-001 RQ-20251214-002",
-		Flags:  []urfave.Flag{&urfave.BoolFlag{Name: "force", Usage: "request.rm_force", Destination: &force}},
-		Action: func(c *urfave.Context) error { return remove(s, c.Args().Slice(), force) }, BashComplete: cli.Offer(app.RequestIDs(s), nil),
-	}
-}
 
 // loss is what would be missed if a request went.
 type loss struct {
@@ -65,8 +54,12 @@ func remove(s *cli.Shell, names []string, force bool) error {
 			return err
 		}
 		list[i] = removed{r.ID, r.Path, lost}
-		if len(list[i].Lost) > 0 && !force {
-			return fault.New(fault.RequestNeeded, "id", proc.Word(r.ID), "path", r.Path, "cause", v.inWords(list[i].Lost))
+		if len(lost) > 0 && !force {
+			var words []string
+			for _, l := range lost {
+				words = append(words, v.Text("request.rm_"+l.Kind, "value", l.Value))
+			}
+			return fault.New(fault.RequestNeeded, "id", proc.Word(r.ID), "path", r.Path, "cause", strings.Join(words, "; "))
 		}
 	}
 	for i, r := range gone {
@@ -85,14 +78,6 @@ func remove(s *cli.Shell, names []string, force bool) error {
 		return v.PrintJSON(cli.Items(list))
 	}
 	return nil
-}
-
-func (v *view) inWords(list []loss) string {
-	var words []string
-	for _, l := range list {
-		words = append(words, v.Text("request.rm_"+l.Kind, "value", l.Value))
-	}
-	return strings.Join(words, "; ")
 }
 
 // losses are who waits for r, what a run of it made that is merged nowhere, and a

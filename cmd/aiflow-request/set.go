@@ -230,19 +230,24 @@ func (v *view) setOne(r *reqmeta.Request, one *setting) error {
 	if err != nil {
 		return readable(err)
 	}
-	v.warnStopped(r, after)
-	v.printSet(r, before, after, one.keys)
-	return nil
-}
-
-// warnStopped: a request that is ready again is passed over all the same while
-// its latest run needs a person.
-func (v *view) warnStopped(r *reqmeta.Request, after []byte) {
-	folder := folder.NewFolder(v.p.RequestsDir(), []*reqmeta.Request{r.Parse(after)})
-	if e, _ := choose.Judge(folder, v.survey.Facts, r.ID); e.ReasonCode == fault.LatestRunNeedsInput {
+	old, now := r.Parse(before), r.Parse(after)
+	// One that is ready again is passed over all the same while its latest run needs a person.
+	alone := folder.NewFolder(v.p.RequestsDir(), []*reqmeta.Request{now})
+	if e, _ := choose.Judge(alone, v.survey.Facts, r.ID); e.ReasonCode == fault.LatestRunNeedsInput {
 		e.Describe(v.Catalog().Text)
 		v.Warn("request.set_stopped", fault.Facts{"id": r.ID, "value": e.Detail})
 	}
+	for _, key := range one.keys {
+		was, is := cmp.Or(valueOf(old.Meta, key), "-"), cmp.Or(valueOf(now.Meta, key), "-")
+		switch {
+		case v.JSON:
+		case was == is:
+			v.line(v.Text("request.set_same", "id", r.ID, "key", key, "value", is))
+		default:
+			v.line(v.Text("request.set_changed", "id", r.ID, "key", key, "old", was, "value", is))
+		}
+	}
+	return nil
 }
 
 // parsePairs reads KEY=VALUE arguments.
@@ -250,23 +255,15 @@ func parsePairs(pairs []string) (values map[string]string, keys []string, err er
 	values = map[string]string{}
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
-		key = known(key)
+		if key == "depends-on" || key == "created-at" || key == "updated-at" { // as the flag of new is called
+			key = strings.ReplaceAll(key, "-", "_")
+		}
 		if _, twice := values[key]; !ok || key == "" || twice {
 			return nil, nil, cli.Usage("bad_value", "name", "KEY=VALUE", "value", pair, "allowed", "status=ready priority=P1 …")
 		}
 		values[key], keys = value, append(keys, key)
 	}
 	return values, keys, nil
-}
-
-// known lets a person write depends-on, as the flag of new is called. A key
-// of somebody else keeps its name.
-func known(key string) string {
-	switch key {
-	case "depends-on", "created-at", "updated-at":
-		return strings.ReplaceAll(key, "-", "_")
-	}
-	return key
 }
 
 // claim is project.HoldRequest for a request that is not running.
@@ -306,21 +303,6 @@ func (v *view) refuseRing(r *reqmeta.Request, values map[string]string) error {
 	}
 	warnMissing(v.Shell, v.p, changed)
 	return nil
-}
-
-func (v *view) printSet(r *reqmeta.Request, before, after []byte, keys []string) {
-	if v.JSON {
-		return
-	}
-	old, now := r.Parse(before), r.Parse(after)
-	for _, key := range keys {
-		was, is := cmp.Or(valueOf(old.Meta, key), "-"), cmp.Or(valueOf(now.Meta, key), "-")
-		if was == is {
-			v.line(v.Text("request.set_same", "id", r.ID, "key", key, "value", is))
-		} else {
-			v.line(v.Text("request.set_changed", "id", r.ID, "key", key, "old", was, "value", is))
-		}
-	}
 }
 
 func valueOf(m reqmeta.Meta, key string) string {
