@@ -20,29 +20,26 @@ const (
 	maxSaid     = 64 << 10         // help is long
 )
 
-// askVersion really starts a preset's command, the cheapest thing that shows
-// that it runs at all. It does so in an empty folder, because nobody knows what
-// stands in PATH under that name. It gets no mark: git, started beside it
-// without one, would be taken for a stray of the command's.
-func askVersion(ctx context.Context, x *examiner, path string) callLine {
-	status, out, errs := startElsewhere(ctx, x, path, "--version")
-	l := callLine{Version: firstLine(out), Stderr: firstLine(errs)}
-	if status != 0 {
-		l.Problem = "version"
-	}
-	return l
-}
-
-// startElsewhere gives a command's exit status, -1 where it did not come to one.
+// startElsewhere gives a command's exit status, -1 where it did not come to one. It is
+// started in an empty folder, because nobody knows what stands in PATH under that name,
+// and gets no mark: git, started beside it without one, would be taken for a stray of the
+// command's.
 func startElsewhere(ctx context.Context, x *examiner, argv ...string) (status int, stdout, stderr string) {
 	dir, err := os.MkdirTemp("", "aiflow-doctor-")
 	if err != nil {
 		return 0, "", "" // not the command's fault
 	}
 	defer os.RemoveAll(dir)
+	env := []string{"PWD=" + dir} // without what leads back to the checkout
+	for _, entry := range x.Env.Environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if name != "PWD" && name != "OLDPWD" && !strings.HasPrefix(name, "GIT_") {
+			env = append(env, entry)
+		}
+	}
 	out, errs := &bounded{}, &bounded{}
 	exit, err := proc.Run(ctx, proc.Command{
-		Argv: argv, Dir: dir, Env: elsewhere(x.Env.Environ, dir),
+		Argv: argv, Dir: dir, Env: env,
 		Stdout: out, Stderr: errs, Timeout: x.p.Config.AtMost(versionTime), Grace: time.Second,
 	})
 	switch {
@@ -137,18 +134,6 @@ func unknownOptions(ctx context.Context, x *examiner, l callLine, version string
 		_ = atomicfile.Write(x.Env.Disk, file, data, atomicfile.Options{TempSuffix: x.p.Suffix()})
 	}
 	return unknown
-}
-
-// elsewhere is the environment without what leads back to the checkout.
-func elsewhere(environ []string, dir string) []string {
-	env := []string{"PWD=" + dir}
-	for _, entry := range environ {
-		name, _, _ := strings.Cut(entry, "=")
-		if name != "PWD" && name != "OLDPWD" && !strings.HasPrefix(name, "GIT_") {
-			env = append(env, entry)
-		}
-	}
-	return env
 }
 
 // bounded keeps the first bytes of what is written.

@@ -77,28 +77,35 @@ type callLine struct {
 
 // checkRoles looks at the router and for the commands that it names.
 func checkRoles(ctx context.Context, x *examiner) {
-	if r, warnings, ok := loadRouter(x); ok {
-		tellRouter(x, r, warnings)
-		checkCommands(ctx, x, calls(r))
-	}
-}
-
-func loadRouter(x *examiner) (config.Router, []config.Warning, bool) {
 	r, warnings, err := config.LoadRouter(x.p.Dir, x.p.Config)
 	if bad := x.p.MistakenPrompt(); err == nil && bad != nil {
 		err = bad
 	}
 	if err != nil {
 		x.fails("router", err)
+		return
 	}
-	return r, warnings, err == nil
+	tellRouter(x, r, warnings)
+	var lines []callLine
+	for _, role := range []string{config.RolePlanner, config.RoleImplementer, config.RoleQA} {
+		for i, c := range r.Calls(role) {
+			lines = append(lines, callLine{Role: role, Provider: c.Provider, Model: c.Model, Command: c.Command.Bin, fallback: i > 0, preset: c.Command.Preset})
+		}
+	}
+	checkCommands(ctx, x, lines)
 }
 
 func tellRouter(x *examiner, r config.Router, warnings []config.Warning) {
 	seen := Evidence{"routing": r.Routing}
+	// The requests still to be done that only an implementer could work on, or do a step
+	// of. A run that found nobody left its request blocked.
 	var stuck []string
 	if len(r.Calls(config.RoleImplementer)) == 0 {
-		stuck = stepless(x)
+		for _, k := range x.kept() {
+			if k.why.ReasonCode == fault.ModelNotConfigured {
+				stuck = append(stuck, k.r.ID)
+			}
+		}
 	}
 	if len(stuck) > 0 {
 		seen["requests"] = first(stuck, maxEvidence)
@@ -116,18 +123,6 @@ func tellRouter(x *examiner, r config.Router, warnings []config.Warning) {
 	}
 }
 
-// stepless are the requests still to be done that only an implementer could
-// work on, or do a step of. A run that found nobody left its request blocked.
-func stepless(x *examiner) []string {
-	var ids []string
-	for _, k := range x.kept() {
-		if k.why.ReasonCode == fault.ModelNotConfigured {
-			ids = append(ids, k.r.ID)
-		}
-	}
-	return ids
-}
-
 // kept is a request that is to be done, and why it cannot be run.
 type kept struct {
 	r   *reqmeta.Request
@@ -141,7 +136,7 @@ func allKept(x *examiner) []kept {
 	}
 	var list []kept
 	for _, r := range s.Folder.Requests {
-		if !toBeDone(r.Meta.Status) || !r.Valid() || s.Folder.Unique(r.ID) != r {
+		if status := r.Meta.Status; status != reqmeta.Ready && status != reqmeta.Running && status != reqmeta.Blocked || !r.Valid() || s.Folder.Unique(r.ID) != r {
 			continue
 		}
 		if why, ok := s.Kept(r); ok {
@@ -149,20 +144,6 @@ func allKept(x *examiner) []kept {
 		}
 	}
 	return list
-}
-
-func toBeDone(status string) bool {
-	return status == reqmeta.Ready || status == reqmeta.Running || status == reqmeta.Blocked
-}
-
-func calls(r config.Router) []callLine {
-	var lines []callLine
-	for _, role := range []string{config.RolePlanner, config.RoleImplementer, config.RoleQA} {
-		for i, c := range r.Calls(role) {
-			lines = append(lines, callLine{Role: role, Provider: c.Provider, Model: c.Model, Command: c.Command.Bin, fallback: i > 0, preset: c.Command.Preset})
-		}
-	}
-	return lines
 }
 
 func checkCommands(ctx context.Context, x *examiner, lines []callLine) {
@@ -180,12 +161,16 @@ func checkCommands(ctx context.Context, x *examiner, lines []callLine) {
 		if !x.full() || !l.preset {
 			continue // a command of the project's own may do anything, whatever its arguments
 		}
-		if _, ok := asked[l.Path]; !ok {
-			asked[l.Path] = askVersion(ctx, x, l.Path)
-			if asked[l.Path].Problem == "" {
+		if _, ok := asked[l.Path]; !ok { // the cheapest thing that shows that it runs at all
+			status, out, errs := startElsewhere(ctx, x, l.Path, "--version")
+			a := callLine{Version: firstLine(out), Stderr: firstLine(errs)}
+			if status != 0 {
+				a.Problem = "version"
+			} else {
 				told = true
-				checkLogin(ctx, x, *l, asked[l.Path].Version)
+				checkLogin(ctx, x, *l, a.Version)
 			}
+			asked[l.Path] = a
 		}
 		l.Version, l.Stderr, l.Problem = asked[l.Path].Version, asked[l.Path].Stderr, asked[l.Path].Problem
 	}

@@ -19,19 +19,15 @@ const (
 	fewFiles    = 1000
 )
 
-func statfs(path string) (Space, error) {
-	var s unix.Statfs_t
-	if err := unix.Statfs(path, &s); err != nil {
-		return Space{}, err
-	}
-	size := uint64(s.Bsize) //nolint:unconvert // int32 on some platforms
-	return Space{Free: uint64(s.Bavail) * size, Total: s.Blocks * size, Files: uint64(s.Ffree), FilesN: s.Files}, nil
-}
-
 func checkDisk(_ context.Context, x *examiner) {
 	ask := x.Space
 	if ask == nil {
-		ask = statfs
+		ask = func(path string) (Space, error) {
+			var s unix.Statfs_t
+			err := unix.Statfs(path, &s)
+			size := uint64(s.Bsize) //nolint:unconvert // int32 on some platforms
+			return Space{Free: uint64(s.Bavail) * size, Total: s.Blocks * size, Files: uint64(s.Ffree), FilesN: s.Files}, err
+		}
 	}
 	s, err := ask(x.p.Dir)
 	if err != nil {

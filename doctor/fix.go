@@ -11,15 +11,6 @@ import (
 	"aiflow/runs"
 )
 
-// fix repairs what cannot lose anything, each part under the lock that a run
-// would hold, so that a live run is left alone and of two doctors one repairs.
-func fix(ctx context.Context, x *examiner) {
-	fixRuns(ctx, x)
-	fixTemps(x)
-	fixWorktrees(ctx, x)
-	fixCache(x)
-}
-
 func (x *examiner) did(check, kind string, pairs ...any) {
 	x.repairs = append(x.repairs, Repair{Check: check, Kind: kind, OK: true, Facts: facts(pairs)})
 }
@@ -49,7 +40,14 @@ func fixLocks(ctx context.Context, x *examiner) {
 // fixRuns lets the project put right what a killed command left half done, as
 // every other command does at its start.
 func fixRuns(ctx context.Context, x *examiner) {
-	fixReplaced(ctx, x)
+	// Of the links between runs every one is looked at, not only what other commands meet.
+	ids, _ := runs.ListRequestsWithRuns(x.p.Dir, x.p.RunsDir()) // the check says what is wrong
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		list, _ := runs.ListRuns(x.p.Dir, x.p.RunsDir(), id)
+		for _, run := range list[:max(0, len(list)-1)] { // the oldest replaces none
+			fixLink(ctx, x, id, run)
+		}
+	}
 	s, err := x.p.Survey(ctx)
 	if err != nil {
 		return // the check says what is wrong
@@ -65,20 +63,6 @@ func fixRuns(ctx context.Context, x *examiner) {
 			x.did("runs", kind, pairs...)
 		case !fault.Has(n.Cause, fault.RunInProgress):
 			x.cannot("runs", kind, n.Cause, pairs...)
-		}
-	}
-}
-
-// fixReplaced looks at every run, not only at those that other commands meet.
-func fixReplaced(ctx context.Context, x *examiner) {
-	ids, err := runs.ListRequestsWithRuns(x.p.Dir, x.p.RunsDir())
-	if err != nil {
-		return // the check says what is wrong
-	}
-	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		list, _ := runs.ListRuns(x.p.Dir, x.p.RunsDir(), id)
-		for _, run := range list[:max(0, len(list)-1)] { // the oldest replaces none
-			fixLink(ctx, x, id, run)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,29 +32,27 @@ func checkGH(_ context.Context, x *examiner) {
 		r.Guards = config.Guards{ForbidPatterns: []string{`\bgh\b`}}
 	}
 	patterns := r.Guards.Forbidden()
-	var found []trace
-	for _, t := range append(commandLines(x, r), softLines(x)...) {
-		for _, re := range patterns {
-			if re.MatchString(t.Text) {
-				t.Text = clipped(t.Text)
-				found = append(found, t)
-				break
-			}
-		}
+	var found, all []trace
+	for _, l := range config.CommandLines(x.p.Config, r) {
+		all = append(all, trace{l.Key, l.Text, true})
 	}
-	tellTraces(x, found)
-}
-
-func tellTraces(x *examiner, found []trace) {
-	seen := Evidence{"traces": first(found, maxEvidence), "count": len(found)}
 	var hard, soft []string
-	for _, t := range found {
+	for _, t := range append(all, softLines(x)...) {
+		if !slices.ContainsFunc(patterns, func(re *regexp.Regexp) bool { return re.MatchString(t.Text) }) {
+			continue
+		}
 		if t.hard {
 			hard = append(hard, t.Where)
 		} else {
 			soft = append(soft, t.Where)
 		}
+		if len(t.Text) > 200 {
+			t.Text = t.Text[:200] + "…"
+		}
+		t.Text = strings.ToValidUTF8(t.Text, "?")
+		found = append(found, t)
 	}
+	seen := Evidence{"traces": first(found, maxEvidence), "count": len(found)}
 	switch {
 	case len(hard) > 0:
 		x.fail("gh", "command", seen, "names", some(hard))
@@ -61,15 +61,6 @@ func tellTraces(x *examiner, found []trace) {
 	default:
 		x.pass("gh", "ok", nil)
 	}
-}
-
-// commandLines are what configuration and router start.
-func commandLines(x *examiner, r config.Router) []trace {
-	var all []trace
-	for _, l := range config.CommandLines(x.p.Config, r) {
-		all = append(all, trace{l.Key, l.Text, true})
-	}
-	return all
 }
 
 // softLines are steps of requests that are still to be done, and prompts.
@@ -101,13 +92,6 @@ func softLines(x *examiner) []trace {
 		return nil
 	})
 	return all
-}
-
-func clipped(s string) string {
-	if len(s) > 200 {
-		s = s[:200] + "…"
-	}
-	return strings.ToValidUTF8(s, "?")
 }
 
 const (
@@ -186,7 +170,8 @@ func newest(ctx context.Context, x *examiner) (at time.Time, what string) {
 // is there. requests.idx is not among it: it proves itself each time it is read,
 // and what is wrong with it counts as no cache.
 func checkCache(_ context.Context, x *examiner) {
-	if dir := deadBin(x); dir != "" {
+	dir := binOf(x)
+	if _, present := stat(filepath.Join(dir, "aiflow")); dir != "" && !present {
 		x.warn("cache", "bin", Evidence{"dir": dir}, "path", x.p.Config.Paths.CacheDir+"/bin.mk", "dir", dir)
 		return
 	}
@@ -210,15 +195,6 @@ func binOf(x *examiner) string {
 		return ""
 	}
 	return strings.NewReplacer("$$", "$", `\#`, "#").Replace(dir)
-}
-
-// deadBin is that folder when it holds no aiflow any more.
-func deadBin(x *examiner) string {
-	dir := binOf(x)
-	if _, present := stat(filepath.Join(dir, "aiflow")); present || dir == "" {
-		return ""
-	}
-	return dir
 }
 
 // fixCache takes the page's token away from others; nothing else in the cache

@@ -34,8 +34,12 @@ func gate(ctx context.Context, x *examiner) {
 	if x.repo == nil {
 		return
 	}
-	if needsClean(x.p.Config) && !onWorkBranch(ctx, x) {
-		checkClean(ctx, x)
+	if needsClean(x.p.Config) {
+		// A run in place that stopped left its work on its branch, and judges it itself.
+		head, err := x.repo.Head(ctx)
+		if err != nil || !strings.HasPrefix(head.Branch, x.p.Config.Git.WorkBranchPrefix) {
+			checkClean(ctx, x)
+		}
 	}
 	checkDisk(ctx, x)
 	makesRunsDir(x)
@@ -70,11 +74,4 @@ func refusal(p *project.Project, failed []Check) error {
 
 func notClean(path string, more ...any) error {
 	return fault.New(fault.WorktreeDirty, append(more, "path", path)...)
-}
-
-// onWorkBranch: a run in place that stopped left its work there, and judges it
-// itself.
-func onWorkBranch(ctx context.Context, x *examiner) bool {
-	head, err := x.repo.Head(ctx)
-	return err == nil && strings.HasPrefix(head.Branch, x.p.Config.Git.WorkBranchPrefix)
 }

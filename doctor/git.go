@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"os"
@@ -96,9 +97,8 @@ func openRepo(ctx context.Context, p *project.Project) (*gitops.Repo, error) {
 	return repo, nil
 }
 
-func checkBranches(ctx context.Context, x *examiner) { checkOrigin(ctx, x, checkBase(ctx, x)) }
-
-func checkBase(ctx context.Context, x *examiner) (branch string) {
+// checkBranches looks at the base, and whether its branch can be compared on the web.
+func checkBranches(ctx context.Context, x *examiner) {
 	wanted, here := x.p.UsualBase(ctx)
 	where := ""
 	if x.p.Config.Git.BaseBranch != "" {
@@ -122,15 +122,8 @@ func checkBase(ctx context.Context, x *examiner) (branch string) {
 	default:
 		x.add(Check{ID: "base_branch", Status: Warn, Severity: fault.Major, Kind: "unclear", Evidence: evidenceOf(err)})
 	}
-	return branch
-}
-
-func checkOrigin(ctx context.Context, x *examiner, base string) {
-	if base == "" {
-		base = "main"
-	}
 	c := x.p.Config.Git
-	url, err := x.repo.CompareURL(ctx, base, c.WorkBranchPrefix+"x", c.CompareURLTemplate)
+	url, err := x.repo.CompareURL(ctx, cmp.Or(branch, "main"), c.WorkBranchPrefix+"x", c.CompareURLTemplate)
 	missing := fault.Has(err, fault.OriginMissing)
 	switch {
 	case err == nil:
@@ -222,41 +215,31 @@ func checkIgnored(ctx context.Context, x *examiner) {
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !filepath.IsLocal(dir) }) // outside of the checkout
 	var asked []string
 	for _, dir := range append(dirs, p.RequestsDir) {
-		asked = append(asked, within(x, dir))
+		if fi, err := os.Lstat(x.p.Path(dir)); err != nil || fi.Mode()&fs.ModeSymlink == 0 { // git looks behind no link
+			dir += "/RQ-0.md"
+		}
+		asked = append(asked, dir)
 	}
 	ignored, err := x.repo.Ignored(ctx, asked...)
 	if err != nil {
 		x.warns("ignore_rules", err)
 		return
 	}
-	is := map[string]bool{}
-	for _, path := range ignored {
-		is[path] = true
-	}
 	var open []string
 	for i := range dirs {
-		if !is[asked[i]] {
+		if !slices.Contains(ignored, asked[i]) {
 			open = append(open, strings.TrimSuffix(asked[i], "RQ-0.md"))
 		}
 	}
 	seen := Evidence{"command": "git check-ignore", "not_ignored": open}
 	switch {
-	case is[asked[len(asked)-1]]:
+	case slices.Contains(ignored, asked[len(asked)-1]):
 		x.warn("ignore_rules", "requests", seen, "dir", p.RequestsDir+"/")
 	case len(open) > 0:
 		x.warn("ignore_rules", "missing", seen, "names", strings.Join(open, " "))
 	default:
 		checkTracked(ctx, x, dirs)
 	}
-}
-
-// within is a file of a folder, or the folder itself where it is a link: git
-// looks behind none.
-func within(x *examiner, dir string) string {
-	if fi, err := os.Lstat(x.p.Path(dir)); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
-		return dir
-	}
-	return dir + "/RQ-0.md"
 }
 
 // checkTracked finds state that was committed before it was ignored.

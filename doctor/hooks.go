@@ -25,26 +25,17 @@ func checkHooks(ctx context.Context, x *examiner) {
 	}
 	folder := hooks.Read(repo)
 	st := hooks.Inspect(folder, hooks.Options{Bin: x.HookBin})
-	if x.full() {
-		if err := proveHooks(ctx, x, folder, &st); err != nil {
+	if x.full() { // git really runs them
+		scratch, err := os.MkdirTemp("", "aiflow-doctor-")
+		if err == nil {
+			defer os.RemoveAll(scratch)
+			err = hooks.Probe(ctx, x.p.Git().In(folder.Top), folder, &st, scratch)
+		}
+		if err != nil {
 			x.warns("hooks", err)
 			return
 		}
 	}
-	tellHooks(x, st)
-}
-
-// proveHooks lets git really run them.
-func proveHooks(ctx context.Context, x *examiner, folder hooks.Folder, st *hooks.Status) error {
-	scratch, err := os.MkdirTemp("", "aiflow-doctor-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(scratch)
-	return hooks.Probe(ctx, x.p.Git().In(folder.Top), folder, st, scratch)
-}
-
-func tellHooks(x *examiner, st hooks.Status) {
 	var lines []hookLine
 	var missing, unreached, old []string
 	for _, h := range st.Hooks {

@@ -98,7 +98,15 @@ func (r *Report) Describe(w Words) {
 		r.Checks[i].describe(w)
 	}
 	for i := range r.Repairs {
-		r.Repairs[i].describe(w)
+		f := &r.Repairs[i]
+		key, facts := "doctor.fix_"+f.Kind, f.Facts
+		if f.Err != nil {
+			key += "_failed"
+			facts = fault.Facts{}
+			maps.Copy(facts, f.Facts)
+			facts["cause"], _ = w.Fault(f.Err)
+		}
+		f.Message = w.Text(key, facts)
 	}
 }
 
@@ -111,7 +119,11 @@ func (c *Check) describe(w Words) {
 		return
 	}
 	if len(c.Odd) > 0 {
-		c.Facts["names"] = c.odd(w)
+		var said []string
+		for _, o := range c.Odd {
+			said = append(said, w.Text("config."+o.Kind, o.Facts))
+		}
+		c.Facts["names"] = strings.Join(first(said, maxOdd), "; ")
 	}
 	key := "doctor." + c.ID + "_" + c.Kind
 	c.Message = w.Text(key, c.Facts)
@@ -128,14 +140,6 @@ func (c *Check) describe(w Words) {
 	c.advise(append(hints, c.Hints...)...)
 }
 
-func (c *Check) odd(w Words) string {
-	var said []string
-	for _, o := range c.Odd {
-		said = append(said, w.Text("config."+o.Kind, o.Facts))
-	}
-	return strings.Join(first(said, maxOdd), "; ")
-}
-
 const (
 	maxHints = 3
 	maxOdd   = 5
@@ -145,17 +149,6 @@ func (c *Check) advise(hints ...string) {
 	if c.Hints = first(hints, maxHints); len(c.Hints) > 0 {
 		c.Hint = c.Hints[0]
 	}
-}
-
-func (r *Repair) describe(w Words) {
-	key, facts := "doctor.fix_"+r.Kind, r.Facts
-	if r.Err != nil {
-		key += "_failed"
-		facts = fault.Facts{}
-		maps.Copy(facts, r.Facts)
-		facts["cause"], _ = w.Fault(r.Err)
-	}
-	r.Message = w.Text(key, facts)
 }
 
 // sum sorts the checks into their usual order and counts.

@@ -18,17 +18,24 @@ import (
 	"aiflow/runs"
 )
 
-// checkFiles looks at requests, locks and runs, which know of each other.
+// checkFiles looks at locks, requests and runs, which know of each other.
 func checkFiles(ctx context.Context, x *examiner) {
 	checkLocks(x)
-	checkRunsDir(ctx, x)
-}
-
-func checkRequests(ctx context.Context, x *examiner, s *project.Survey) {
-	checkRequestsDir(x, s.Folder)
-	checkValid(ctx, x, s)
-	checkDuplicates(x, s.Folder)
-	checkDependencies(x, s.Folder)
+	s, err := x.look()
+	switch {
+	case fault.Has(err, fault.RequestsDirNotFound):
+		x.fails("requests_dir", err)
+	case err != nil:
+		x.fails("requests_dir", fault.Wrap(err, fault.RequestsDirNotFound, "path", x.p.Path(x.p.RequestsDir())))
+	default:
+		checkRequestsDir(x, s.Folder)
+		checkValid(ctx, x, s)
+		checkDuplicates(x, s.Folder)
+		checkDependencies(x, s.Folder)
+	}
+	if makesRunsDir(x) && s != nil {
+		checkRuns(ctx, x, s)
+	}
 }
 
 func checkRequestsDir(x *examiner, f *folder.Folder) {
@@ -184,8 +191,21 @@ func checkDependencies(x *examiner, f *folder.Folder) {
 		}
 		bad = append(bad, e)
 	}
-	meant := meantBy(f, bad)
-	names := arrows(bad, meant)
+	meant := map[string]string{} // by ids that do not exist
+	for _, e := range first(bad, folder.MaxMeant) {
+		if e.State == choose.EdgeMissing {
+			if id := f.Meant(e.To, e.From); id != "" {
+				meant[e.To] = id
+			}
+		}
+	}
+	names := make([]string, len(bad)) // "RQ-2 → RQ-1", and "RQ-2 → 001 (RQ-001-login?)"
+	for i, e := range bad {
+		names[i] = e.From + " → " + cmp.Or(e.To, `""`)
+		if id := meant[e.To]; id != "" {
+			names[i] += " (" + id + "?)"
+		}
+	}
 	never := choose.Stuck(f)
 	for _, e := range never {
 		names = append(names, e.RequestID+" → "+e.Fact("ids"))
@@ -202,48 +222,6 @@ func checkDependencies(x *examiner, f *folder.Folder) {
 		x.warn("dependencies", "cycle", seen, "count", rings, "names", some(names), "id", bad[0].From)
 	default:
 		x.pass("dependencies", "ok", nil)
-	}
-}
-
-// meantBy gives what was probably meant by ids that do not exist.
-func meantBy(f *folder.Folder, edges []choose.Edge) map[string]string {
-	meant := map[string]string{}
-	for _, e := range first(edges, folder.MaxMeant) {
-		if e.State != choose.EdgeMissing {
-			continue
-		}
-		if id := f.Meant(e.To, e.From); id != "" {
-			meant[e.To] = id
-		}
-	}
-	return meant
-}
-
-// arrows names edges: "RQ-2 → RQ-1", and "RQ-2 → 001 (RQ-001-login?)".
-func arrows(edges []choose.Edge, meant map[string]string) []string {
-	names := make([]string, len(edges))
-	for i, e := range edges {
-		names[i] = e.From + " → " + cmp.Or(e.To, `""`)
-		if id := meant[e.To]; id != "" {
-			names[i] += " (" + id + "?)"
-		}
-	}
-	return names
-}
-
-// checkRunsDir looks whether runs can be recorded, and at those that are.
-func checkRunsDir(ctx context.Context, x *examiner) {
-	s, err := x.look()
-	switch {
-	case fault.Has(err, fault.RequestsDirNotFound):
-		x.fails("requests_dir", err)
-	case err != nil:
-		x.fails("requests_dir", fault.Wrap(err, fault.RequestsDirNotFound, "path", x.p.Path(x.p.RequestsDir())))
-	default:
-		checkRequests(ctx, x, s)
-	}
-	if makesRunsDir(x) && s != nil {
-		checkRuns(ctx, x, s)
 	}
 }
 

@@ -108,7 +108,12 @@ func examine(ctx context.Context, x *examiner) {
 	}
 	openGit(ctx, x)
 	if x.Fix && err == nil {
-		fix(ctx, x)
+		// What cannot lose anything, each part under the lock that a run would hold, so that a
+		// live run is left alone and of two doctors one repairs.
+		fixRuns(ctx, x)
+		fixTemps(x)
+		fixWorktrees(ctx, x)
+		fixCache(x)
 	}
 	if x.Fix {
 		side(ctx, x, &wg, withoutGit(x))

@@ -24,13 +24,15 @@ const (
 // paths relative to the project.
 func leftOver(x *examiner) []string {
 	var found []string
-	for _, dir := range ourDirs(x) {
+	p := x.p.Config.Paths
+	// Temporary files of locks are the sweep's, which knows the guard.
+	for _, dir := range []string{p.RequestsDir, p.RunsDir, p.AiflowDir} {
 		_ = filepath.WalkDir(x.p.Path(dir), func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return skip(d)
-			case d.IsDir() && foreign(x, path):
-				return fs.SkipDir
+			case d.IsDir() && (path == x.p.Path(x.p.WorktreesDir()) || path == x.p.Path(p.LocksDir) || filepath.Dir(path) == x.p.Path(p.RequestsDir)):
+				return fs.SkipDir // somebody else's to clean
 			case d.Type().IsRegular() && atomicfile.IsTemp(d.Name()) && old(x, d):
 				found = append(found, rel(x, path))
 			}
@@ -45,19 +47,6 @@ func skip(d fs.DirEntry) error {
 		return fs.SkipDir
 	}
 	return nil
-}
-
-// ourDirs are the folders that we write to. Temporary files of locks are the
-// sweep's, which knows the guard.
-func ourDirs(x *examiner) []string {
-	p := x.p.Config.Paths
-	return []string{p.RequestsDir, p.RunsDir, p.AiflowDir}
-}
-
-// foreign reports whether a folder below ours is somebody else's to clean.
-func foreign(x *examiner, path string) bool {
-	rel := rel(x, path)
-	return rel == x.p.WorktreesDir() || rel == x.p.Config.Paths.LocksDir || filepath.Dir(path) == x.p.Path(x.p.RequestsDir())
 }
 
 func rel(x *examiner, path string) string {

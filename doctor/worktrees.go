@@ -93,17 +93,6 @@ func lostBranches(ctx context.Context, x *examiner) []string {
 	if err != nil || len(out) == 0 {
 		return nil
 	}
-	known := recordedBranches(x)
-	var lost []string
-	for branch := range strings.Lines(string(out)) {
-		if branch = strings.TrimSpace(branch); !known[branch] {
-			lost = append(lost, branch)
-		}
-	}
-	return lost
-}
-
-func recordedBranches(x *examiner) map[string]bool {
 	known := map[string]bool{}
 	ids, _ := runs.ListRequestsWithRuns(x.p.Dir, x.p.RunsDir())
 	for id := range ids {
@@ -114,7 +103,13 @@ func recordedBranches(x *examiner) map[string]bool {
 			}
 		}
 	}
-	return known
+	var lost []string
+	for branch := range strings.Lines(string(out)) {
+		if branch = strings.TrimSpace(branch); !known[branch] {
+			lost = append(lost, branch)
+		}
+	}
+	return lost
 }
 
 // fixWorktrees repairs those that were moved with the project, and removes those of finished runs in which nothing differs from
@@ -124,8 +119,15 @@ func fixWorktrees(ctx context.Context, x *examiner) {
 		return
 	}
 	for _, l := range worktrees(ctx, x) {
-		if l.What == "moved" {
-			repairWorktree(ctx, x, &l)
+		if l.What == "moved" { // it is judged again once it is where git looks for it
+			repaired, err := x.repo.RepairWorktree(ctx, x.p.Path(l.Path))
+			switch {
+			case err != nil:
+				x.cannot("worktrees", "moved", err, "path", l.Path)
+			case repaired:
+				x.did("worktrees", "moved", "path", l.Path)
+			}
+			l.What = judgeWorktree(ctx, x, l.RequestID, l.Path)
 		}
 		if l.What == "in_use" {
 			continue
@@ -138,18 +140,6 @@ func fixWorktrees(ctx context.Context, x *examiner) {
 			x.did("worktrees", "worktree", "path", l.Path)
 		}
 	}
-}
-
-// repairWorktree judges the worktree again once it is where git looks for it.
-func repairWorktree(ctx context.Context, x *examiner, l *worktreeLine) {
-	repaired, err := x.repo.RepairWorktree(ctx, x.p.Path(l.Path))
-	switch {
-	case err != nil:
-		x.cannot("worktrees", "moved", err, "path", l.Path)
-	case repaired:
-		x.did("worktrees", "moved", "path", l.Path)
-	}
-	l.What = judgeWorktree(ctx, x, l.RequestID, l.Path)
 }
 
 func removeWorktree(ctx context.Context, x *examiner, l worktreeLine) (bool, error) {
