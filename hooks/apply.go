@@ -19,21 +19,18 @@ func Apply(d Disk, suffix string, actions []Action) error {
 		if a.Kind == Keep || a.Kind == Refuse {
 			continue
 		}
-		if err := apply(d, suffix, a); err != nil {
-			return wrap(a, err)
+		err, code := apply(d, suffix, a), fault.HookRefused
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, errChanged), errors.Is(err, fs.ErrExist):
+			code = fault.Conflict
+		case errors.Is(err, fs.ErrPermission):
+			code = fault.PathNotWritable
 		}
+		return fault.Wrap(err, code, "path", a.Path, "name", a.Hook)
 	}
 	return nil
-}
-
-func wrap(a Action, err error) error {
-	switch {
-	case errors.Is(err, errChanged), errors.Is(err, fs.ErrExist):
-		return fault.Wrap(err, fault.Conflict, "path", a.Path, "name", a.Hook)
-	case errors.Is(err, fs.ErrPermission):
-		return fault.Wrap(err, fault.PathNotWritable, "path", a.Path, "name", a.Hook)
-	}
-	return fault.Wrap(err, fault.HookRefused, "path", a.Path, "name", a.Hook)
 }
 
 func apply(d Disk, suffix string, a Action) error {
@@ -43,40 +40,35 @@ func apply(d Disk, suffix string, a Action) error {
 	if err := d.MkdirAll(filepath.Dir(a.Path), 0o777); err != nil {
 		return err
 	}
+	var err error
 	switch a.Kind {
-	case Chain:
-		return chainHook(d, suffix, a)
 	case Remove:
-		return removed(d, a.Path, d.Remove(a.Path))
+		err = d.Remove(a.Path)
 	case Restore:
-		return removed(d, a.Path, d.Rename(a.aside.Path, a.Path))
+		err = d.Rename(a.aside.Path, a.Path)
+	case Chain:
+		// The stranger's hook gets its second name before ours takes the first, so that at no
+		// moment a hook is missing.
+		if err := secondName(d, a.seen, a.aside.Path); err != nil {
+			return err
+		}
+		err := write(d, suffix, a)
+		if err != nil && readFile(a.Path).same(a.seen) { // ours did not take its place
+			_ = d.Remove(a.aside.Path)
+		}
+		return err
+	default:
+		return write(d, suffix, a)
 	}
-	return write(d, suffix, a)
+	if err != nil {
+		return err
+	}
+	return d.SyncDir(filepath.Dir(a.Path))
 }
 
 func write(d Disk, suffix string, a Action) error {
 	o := atomicfile.Options{Perm: a.mode, Exact: a.Kind != Install && a.seen.Link == "", TempSuffix: suffix}
 	return atomicfile.Write(d, a.Path, a.text, o)
-}
-
-func removed(d Disk, path string, err error) error {
-	if err != nil {
-		return err
-	}
-	return d.SyncDir(filepath.Dir(path))
-}
-
-// chainHook gives the stranger's hook its second name before ours takes the
-// first, so that at no moment a hook is missing.
-func chainHook(d Disk, suffix string, a Action) error {
-	if err := secondName(d, a.seen, a.aside.Path); err != nil {
-		return err
-	}
-	err := write(d, suffix, a)
-	if err != nil && readFile(a.Path).same(a.seen) { // ours did not take its place
-		_ = d.Remove(a.aside.Path)
-	}
-	return err
 }
 
 // secondName links where the file system can; elsewhere it copies.
@@ -88,10 +80,6 @@ func secondName(d Disk, f File, to string) error {
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return copyTo(d, f, to)
-}
-
-func copyTo(d Disk, f File, to string) error {
 	w, err := d.Create(to, f.Mode.Perm())
 	if err != nil {
 		return err

@@ -53,9 +53,9 @@ func parse(data []byte) (*block, error) {
 	b := &block{
 		version: version, start: m[0], end: closes[0][1],
 		line: 1 + bytes.Count(data[:m[0]], []byte("\n")),
+		crlf: bytes.Contains(data[:closes[0][1]], []byte("\r\n")),
 	}
 	b.hook, b.place = string(data[m[4]:m[5]]), place(data[m[6]:m[7]])
-	b.crlf = bytes.Contains(data[:b.end], []byte("\r\n"))
 	b.recognise(string(lineEnds(data[b.start:b.end])))
 	return b, nil
 }

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -35,7 +36,8 @@ func (f Folder) caller(hook string) string {
 		}
 		switch manager(file.Data) {
 		case "lefthook":
-			return f.callerIn(hook, f.matching("lefthook")...)
+			paths := slices.Sorted(maps.Keys(f.Callers))
+			return f.callerIn(hook, slices.DeleteFunc(paths, func(p string) bool { return !strings.Contains(filepath.Base(p), "lefthook") })...)
 		case "pre-commit":
 			if hook == PreMergeCommit {
 				hook = PreCommit // one entry for both
@@ -53,15 +55,4 @@ func (f Folder) callerIn(hook string, paths ...string) string {
 		}
 	}
 	return ""
-}
-
-func (f Folder) matching(word string) []string {
-	var paths []string
-	for path := range f.Callers {
-		if strings.Contains(filepath.Base(path), word) {
-			paths = append(paths, path)
-		}
-	}
-	slices.Sort(paths)
-	return paths
 }

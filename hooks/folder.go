@@ -100,23 +100,23 @@ func writable(dir string) (ok, notDir bool) {
 }
 
 func readCallers(r Repo) map[string]File {
-	files := map[string]File{}
+	var paths []string
 	for _, name := range []string{
 		"lefthook.yml", ".lefthook.yml", "lefthook.yaml", ".lefthook.yaml", "lefthook-local.yml", ".lefthook-local.yml",
 		"lefthook.toml", "lefthook.json", ".config/lefthook.yml", ".pre-commit-config.yaml",
 	} {
-		addCaller(files, filepath.Join(r.Top, name))
+		paths = append(paths, filepath.Join(r.Top, name))
 	}
 	for _, hook := range Names() {
 		if r.Husky {
-			addCaller(files, filepath.Join(filepath.Dir(r.Dir), hook))
+			paths = append(paths, filepath.Join(filepath.Dir(r.Dir), hook))
+		}
+	}
+	files := map[string]File{}
+	for _, path := range paths {
+		if f := readFile(path); f.Exists && f.Err == nil {
+			files[path] = f
 		}
 	}
 	return files
-}
-
-func addCaller(files map[string]File, path string) {
-	if f := readFile(path); f.Exists && f.Err == nil {
-		files[path] = f
-	}
 }

@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"bytes"
-	"fmt"
 	"path/filepath"
 
 	"aiflow/internal/fault"
@@ -177,29 +176,20 @@ func (f Folder) lacking() []string {
 		return nil
 	}
 	var roots []string
+	isOurs := func(file File) bool {
+		b, err := parse(file.Data)
+		return err == nil && b != nil
+	}
 	for _, root := range f.Worktrees {
-		if real(root) != real(f.Top) && !f.sameHooks(filepath.Join(root, rel)) {
-			roots = append(roots, root)
+		if real(root) == real(f.Top) {
+			continue
+		}
+		for hook, there := range readAll(filepath.Join(root, rel), "") {
+			if isOurs(f.Hooks[hook]) && (!isOurs(there) || there.Mode&0o111 == 0) {
+				roots = append(roots, root)
+				break
+			}
 		}
 	}
 	return roots
-}
-
-func (f Folder) sameHooks(dir string) bool {
-	for hook, there := range readAll(dir, "") {
-		b, err := parse(f.Hooks[hook].Data)
-		if err != nil || b == nil {
-			continue
-		}
-		other, err := parse(there.Data)
-		if err != nil || other == nil || there.Mode&0o111 == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// Line is a short description for logs and tests.
-func (h Found) Line() string {
-	return fmt.Sprintf("%s %s %s %s", h.Name, h.State, h.How, h.Reason)
 }

@@ -86,7 +86,8 @@ func TestStates(t *testing.T) {
 		}, "other"},
 		{"lefthook calls", func(b *bench) {
 			b.put(b.hook(PreCommit), "#!/bin/sh\ncall_lefthook run pre-commit\n", 0o755)
-			b.put(filepath.Join(b.repo, "lefthook.yml"), lefthook(), 0o644)
+			_, text, _ := Snippet("lefthook")
+			b.put(filepath.Join(b.repo, "lefthook.yml"), text, 0o644)
 		}, "installed called"},
 		{"lefthook moved ours aside", func(b *bench) {
 			b.install(b.options())

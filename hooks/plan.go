@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -122,8 +123,15 @@ func planOne(f Folder, o Options, hook string) Action {
 		a = upgrade(f, o, b, file)
 	case !file.Exists:
 		a = fresh(f, o, hook)
+	case shapeOf(file) == shapeSh: // not a byte of theirs changes
+		a = Action{Kind: Add, text: insert(file.Data, render(o.params(hook, placeAdded))), mode: file.Mode.Perm()}
+		if m := manager(file.Data); m == "lefthook" || m == "pre-commit" {
+			a.Reason, a.Facts = ReasonManaged, fault.Facts{"name": m}
+		} else if f.InTree {
+			a.Reason, a.Facts = ReasonInTree, fault.Facts{"path": file.Path}
+		}
 	default:
-		a = beside(f, o, hook, file)
+		a = chain(f, o, hook, file)
 	}
 	a.seen = file
 	return f.unwritable(a)
@@ -173,11 +181,7 @@ func fresh(f Folder, o Options, hook string) Action {
 }
 
 func (o Options) params(hook string, where place) params {
-	miss := o.IfMissing
-	if miss == "" {
-		miss = Block
-	}
-	return params{hook: hook, place: where, bin: o.Bin, miss: miss}
+	return params{hook: hook, place: where, bin: o.Bin, miss: cmp.Or(o.IfMissing, Block)}
 }
 
 // upgrade renews a block of ours where it stands.
@@ -210,34 +214,13 @@ func executable(m fs.FileMode) fs.FileMode {
 	return m.Perm() | (m.Perm()&0o444)>>2
 }
 
-// beside joins a stranger's hook without changing a byte of theirs.
-func beside(f Folder, o Options, hook string, file File) Action {
-	if shapeOf(file) == shapeSh {
-		text := insert(file.Data, render(o.params(hook, placeAdded)))
-		a := Action{Kind: Add, text: text, mode: file.Mode.Perm()}
-		a.Reason, a.Facts = f.remark(file)
-		return a
-	}
-	return chain(f, o, hook, file)
-}
-
-// remark tells what a person should know about a file that we write into.
-func (f Folder) remark(file File) (string, fault.Facts) {
-	if m := manager(file.Data); m == "lefthook" || m == "pre-commit" {
-		return ReasonManaged, fault.Facts{"name": m}
-	}
-	if f.InTree {
-		return ReasonInTree, fault.Facts{"path": file.Path}
-	}
-	return "", nil
-}
-
+// chain moves a stranger's hook aside, for ours to call it.
 func chain(f Folder, o Options, hook string, file File) Action {
 	aside := f.Asides[hook]
 	switch {
 	case aside.Exists:
 		return refuse(ReasonAsideExists, fault.Facts{"path": aside.Path})
-	case knowsItsName(file.Data) && file.Mode&0o111 != 0:
+	case looksAtName().Match(file.Data) && file.Mode&0o111 != 0: // it decides by its own name what to do
 		return refuse(ReasonKnowsName, fault.Facts{"path": file.Path})
 	}
 	text := wholeFile(o.params(hook, placeChained))
@@ -248,19 +231,15 @@ func chain(f Folder, o Options, hook string, file File) Action {
 func Refused(actions []Action) error {
 	for _, a := range actions {
 		if a.Kind == Refuse {
-			facts := fault.Facts{"path": a.Path, "reason": a.Reason, "name": a.Hook}
+			code, facts := fault.HookRefused, fault.Facts{"path": a.Path, "reason": a.Reason, "name": a.Hook}
+			if a.Reason == ReasonReadOnly || a.Reason == ReasonUnreadable || a.Reason == ReasonNotFolder {
+				code = fault.PathNotWritable
+			}
 			maps.Copy(facts, a.Facts)
-			return &fault.Error{Code: code(a.Reason), Facts: facts}
+			return &fault.Error{Code: code, Facts: facts}
 		}
 	}
 	return nil
-}
-
-func code(reason string) fault.Code {
-	if reason == ReasonReadOnly || reason == ReasonUnreadable || reason == ReasonNotFolder {
-		return fault.PathNotWritable
-	}
-	return fault.HookRefused
 }
 
 var errChanged = errors.New("changed meanwhile")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiflow/internal/gitcmd"
@@ -17,70 +18,62 @@ import (
 //
 // scratch is an empty folder that Probe may fill and does not remove.
 func Probe(ctx context.Context, g gitcmd.Git, f Folder, s *Status, scratch string) error {
-	modern := knowsHookRun(ctx, g)
+	// "git hook" came with 2.36.
+	_, err := g.Ask(ctx, "hook", "run", "--ignore-missing", "aiflow-no-such-hook")
+	modern := err == nil
 	for i := range s.Hooks {
 		h := &s.Hooks[i]
 		if h.How == "called" || h.How == "legacy" || h.State == Other || h.State == Missing {
 			continue
 		}
-		run := f.probeInPlace
-		if !modern || f.hasConfigHook(h.Name) {
-			run = f.probeInScratch
+		dir := filepath.Join(scratch, h.Name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
 		}
-		reached, err := run(ctx, g, h.Name, filepath.Join(scratch, h.Name))
+		answer := filepath.Join(dir, "answer")
+		if err := os.WriteFile(answer, nil, 0o600); err != nil {
+			return err
+		}
+		probe := f.probeInPlace
+		if !modern || slices.ContainsFunc(f.Configs, func(c ConfigHook) bool { return c.Event == h.Name }) {
+			probe = f.probeInScratch
+		}
+		if err := probe(ctx, g, h.Name, dir, answer); err != nil {
+			return err
+		}
+		data, err := os.ReadFile(answer)
 		if err != nil {
 			return err
 		}
-		h.Reached = reached
+		line, _, _ := strings.Cut(string(bytes.TrimSpace(data)), "\n")
+		reached := strings.HasPrefix(line+" ", h.Name+" ")
+		h.Reached = &reached
 	}
 	return nil
 }
 
-// knowsHookRun asks for the help of "git hook", which came with 2.36.
-func knowsHookRun(ctx context.Context, g gitcmd.Git) bool {
-	_, err := g.Ask(ctx, "hook", "run", "--ignore-missing", "aiflow-no-such-hook")
-	return err == nil
-}
-
-func (f Folder) hasConfigHook(hook string) bool {
-	for _, c := range f.Configs {
-		if c.Event == hook {
-			return true
-		}
-	}
-	return false
-}
-
 // probeInPlace asks the repository's own git.
-func (f Folder) probeInPlace(ctx context.Context, g gitcmd.Git, hook, dir string) (*bool, error) {
-	answer, err := answerFile(dir)
-	if err != nil {
-		return nil, err
-	}
-	_, err = g.In(f.Top).Run(ctx, gitcmd.Call{
+func (f Folder) probeInPlace(ctx context.Context, g gitcmd.Git, hook, _, answer string) error {
+	_, err := g.In(f.Top).Run(ctx, gitcmd.Call{
 		Args: []string{"hook", "run", "--ignore-missing", hook, "--", "0", "0", "0"},
 		Env:  []string{EnvProbe + "=" + answer, EnvGuard + "="},
 	})
 	if err != nil && gitcmd.Exit(err) <= 0 {
-		return nil, err
+		return err
 	}
-	return answered(answer, hook)
+	return nil
 }
 
 // probeInScratch makes a real commit in a repository of its own that has only
 // this hook, for a git that cannot run a hook by itself and for repositories
 // where that would also run hooks of others.
-func (f Folder) probeInScratch(ctx context.Context, g gitcmd.Git, hook, dir string) (*bool, error) {
-	answer, err := answerFile(dir)
-	if err != nil {
-		return nil, err
-	}
+func (f Folder) probeInScratch(ctx context.Context, g gitcmd.Git, hook, dir, answer string) error {
 	own := filepath.Join(dir, "hooks")
 	if err := os.Mkdir(own, 0o700); err != nil {
-		return nil, err
+		return err
 	}
 	if err := os.Symlink(filepath.Join(f.Dir, hook), filepath.Join(own, hook)); err != nil {
-		return nil, err
+		return err
 	}
 	repo := filepath.Join(dir, "repo")
 	for _, args := range scratchSteps(hook, repo, own) {
@@ -88,10 +81,10 @@ func (f Folder) probeInScratch(ctx context.Context, g gitcmd.Git, hook, dir stri
 			EnvProbe + "=" + answer, EnvGuard + "=", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 		}})
 		if err != nil && gitcmd.Exit(err) <= 0 {
-			return nil, err
+			return err
 		}
 	}
-	return answered(answer, hook)
+	return nil
 }
 
 func scratchSteps(hook, repo, hooks string) [][]string {
@@ -103,35 +96,17 @@ func scratchSteps(hook, repo, hooks string) [][]string {
 	}
 	commit := []string{"commit", "--quiet", "--allow-empty", "-m", "probe"}
 	steps := [][]string{{"init", "--quiet", "--template=", repo}}
+	merge := with("merge", "--quiet", "new")
 	switch hook {
 	case PreCommit, PostCommit:
 		return append(steps, with(commit...))
 	case PreMergeCommit:
-		return append(steps, in(commit...), in("branch", "old"), in(commit...), in("checkout", "--quiet", "-b", "new", "old"),
-			in(commit...), in("checkout", "--quiet", "old"), with("merge", "--quiet", "--no-ff", "--no-edit", "new"))
+		merge = with("merge", "--quiet", "--no-ff", "--no-edit", "new")
 	case PostRewrite:
 		return append(steps, in(commit...), with("commit", "--quiet", "--allow-empty", "--amend", "-m", "again"))
 	case PostCheckout:
 		return append(steps, in(commit...), with("checkout", "--quiet", "-b", "other"))
 	}
 	return append(steps, in(commit...), in("branch", "old"), in(commit...), in("checkout", "--quiet", "-b", "new", "old"),
-		in(commit...), in("checkout", "--quiet", "old"), with("merge", "--quiet", "new"))
-}
-
-func answerFile(dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "answer")
-	return path, os.WriteFile(path, nil, 0o600)
-}
-
-func answered(path, hook string) (*bool, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	line, _, _ := strings.Cut(string(bytes.TrimSpace(data)), "\n")
-	reached := strings.HasPrefix(line+" ", hook+" ")
-	return &reached, nil
+		in(commit...), in("checkout", "--quiet", "old"), merge)
 }

@@ -21,8 +21,10 @@ func removeOne(f Folder, o Options, hook string) Action {
 		return refuse(ReasonBroken, nil)
 	case !file.Exists:
 		a = Action{Kind: Restore}
+	case (b == nil || b.hook != hook) && aside.Exists: // another has taken the place of what we moved aside
+		return Action{Kind: Keep, Reason: ReasonAsideLeft, Facts: fault.Facts{"path": aside.Path}}
 	case b == nil || b.hook != hook:
-		return stranger(aside)
+		return Action{Kind: Keep, Reason: ReasonNothing}
 	default:
 		a = removeBlock(o, b, file, aside)
 	}
@@ -31,15 +33,6 @@ func removeOne(f Folder, o Options, hook string) Action {
 	}
 	a.seen, a.aside = file, aside
 	return f.unwritable(a)
-}
-
-// stranger leaves a file that is not ours. A hook that we once moved aside
-// stays too, because another has taken its place.
-func stranger(aside File) Action {
-	if aside.Exists {
-		return Action{Kind: Keep, Reason: ReasonAsideLeft, Facts: fault.Facts{"path": aside.Path}}
-	}
-	return Action{Kind: Keep, Reason: ReasonNothing}
 }
 
 func removeBlock(o Options, b *block, file, aside File) Action {
@@ -68,9 +61,14 @@ func removeElsewhere(f Folder, o Options) []Action {
 	var all []Action
 	for _, hook := range Names() {
 		for _, file := range []File{f.Legacy[hook], f.Old[hook]} {
-			if a := removeMoved(f, o, hook, file); a.Kind != Keep {
-				all = append(all, a)
+			b, err := parse(file.Data)
+			reason, _ := f.closed(o)
+			if err != nil || b == nil || file.Err != nil || reason != "" {
+				continue
 			}
+			a := removeBlock(o, b, file, f.Asides[hook])
+			a.Hook, a.Path, a.seen, a.aside = hook, file.Path, file, f.Asides[hook]
+			all = append(all, f.unwritable(a))
 		}
 	}
 	if f.Default != nil {
@@ -81,15 +79,4 @@ func removeElsewhere(f Folder, o Options) []Action {
 		}
 	}
 	return all
-}
-
-func removeMoved(f Folder, o Options, hook string, file File) Action {
-	b, err := parse(file.Data)
-	reason, _ := f.closed(o)
-	if err != nil || b == nil || file.Err != nil || reason != "" {
-		return Action{Kind: Keep}
-	}
-	a := removeBlock(o, b, file, f.Asides[hook])
-	a.Hook, a.Path, a.seen, a.aside = hook, file.Path, file, f.Asides[hook]
-	return f.unwritable(a)
 }

@@ -22,7 +22,7 @@ type Repo struct {
 	InTree    bool            // Dir is a folder of the worktree, so perhaps tracked
 	Husky     bool            // Dir is husky's generated folder
 	Configs   []ConfigHook    // hooks defined in git's configuration
-	Switched  map[string]bool // hook name -> switched off by hook.<event>.enabled
+	Switched  map[string]bool // by name: switched off by hook.<name>.enabled
 	Worktrees []string        // roots of all worktrees, when core.hooksPath is set
 }
 
@@ -65,27 +65,17 @@ func (r Repo) look(ctx context.Context, g gitcmd.Git) (Repo, error) {
 	if err := r.folder(ctx, g); err != nil {
 		return Repo{}, err
 	}
-	if err := r.list(ctx, g); err != nil {
-		return Repo{}, err
+	if r.Setting != nil { // without core.hooksPath hooks are in the common folder, and nobody needs to know
+		out, err := g.Ask(ctx, "worktree", "list", "--porcelain")
+		if err != nil {
+			return Repo{}, failed(err)
+		}
+		r.Worktrees = worktrees(out)
 	}
 	r.Shared = r.shared()
 	r.InTree = !r.Shared && r.Dir != "" && !inside(r.CommonDir, r.Dir)
 	r.Husky = filepath.Base(r.Dir) == "_" && filepath.Base(filepath.Dir(r.Dir)) == ".husky"
 	return r, nil
-}
-
-// list asks for the worktrees. Without core.hooksPath hooks are in the common
-// folder, and nobody needs to know.
-func (r *Repo) list(ctx context.Context, g gitcmd.Git) error {
-	if r.Setting == nil {
-		return nil
-	}
-	out, err := g.Ask(ctx, "worktree", "list", "--porcelain")
-	if err != nil {
-		return failed(err)
-	}
-	r.Worktrees = worktrees(out)
-	return nil
 }
 
 func (r *Repo) places(ctx context.Context, g gitcmd.Git) error {
@@ -95,8 +85,12 @@ func (r *Repo) places(ctx context.Context, g gitcmd.Git) error {
 	switch {
 	case bare == "true":
 		return fault.New(fault.GitBareRepo, "path", absolute(g.Dir, common))
-	case err != nil && bare == "false" && common != "":
-		return insideGit(g.Dir, absolute(g.Dir, common))
+	case err != nil && bare == "false" && common != "": // in the folder that git keeps for itself
+		f := fault.New(fault.InsideGitDir, "path", g.Dir)
+		if common = absolute(g.Dir, common); filepath.Base(common) == ".git" {
+			f.Facts["top"] = filepath.Dir(common)
+		}
+		return f
 	case err != nil:
 		return gitcmd.NoRepository(err, g.Dir)
 	case !whole || strings.Contains(top, "\n"):
@@ -116,15 +110,6 @@ func (r *Repo) placesApart(ctx context.Context, g gitcmd.Git) error {
 		*answer = absolute(g.Dir, strings.TrimSuffix(string(out), "\n"))
 	}
 	return nil
-}
-
-// insideGit is for those who stand in the folder that git keeps for itself.
-func insideGit(dir, common string) error {
-	f := fault.New(fault.InsideGitDir, "path", dir)
-	if filepath.Base(common) == ".git" {
-		f.Facts["top"] = filepath.Dir(common)
-	}
-	return f
 }
 
 func failed(err error) error {
@@ -148,32 +133,24 @@ func (r *Repo) settings(ctx context.Context, g gitcmd.Git) error {
 	if err != nil && gitcmd.Exit(err) != 1 {
 		return failed(err)
 	}
-	entries := configEntries(out)
-	for _, e := range entries {
-		if e.key == "core.hookspath" {
-			r.Setting = &Setting{Value: e.value, Scope: e.scope, Origin: e.origin}
-		}
-	}
-	r.Configs, r.Switched = configHooks(entries)
-	return nil
-}
-
-type configEntry struct{ scope, origin, key, value string }
-
-// configEntries reads "scope NUL origin NUL key LF value NUL …"; a key alone
-// has no LF and means true.
-func configEntries(out []byte) []configEntry {
+	// "scope NUL origin NUL key LF value NUL …"; a key alone has no LF and means true.
 	fields := strings.Split(string(out), "\x00")
-	var all []configEntry
+	var entries []configEntry
 	for i := 0; i+2 < len(fields); i += 3 {
 		key, value, ok := strings.Cut(fields[i+2], "\n")
 		if !ok {
 			value = "true"
 		}
-		all = append(all, configEntry{fields[i], fields[i+1], key, value})
+		if key == "core.hookspath" {
+			r.Setting = &Setting{Value: value, Scope: fields[i], Origin: fields[i+1]}
+		}
+		entries = append(entries, configEntry{fields[i], key, value})
 	}
-	return all
+	r.Configs, r.Switched = configHooks(entries)
+	return nil
 }
+
+type configEntry struct{ scope, key, value string }
 
 func configHooks(entries []configEntry) ([]ConfigHook, map[string]bool) {
 	command, events, off := map[string]configEntry{}, map[string][]string{}, map[string]bool{}
@@ -196,13 +173,9 @@ func configHooks(entries []configEntry) ([]ConfigHook, map[string]bool) {
 			events[name] = append(events[name], e.value)
 			order = append(order, name)
 		case "enabled":
-			off[name] = isFalse(e.value)
+			off[name] = slices.Contains([]string{"false", "no", "off", "0", ""}, strings.ToLower(e.value))
 		}
 	}
-	return listed(order, command, events, off), switched(off)
-}
-
-func listed(order []string, command map[string]configEntry, events map[string][]string, off map[string]bool) []ConfigHook {
 	var all []ConfigHook
 	seen := map[string]bool{}
 	for _, name := range order {
@@ -217,25 +190,7 @@ func listed(order []string, command map[string]configEntry, events map[string][]
 			}
 		}
 	}
-	return all
-}
-
-func switched(off map[string]bool) map[string]bool {
-	m := map[string]bool{}
-	for _, hook := range Names() {
-		if off[hook] {
-			m[hook] = true
-		}
-	}
-	return m
-}
-
-func isFalse(v string) bool {
-	switch strings.ToLower(v) {
-	case "false", "no", "off", "0", "":
-		return true
-	}
-	return false
+	return all, off
 }
 
 // folder asks git itself where core.hooksPath points, because only git knows

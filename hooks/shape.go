@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -46,15 +47,7 @@ func isSh(data []byte) bool {
 	if !bytes.HasSuffix(data, []byte("\n")) && rest == "" {
 		return false // nothing can be added behind a line that does not end
 	}
-	return bourne(interpreter(line))
-}
-
-func bourne(name string) bool {
-	switch name {
-	case "sh", "bash", "dash", "ash", "ksh", "ksh93", "mksh", "zsh", "busybox":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"sh", "bash", "dash", "ash", "ksh", "ksh93", "mksh", "zsh", "busybox"}, interpreter(line))
 }
 
 // interpreter names the program of a shebang line, looking through env.
@@ -75,13 +68,11 @@ func interpreter(line string) string {
 	return name
 }
 
+// looksAtName finds a hook that decides by its own file name what to do; such a hook
+// must not be moved aside.
 var looksAtName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(basename|split|PROGRAM_NAME|\$0\s*=~|\$\{?0##)[^\n]*(\$0|\$\{0|BASH_SOURCE|__FILE__|PROGRAM_NAME|argv|__file__)|\$\{0##|\$PROGRAM_NAME`)
 })
-
-// knowsItsName reports whether a hook decides by its own file name what to do;
-// such a hook must not be moved aside.
-func knowsItsName(data []byte) bool { return looksAtName().Match(data) }
 
 // manager names the tool that wrote a hook, if it is one that we know.
 func manager(data []byte) string {

@@ -10,7 +10,11 @@ func Snippets() []string { return []string{"husky", "lefthook", "pre-commit", "s
 func Snippet(tool string) (file, text string, ok bool) {
 	switch tool {
 	case "lefthook":
-		return "lefthook.yml", lefthook(), true
+		args := map[string]string{PostMerge: " {1}", PostRewrite: " {1}", PostCheckout: " {1} {2} {3}"}
+		for _, hook := range Names() {
+			text += hook + ":\n  commands:\n    aiflow:\n      run: aiflow-hook " + hook + args[hook] + "\n"
+		}
+		return "lefthook.yml", text, true
 	case "pre-commit":
 		return ".pre-commit-config.yaml", preCommit(), true
 	case "husky":
@@ -19,24 +23,6 @@ func Snippet(tool string) (file, text string, ok bool) {
 		return "<hook>", perFile(), true
 	}
 	return "", "", false
-}
-
-func lefthook() string {
-	var b strings.Builder
-	for _, hook := range Names() {
-		b.WriteString(hook + ":\n  commands:\n    aiflow:\n      run: aiflow-hook " + hook + args(hook) + "\n")
-	}
-	return b.String()
-}
-
-func args(hook string) string {
-	switch hook {
-	case PostMerge, PostRewrite:
-		return " {1}"
-	case PostCheckout:
-		return " {1} {2} {3}"
-	}
-	return ""
 }
 
 // preCommit names no stage for the gate: the stages of a commit are called

@@ -96,7 +96,15 @@ func callOurs1(p params) string {
 	fmt.Fprintf(&b, "elif [ -f %[1]s ] && [ -x %[1]s ]; then %[2]s%[1]s %[3]s %[4]s\n", bin, run, p.hook, tail)
 	fmt.Fprintf(&b, "elif command -v aiflow-hook >/dev/null 2>&1; then aiflow-hook %s %s\n", p.hook, tail)
 	fmt.Fprintf(&b, "elif command -v aiflow >/dev/null 2>&1; then aiflow hook %s %s\n", p.hook, tail)
-	fmt.Fprintf(&b, "else\n\tprintf '%%s\\n' %s >&2\n%sfi\n", proc.Quoted(missing1(p)), missingEnd1(p))
+	text := "aiflow: aiflow-hook is neither at " + p.bin + " nor in PATH, so "
+	end := ""
+	if Gates(p.hook) && p.miss == Block {
+		text += "this commit was not checked and is refused; install it again, or use: git commit --no-verify"
+		end = "\texit 1\n"
+	} else {
+		text += p.hook + " did nothing; install it again, or remove the aiflow lines of this hook"
+	}
+	fmt.Fprintf(&b, "else\n\tprintf '%%s\\n' %s >&2\n%sfi\n", proc.Quoted(text), end)
 	return b.String()
 }
 
@@ -110,19 +118,4 @@ func tail1(p params) string {
 		return tail + " || exit $?"
 	}
 	return tail + " || :"
-}
-
-func missing1(p params) string {
-	where := "aiflow-hook is neither at " + p.bin + " nor in PATH"
-	if Gates(p.hook) && p.miss == Block {
-		return "aiflow: " + where + ", so this commit was not checked and is refused; install it again, or use: git commit --no-verify"
-	}
-	return "aiflow: " + where + ", so " + p.hook + " did nothing; install it again, or remove the aiflow lines of this hook"
-}
-
-func missingEnd1(p params) string {
-	if Gates(p.hook) && p.miss == Block {
-		return "\texit 1\n"
-	}
-	return ""
 }
