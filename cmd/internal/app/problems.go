@@ -37,22 +37,17 @@ func Problems(s *cli.Shell, indent string, list []reqmeta.Problem, all bool, mos
 		})
 	}
 	for _, g := range groups[:len(groups)-hidden] {
-		printCause(s, indent, g)
+		p, also := g.first, ""
+		if len(g.also) > 0 {
+			var places []string
+			for _, other := range g.also[:min(len(g.also), mostNamed)] {
+				places = append(places, Place(other.Path, other.Line))
+			}
+			also = s.Text("next.also", "names", strings.Join(places, ", "), "count", some(FilesOf(g.also[len(places):])))
+		}
+		s.Printf("%s%s: %s: %s%s\n", indent, Place(p.Path, p.Line), s.Text("next."+string(p.Level)), p.Message, also)
 	}
 	return len(groups), hidden
-}
-
-func printCause(s *cli.Shell, indent string, g group[reqmeta.Problem]) {
-	also := ""
-	if len(g.also) > 0 {
-		var places []string
-		for _, p := range g.also[:min(len(g.also), mostNamed)] {
-			places = append(places, Place(p.Path, p.Line))
-		}
-		also = s.Text("next.also", "names", strings.Join(places, ", "), "count", some(FilesOf(g.also[len(places):])))
-	}
-	p := g.first
-	s.Printf("%s%s: %s: %s%s\n", indent, Place(p.Path, p.Line), s.Text("next."+string(p.Level)), p.Message, also)
 }
 
 // FilesOf is how many files the problems are in.

@@ -55,11 +55,6 @@ func named(flags []urfave.Flag, name string) urfave.Flag {
 	return nil
 }
 
-func takesValue(f urfave.Flag) bool {
-	d, ok := f.(urfave.DocGenerationFlag)
-	return ok && d.TakesValue()
-}
-
 // line is a command line in the order that the library needs: it stops reading
 // flags at the first argument, people write them anywhere.
 type line struct {
@@ -95,7 +90,7 @@ func order(c *command, common []urfave.Flag, words []string) *line {
 			case f != nil && list == &l.common && f.Names()[0] == "help":
 				l.help = true
 				continue
-			case f == nil || joined || !takesValue(f):
+			case f == nil || joined || !f.(urfave.DocGenerationFlag).TakesValue():
 			case i+1 < len(words):
 				i++
 				word += "=" + words[i]
