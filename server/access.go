@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,9 +29,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			s.failWith(w, r, status, err)
 			return
 		}
-		switch r.URL.Query().Get("token") {
-		case "":
-		default:
+		if r.URL.Query().Get("token") != "" {
 			s.enter(w, r)
 			return
 		}
@@ -110,12 +109,9 @@ func (s *Server) isOurs(r *http.Request) bool {
 			names = append(names, at.IP.String())
 		}
 	}
-	for _, name := range names {
-		if r.Host == net.JoinHostPort(name, port) || s.Port == 80 && r.Host == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool {
+		return r.Host == net.JoinHostPort(name, port) || s.Port == 80 && r.Host == name
+	})
 }
 
 // IsLoopback reports whether only this machine can reach a server on host.
@@ -184,7 +180,7 @@ func unfit(s *Server, r *http.Request) (int, error) {
 	switch r.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
 		kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-		if err != nil || kind != "application/json" || !isPlain(r) {
+		if packed := r.Header.Get("Content-Encoding"); err != nil || kind != "application/json" || packed != "" && packed != "identity" {
 			return http.StatusUnsupportedMediaType, invalid("Content-Type", "allowed", "application/json")
 		}
 	}
@@ -195,11 +191,6 @@ func unfit(s *Server, r *http.Request) (int, error) {
 		return http.StatusRequestEntityTooLarge, invalid("body", "allowed", bodyLimit(r))
 	}
 	return 0, nil
-}
-
-func isPlain(r *http.Request) bool {
-	e := r.Header.Get("Content-Encoding")
-	return e == "" || e == "identity"
 }
 
 // isClean reports whether the address is written in the one way that it has.

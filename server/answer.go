@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -63,12 +64,8 @@ func (s *Server) faultWords(lang string) runs.Words {
 	}
 }
 
-// give answers 200 with v as JSON.
-func (s *Server) give(w http.ResponseWriter, r *http.Request, v any) error {
-	return s.giveWith(w, http.StatusOK, v)
-}
-
-func (s *Server) giveWith(w http.ResponseWriter, status int, v any) error {
+// give answers with v as JSON.
+func give(w http.ResponseWriter, status int, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -78,38 +75,27 @@ func (s *Server) giveWith(w http.ResponseWriter, status int, v any) error {
 }
 
 // giveTagged is give with an ETag, for what rarely changes.
-func (s *Server) giveTagged(w http.ResponseWriter, r *http.Request, v any) error {
-	t, err := tag(v)
-	if err != nil {
-		return err
-	}
-	giveBytes(w, r, t)
-	return nil
-}
-
-// tagged is an answer and its ETag, which is of the content: one of a counter
-// would begin anew with the server and name another answer then.
-type tagged struct {
-	data []byte
-	tag  string
-}
-
-func tag(v any) (tagged, error) {
+func giveTagged(w http.ResponseWriter, r *http.Request, v any) error {
 	data, err := json.Marshal(v)
-	if err != nil {
-		return tagged{}, err
+	if err == nil && !unchanged(w, r, etag(data)) {
+		send(w, http.StatusOK, data)
 	}
-	return tagged{data, `"` + project.Fingerprint(data)[:32] + `"`}, nil
+	return err
 }
 
-func giveBytes(w http.ResponseWriter, r *http.Request, t tagged) {
-	w.Header().Set("ETag", t.tag)
+// etag is of the content: one of a counter would begin anew with the server and
+// name another answer then.
+func etag(data []byte) string { return `"` + project.Fingerprint(data)[:32] + `"` }
+
+// unchanged answers 304 to who has what the tag names.
+func unchanged(w http.ResponseWriter, r *http.Request, tag string) bool {
+	w.Header().Set("ETag", tag)
 	w.Header().Set("Cache-Control", "no-cache")
-	if matches(r.Header.Get("If-None-Match"), t.tag) {
-		w.WriteHeader(http.StatusNotModified)
-		return
+	if !matches(r.Header.Get("If-None-Match"), tag) {
+		return false
 	}
-	send(w, http.StatusOK, t.data)
+	w.WriteHeader(http.StatusNotModified)
+	return true
 }
 
 func matches(list, tag string) bool {
@@ -148,7 +134,7 @@ func (s *Server) failWith(w http.ResponseWriter, r *http.Request, status int, er
 	w.Header().Del("ETag")
 	w.Header().Del("Content-Range")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = s.giveWith(w, status, errorBody{s.detail(r, err)})
+	_ = give(w, status, errorBody{s.detail(r, err)})
 }
 
 func (s *Server) detail(r *http.Request, err error) errorDetail {
@@ -166,7 +152,8 @@ func (s *Server) detail(r *http.Request, err error) errorDetail {
 		Message: strings.TrimSuffix(words.Title+": "+words.Message, ": "),
 	}
 	if code == fault.RunInProgress || code == fault.QueueInProgress {
-		d.Message, d.Context = words.Title, only(facts, "request_id", "run_id")
+		d.Message = words.Title
+		maps.DeleteFunc(d.Context, func(name, v string) bool { return v == "" || name != "request_id" && name != "run_id" })
 	}
 	return d
 }
@@ -179,16 +166,6 @@ func (s *Server) shown(facts fault.Facts) fault.Facts {
 		all[k] = string(mask([]byte(strings.ReplaceAll(v, s.Project.Dir, ".")), true))
 	}
 	return all
-}
-
-func only(facts fault.Facts, names ...string) fault.Facts {
-	some := fault.Facts{}
-	for _, n := range names {
-		if v := facts[n]; v != "" {
-			some[n] = v
-		}
-	}
-	return some
 }
 
 // locate names the run that is in the way.
@@ -215,8 +192,11 @@ func runURL(id, run string) string {
 // leaves v as it is.
 func read(r *http.Request, v any) error {
 	data, err := io.ReadAll(r.Body)
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return err
+	}
 	if err != nil {
-		return bodyFault(err)
+		return invalidFor(err, "body", "cause", "cut off")
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
@@ -254,14 +234,6 @@ func jsonKind(t reflect.Type) string {
 		return "object"
 	}
 	return "number"
-}
-
-func bodyFault(err error) error {
-	var big *http.MaxBytesError
-	if errors.As(err, &big) {
-		return err
-	}
-	return invalidFor(err, "body", "cause", "cut off")
 }
 
 func invalid(key string, more ...any) error { return invalidFor(nil, key, more...) }

@@ -2,9 +2,9 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,7 +48,13 @@ func spawnProgram(s *Server, name, bin, lang string, args ...string) (*child, er
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, notWritable(err, p.Config.Paths.CacheDir)
 	}
-	clearOutputs(dir)
+	// The newest outputs are kept; their names sort by time.
+	names, _ := filepath.Glob(filepath.Join(dir, "*-*.json"))
+	slices.Sort(names)
+	for _, old := range names[:max(0, len(names)-keptOutputs)] {
+		_ = os.Remove(old)
+		_ = os.Remove(strings.TrimSuffix(old, ".json") + ".log")
+	}
 	base := filepath.Join(dir, p.Now().UTC().Format("20060102-150405.000")+"-"+p.RandomHex(3))
 	out, err := os.OpenFile(base+".json", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -77,23 +83,10 @@ func spawnProgram(s *Server, name, bin, lang string, args ...string) (*child, er
 // common are the flags that every child gets.
 func common(s *Server, lang string) []string {
 	flags := []string{"--json", "--no-color", "--lang=" + lang}
-	if path := s.Project.Env.Config; path != "" {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(s.Project.Env.Dir, path)
-		}
-		flags = append(flags, "--config="+path)
+	if s.Project.Env.Config != "" {
+		flags = append(flags, "--config="+configPath(s))
 	}
 	return flags
-}
-
-// clearOutputs keeps the newest outputs; their names sort by time.
-func clearOutputs(dir string) {
-	names, _ := filepath.Glob(filepath.Join(dir, "*-*.json"))
-	slices.Sort(names)
-	for _, name := range names[:max(0, len(names)-keptOutputs)] {
-		_ = os.Remove(name)
-		_ = os.Remove(strings.TrimSuffix(name, ".json") + ".log")
-	}
 }
 
 // started is what became of a child's start.
@@ -108,11 +101,22 @@ type said struct {
 	RequestID *string        `json:"request_id"`
 	RunID     *string        `json:"run_id"`
 	Selection *choose.Result `json:"selection"`
-	Error     *struct {
-		ReasonCode fault.Code     `json:"reason_code"`
-		Context    fault.Facts    `json:"context"`
-		Advice     []fault.Advice `json:"advice"`
-	} `json:"error"`
+	Error     *refusal       `json:"error"`
+}
+
+// refusal is an error as our programs print it.
+type refusal struct {
+	ReasonCode fault.Code     `json:"reason_code"`
+	Context    fault.Facts    `json:"context"`
+	Advice     []fault.Advice `json:"advice"`
+}
+
+// fault is what was said. A command line that was refused is a call that cannot be used.
+func (r *refusal) fault() error {
+	if r.ReasonCode == fault.UsageError {
+		r.ReasonCode = fault.InvalidRequest
+	}
+	return &fault.Error{Code: r.ReasonCode, Facts: r.Context}
 }
 
 // result reads what a child that is over has said. A run that was begun is no
@@ -130,53 +134,35 @@ func (c *child) result() (started, error) {
 	case v.RunID != nil && *v.RunID != "" && v.RequestID != nil:
 		return started{requestID: *v.RequestID, runID: *v.RunID}, nil
 	case v.Error != nil:
-		return started{}, &fault.Advised{Err: refusal(v.Error.ReasonCode, v.Error.Context), Advice: v.Error.Advice}
+		return started{}, &fault.Advised{Err: v.Error.fault(), Advice: v.Error.Advice}
 	}
 	return started{selection: v.Selection}, nil
 }
 
 // begun waits until the child's lock names its run, or the child is over.
 func begun(ctx context.Context, s *Server, c *child, key locks.Key) (started, error) {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
 	m, err := s.Project.Locks()
 	if err != nil {
 		return started{}, err
 	}
-	tick := time.NewTicker(startPoll)
-	defer tick.Stop()
-	for {
+	at := started{requestID: key.ID} // after all that time it will be seen when it has begun
+	err = starting(ctx, func() (done bool, err error) {
 		select {
 		case <-c.over:
-			return c.result()
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return started{requestID: key.ID}, nil // it will be seen when it has begun
-			}
-			return started{}, ctx.Err()
-		case <-tick.C:
+			at, err = c.result()
+			return true, err
+		default:
 		}
-		if e, found, err := m.Look(key); err == nil && found && e.PID == c.pid && e.RunID != "" {
-			return startedAs(s, key, e.RunID)
+		e, found, err := m.Look(key)
+		if err != nil || !found || e.PID != c.pid || e.RunID == "" {
+			return false, nil
 		}
-	}
-}
-
-func startedAs(s *Server, key locks.Key, runID string) (started, error) {
-	if key.ID != "" {
-		return started{requestID: key.ID, runID: runID}, nil
-	}
-	id, err := runs.FindRun(s.Project.Dir, s.Project.RunsDir(), runID)
-	return started{requestID: id, runID: runID}, err
-}
-
-// refusal is what a program said. A command line that it refused is a call that
-// cannot be used.
-func refusal(code fault.Code, facts fault.Facts) error {
-	if code == fault.UsageError {
-		code = fault.InvalidRequest
-	}
-	return &fault.Error{Code: code, Facts: facts}
+		if at.runID = e.RunID; key.ID == "" {
+			at.requestID, err = runs.FindRun(s.Project.Dir, s.Project.RunsDir(), e.RunID)
+		}
+		return true, err
+	})
+	return at, cmp.Or(err, ctx.Err())
 }
 
 func noBinary(err error, bin string) error { return fault.Wrap(err, fault.BinaryNotFound, "name", bin) }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -15,7 +16,6 @@ import (
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/locks"
-	"aiflow/project"
 )
 
 // configAnswer is the configuration: the file as it is, and what holds.
@@ -94,11 +94,9 @@ func giveConfig(s *Server, w http.ResponseWriter, r *http.Request, data []byte, 
 	}
 	v.RestartNeeded = !reflect.DeepEqual(cfg.Paths, s.Project.Config.Paths) || cfg.Limits.LockTTLSec != s.Project.Config.Limits.LockTTLSec ||
 		cfg.Git.WorkBranchPrefix != s.Project.Config.Git.WorkBranchPrefix
-	w.Header().Set("ETag", configTag(data))
-	return s.give(w, r, v)
+	w.Header().Set("ETag", etag(data))
+	return give(w, http.StatusOK, v)
 }
-
-func configTag(data []byte) string { return `"` + project.Fingerprint(data)[:32] + `"` }
 
 // writeConfig replaces the file by one that is valid.
 func writeConfig(s *Server, w http.ResponseWriter, r *http.Request) error {
@@ -122,15 +120,20 @@ func writeConfig(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if want := r.Header.Get("If-Match"); want != "" && !matches(want, configTag(old)) {
+	if want := r.Header.Get("If-Match"); want != "" && !matches(want, etag(old)) {
 		return conflict(config.File)
 	}
 	cfg, warnings, err := tryConfig(s, text.Bytes())
 	if err != nil {
 		return err
 	}
-	if err := saveConfig(s, text.Bytes()); err != nil {
-		return err
+	path := configPath(s)
+	err = os.MkdirAll(filepath.Dir(path), 0o777)
+	if err == nil {
+		err = atomicfile.Write(s.Project.Env.Disk, path, text.Bytes(), atomicfile.Options{TempSuffix: s.Project.Suffix()})
+	}
+	if err != nil {
+		return notWritable(err, config.File)
 	}
 	return giveConfig(s, w, r, text.Bytes(), cfg, warnings)
 }
@@ -143,10 +146,7 @@ func tryConfig(s *Server, text []byte) (config.Config, []config.Warning, error) 
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
+	if err = cmp.Or(err, f.Close()); err != nil {
 		return config.Config{}, nil, notWritable(err, config.File)
 	}
 	cfg, warnings, err := loadConfig(s, f.Name())
@@ -159,24 +159,12 @@ func tryConfig(s *Server, text []byte) (config.Config, []config.Warning, error) 
 	return cfg, warnings, err
 }
 
-func saveConfig(s *Server, text []byte) error {
-	path := configPath(s)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return notWritable(err, config.File)
-	}
-	o := atomicfile.Options{TempSuffix: s.Project.Suffix()}
-	if err := atomicfile.Write(s.Project.Env.Disk, path, text, o); err != nil {
-		return notWritable(err, config.File)
-	}
-	return nil
-}
-
 func listLocks(s *Server, w http.ResponseWriter, r *http.Request) error {
 	entries, err := entries(s)
 	if err != nil {
 		return err
 	}
-	return s.give(w, r, struct {
+	return give(w, http.StatusOK, struct {
 		Items []locks.Item `json:"items"`
 	}{locks.Items(s.Project.Dir, entries)})
 }

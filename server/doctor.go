@@ -61,5 +61,5 @@ func examine(s *Server, w http.ResponseWriter, r *http.Request, mode doctor.Mode
 	if err != nil {
 		return err
 	}
-	return s.give(w, r, v)
+	return give(w, http.StatusOK, v)
 }

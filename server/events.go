@@ -1,7 +1,7 @@
 package server
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -13,23 +13,22 @@ const pulse = 15 * time.Second
 // events is the stream of what happens. The id that a browser sends when it
 // comes back brings what it missed, or "reset" when that is no longer known.
 func streamEvents(s *Server, w http.ResponseWriter, r *http.Request) error {
-	if !enterStream(s) {
+	defer s.open.Add(-1)
+	if s.open.Add(1) > maxStreams {
 		s.failWith(w, r, http.StatusServiceUnavailable, invalid("streams", "allowed", maxStreams))
 		return nil
 	}
-	defer leaveStream(s)
 	select {
 	case <-s.ready:
 	case <-r.Context().Done():
 		return nil
 	}
 	at := s.hub.now()
-	if text := lastEventID(r); text != "" {
-		id, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			id = -1
+	if text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("last_event_id")); text != "" {
+		var err error
+		if at, err = strconv.ParseInt(text, 10, 64); err != nil {
+			at = -1
 		}
-		at = id
 	}
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
@@ -40,29 +39,6 @@ func streamEvents(s *Server, w http.ResponseWriter, r *http.Request) error {
 	}
 	st.follow(r, at)
 	return nil
-}
-
-func lastEventID(r *http.Request) string {
-	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		return id
-	}
-	return r.URL.Query().Get("last_event_id")
-}
-
-func enterStream(s *Server) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open >= maxStreams {
-		return false
-	}
-	s.open++
-	return true
-}
-
-func leaveStream(s *Server) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open--
 }
 
 type stream struct {
@@ -83,7 +59,9 @@ func (st *stream) follow(r *http.Request, at int64) {
 			at = last
 			text = fmt.Appendf(nil, "id: %d\nevent: reset\ndata: {}\n\n", at)
 		case len(events) > 0:
-			text = format(events)
+			for _, e := range events {
+				text = fmt.Appendf(text, "id: %d\nevent: %s\ndata: %s\n\n", e.id, e.kind, e.data)
+			}
 			at = events[len(events)-1].id
 		case !named:
 			text = fmt.Appendf(nil, "id: %d\n\n", at) // where to come back to, before anything happened
@@ -102,14 +80,6 @@ func (st *stream) follow(r *http.Request, at int64) {
 			}
 		}
 	}
-}
-
-func format(events []event) []byte {
-	var b bytes.Buffer
-	for _, e := range events {
-		fmt.Fprintf(&b, "id: %d\nevent: %s\ndata: %s\n\n", e.id, e.kind, e.data)
-	}
-	return b.Bytes()
 }
 
 func (st *stream) write(text []byte) error {

@@ -12,6 +12,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/locks"
+	"aiflow/runs"
 )
 
 // forecastTime is how long a forecast may take.
@@ -71,23 +72,20 @@ func showForecast(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.give(w, r, v)
+	return give(w, http.StatusOK, v)
 }
 
 // landAnswer is what aiflow-land or a restack printed, or its refusal.
 func landAnswer(data []byte) (any, error) {
 	var v struct {
 		LeftOut json.RawMessage `json:"left_out"`
-		Error   *struct {
-			ReasonCode fault.Code  `json:"reason_code"`
-			Context    fault.Facts `json:"context"`
-		} `json:"error"`
+		Error   *refusal        `json:"error"`
 	}
 	switch err := json.Unmarshal(bytes.TrimSpace(data), &v); {
 	case err != nil:
 		return nil, crashed("aiflow-land")
 	case v.LeftOut == nil && v.Error != nil:
-		return nil, refusal(v.Error.ReasonCode, v.Error.Context)
+		return nil, v.Error.fault()
 	}
 	return treeOf(data)
 }
@@ -125,10 +123,8 @@ func startRestack(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if len(st.Git.StackedOn) == 0 && !st.RestackStopped() {
 		return nothingToDo(st, "not_stacked")
 	}
-	if h, err := holder(s, st.RequestID); err != nil {
+	if err := notHeld(s, st.RequestID); err != nil {
 		return err
-	} else if h != nil {
-		return inTheWay(st.RequestID, h.RunID)
 	}
 	c, err := s.spawn(s.language(r), "restack", st.RunID)
 	if err != nil {
@@ -140,39 +136,30 @@ func startRestack(s *Server, w http.ResponseWriter, r *http.Request) error {
 // giveLanding answers with what a child came to, or with the lock that it holds.
 func giveLanding(s *Server, w http.ResponseWriter, r *http.Request, c *child, of, prefix string) error {
 	lock, over, err := landingBegun(r.Context(), s, c, prefix)
-	switch {
-	case err != nil:
-		return err
-	case !over:
-		begunLanding(s, of, c)
-		return s.giveWith(w, http.StatusAccepted, struct {
-			Lock string `json:"lock"`
-		}{lock})
-	}
-	data, err := os.ReadFile(c.out)
 	if err != nil {
 		return err
 	}
-	v, err := landAnswer(data)
-	if err != nil {
-		return err
+	status, v := http.StatusAccepted, any(struct {
+		Lock string `json:"lock"`
+	}{lock})
+	if over {
+		data, err := os.ReadFile(c.out)
+		if err != nil {
+			return err
+		}
+		if v, err = landAnswer(data); err != nil {
+			return err
+		}
+		status = http.StatusOK
 	}
-	begunLanding(s, of, c)
-	return s.giveWith(w, http.StatusOK, v)
-}
-
-func begunLanding(s *Server, of string, c *child) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.landings[of] = c
+	s.mu.Unlock()
+	return give(w, status, v)
 }
 
 // showRestack tells of the last move of a run that was started here.
-func showRestack(s *Server, w http.ResponseWriter, r *http.Request) error {
-	st, _, err := theRun(s, r)
-	if err != nil {
-		return err
-	}
+func showRestack(s *Server, w http.ResponseWriter, r *http.Request, st *runs.Stage, _ *runs.Dir) error {
 	return giveLast(s, w, r, st.RunID)
 }
 
@@ -205,18 +192,16 @@ func giveLast(s *Server, w http.ResponseWriter, r *http.Request, of string) erro
 			v.Running = true
 		}
 	}
-	return s.give(w, r, v)
+	return give(w, http.StatusOK, v)
 }
 
 // landingBegun waits until the child holds a lock that is called so, or is over.
 func landingBegun(ctx context.Context, s *Server, c *child, prefix string) (lock string, over bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
 	m, err := s.Project.Locks()
 	if err != nil {
 		return "", false, err
 	}
-	err = poll(ctx, startPoll, func() (bool, error) {
+	err = starting(ctx, func() (bool, error) {
 		select {
 		case <-c.over:
 			over = true

@@ -12,6 +12,7 @@ import (
 
 	"aiflow/messages"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 )
 
 // listing is the whole list of one moment in one language. Who has it can ask
@@ -62,17 +63,6 @@ func (s *Server) listing(sn *snapshot, words *messages.Catalog) (*listing, error
 	return l, nil
 }
 
-// listed is the listing of a revision, if it is remembered.
-func (s *Server) listed(revision string) (pastListing, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.past, func(p pastListing) bool { return p.revision == revision })
-	if i < 0 {
-		return pastListing{}, false
-	}
-	return s.past[i], true
-}
-
 func (sn *snapshot) listHead() listHead {
 	h := listHead{Stats: sn.sel.Stats, Queue: sn.sel.Queue}
 	if sn.sel.Next != nil {
@@ -83,7 +73,7 @@ func (sn *snapshot) listHead() listHead {
 
 func (sn *snapshot) newListing(words *messages.Catalog) (*listing, error) {
 	l := &listing{head: sn.listHead()}
-	for _, r := range sn.order() {
+	for _, r := range choose.Order(sn.folder) {
 		v := sn.item(r, words)
 		rank := v.Derived.Rank
 		v.Derived.Rank = nil
@@ -151,12 +141,12 @@ func (l *listing) since(old pastListing) ([]byte, error) {
 func (sn *snapshot) beginning(words *messages.Catalog, n int) list {
 	l := list{Items: []item{}, listHead: sn.listHead()}
 	groups := make([][]*reqmeta.Request, 5)
-	for _, r := range sn.order() {
+	for _, r := range choose.Order(sn.folder) {
 		over := r.Meta.Status == reqmeta.Done || r.Meta.Status == reqmeta.Archived
 		rank, can := sn.rank[r.Path]
 		at := 2
 		switch {
-		case sn.locked(r.ID) != nil || !r.Valid() || !over && sn.latest[r.ID] != nil:
+		case sn.facts.Holder(r.ID) != nil || !r.Valid() || !over && sn.latest[r.ID] != nil:
 			at = 0
 		case can && rank <= n:
 			at = 1

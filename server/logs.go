@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"aiflow/runs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -17,11 +19,7 @@ const noFollow = unix.O_NOFOLLOW | unix.O_NONBLOCK
 
 // showLog gives a log, or the part that a Range header asks for, with secrets
 // hidden byte for byte, so that places in it stay what they are.
-func showLog(s *Server, w http.ResponseWriter, r *http.Request) error {
-	_, d, err := theRun(s, r)
-	if err != nil {
-		return err
-	}
+func showLog(s *Server, w http.ResponseWriter, r *http.Request, _ *runs.Stage, d *runs.Dir) error {
 	f, err := openLog(d, r.PathValue("path"))
 	if err != nil {
 		return err

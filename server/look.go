@@ -65,23 +65,17 @@ func (c *latestCache) load(id string, folder stamp) latestEntry {
 	st, _ := runs.Latest(c.p.Dir, c.p.RunsDir(), id)
 	e := latestEntry{stage: st, folder: folder, before: c.m[id].before}
 	if c.m[id].folder != folder {
-		e.before = c.outcomes(id, ids[1:min(len(ids), lastRuns)])
+		e.before = nil
+		for _, runID := range slices.Backward(ids[1:min(len(ids), lastRuns)]) {
+			if st, err := c.p.Run(id, runID).LoadStage(); err == nil {
+				e.before = append(e.before, outcomeOf(st, false))
+			}
+		}
 	}
 	if st != nil && st.RunID == ids[0] {
 		e.rec = rec
 	}
 	return e
-}
-
-// outcomes are what these runs came to, which are given newest first.
-func (c *latestCache) outcomes(id string, ids []string) []string {
-	var all []string
-	for _, runID := range slices.Backward(ids) {
-		if st, err := c.p.Run(id, runID).LoadStage(); err == nil {
-			all = append(all, outcomeOf(st, false))
-		}
-	}
-	return all
 }
 
 // outcomeOf is the state of a run, in one word for one that nobody works for.
@@ -215,22 +209,6 @@ func (sn *snapshot) judge() {
 	}
 }
 
-// stale is what became of that on which a finished run stands.
-func (sn *snapshot) stale(st *runs.Stage) project.Stale {
-	if !sn.unmerged(st) {
-		return project.Stale{}
-	}
-	return sn.p.StaleOn(st, sn.branches)
-}
-
-// landFailed is where the tests fail with a finished run.
-func (sn *snapshot) landFailed(st *runs.Stage) *runs.LandFailed {
-	if !sn.unmerged(st) {
-		return nil
-	}
-	return project.LandFailed(context.Background(), sn.p, st, sn.branches)
-}
-
 // unmerged: nobody has recorded that a finished run is merged. Whether it is, its
 // standing tells.
 func (sn *snapshot) unmerged(st *runs.Stage) bool {
@@ -255,25 +233,13 @@ func (sn *snapshot) stands(list []*runs.Stage) *project.Standing {
 	return of
 }
 
-// find gives the one request of exactly that id.
-func (sn *snapshot) find(id string) (*reqmeta.Request, error) { return exactly(sn.folder, id) }
-
+// exactly gives the one request of exactly that id.
 func exactly(in *folder.Folder, id string) (*reqmeta.Request, error) {
 	r, err := in.Get(id)
 	if err == nil && r.ID != id {
 		err = noRequest(nil, id)
 	}
 	return r, err
-}
-
-// order gives the requests in the order of the queue, what can run first.
-func (sn *snapshot) order() []*reqmeta.Request { return choose.Order(sn.folder) }
-
-func (sn *snapshot) locked(id string) *choose.Holder {
-	if sn.facts.Locked == nil {
-		return nil
-	}
-	return sn.facts.Holder(id)
 }
 
 func orNil[T comparable](v T) *T {

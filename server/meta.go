@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -33,14 +32,17 @@ func changeMeta(s *Server, w http.ResponseWriter, r *http.Request) error {
 	}
 	now := s.Project.Now()
 	data, err := edit.SetValues(req, f.data, values, now)
-	if err == nil {
-		err = sn.refuseRing(req, data, values)
+	if _, asked := values["depends_on"]; asked && err == nil {
+		err = choose.ClosesRing(sn.folder, req, req.Parse(data))
 	}
 	if err != nil {
 		return err
 	}
 	if _, asked := values["status"]; asked {
-		release, err := claim(r.Context(), s, sn, req.ID)
+		if h := sn.facts.Holder(req.ID); h != nil {
+			return inTheWay(req.ID, h.RunID)
+		}
+		release, err := project.HoldRequest(r.Context(), s.Project, req.ID)
 		if err != nil {
 			return err
 		}
@@ -111,22 +113,6 @@ func metaValue(key string, raw json.RawMessage) (string, bool) {
 		}
 	}
 	return "[" + strings.Join(list, ", ") + "]", true
-}
-
-// refuseRing looks at what the request would be where its dependencies are changed.
-func (sn *snapshot) refuseRing(req *reqmeta.Request, data []byte, values map[string]string) error {
-	if _, asked := values["depends_on"]; !asked {
-		return nil
-	}
-	return choose.ClosesRing(sn.folder, req, req.Parse(data))
-}
-
-// claim is project.HoldRequest for a request that is not running.
-func claim(ctx context.Context, s *Server, sn *snapshot, id string) (release func(), err error) {
-	if h := sn.locked(id); h != nil {
-		return nil, inTheWay(id, h.RunID)
-	}
-	return project.HoldRequest(ctx, s.Project, id)
 }
 
 func inTheWay(id, run string) error {

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,14 +91,10 @@ func kindOf(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".html":
 		return "text/html; charset=utf-8"
-	case ".js", ".mjs":
+	case ".js":
 		return "text/javascript; charset=utf-8"
 	case ".css":
 		return "text/css; charset=utf-8"
-	case ".json", ".map":
-		return "application/json; charset=utf-8"
-	case ".webmanifest":
-		return "application/manifest+json"
 	case ".svg":
 		return "image/svg+xml"
 	default:
@@ -111,11 +108,8 @@ func kindOf(name string) string {
 // isView reports whether an address is one of the page's views.
 func isView(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
-	switch first {
-	case "", "requests", "runs", "graph", "land", "autorun", "doctor", "queue", "locks", "config", "settings", "timeline", "help":
-		return true
-	}
-	return false
+	views := []string{"", "requests", "runs", "graph", "land", "autorun", "doctor", "queue", "locks", "config", "settings", "timeline", "help"}
+	return slices.Contains(views, first)
 }
 
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -135,11 +129,8 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	data, encoding, tag := a.form(r)
 	h := w.Header()
-	h.Set("ETag", tag)
-	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept-Encoding")
-	if matches(r.Header.Get("If-None-Match"), tag) {
-		w.WriteHeader(http.StatusNotModified)
+	if unchanged(w, r, tag) {
 		return
 	}
 	h.Set("Content-Type", a.kind)

@@ -509,8 +509,8 @@ func TestPageComesBack(t *testing.T) {
 	one.until(shows("Second"))
 	two.until(shows("Second"))
 	w.s.mu.Lock()
-	if w.s.open != 1 {
-		t.Errorf("%d streams for one browser", w.s.open)
+	if w.s.open.Load() != 1 {
+		t.Errorf("%d streams for one browser", w.s.open.Load())
 	}
 	w.s.mu.Unlock()
 	one.close()

@@ -6,6 +6,13 @@ import (
 	"time"
 )
 
+// starting polls what is to start, for as long as that may take.
+func starting(ctx context.Context, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	return poll(ctx, startPoll, done)
+}
+
 // poll asks again and again until done, an error, or the end of ctx, which is
 // none.
 func poll(ctx context.Context, every time.Duration, done func() (bool, error)) error {

@@ -82,17 +82,12 @@ func noAnswer(cause string) error { return fault.New(fault.QueueNotAvailable, "c
 
 // readQueue decodes an answer, which may be a refusal.
 func readQueue(data []byte, well bool, v any) error {
-	var refused struct {
-		Error *struct {
-			ReasonCode fault.Code  `json:"reason_code"`
-			Context    fault.Facts `json:"context"`
-		} `json:"error"`
-	}
+	var refused struct{ Error *refusal }
 	switch {
 	case well && json.Unmarshal(data, v) == nil:
 		return nil
 	case json.Unmarshal(data, &refused) != nil || refused.Error == nil || refused.Error.ReasonCode == "":
 		return noAnswer("aiflow-queue gave no answer")
 	}
-	return refusal(refused.Error.ReasonCode, refused.Error.Context)
+	return refused.Error.fault()
 }

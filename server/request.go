@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
-	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/edit"
 )
@@ -28,7 +27,7 @@ type file struct {
 	mtime time.Time
 }
 
-func (f file) tag() string     { return `"` + project.Fingerprint(f.data)[:32] + `"` }
+func (f file) tag() string     { return etag(f.data) }
 func (f file) updated() string { return f.mtime.UTC().Format(time.RFC3339Nano) }
 
 func showRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
@@ -46,7 +45,7 @@ func giveRequest(s *Server, w http.ResponseWriter, r *http.Request, id string, w
 	if err != nil {
 		return err
 	}
-	req, err := sn.find(id)
+	req, err := exactly(sn.folder, id)
 	if err != nil {
 		return err
 	}
@@ -66,7 +65,7 @@ func giveRequest(s *Server, w http.ResponseWriter, r *http.Request, id string, w
 		return err
 	}
 	w.Header().Set("ETag", f.tag())
-	return s.give(w, r, d)
+	return give(w, http.StatusOK, d)
 }
 
 // isText is REQUEST_NOT_UTF8 for a file whose text cannot be handed out and

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -94,7 +95,7 @@ type listHead struct {
 func (sn *snapshot) item(r *reqmeta.Request, words *messages.Catalog) item {
 	problems := append([]reqmeta.Problem{}, r.Problems...)
 	reqmeta.DescribeProblems(problems, words.Text)
-	d := derived{BlockedBy: choose.BlockedBy(sn.folder, r, sn.done), Locked: sn.locked(r.ID)}
+	d := derived{BlockedBy: choose.BlockedBy(sn.folder, r, sn.done), Locked: sn.facts.Holder(r.ID)}
 	if rank, ok := sn.rank[r.Path]; ok {
 		d.QueueEligible, d.Rank = true, &rank
 		for _, on := range sn.sel.Runnable[rank-1].StackedOn {
@@ -129,7 +130,7 @@ func (sn *snapshot) title(code fault.Code, words *messages.Catalog) string {
 
 // run is a run and how it stands, which is asked only of one that may wait to be merged.
 func (sn *snapshot) run(st *runs.Stage, standing func() *project.Standing) runItem {
-	holder := sn.locked(st.RequestID)
+	holder := sn.facts.Holder(st.RequestID)
 	awaits := sn.awaits(st, standing)
 	item := runItem{
 		RequestID: st.RequestID, RunID: st.RunID, State: st.State, ReasonCode: orNil(st.ReasonCode()),
@@ -141,8 +142,8 @@ func (sn *snapshot) run(st *runs.Stage, standing func() *project.Standing) runIt
 	if !awaits {
 		return item
 	}
-	item.Stale = sn.stale(st).On
-	if failed := sn.landFailed(st); failed != nil {
+	item.Stale = sn.p.StaleOn(st, sn.branches).On
+	if failed := project.LandFailed(context.Background(), sn.p, st, sn.branches); failed != nil {
 		item.LandFailed = failed.Into
 	}
 	return item
@@ -153,9 +154,16 @@ func listRequests(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f := filterOf(r.URL.Query())
+	q := r.URL.Query()
+	f := filter{status: words(q["status"]), priority: words(q["priority"]), label: words(q["label"]), text: strings.Fields(strings.ToLower(q.Get("q")))}
 	if len(f.status)+len(f.priority)+len(f.label)+len(f.text) > 0 {
-		return s.giveTagged(w, r, sn.listOf(s.words(r), f))
+		l := list{Items: []item{}, listHead: sn.listHead()}
+		for _, req := range choose.Order(sn.folder) {
+			if f.passes(req) && sn.says(req, f.text) {
+				l.Items = append(l.Items, sn.item(req, s.words(r)))
+			}
+		}
+		return giveTagged(w, r, l)
 	}
 	if text := r.URL.Query().Get("first"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -163,43 +171,31 @@ func listRequests(s *Server, w http.ResponseWriter, r *http.Request) error {
 			return invalid("first")
 		}
 		if n < len(sn.folder.Requests) {
-			return s.giveTagged(w, r, sn.beginning(s.words(r), n))
+			return giveTagged(w, r, sn.beginning(s.words(r), n))
 		}
 	}
 	now, err := s.listing(sn, s.words(r))
 	if err != nil {
 		return err
 	}
-	answer := now.all
-	if old, ok := s.listed(r.URL.Query().Get("since")); ok {
+	answer, since := now.all, r.URL.Query().Get("since")
+	s.mu.Lock()
+	if i := slices.IndexFunc(s.past, func(p pastListing) bool { return p.revision == since }); i >= 0 {
+		old := s.past[i]
 		answer = func() ([]byte, error) { return now.since(old) }
 	}
+	s.mu.Unlock()
 	data, err := answer()
-	if err != nil {
-		return err
+	if err == nil && !unchanged(w, r, `"`+now.head.Revision+`"`) {
+		send(w, http.StatusOK, data)
 	}
-	giveBytes(w, r, tagged{data, `"` + now.head.Revision + `"`})
-	return nil
-}
-
-func (sn *snapshot) listOf(words *messages.Catalog, f filter) list {
-	l := list{Items: []item{}, listHead: sn.listHead()}
-	for _, r := range sn.order() {
-		if f.passes(r) && sn.says(r, f.text) {
-			l.Items = append(l.Items, sn.item(r, words))
-		}
-	}
-	return l
+	return err
 }
 
 // filter is what a caller wants to see; an empty field is no wish.
 type filter struct {
 	status, priority, label []string
 	text                    []string // each of these words is in it
-}
-
-func filterOf(q url.Values) filter {
-	return filter{status: words(q["status"]), priority: words(q["priority"]), label: words(q["label"]), text: strings.Fields(strings.ToLower(q.Get("q")))}
 }
 
 // words takes both ?a=x&a=y and ?a=x,y.
@@ -247,7 +243,7 @@ func queueNext(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.give(w, r, sn.selection(s.words(r)))
+	return give(w, http.StatusOK, sn.selection(s.words(r)))
 }
 
 // selection is the answer to "what is next?" in words.
@@ -263,7 +259,7 @@ func showGraph(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.giveTagged(w, r, choose.Graph(sn.folder, sn.facts))
+	return giveTagged(w, r, choose.Graph(sn.folder, sn.facts))
 }
 
 // newRequest is the body of POST /api/requests.
@@ -301,7 +297,7 @@ func createRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Location", "/api/requests/"+url.PathEscape(made.ID))
-	return s.giveWith(w, http.StatusCreated, struct {
+	return give(w, http.StatusCreated, struct {
 		ID   string `json:"id"`
 		Path string `json:"path"`
 	}{made.ID, made.Path})

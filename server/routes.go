@@ -5,11 +5,23 @@ import (
 	"path/filepath"
 
 	"aiflow/internal/fault"
+	"aiflow/runs"
 	"aiflow/server/ui/lockapi"
 )
 
 // answer is a route: it writes its answer, or gives the error that is one.
 type answer func(s *Server, w http.ResponseWriter, r *http.Request) error
+
+// ofRun is a route about the run that the address names.
+func ofRun(do func(s *Server, w http.ResponseWriter, r *http.Request, st *runs.Stage, d *runs.Dir) error) answer {
+	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		st, d, err := theRun(s, r)
+		if err != nil {
+			return err
+		}
+		return do(s, w, r, st, d)
+	}
+}
 
 const runPath = "/api/requests/{id}/runs/{run}"
 
@@ -26,16 +38,16 @@ func routes() map[string]answer {
 		"POST /api/requests/{id}/run":        startRun,
 		"GET /api/requests/{id}/runs":        listRuns,
 		"GET /api/requests/{id}/latest-run":  latestRun,
-		"GET " + runPath:                     showRun,
-		"GET " + runPath + "/stage":          showStage,
-		"GET " + runPath + "/errors":         showErrors,
-		"GET " + runPath + "/report":         showReport,
-		"GET " + runPath + "/logs/{path...}": showLog,
-		"GET " + runPath + "/diff":           showDiff,
+		"GET " + runPath:                     ofRun(showRun),
+		"GET " + runPath + "/stage":          ofRun(showStage),
+		"GET " + runPath + "/errors":         ofRun(showErrors),
+		"GET " + runPath + "/report":         ofRun(showReport),
+		"GET " + runPath + "/logs/{path...}": ofRun(showLog),
+		"GET " + runPath + "/diff":           ofRun(showDiff),
 		"POST " + runPath + "/resume":        resumeRun,
 		"POST " + runPath + "/answer":        answerRun,
 		"POST " + runPath + "/stop":          stopRun,
-		"GET " + runPath + "/restack":        showRestack,
+		"GET " + runPath + "/restack":        ofRun(showRestack),
 		"POST " + runPath + "/restack":       startRestack,
 		"GET /api/queue/next":                queueNext,
 		"POST /api/queue/run-next":           runNext,
@@ -104,7 +116,7 @@ func noRoute(s *Server, mux *http.ServeMux, w http.ResponseWriter, r *http.Reque
 
 func showHealth(s *Server, w http.ResponseWriter, r *http.Request) error {
 	_, queue := queuePlace(s)
-	return s.give(w, r, struct {
+	return give(w, http.StatusOK, struct {
 		OK      bool   `json:"ok"`
 		Name    string `json:"name"`
 		Version string `json:"version"`
@@ -115,5 +127,5 @@ func showHealth(s *Server, w http.ResponseWriter, r *http.Request) error {
 }
 
 func showMessages(s *Server, w http.ResponseWriter, r *http.Request) error {
-	return s.giveTagged(w, r, s.catalog(s.language(r)).All())
+	return giveTagged(w, r, s.catalog(s.language(r)).All())
 }

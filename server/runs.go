@@ -44,7 +44,7 @@ func listRuns(s *Server, w http.ResponseWriter, r *http.Request) error {
 		item.Worked = &worked
 		items = append(items, item)
 	}
-	return s.give(w, r, struct {
+	return give(w, http.StatusOK, struct {
 		Items []runItem `json:"items"`
 	}{items})
 }
@@ -67,7 +67,7 @@ func latestRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if st == nil {
 		return noRun(req.ID)
 	}
-	return s.give(w, r, sn.run(st, sn.standing))
+	return give(w, http.StatusOK, sn.run(st, sn.standing))
 }
 
 // record loads a run. A link in the way to it is no run.
@@ -100,7 +100,7 @@ func theRequest(s *Server, r *http.Request) (*snapshot, *reqmeta.Request, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := sn.find(r.PathValue("id"))
+	req, err := exactly(sn.folder, r.PathValue("id"))
 	return sn, req, err
 }
 
@@ -159,17 +159,13 @@ type namedFile struct {
 	Type string `json:"type"`
 }
 
-func showRun(s *Server, w http.ResponseWriter, r *http.Request) error {
-	st, d, err := theRun(s, r)
-	if err != nil {
-		return err
-	}
+func showRun(s *Server, w http.ResponseWriter, r *http.Request, st *runs.Stage, d *runs.Dir) error {
 	sn, err := s.look(r.Context())
 	if err != nil {
 		return err
 	}
 	v := runDetail{RequestID: st.RequestID, RunID: st.RunID, Logs: logs(s, d), Artifacts: artifacts(st, d), Warnings: st.Warnings(), Usage: st.Usage(), Earlier: st.Earlier()}
-	if h := sn.locked(st.RequestID); h != nil && (h.RunID == st.RunID || h.RunID == "") {
+	if h := sn.facts.Holder(st.RequestID); h != nil && (h.RunID == st.RunID || h.RunID == "") {
 		v.Locked = h
 	}
 	v.Interrupted = !st.State.Ended() && v.Locked == nil
@@ -177,12 +173,11 @@ func showRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if v.Interrupted {
 		v.Waits = st.Waits()
 	}
-	of, err := s.Project.Standing(r.Context(), []*runs.Stage{st})
+	of, list, err := advice(s, r, st)
 	if err != nil {
 		return err
 	}
-	v.AwaitsMerge = of.AwaitsMerge(st)
-	v.Advice = runnerIn(s, s.language(r)).Adviser(r.Context(), of).Advice(r.Context(), st)
+	v.AwaitsMerge, v.Advice = of.AwaitsMerge(st), list
 	if v.Stage, err = stageTree(st.Reworded(s.says(r), v.Advice)); err != nil {
 		return err
 	}
@@ -196,16 +191,16 @@ func showRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	text, _ := d.LoadReport()
 	v.Report.Markdown = string(mask([]byte(text), true))
 	v.CompareURL = compareURL(s, r, st)
-	return s.give(w, r, v)
+	return give(w, http.StatusOK, v)
 }
 
-// advice is what can be done now about a run.
-func advice(s *Server, r *http.Request, st *runs.Stage) ([]fault.Advice, error) {
+// advice is how a run stands, and what can be done now about it.
+func advice(s *Server, r *http.Request, st *runs.Stage) (*project.Standing, []fault.Advice, error) {
 	of, err := s.Project.Standing(r.Context(), []*runs.Stage{st})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return runnerIn(s, s.language(r)).Adviser(r.Context(), of).Advice(r.Context(), st), nil
+	return of, runnerIn(s, s.language(r)).Adviser(r.Context(), of).Advice(r.Context(), st), nil
 }
 
 // tree is v as JSON would be read back, with secrets hidden.
@@ -263,18 +258,14 @@ func logs(s *Server, d *runs.Dir) []logItem {
 		in, ok := strings.CutPrefix(name, d.Rel+"/logs/")
 		fi, err := os.Lstat(s.Project.Path(name))
 		if ok && err == nil && fi.Mode().IsRegular() {
-			items = append(items, logItem{Path: name, Name: in, Type: logType(in), Size: fi.Size()})
+			kind := path.Base(in) // runner, step, planner, unit, …; see runs.LogName
+			if end := strings.IndexAny(kind, ".-"); end >= 0 {
+				kind = kind[:end]
+			}
+			items = append(items, logItem{Path: name, Name: in, Type: kind, Size: fi.Size()})
 		}
 	}
 	return items
-}
-
-// logType is runner, step, planner, unit, …; see runs.LogName.
-func logType(name string) string {
-	base := path.Base(name)
-	kind, _, _ := strings.Cut(base, ".")
-	kind, _, _ = strings.Cut(kind, "-")
-	return kind
 }
 
 func artifacts(st *runs.Stage, d *runs.Dir) []namedFile {
@@ -293,12 +284,8 @@ func artifacts(st *runs.Stage, d *runs.Dir) []namedFile {
 	return files
 }
 
-func showStage(s *Server, w http.ResponseWriter, r *http.Request) error {
-	st, _, err := theRun(s, r)
-	if err != nil {
-		return err
-	}
-	list, err := advice(s, r, st)
+func showStage(s *Server, w http.ResponseWriter, r *http.Request, st *runs.Stage, _ *runs.Dir) error {
+	_, list, err := advice(s, r, st)
 	if err != nil {
 		return err
 	}
@@ -306,21 +293,17 @@ func showStage(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.give(w, r, struct {
+	return give(w, http.StatusOK, struct {
 		Stage any `json:"stage"`
 	}{v})
 }
 
-func showErrors(s *Server, w http.ResponseWriter, r *http.Request) error {
-	st, d, err := theRun(s, r)
-	if err != nil {
-		return err
-	}
+func showErrors(s *Server, w http.ResponseWriter, r *http.Request, st *runs.Stage, d *runs.Dir) error {
 	errs, err := d.LoadErrors()
 	if err != nil {
 		return err
 	}
-	list, err := advice(s, r, st)
+	_, list, err := advice(s, r, st)
 	if err != nil {
 		return err
 	}
@@ -328,16 +311,12 @@ func showErrors(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.give(w, r, struct {
+	return give(w, http.StatusOK, struct {
 		Errors any `json:"errors"`
 	}{v})
 }
 
-func showReport(s *Server, w http.ResponseWriter, r *http.Request) error {
-	_, d, err := theRun(s, r)
-	if err != nil {
-		return err
-	}
+func showReport(_ *Server, w http.ResponseWriter, _ *http.Request, _ *runs.Stage, d *runs.Dir) error {
 	text, err := d.LoadReport()
 	switch {
 	case err != nil:
@@ -350,11 +329,7 @@ func showReport(s *Server, w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func showDiff(s *Server, w http.ResponseWriter, r *http.Request) error {
-	st, _, err := theRun(s, r)
-	if err != nil {
-		return err
-	}
+func showDiff(s *Server, w http.ResponseWriter, r *http.Request, st *runs.Stage, _ *runs.Dir) error {
 	ends, err := runner.EndsOf(r.Context(), s.Project, st)
 	if err != nil {
 		return err
@@ -376,11 +351,7 @@ func showDiff(s *Server, w http.ResponseWriter, r *http.Request) error {
 		}
 		ends = runner.Ends{Base: one + "^", Head: one, Parts: ends.Parts}
 	}
-	tag := `"` + project.Fingerprint(fmt.Append(nil, ends, o))[:32] + `"`
-	w.Header().Set("ETag", tag)
-	w.Header().Set("Cache-Control", "no-cache")
-	if matches(r.Header.Get("If-None-Match"), tag) {
-		w.WriteHeader(http.StatusNotModified)
+	if unchanged(w, r, etag(fmt.Append(nil, ends, o))) {
 		return nil
 	}
 	c, err := runner.Compare(r.Context(), s.Project, ends, o)
@@ -391,7 +362,7 @@ func showDiff(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if c.Uncommitted != nil {
 		hideInDiff(&c.Uncommitted.Diff)
 	}
-	return s.give(w, r, c)
+	return give(w, http.StatusOK, c)
 }
 
 // hideInDiff hides what surely is a secret; code that only speaks of one stays

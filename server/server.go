@@ -11,6 +11,7 @@ import (
 	"path"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"aiflow/editlock"
@@ -59,7 +60,7 @@ type Server struct {
 	catalogs map[string]*messages.Catalog
 	seen     *snapshot
 	past     []pastListing     // the newest last
-	open     int               // event streams
+	open     atomic.Int32      // event streams
 	landings map[string]*child // the last one that was started here, and by run the last restack
 }
 

@@ -48,14 +48,13 @@ func (b startBody) flags() ([]string, error) {
 	case b.BaseBranch != "":
 		flags = append(flags, "--base="+b.BaseBranch)
 	}
-	if b.Stack {
-		flags = append(flags, "--stack")
-	}
-	if b.Fresh {
-		flags = append(flags, "--fresh")
-	}
-	if b.Overdue {
-		flags = append(flags, "--take-overdue")
+	for _, f := range []struct {
+		name string
+		said bool
+	}{{"--stack", b.Stack}, {"--fresh", b.Fresh}, {"--take-overdue", b.Overdue}} {
+		if f.said {
+			flags = append(flags, f.name)
+		}
 	}
 	return flags, nil
 }
@@ -73,7 +72,7 @@ func startRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if h := sn.locked(req.ID); h != nil && !b.Overdue {
+	if h := sn.facts.Holder(req.ID); h != nil && !b.Overdue {
 		return inTheWay(req.ID, h.RunID)
 	}
 	return s.start(w, r, locks.Request(req.ID), append([]string{req.ID}, flags...)...)
@@ -119,7 +118,7 @@ func giveBegun(s *Server, w http.ResponseWriter, r *http.Request, at started) er
 			now := sn.selection(s.words(r))
 			at.selection = &now
 		}
-		return s.giveWith(w, status, begunRun{RequestID: orNil(at.requestID), Selection: at.selection})
+		return give(w, status, begunRun{RequestID: orNil(at.requestID), Selection: at.selection})
 	}
 	st, d, err := record(s, at.requestID, at.runID)
 	if err != nil {
@@ -130,7 +129,7 @@ func giveBegun(s *Server, w http.ResponseWriter, r *http.Request, at started) er
 		return err
 	}
 	w.Header().Set("Location", runURL(at.requestID, at.runID))
-	return s.giveWith(w, http.StatusAccepted, v)
+	return give(w, http.StatusAccepted, v)
 }
 
 func runNext(s *Server, w http.ResponseWriter, r *http.Request) error {
@@ -231,10 +230,7 @@ func goOn(s *Server, w http.ResponseWriter, r *http.Request, args ...string) err
 	if err != nil {
 		return err
 	}
-	if h, err := holder(s, st.RequestID); err != nil || h != nil {
-		if err == nil {
-			err = inTheWay(st.RequestID, h.RunID)
-		}
+	if err := notHeld(s, st.RequestID); err != nil {
 		return err
 	}
 	return s.start(w, r, locks.Request(st.RequestID), args...)
@@ -250,6 +246,15 @@ func holder(s *Server, id string) (*locks.Entry, error) {
 		return nil, err
 	}
 	return &e, nil
+}
+
+// notHeld refuses while somebody works for a request.
+func notHeld(s *Server, id string) error {
+	h, err := holder(s, id)
+	if err == nil && h != nil {
+		err = inTheWay(id, h.RunID)
+	}
+	return err
 }
 
 func stopRun(s *Server, w http.ResponseWriter, r *http.Request) error {
@@ -269,7 +274,7 @@ func stopRun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.giveWith(w, http.StatusAccepted, struct {
+	return give(w, http.StatusAccepted, struct {
 		RequestID     string `json:"request_id"`
 		RunID         string `json:"run_id"`
 		StopRequested bool   `json:"stop_requested"`
@@ -289,7 +294,7 @@ func showAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.give(w, r, v)
+	return give(w, http.StatusOK, v)
 }
 
 // session is the auto-run as it stands; one that was asked to end after the
@@ -347,7 +352,7 @@ func startAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.giveWith(w, http.StatusAccepted, v)
+	return give(w, http.StatusAccepted, v)
 }
 
 // mostCost is the most dollars of a session that are no slip of the hand.
@@ -391,9 +396,7 @@ func (b autorunBody) args() ([]string, error) {
 // sessionBegun waits until the record is of this child's session and past its
 // checks, or the child is over.
 func sessionBegun(ctx context.Context, s *Server, c *child, before runner.Session) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	return poll(ctx, startPoll, func() (bool, error) {
+	return starting(ctx, func() (bool, error) {
 		select {
 		case <-c.over:
 			_, err := c.result()
@@ -420,5 +423,5 @@ func stopAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.giveWith(w, http.StatusAccepted, v)
+	return give(w, http.StatusAccepted, v)
 }

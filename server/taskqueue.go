@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"aiflow/internal/fault"
 )
@@ -138,9 +137,12 @@ func showQueue(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	limit, err := queueLimit(q.Get("limit"))
-	if err != nil {
-		return err
+	limit := queueShown
+	if text := q.Get("limit"); text != "" {
+		var err error
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > queueMost {
+			return invalid("limit", "allowed", "1-"+strconv.Itoa(queueMost))
+		}
 	}
 	seen, spaces, err := lookQueue(r.Context(), s, q.Get("namespace"), q.Get("again") == "true")
 	if err != nil {
@@ -160,18 +162,7 @@ func showQueue(s *Server, w http.ResponseWriter, r *http.Request) error {
 	v.Total = len(fit)
 	fit = newest(fit, limit)
 	v.LeftOff, v.Groups = v.Total-len(fit), grouped(fit)
-	return s.give(w, r, v)
-}
-
-func queueLimit(text string) (int, error) {
-	if text == "" {
-		return queueShown, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > queueMost {
-		return 0, invalid("limit", "allowed", "1-"+strconv.Itoa(queueMost))
-	}
-	return n, nil
+	return give(w, http.StatusOK, v)
 }
 
 func oneOf(list, value string) bool {
@@ -225,32 +216,29 @@ func lookQueue(ctx context.Context, s *Server, name string, again bool) (queueSe
 	if err := ctx.Err(); err != nil {
 		return queueSeen{}, nil, err
 	}
-	seen := q.of(name)
-	now := s.Project.Now()
-	if now.Sub(seen.at) >= seen.keptFor() || again && now.Sub(seen.at) >= queueFresh {
-		if err := readTasks(ctx, s, seen, in); err != nil {
-			return queueSeen{}, nil, err
-		}
-	}
-	if now.Sub(seen.runnersAt) >= queueFresh {
-		if err := readRunners(ctx, s, seen, in); err != nil {
-			return queueSeen{}, nil, err
-		}
-	}
-	if err := readSpaces(ctx, s); err != nil {
-		return queueSeen{}, nil, err
-	}
-	return *seen, q.withSeen(), nil
-}
-
-func (q *queueState) of(name string) *queueSeen {
 	if q.seen == nil || len(q.seen) > 20 {
 		q.seen = map[string]*queueSeen{}
 	}
 	if q.seen[name] == nil {
 		q.seen[name] = &queueSeen{}
 	}
-	return q.seen[name]
+	seen, now := q.seen[name], s.Project.Now()
+	if now.Sub(seen.at) >= seen.keptFor() || again && now.Sub(seen.at) >= queueFresh {
+		if err := readTasks(ctx, s, seen, in); err != nil {
+			return queueSeen{}, nil, err
+		}
+	}
+	if now.Sub(seen.runnersAt) >= queueFresh {
+		v := struct{ Items []queueRunner }{}
+		if err := callQueue(ctx, s, &v, "", append([]string{"runners"}, in...)...); err != nil {
+			return queueSeen{}, nil, err
+		}
+		seen.runners, seen.runnersAt = append([]queueRunner{}, v.Items...), s.Project.Now()
+	}
+	if err := readSpaces(ctx, s); err != nil {
+		return queueSeen{}, nil, err
+	}
+	return *seen, q.withSeen(), nil
 }
 
 func readTasks(ctx context.Context, s *Server, into *queueSeen, in []string) error {
@@ -265,15 +253,6 @@ func readTasks(ctx context.Context, s *Server, into *queueSeen, in []string) err
 		v.Items[i].tidy()
 	}
 	into.namespace, into.tasks, into.at = v.Namespace, v.Items, s.Project.Now()
-	return nil
-}
-
-func readRunners(ctx context.Context, s *Server, into *queueSeen, in []string) error {
-	v := struct{ Items []queueRunner }{}
-	if err := callQueue(ctx, s, &v, "", append([]string{"runners"}, in...)...); err != nil {
-		return err
-	}
-	into.runners, into.runnersAt = append([]queueRunner{}, v.Items...), s.Project.Now()
 	return nil
 }
 
@@ -311,7 +290,7 @@ func (q *queueState) withSeen() []queueSpace {
 func (t *queueTask) tidy() {
 	t.PromptCut = len(t.Prompt) > queueText
 	t.TextsCut = t.PromptCut || len(t.ErrorMessage) > queueText || len(t.Output) > queueText
-	t.eachText(func(text string) string { return hideIn(cutText(text)) })
+	t.eachText(func(text string) string { return hideIn(strings.ToValidUTF8(text[:min(len(text), queueText)], "")) })
 }
 
 func (t *queueTask) eachText(change func(string) string) {
@@ -322,17 +301,6 @@ func (t *queueTask) eachText(change func(string) string) {
 
 func hideIn(text string) string {
 	return strings.ToValidUTF8(string(mask([]byte(text), true)), "\ufffd")
-}
-
-func cutText(text string) string {
-	if len(text) <= queueText {
-		return text
-	}
-	end := queueText
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
 }
 
 // learn takes in what a change answered. What is quickly read is read anew; of
@@ -346,22 +314,12 @@ func (q *queueState) learn(tasks ...queueTask) {
 			seen.at = time.Time{}
 		}
 		for _, t := range tasks {
-			seen.put(t)
+			if seen.namespace == t.Namespace {
+				others := slices.DeleteFunc(slices.Clone(seen.tasks), func(old queueTask) bool { return old.TaskID == t.TaskID })
+				seen.tasks = append(others, t)
+			}
 		}
 	}
-}
-
-func (v *queueSeen) put(t queueTask) {
-	if v.namespace != t.Namespace {
-		return
-	}
-	tasks := slices.Clone(v.tasks)
-	i := slices.IndexFunc(tasks, func(old queueTask) bool { return old.TaskID == t.TaskID })
-	if i < 0 {
-		i, tasks = len(tasks), append(tasks, queueTask{})
-	}
-	tasks[i] = t
-	v.tasks = tasks
 }
 
 // showTask gives one task with its texts whole.
@@ -382,7 +340,7 @@ func showTask(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	t.eachText(hideIn)
-	return s.giveTagged(w, r, struct {
+	return giveTagged(w, r, struct {
 		Task queueTask `json:"task"`
 	}{t})
 }
@@ -413,7 +371,15 @@ func addTask(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	items, err := putIn(r.Context(), s, b.Prompt, args)
+	var items []queueAdded
+	if args[0] == "add" {
+		items = make([]queueAdded, 1)
+		err = callQueue(r.Context(), s, &items[0], b.Prompt, args...)
+	} else {
+		v := struct{ Items []queueAdded }{}
+		err = callQueue(r.Context(), s, &v, "", args...)
+		items = append([]queueAdded{}, v.Items...)
+	}
 	if err != nil {
 		s.queue.learn()
 		return err
@@ -426,19 +392,9 @@ func addTask(s *Server, w http.ResponseWriter, r *http.Request) error {
 			status = http.StatusCreated
 		}
 	}
-	return s.giveWith(w, status, struct {
+	return give(w, status, struct {
 		Items []queueAdded `json:"items"`
 	}{items})
-}
-
-func putIn(ctx context.Context, s *Server, prompt string, args []string) ([]queueAdded, error) {
-	if args[0] == "add" {
-		one := make([]queueAdded, 1)
-		return one, callQueue(ctx, s, &one[0], prompt, args...)
-	}
-	v := struct{ Items []queueAdded }{}
-	err := callQueue(ctx, s, &v, "", args...)
-	return append([]queueAdded{}, v.Items...), err
 }
 
 // args is the command line; nothing in it that came from outside can be taken
@@ -499,7 +455,7 @@ func cancelTask(s *Server, w http.ResponseWriter, r *http.Request) error {
 	}
 	v.Items[0].tidy()
 	s.queue.learn(v.Items[0])
-	return s.give(w, r, struct {
+	return give(w, http.StatusOK, struct {
 		Task queueTask `json:"task"`
 	}{v.Items[0]})
 }

@@ -81,7 +81,7 @@ func (w *watcher) begin(ctx context.Context) {
 			w.reflog = filepath.Join(w.s.Project.Dir, w.reflog)
 		}
 	}
-	w.head, w.session = w.headStamp(), w.sessionStamps()
+	w.head, w.session = stampFile(w.reflog), w.sessionStamps()
 	w.runs = stampFile(w.s.Project.Path(w.s.Project.RunsDir()))
 	w.s.folder.take()
 	w.folder, w.hot = w.lockStamp(), 2
@@ -89,13 +89,6 @@ func (w *watcher) begin(ctx context.Context) {
 	w.changedRecords(func(d *runs.Dir, now stamp) { w.known[d.Rel] = now })
 	close(w.s.ready)
 	w.putRight(ctx)
-}
-
-func (w *watcher) headStamp() stamp {
-	if w.reflog == "" {
-		return stamp{}
-	}
-	return stampFile(w.reflog)
 }
 
 func (w *watcher) look(ctx context.Context) {
@@ -203,22 +196,19 @@ func (w *watcher) readLocks(ctx context.Context, tell bool) {
 		w.follow(e)
 	}
 	for at, e := range w.locks {
-		if _, still := now[at]; !still {
-			w.release(e, tell)
+		if _, still := now[at]; still {
+			continue
+		}
+		if run := w.live[e.RequestID]; run != nil && run.runID == e.RunID {
+			run.over = true
+		}
+		if tell {
+			w.tellLock(e, false)
 		}
 	}
 	w.locks = now
 	if dead {
 		w.putRight(ctx)
-	}
-}
-
-func (w *watcher) release(e locks.Entry, tell bool) {
-	if run := w.live[e.RequestID]; run != nil && run.runID == e.RunID {
-		run.over = true
-	}
-	if tell {
-		w.tellLock(e, false)
 	}
 }
 
@@ -262,7 +252,10 @@ func (w *watcher) stage(run *liveRun) {
 	if now := stampFile(filepath.Join(d.Path, "stage.json")); now != w.known[d.Rel] && now != (stamp{}) {
 		w.known[d.Rel] = now
 		if st, err := d.LoadStage(); err == nil {
-			w.s.hub.publish("stage", stageEventOf(st))
+			w.s.hub.publish("stage", stageEvent{
+				RequestID: st.RequestID, RunID: st.RunID, Title: st.Title, State: st.State, Seq: st.Seq, CurrentStepID: st.CurrentStepID,
+				Progress: st.Progress, ReasonCode: orNil(st.ReasonCode()), SetAside: st.DroppedAt != nil || st.ReplacedBy != "", UpdatedAt: st.UpdatedAt,
+			})
 			run.over = run.over || st.State.Ended()
 		}
 	}
@@ -296,13 +289,6 @@ type stageEvent struct {
 	UpdatedAt     time.Time     `json:"updated_at"`
 }
 
-func stageEventOf(st *runs.Stage) stageEvent {
-	return stageEvent{
-		RequestID: st.RequestID, RunID: st.RunID, Title: st.Title, State: st.State, Seq: st.Seq, CurrentStepID: st.CurrentStepID,
-		Progress: st.Progress, ReasonCode: orNil(st.ReasonCode()), SetAside: st.DroppedAt != nil || st.ReplacedBy != "", UpdatedAt: st.UpdatedAt,
-	}
-}
-
 func (w *watcher) sessionStamps() [2]stamp {
 	return [2]stamp{stampFile(cachePath(w.s, "autorun.json")), stampFile(cachePath(w.s, "autorun.stop"))}
 }
@@ -321,7 +307,7 @@ func (w *watcher) autorun() {
 // slow looks at what changes rarely: where HEAD is, because a merge makes
 // requests done, and whether runs were cleared away.
 func (w *watcher) slow(ctx context.Context) {
-	if now := w.headStamp(); now != w.head {
+	if now := stampFile(w.reflog); now != w.head {
 		w.head = now
 		w.putRight(ctx)
 	}

@@ -58,8 +58,8 @@ func (h *record) get(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *record) put(w http.ResponseWriter, r *http.Request) {
-	ifMatch, ok := condition(r)
-	if !ok {
+	ifMatch := r.Header.Get("If-Match") // the ETag that must be there, "" for none at all
+	if (ifMatch == "") != (r.Header.Get("If-None-Match") == "*") {
 		h.unconditional(w, r)
 		return
 	}
@@ -78,13 +78,6 @@ func (h *record) remove(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.answer(w, r, h.p.CompareAndRemove(r.Context(), ifMatch))
-}
-
-// condition gives the ETag that must be there, "" for none at all.
-func condition(r *http.Request) (ifMatch string, ok bool) {
-	ifMatch = r.Header.Get("If-Match")
-	none := r.Header.Get("If-None-Match")
-	return ifMatch, (ifMatch == "") == (none == "*")
 }
 
 func (h *record) unconditional(w http.ResponseWriter, r *http.Request) {
