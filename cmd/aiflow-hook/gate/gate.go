@@ -75,14 +75,14 @@ func Judge(ctx context.Context, o Options) ([]Finding, error) {
 	if err := j.settings(ctx, changes); err != nil {
 		return nil, err
 	}
-	files, err := o.pairs(ctx, changes)
+	files, err := o.pairs(ctx, changes, o.isRequest)
 	if err != nil {
 		return nil, err
 	}
 	for i := range files {
 		j.file(&files[i])
 	}
-	left, err := o.done(ctx, changes)
+	left, err := o.pairs(ctx, changes, o.wasDone)
 	if err != nil {
 		return nil, err
 	}

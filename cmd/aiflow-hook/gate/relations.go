@@ -129,39 +129,26 @@ func (o Options) others(ctx context.Context, files []pair) ([]*reqmeta.Request, 
 	if err != nil {
 		return nil, nil // no commit yet: nothing but what is staged
 	}
-	var wanted []change
-	var ids []string
-	for entry := range strings.SplitSeq(string(out), "\x00") {
-		c, ok := treeEntry(entry)
-		if !ok || touched[c.path] || !o.isRequest(c.path) {
+	var there []change
+	for entry := range strings.SplitSeq(string(out), "\x00") { // "mode type id TAB path"
+		head, p, _ := strings.Cut(entry, "\t")
+		words := strings.Fields(head)
+		if len(words) != 3 || touched[p] {
 			continue
 		}
-		wanted = append(wanted, c)
-		ids = append(ids, wantedBlobs(c)...)
-	}
-	blobs, err := o.blobs(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	requests := make([]*reqmeta.Request, 0, len(wanted))
-	for _, c := range wanted {
-		if r := o.request(c.path, c.newMode, blobs[c.newID]); r != nil {
-			requests = append(requests, r)
+		c := change{path: p, newID: words[2]}
+		if _, err := fmt.Sscanf(words[0], "%o", &c.newMode); err == nil {
+			there = append(there, c)
 		}
 	}
-	return requests, nil
-}
-
-// treeEntry reads "mode type id TAB path".
-func treeEntry(entry string) (change, bool) {
-	head, p, ok := strings.Cut(entry, "\t")
-	words := strings.Fields(head)
-	if !ok || len(words) != 3 {
-		return change{}, false
+	others, err := o.pairs(ctx, there, o.isRequest)
+	requests := make([]*reqmeta.Request, 0, len(others))
+	for _, f := range others {
+		if f.new != nil {
+			requests = append(requests, f.new)
+		}
 	}
-	c := change{path: p, newID: words[2]}
-	_, err := fmt.Sscanf(words[0], "%o", &c.newMode)
-	return c, err == nil
+	return requests, err
 }
 
 // rings reports each ring of dependencies that this commit closes, once.

@@ -31,7 +31,7 @@ func (j *judgement) reopened(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := j.o.pairs(ctx, changes)
+	files, err := j.o.pairs(ctx, changes, j.o.isRequest)
 	if err != nil {
 		return err
 	}

@@ -81,9 +81,9 @@ func changes(out []byte) ([]change, error) {
 	return all, nil
 }
 
-// isRequest reports whether path names a request file.
-func (o Options) isRequest(p string) bool {
-	inside, ok := strings.CutPrefix(p, o.RequestsDir+"/")
+// isRequest reports whether it is a change of a request file.
+func (o Options) isRequest(c change) bool {
+	inside, ok := strings.CutPrefix(c.path, o.RequestsDir+"/")
 	return ok && reqmeta.IsRequest(inside, o.Ignore...)
 }
 
@@ -95,57 +95,35 @@ type pair struct {
 	data     []byte // of new
 }
 
-// pairs reads the request files among changes, both sides.
-func (o Options) pairs(ctx context.Context, changes []change) ([]pair, error) {
-	var wanted []change
+// pairs reads those of the changed files that are wanted, both sides.
+func (o Options) pairs(ctx context.Context, changes []change, wanted func(change) bool) ([]pair, error) {
+	changes = slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return !wanted(c) })
 	var ids []string
 	for _, c := range changes {
-		if !o.isRequest(c.path) {
-			continue
+		if c.oldMode&typeMask == typeFile {
+			ids = append(ids, c.oldID)
 		}
-		wanted = append(wanted, c)
-		ids = append(ids, wantedBlobs(c)...)
+		if c.newMode&typeMask == typeFile {
+			ids = append(ids, c.newID)
+		}
 	}
 	blobs, err := o.blobs(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	var all []pair
-	for _, c := range wanted {
+	all := make([]pair, len(changes))
+	for i, c := range changes {
 		f := pair{path: c.path, before: blobs[c.oldID], data: blobs[c.newID]}
 		f.old, f.new = o.request(c.path, c.oldMode, f.before), o.request(c.path, c.newMode, f.data)
-		all = append(all, f)
+		all[i] = f
 	}
 	return all, nil
 }
 
-// done reads the files that go from the folders of what is done.
-func (o Options) done(ctx context.Context, changes []change) ([]pair, error) {
-	var left []change
-	var ids []string
-	for _, c := range changes {
-		if c.newMode == 0 && c.oldMode&typeMask == typeFile && reqmeta.IsMarkdown(c.path) &&
-			slices.ContainsFunc(o.DoneDirs, func(dir string) bool { return strings.HasPrefix(c.path, dir+"/") }) {
-			left, ids = append(left, c), append(ids, c.oldID)
-		}
-	}
-	blobs, err := o.blobs(ctx, ids)
-	files := make([]pair, len(left))
-	for i, c := range left {
-		files[i] = pair{path: c.path, old: o.request(c.path, c.oldMode, blobs[c.oldID])}
-	}
-	return files, err
-}
-
-func wantedBlobs(c change) []string {
-	var ids []string
-	if c.oldMode&typeMask == typeFile {
-		ids = append(ids, c.oldID)
-	}
-	if c.newMode&typeMask == typeFile {
-		ids = append(ids, c.newID)
-	}
-	return ids
+// wasDone: it is a file that goes from the folders of what is done.
+func (o Options) wasDone(c change) bool {
+	return c.newMode == 0 && c.oldMode&typeMask == typeFile && reqmeta.IsMarkdown(c.path) &&
+		slices.ContainsFunc(o.DoneDirs, func(dir string) bool { return strings.HasPrefix(c.path, dir+"/") })
 }
 
 // request parses one side. A link is no request of its own.
