@@ -92,11 +92,7 @@ func landAnswer(data []byte) (any, error) {
 
 // startLanding starts a landing: 202 while it goes on, 200 with what it came to when it is over
 // at once.
-func startLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
-	var b landBody
-	if err := read(r, &b); err != nil {
-		return err
-	}
+func startLanding(s *Server, w http.ResponseWriter, r *http.Request, b landBody) error {
 	args, err := b.args()
 	if err != nil {
 		return err
@@ -112,10 +108,7 @@ func startLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
 }
 
 // startRestack moves a run to where what it stands on is now, and is answered as a landing is.
-func startRestack(s *Server, w http.ResponseWriter, r *http.Request) error {
-	if err := read(r, &struct{}{}); err != nil {
-		return err
-	}
+func startRestack(s *Server, w http.ResponseWriter, r *http.Request, _ struct{}) error {
 	st, _, err := theRun(s, r)
 	if err != nil {
 		return err

@@ -138,11 +138,7 @@ type newText struct {
 	Expected *string `json:"expected_updated_at"`
 }
 
-func writeRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
-	var n newText
-	if err := read(r, &n); err != nil {
-		return err
-	}
+func writeRequest(s *Server, w http.ResponseWriter, r *http.Request, n newText) error {
 	if (n.Body == nil) == (n.Markdown == nil) {
 		return invalid("body_markdown", "allowed", "body_markdown, markdown")
 	}

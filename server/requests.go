@@ -274,11 +274,7 @@ type newRequest struct {
 	Body      string   `json:"body_markdown"`
 }
 
-func createRequest(s *Server, w http.ResponseWriter, r *http.Request) error {
-	var n newRequest
-	if err := read(r, &n); err != nil {
-		return err
-	}
+func createRequest(s *Server, w http.ResponseWriter, r *http.Request, n newRequest) error {
 	switch {
 	case strings.TrimSpace(n.Title) == "":
 		return invalid("title")

@@ -23,6 +23,17 @@ func ofRun(do func(s *Server, w http.ResponseWriter, r *http.Request, st *runs.S
 	}
 }
 
+// taking is a route that is given the body of the request.
+func taking[B any](do func(s *Server, w http.ResponseWriter, r *http.Request, b B) error) answer {
+	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		var b B
+		if err := read(r, &b); err != nil {
+			return err
+		}
+		return do(s, w, r, b)
+	}
+}
+
 const runPath = "/api/requests/{id}/runs/{run}"
 
 // routes are the whole API, in the order of docs/openapi.yaml.
@@ -30,12 +41,12 @@ func routes() map[string]answer {
 	return map[string]answer{
 		"GET /api/health":                    showHealth,
 		"GET /api/requests":                  listRequests,
-		"POST /api/requests":                 createRequest,
+		"POST /api/requests":                 taking(createRequest),
 		"GET /api/requests/{id}":             showRequest,
-		"PUT /api/requests/{id}":             writeRequest,
+		"PUT /api/requests/{id}":             taking(writeRequest),
 		"GET /api/requests/{id}/meta":        showMeta,
 		"PATCH /api/requests/{id}/meta":      changeMeta,
-		"POST /api/requests/{id}/run":        startRun,
+		"POST /api/requests/{id}/run":        taking(startRun),
 		"GET /api/requests/{id}/runs":        listRuns,
 		"GET /api/requests/{id}/latest-run":  latestRun,
 		"GET " + runPath:                     ofRun(showRun),
@@ -44,23 +55,23 @@ func routes() map[string]answer {
 		"GET " + runPath + "/report":         ofRun(showReport),
 		"GET " + runPath + "/logs/{path...}": ofRun(showLog),
 		"GET " + runPath + "/diff":           ofRun(showDiff),
-		"POST " + runPath + "/resume":        resumeRun,
-		"POST " + runPath + "/answer":        answerRun,
-		"POST " + runPath + "/stop":          stopRun,
+		"POST " + runPath + "/resume":        taking(resumeRun),
+		"POST " + runPath + "/answer":        taking(answerRun),
+		"POST " + runPath + "/stop":          taking(stopRun),
 		"GET " + runPath + "/restack":        ofRun(showRestack),
-		"POST " + runPath + "/restack":       startRestack,
+		"POST " + runPath + "/restack":       taking(startRestack),
 		"GET /api/queue/next":                queueNext,
-		"POST /api/queue/run-next":           runNext,
+		"POST /api/queue/run-next":           taking(runNext),
 		"GET /api/taskqueue":                 showQueue,
 		"POST /api/taskqueue":                addTask,
 		"GET /api/taskqueue/{task}":          showTask,
 		"POST /api/taskqueue/{task}/cancel":  cancelTask,
 		"GET /api/autorun":                   showAutorun,
-		"POST /api/autorun/start":            startAutorun,
-		"POST /api/autorun/stop":             stopAutorun,
+		"POST /api/autorun/start":            taking(startAutorun),
+		"POST /api/autorun/stop":             taking(stopAutorun),
 		"GET /api/land/forecast":             showForecast,
 		"GET /api/land":                      showLanding,
-		"POST /api/land":                     startLanding,
+		"POST /api/land":                     taking(startLanding),
 		"GET /api/graph":                     showGraph,
 		"GET /api/locks":                     listLocks,
 		"GET /api/doctor":                    doctorQuick,

@@ -59,11 +59,7 @@ func (b startBody) flags() ([]string, error) {
 	return flags, nil
 }
 
-func startRun(s *Server, w http.ResponseWriter, r *http.Request) error {
-	var b startBody
-	if err := read(r, &b); err != nil {
-		return err
-	}
+func startRun(s *Server, w http.ResponseWriter, r *http.Request, b startBody) error {
 	flags, err := b.flags()
 	if err != nil {
 		return err
@@ -132,11 +128,7 @@ func giveBegun(s *Server, w http.ResponseWriter, r *http.Request, at started) er
 	return give(w, http.StatusAccepted, v)
 }
 
-func runNext(s *Server, w http.ResponseWriter, r *http.Request) error {
-	var b startBody
-	if err := read(r, &b); err != nil {
-		return err
-	}
+func runNext(s *Server, w http.ResponseWriter, r *http.Request, b startBody) error {
 	flags, err := b.flags()
 	if err != nil {
 		return err
@@ -166,11 +158,7 @@ type resumeBody struct {
 	Force bool   `json:"force"`
 }
 
-func resumeRun(s *Server, w http.ResponseWriter, r *http.Request) error {
-	var b resumeBody
-	if err := read(r, &b); err != nil {
-		return err
-	}
+func resumeRun(s *Server, w http.ResponseWriter, r *http.Request, b resumeBody) error {
 	args := []string{"resume", r.PathValue("run")}
 	switch runs.Mode(b.Mode) {
 	case "":
@@ -200,11 +188,7 @@ type answerBody struct {
 const mostAnswered = 64 << 10
 
 // answer tells a run what its role asked for; the run goes on.
-func answerRun(s *Server, w http.ResponseWriter, r *http.Request) error {
-	var b answerBody
-	if err := read(r, &b); err != nil {
-		return err
-	}
+func answerRun(s *Server, w http.ResponseWriter, r *http.Request, b answerBody) error {
 	if text := strings.TrimSpace(b.Text); text == "" || len(text) > mostAnswered || strings.ContainsRune(text, 0) {
 		return invalid("text")
 	}
@@ -257,10 +241,7 @@ func notHeld(s *Server, id string) error {
 	return err
 }
 
-func stopRun(s *Server, w http.ResponseWriter, r *http.Request) error {
-	if err := read(r, &struct{}{}); err != nil {
-		return err
-	}
+func stopRun(s *Server, w http.ResponseWriter, r *http.Request, _ struct{}) error {
 	st, _, err := theRun(s, r)
 	if err != nil {
 		return err
@@ -290,11 +271,15 @@ func runnerIn(s *Server, lang string) *runner.Runner {
 }
 
 func showAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
+	return giveSession(s, w, r, http.StatusOK)
+}
+
+func giveSession(s *Server, w http.ResponseWriter, r *http.Request, status int) error {
 	v, err := session(r.Context(), s, s.language(r))
 	if err != nil {
 		return err
 	}
-	return give(w, http.StatusOK, v)
+	return give(w, status, v)
 }
 
 // session is the auto-run as it stands; one that was asked to end after the
@@ -322,11 +307,7 @@ type autorunBody struct {
 	Jobs       int     `json:"jobs"` // runs at a time; 0: limits.jobs
 }
 
-func startAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
-	var b autorunBody
-	if err := read(r, &b); err != nil {
-		return err
-	}
+func startAutorun(s *Server, w http.ResponseWriter, r *http.Request, b autorunBody) error {
 	args, err := b.args()
 	if err != nil {
 		return err
@@ -348,11 +329,7 @@ func startAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if err := sessionBegun(r.Context(), s, c, before); err != nil {
 		return withRun(s, err)
 	}
-	v, err := session(r.Context(), s, s.language(r))
-	if err != nil {
-		return err
-	}
-	return give(w, http.StatusAccepted, v)
+	return giveSession(s, w, r, http.StatusAccepted)
 }
 
 // mostCost is the most dollars of a session that are no slip of the hand.
@@ -409,19 +386,13 @@ func sessionBegun(ctx context.Context, s *Server, c *child, before runner.Sessio
 	})
 }
 
-func stopAutorun(s *Server, w http.ResponseWriter, r *http.Request) error {
-	var b struct {
-		Now bool `json:"now"`
-	}
-	if err := read(r, &b); err != nil {
-		return err
-	}
+type stopBody struct {
+	Now bool `json:"now"`
+}
+
+func stopAutorun(s *Server, w http.ResponseWriter, r *http.Request, b stopBody) error {
 	if _, err := runnerIn(s, s.language(r)).StopSession(r.Context(), b.Now, 0); err != nil {
 		return err
 	}
-	v, err := session(r.Context(), s, s.language(r))
-	if err != nil {
-		return err
-	}
-	return give(w, http.StatusAccepted, v)
+	return giveSession(s, w, r, http.StatusAccepted)
 }
