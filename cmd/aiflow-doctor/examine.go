@@ -59,10 +59,7 @@ func hookBin() string {
 	if err != nil {
 		return ""
 	}
-	if real, err := filepath.EvalSymlinks(self); err == nil {
-		self = real
-	}
-	own := filepath.Join(filepath.Dir(self), "aiflow-hook")
+	own := filepath.Join(filepath.Dir(app.Real(self)), "aiflow-hook")
 	if _, err := os.Stat(own); err != nil {
 		return ""
 	}

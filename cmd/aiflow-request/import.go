@@ -192,23 +192,15 @@ const mostAlike = 5
 
 // tellChanges says what is not as it was in the source, kind by kind.
 func tellChanges(s *cli.Shell, changes []convert.Change, all bool) {
-	var kinds []string
-	of := map[string][]convert.Change{}
-	for _, c := range changes {
-		if of[c.Kind] == nil {
-			kinds = append(kinds, c.Kind)
-		}
-		of[c.Kind] = append(of[c.Kind], c)
-	}
-	for _, kind := range kinds {
-		shown := of[kind]
+	for _, of := range app.Grouped(changes, func(c convert.Change) string { return c.Kind }) {
+		shown := of
 		if !all && len(shown) > mostAlike+1 {
 			shown = shown[:mostAlike]
 		}
 		for _, c := range shown {
-			s.Printf("  %s\n", term.Escape(s.Text("request.import_change_"+kind, "count", c.Count, "value", c.Value, "where", c.Where)))
+			s.Printf("  %s\n", term.Escape(s.Text("request.import_change_"+c.Kind, "count", c.Count, "value", c.Value, "where", c.Where)))
 		}
-		if rest := of[kind][len(shown):]; len(rest) > 0 {
+		if rest := of[len(shown):]; len(rest) > 0 {
 			count := 0
 			for _, c := range rest {
 				count += c.Count

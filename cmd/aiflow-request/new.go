@@ -174,13 +174,7 @@ func printNew(s *cli.Shell, p *project.Project, r *reqmeta.Request) error {
 // where here is outside of it, as a linked worktree is.
 func seenFrom(here, root, rel string) string {
 	file := filepath.Join(root, filepath.FromSlash(rel))
-	if real, err := filepath.EvalSymlinks(here); err == nil {
-		here = real
-	}
-	from := root
-	if real, err := filepath.EvalSymlinks(root); err == nil {
-		from = real
-	}
+	here, from := app.Real(here), app.Real(root)
 	if inside, err := filepath.Rel(from, here); err != nil || !filepath.IsLocal(inside) {
 		return file
 	}

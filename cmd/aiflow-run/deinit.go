@@ -345,10 +345,7 @@ func (l *leaver) stays(rel string) bool {
 
 // rewrite leaves no file where init made one and nobody else wrote into it.
 func (l *leaver) rewrite(rel, text string, made bool) error {
-	at := l.p.Path(rel)
-	if real, err := filepath.EvalSymlinks(at); err == nil {
-		at = real
-	}
+	at := app.Real(l.p.Path(rel))
 	if text == "" && made {
 		return os.Remove(at)
 	}

@@ -229,11 +229,7 @@ func (in *initializer) write(rel string, text []byte) error {
 		return err
 	}
 	suffix := strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(in.shell.Now().UnixNano(), 36)
-	path := in.path(rel)
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if err := atomicfile.Write(atomicfile.OS{}, path, text, atomicfile.Options{TempSuffix: suffix}); err != nil {
+	if err := atomicfile.Write(atomicfile.OS{}, app.Real(in.path(rel)), text, atomicfile.Options{TempSuffix: suffix}); err != nil {
 		return notWritable(err, rel)
 	}
 	return nil
@@ -291,10 +287,7 @@ func (in *initializer) bin() error {
 	if err != nil {
 		return nil
 	}
-	if real, err := filepath.EvalSymlinks(self); err == nil {
-		self = real
-	}
-	dir := filepath.Dir(self)
+	dir := filepath.Dir(app.Real(self))
 	if strings.Contains(dir, "go-build") {
 		return nil
 	}

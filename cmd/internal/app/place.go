@@ -15,11 +15,15 @@ import (
 // calledFrom is where the person types who started us in dir. The Makefile of this
 // repository says so in AIFLOW_CALLED_FROM, since it works on another one.
 func calledFrom(s *cli.Shell, dir string) string {
-	dir = cmp.Or(s.Getenv("AIFLOW_CALLED_FROM"), dir)
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
+	return Real(cmp.Or(s.Getenv("AIFLOW_CALLED_FROM"), dir))
+}
+
+// Real is where the links of a path lead; the path itself where one leads nowhere.
+func Real(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
-	return dir
+	return path
 }
 
 // Here is a path of the project as that shell takes it.
@@ -44,10 +48,7 @@ func From(s *cli.Shell, dir, path string) string {
 // is none.
 func Beside(name string) string {
 	if self, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(self); err == nil {
-			self = real
-		}
-		at := filepath.Join(filepath.Dir(self), name)
+		at := filepath.Join(filepath.Dir(Real(self)), name)
 		if fi, err := os.Stat(at); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
 			return at
 		}
@@ -60,15 +61,10 @@ func Beside(name string) string {
 // survives an upgrade, and own where it does not.
 func Lasting(own string) string {
 	found, err := exec.LookPath("aiflow-hook")
-	if err != nil || !filepath.IsAbs(found) {
+	if err != nil || !filepath.IsAbs(found) || Real(found) != Real(own) {
 		return own
 	}
-	a, err1 := filepath.EvalSymlinks(found)
-	b, err2 := filepath.EvalSymlinks(own)
-	if err1 == nil && err2 == nil && a == b {
-		return found
-	}
-	return own
+	return found
 }
 
 // Merge is the command that takes over a branch: mostly, that merges it into what the main checkout has

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ func Problems(s *cli.Shell, indent string, list []reqmeta.Problem, all bool, mos
 			reqmeta.DescribeProblems(list[i:i+1], s.Catalog().Text)
 		}
 	}
-	groups := grouped(list, func(p reqmeta.Problem) string {
+	groups := Grouped(list, func(p reqmeta.Problem) string {
 		if all {
 			return ""
 		}
@@ -32,18 +33,16 @@ func Problems(s *cli.Shell, indent string, list []reqmeta.Problem, all bool, mos
 	})
 	if !all && len(groups) > most {
 		hidden = len(groups) - most
-		slices.SortStableFunc(groups, func(a, b group[reqmeta.Problem]) int {
-			return strings.Compare(string(a.first.Level), string(b.first.Level))
-		})
+		slices.SortStableFunc(groups, func(a, b []reqmeta.Problem) int { return cmp.Compare(a[0].Level, b[0].Level) })
 	}
 	for _, g := range groups[:len(groups)-hidden] {
-		p, also := g.first, ""
-		if len(g.also) > 0 {
+		p, others, also := g[0], g[1:], ""
+		if len(others) > 0 {
 			var places []string
-			for _, other := range g.also[:min(len(g.also), mostNamed)] {
+			for _, other := range others[:min(len(others), mostNamed)] {
 				places = append(places, Place(other.Path, other.Line))
 			}
-			also = s.Text("next.also", "names", strings.Join(places, ", "), "count", some(FilesOf(g.also[len(places):])))
+			also = s.Text("next.also", "names", strings.Join(places, ", "), "count", some(FilesOf(others[len(places):])))
 		}
 		s.Printf("%s%s: %s: %s%s\n", indent, Place(p.Path, p.Line), s.Text("next."+string(p.Level)), p.Message, also)
 	}

@@ -24,7 +24,7 @@ type Reason struct {
 // few are shown.
 func Reasons(list []*choose.Exclusion, each bool) []Reason {
 	causes := map[*fault.Error]string{} // thousands share one
-	groups := grouped(list, func(e *choose.Exclusion) string {
+	groups := Grouped(list, func(e *choose.Exclusion) string {
 		o := e.Obstacle()
 		if o == nil || each {
 			return ""
@@ -38,7 +38,7 @@ func Reasons(list []*choose.Exclusion, each bool) []Reason {
 	})
 	reasons := make([]Reason, len(groups))
 	for i, g := range groups {
-		reasons[i] = Reason{g.first, g.also}
+		reasons[i] = Reason{g[0], g[1:]}
 	}
 	return reasons
 }
