@@ -39,7 +39,9 @@ func findStarts(ctx context.Context, p *Project, asked string) starts {
 	}
 	if strings.HasPrefix(st.here, p.Config.Git.WorkBranchPrefix) {
 		if st.usual == "" {
-			st.usual = baseOfWork(p, st.here)
+			if run := runOf(p, st.here); run != nil {
+				st.usual = run.Git.BaseBranch
+			}
 			if st.usual == "" {
 				st.astray = st.here
 			}
@@ -55,9 +57,9 @@ func checkedOut(ctx context.Context, p *Project) string {
 	if branch, plain := p.Root.branch(); plain {
 		return branch
 	}
-	out, err := p.Git().Ask(ctx, "symbolic-ref", "-q", "HEAD")
+	out, _ := p.Git().Ask(ctx, "symbolic-ref", "-q", "HEAD")
 	branch, ok := strings.CutPrefix(string(bytes.TrimSpace(out)), "refs/heads/")
-	if err != nil || !ok {
+	if !ok {
 		return ""
 	}
 	return branch
@@ -78,15 +80,6 @@ func isUnborn(ctx context.Context, p *Project, branch string) bool {
 	}
 	_, err := p.Git().Ask(ctx, "rev-parse", "-q", "--verify", "HEAD^{commit}")
 	return gitcmd.Exit(err) == 1
-}
-
-// baseOfWork is the base that a work branch's run recorded; "" when there is no
-// such record.
-func baseOfWork(p *Project, branch string) string {
-	if st := runOf(p, branch); st != nil {
-		return st.Git.BaseBranch
-	}
-	return ""
 }
 
 // runOf is the run that made a work branch, nil when it is not on record.

@@ -34,14 +34,11 @@ func (p *Project) CommitStatus(ctx context.Context, requests []*reqmeta.Request)
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return ids, commitPaths(ctx, p, paths, statusMessage(ids))
-}
-
-func statusMessage(ids []string) string {
+	message := "aiflow: requests are done\n\n" + strings.Join(ids, "\n")
 	if len(ids) == 1 {
-		return "aiflow: " + ids[0] + " is done"
+		message = "aiflow: " + ids[0] + " is done"
 	}
-	return "aiflow: requests are done\n\n" + strings.Join(ids, "\n")
+	return ids, commitPaths(ctx, p, paths, message)
 }
 
 // commitPaths stages the files in the user's index first: should anything

@@ -383,10 +383,7 @@ func lineOf(p *Project, r *reqmeta.Request, key string) func() int {
 }
 
 func (o *obstacles) workspace(r *reqmeta.Request) *choose.Obstacle {
-	if o.allAt != nil {
-		return o.allAt
-	}
-	return o.at[r.ID]
+	return cmp.Or(o.allAt, o.at[r.ID])
 }
 
 func (o *obstacles) replan(r *reqmeta.Request) *choose.Obstacle { return o.replans[r.ID] }
@@ -420,10 +417,7 @@ func noBase(branch, why, value string) *fault.Error {
 }
 
 func (o *obstacles) branch(r *reqmeta.Request) *choose.Obstacle {
-	in := o.allTaken
-	if in == "" {
-		in = o.taken[r.ID]
-	}
+	in := cmp.Or(o.allTaken, o.taken[r.ID])
 	if in == "" {
 		return nil
 	}

@@ -55,7 +55,8 @@ func ownedPart(p *Project, part []byte) (path string, owned bool) {
 	if path == "" || err != nil || at == len(lines) {
 		return "", false
 	}
-	return path, ownedHunks(lines[at:], data, ownedKeys(p))
+	keys := append(p.Mapping().Names("status"), p.Mapping().Names("updated_at")...) // by all their names
+	return path, ownedHunks(lines[at:], data, keys)
 }
 
 // ownedHunks reads hunks without context: "@@ -from,n +to,m @@".
@@ -74,7 +75,8 @@ func ownedHunks(lines []string, data []byte, keys []string) bool {
 			}
 			at = from
 		case strings.HasPrefix(line, "-"):
-			if !ownedLine(line[1:], keys) {
+			name, _, ok := strings.Cut(line[1:], ":")
+			if name = strings.Trim(strings.TrimSpace(name), `"'`); !ok || !slices.Contains(keys, name) {
 				return false
 			}
 		case strings.HasPrefix(line, "+"):
@@ -87,17 +89,6 @@ func ownedHunks(lines []string, data []byte, keys []string) bool {
 		}
 	}
 	return true
-}
-
-// ownedKeys are the keys whose values tools write, by all their names.
-func ownedKeys(p *Project) []string {
-	return append(p.Mapping().Names("status"), p.Mapping().Names("updated_at")...)
-}
-
-func ownedLine(line string, keys []string) bool {
-	name, _, ok := strings.Cut(line, ":")
-	name = strings.Trim(strings.TrimSpace(name), `"'`)
-	return ok && slices.Contains(keys, name)
 }
 
 // newSide reads "+to,m" of a hunk's head.

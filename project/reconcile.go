@@ -48,15 +48,11 @@ func (s *Survey) takeIn(ctx context.Context, st *runs.Stage, landed Landed) {
 	switch {
 	case err != nil || !r.Valid() || r.ID != st.RequestID:
 	case r.SaysOver():
-		s.noteLanded(ctx, r, st)
+		if s.recordMerge(ctx, st) == nil && r.Meta.Status == reqmeta.Done {
+			s.Notes = append(s.Notes, Note{Kind: NoteLanded, RequestID: r.ID, RunID: st.RunID, Status: reqmeta.Done, Written: true})
+		}
 	case s.awaitsMerge(r):
 		s.markDone(ctx, r, st, landed)
-	}
-}
-
-func (s *Survey) noteLanded(ctx context.Context, r *reqmeta.Request, st *runs.Stage) {
-	if s.recordMerge(ctx, st) == nil && r.Meta.Status == reqmeta.Done {
-		s.Notes = append(s.Notes, Note{Kind: NoteLanded, RequestID: r.ID, RunID: st.RunID, Status: reqmeta.Done, Written: true})
 	}
 }
 
@@ -94,17 +90,7 @@ func mayWait(p *Project, id string) bool {
 	return bytes.Contains(data, []byte(`"`+string(runs.Done)+`"`)) && !bytes.Contains(data, []byte(`"`+runs.EventMerged+`"`))
 }
 
-// finished are the requests whose latest run is done and not known as merged.
-func (s *Survey) finished(tried []*reqmeta.Request) []*reqmeta.Request {
-	var found []*reqmeta.Request
-	for _, r := range tried {
-		if s.awaitsMerge(r) {
-			found = append(found, r)
-		}
-	}
-	return found
-}
-
+// awaitsMerge: the request's latest run is done and not known as merged.
 func (s *Survey) awaitsMerge(r *reqmeta.Request) bool {
 	switch r.Meta.Status {
 	case reqmeta.Running, reqmeta.Done, reqmeta.Archived:

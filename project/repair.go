@@ -57,7 +57,7 @@ func (s *Survey) repair(ctx context.Context) {
 			s.repairRunning(ctx, r)
 		}
 	}
-	s.reconcile(ctx, s.finished(s.tried()))
+	s.reconcile(ctx, slices.DeleteFunc(s.tried(), func(r *reqmeta.Request) bool { return !s.awaitsMerge(r) }))
 }
 
 // tried are the sound requests that have runs, in the folder's order.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,14 +46,12 @@ func FindRoot(dir string) (Root, error) {
 		return Root{}, err
 	}
 	if top == "" {
-		for at := dir; ; at = filepath.Dir(at) {
+		for at := range upward(dir) {
 			if HoldsProject(at) {
 				return Root{Dir: at}, nil
 			}
-			if at == filepath.Dir(at) {
-				return Root{}, naming(notRepo(nil, dir), dir)
-			}
 		}
+		return Root{}, naming(notRepo(nil, dir), dir)
 	}
 	r, err := mainCheckout(top)
 	if err != nil {
@@ -70,6 +69,15 @@ func FindRoot(dir string) (Root, error) {
 	return r, nil
 }
 
+// upward is a folder and those around it, the nearest first.
+func upward(dir string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for yield(dir) && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+		}
+	}
+}
+
 // Inside is the project's folder below the top of its checkout; "." is the top.
 func (r Root) Inside() string {
 	if rel, err := filepath.Rel(r.Top, r.Dir); err == nil && r.Git {
@@ -81,17 +89,15 @@ func (r Root) Inside() string {
 // topOf is the top of the git checkout that dir lies in; "" is none. What git
 // takes for no repository, an empty .git, is looked past.
 func topOf(dir string) (string, error) {
-	for at := dir; ; at = filepath.Dir(at) {
+	for at := range upward(dir) {
 		if isCheckout(at) {
 			return at, nil
 		}
 		if isBare(at) {
 			return "", notCheckout(at)
 		}
-		if at == filepath.Dir(at) {
-			return "", nil
-		}
 	}
+	return "", nil
 }
 
 func isCheckout(dir string) bool {
@@ -103,14 +109,12 @@ func isCheckout(dir string) bool {
 // Checkout is the top of the checkout that dir lies in, a linked worktree or
 // another repository as well as the main one; "" is none.
 func Checkout(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
+	for at := range upward(dir) {
 		if isCheckout(at) {
 			return at
 		}
-		if at == filepath.Dir(at) {
-			return ""
-		}
 	}
+	return ""
 }
 
 // IsNearest reports whether a folder of the checkout at top is a project by itself,
@@ -120,17 +124,18 @@ func IsNearest(dir, top string) bool { return nearest(dir, top) == dir }
 // nearest is the project that dir, a folder of a checkout, lies in.
 func nearest(dir, top string) string {
 	found := ""
-	for at := dir; ; at = filepath.Dir(at) {
+	for at := range upward(dir) {
 		if isDir(filepath.Join(at, ".aiflow")) {
 			return at
 		}
 		if found == "" && holdsRequests(filepath.Join(at, "requests")) {
 			found = at
 		}
-		if at == top || at == filepath.Dir(at) {
-			return found
+		if at == top {
+			break
 		}
 	}
+	return found
 }
 
 // HoldsProject reports whether commands that are started in a folder may work on
@@ -199,7 +204,7 @@ func isDir(path string) bool {
 
 // notCheckout tells the .git of a checkout from a repository without one.
 func notCheckout(dir string) error {
-	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
+	for at := range upward(dir) {
 		if filepath.Base(at) == ".git" && isBare(at) {
 			return fault.New(fault.InsideGitDir, "path", dir, "top", filepath.Dir(at))
 		}
@@ -274,17 +279,19 @@ func mainCheckout(top string) (Root, error) {
 // CommonDir is where the refs of the repository are, which all its checkouts
 // share; "" when that cannot be told from files.
 func (r Root) CommonDir() string {
-	dir := filepath.Join(r.Top, ".git")
-	if isDir(dir) {
-		return dir
-	}
-	dir, err := gitDirOf(r.Top)
-	if err != nil {
-		return ""
-	}
-	if common, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+	dir := r.gitDir()
+	if common, err := os.ReadFile(filepath.Join(dir, "commondir")); dir != "" && err == nil {
 		return absFrom(dir, strings.TrimRight(string(common), "\r\n"))
 	}
+	return dir
+}
+
+// gitDir is what git keeps for the checkout; "" when that cannot be told from files.
+func (r Root) gitDir() string {
+	if dir := filepath.Join(r.Top, ".git"); isDir(dir) {
+		return dir
+	}
+	dir, _ := gitDirOf(r.Top)
 	return dir
 }
 
@@ -296,11 +303,8 @@ func (r Root) unfinished() bool {
 
 // has reports whether one of these is in what git keeps for the checkout.
 func (r Root) has(names ...string) bool {
-	dir, err := gitDirOf(r.Top)
-	if isDir(filepath.Join(r.Top, ".git")) {
-		dir, err = filepath.Join(r.Top, ".git"), nil
-	}
-	return err == nil && slices.ContainsFunc(names, func(name string) bool {
+	dir := r.gitDir()
+	return dir != "" && slices.ContainsFunc(names, func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil
 	})
@@ -309,15 +313,9 @@ func (r Root) has(names ...string) bool {
 // branch is what HEAD names, when its file says so; git knows more ways (no
 // branch, a link for a file, no files at all).
 func (r Root) branch() (name string, plain bool) {
-	dir := filepath.Join(r.Top, ".git")
-	if !isDir(dir) {
-		var err error
-		if dir, err = gitDirOf(r.Top); err != nil {
-			return "", false
-		}
-	}
+	dir := r.gitDir()
 	text, err := os.ReadFile(filepath.Join(dir, "HEAD"))
-	if err != nil {
+	if dir == "" || err != nil {
 		return "", false
 	}
 	name, plain = strings.CutPrefix(string(text), "ref: refs/heads/")
@@ -341,8 +339,8 @@ func gitDirOf(top string) (string, error) {
 func notRepo(err error, at string) *fault.Error { return fault.Wrap(err, fault.GitNotRepo, "path", at) }
 
 func absFrom(base, path string) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(base, path)
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
 	}
-	return filepath.Clean(path)
+	return filepath.Join(base, path)
 }

@@ -18,7 +18,7 @@ import (
 type Standing struct {
 	Unsure error // why git could not say what has been merged
 
-	working  map[locks.Key]string // run ids of the live locks of requests
+	working  map[locks.Key]locks.Entry // the live locks
 	branches Branches
 	landed   map[string]bool // runs that are in the home branch, in their base or where they were landed
 	here     map[string]bool // runs that are in the home branch
@@ -32,9 +32,9 @@ type Standing struct {
 // Standing looks at the locks once and at git once or twice, for all of these
 // runs together. It changes nothing.
 func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing, error) {
-	s := &Standing{p: p, working: map[locks.Key]string{}}
-	err := s.readLocks(p)
-	if err != nil {
+	s := &Standing{p: p}
+	var err error
+	if _, s.working, err = liveLocks(p); err != nil {
 		return nil, err
 	}
 	var waiting []*runs.Stage
@@ -190,23 +190,6 @@ func MadeDone(p *Project, r *reqmeta.Request) string {
 	return ""
 }
 
-func (s *Standing) readLocks(p *Project) error {
-	if !anyLock(p) {
-		return nil
-	}
-	m, err := p.Locks()
-	if err != nil {
-		return err
-	}
-	entries, err := m.List()
-	for _, e := range entries {
-		if key, ok := locks.KeyOf(e.Path); ok && e.Live {
-			s.working[key] = e.RunID
-		}
-	}
-	return err
-}
-
 // Working: somebody holds the lock of the run's request, for it or for what is
 // still being made.
 func (s *Standing) Working(st *runs.Stage) bool {
@@ -219,8 +202,8 @@ func (s *Standing) Interrupted(st *runs.Stage) bool {
 	if st.State.Ended() || st.DroppedAt != nil {
 		return false
 	}
-	runID, held := s.working[locks.Request(st.RequestID)]
-	return !held || runID != "" && runID != st.RunID
+	lock, held := s.working[locks.Request(st.RequestID)]
+	return !held || lock.RunID != "" && lock.RunID != st.RunID
 }
 
 // BranchExists: the run's branch is there, or git cannot say.

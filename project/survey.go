@@ -118,9 +118,12 @@ func (p *Project) LookWith(ctx context.Context, folder *folder.Folder) (*Survey,
 func look(ctx context.Context, p *Project, folder *folder.Folder, latest map[string]*runs.Stage, unreadable map[string]error) (*Survey, error) {
 	s := &Survey{Folder: folder, p: p, latest: latest, unreadable: unreadable, waiting: map[string]*runs.Stage{}}
 	s.Branches = sync.OnceValue(func() Branches { return WorkBranches(ctx, p) })
-	err := s.readLocks()
-	if err != nil {
+	var err error
+	if s.Locks, s.held, err = liveLocks(p); err != nil {
 		return nil, err
+	}
+	if e, ok := s.held[locks.Queue()]; ok {
+		s.Facts.Queue = holder(e)
 	}
 	if s.withRuns, err = runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil {
 		return nil, err
@@ -132,7 +135,10 @@ func look(ctx context.Context, p *Project, folder *folder.Folder, latest map[str
 	if err := s.StartFrom(ctx, ""); err != nil {
 		return nil, err
 	}
-	s.Facts.Concerned = s.concerned()
+	s.Facts.Concerned = slices.Collect(maps.Keys(s.withRuns))
+	for key := range s.held {
+		s.Facts.Concerned = append(s.Facts.Concerned, key.ID)
+	}
 	s.Stacks(s.p.Config.AutoRun.Stack)
 	if len(s.held) > 0 {
 		s.Facts.Locked = s.locked
@@ -144,50 +150,28 @@ func look(ctx context.Context, p *Project, folder *folder.Folder, latest map[str
 	return s, nil
 }
 
-// concerned are the ids that locks or runs are about.
-func (s *Survey) concerned() []string {
-	ids := make([]string, 0, len(s.withRuns)+len(s.held))
-	for id := range s.withRuns {
-		ids = append(ids, id)
-	}
-	for key := range s.held {
-		ids = append(ids, key.ID)
-	}
-	return ids
-}
-
 // Select decides what is next.
 func (s *Survey) Select() choose.Result { return choose.Select(s.Folder, s.Facts) }
 
-// anyLock reports whether there are lock files to judge, which takes knowing who
-// this process is.
-func anyLock(p *Project) bool {
+// liveLocks are all lock files of a project, and by their keys those whose holder lives.
+// Who this process is, is asked only where there are some to judge.
+func liveLocks(p *Project) (all []locks.Entry, live map[locks.Key]locks.Entry, err error) {
+	live = map[locks.Key]locks.Entry{}
 	entries, err := os.ReadDir(p.Path(p.Config.Paths.LocksDir))
-	return err != nil && !errors.Is(err, fs.ErrNotExist) ||
-		slices.ContainsFunc(entries, func(e fs.DirEntry) bool { _, ok := locks.KeyOf(e.Name()); return ok })
-}
-
-func (s *Survey) readLocks() error {
-	s.held = map[locks.Key]locks.Entry{}
-	if !anyLock(s.p) {
-		return nil
+	if errors.Is(err, fs.ErrNotExist) || err == nil &&
+		!slices.ContainsFunc(entries, func(e fs.DirEntry) bool { _, ok := locks.KeyOf(e.Name()); return ok }) {
+		return nil, live, nil
 	}
-	m, err := s.p.Locks()
-	if err != nil {
-		return err
+	m, err := p.Locks()
+	if err == nil {
+		all, err = m.List()
 	}
-	if s.Locks, err = m.List(); err != nil {
-		return err
-	}
-	for _, e := range s.Locks {
+	for _, e := range all {
 		if key, ok := locks.KeyOf(e.Path); ok && e.Live {
-			s.held[key] = e
+			live[key] = e
 		}
 	}
-	if e, ok := s.held[locks.Queue()]; ok {
-		s.Facts.Queue = holder(e)
-	}
-	return nil
+	return all, live, err
 }
 
 func (s *Survey) locked(id string) *choose.Holder {

@@ -65,27 +65,20 @@ func worktrees(p *Project) map[string]bool {
 		at := filepath.Dir(absFrom(filepath.Join(dir, e.Name()), strings.TrimRight(string(link), "\r\n")))
 		why, err := os.ReadFile(filepath.Join(dir, e.Name(), "locked"))
 		found[resolved(at)] = err == nil && string(bytes.TrimSpace(why)) != "initializing"
-		if back := linkOf(filepath.Join(p.Path(p.WorktreesDir()), filepath.Base(at))); filepath.Base(back) == e.Name() && filepath.Base(filepath.Dir(back)) == "worktrees" {
-			found[resolved(filepath.Join(p.Path(p.WorktreesDir()), filepath.Base(at)))] = false // moved with the project: it is repaired
+		here := filepath.Join(p.Path(p.WorktreesDir()), filepath.Base(at))
+		if back, _ := gitDirOf(here); filepath.Base(back) == e.Name() && filepath.Base(filepath.Dir(back)) == "worktrees" {
+			found[resolved(here)] = false // moved with the project: it is repaired
 		}
 	}
 	return found
 }
 
-// linkOf is the repository folder that a worktree's .git file names.
-func linkOf(top string) string {
-	dir, err := gitDirOf(top)
-	if err != nil {
-		return ""
-	}
-	return dir
-}
-
 // replacedLink: another repository was made where a worktree's .git file was. One that is
 // only gone is written again by the run.
 func replacedLink(top string) bool {
+	link, _ := gitDirOf(top)
 	_, err := os.Lstat(filepath.Join(top, ".git"))
-	return err == nil && filepath.Base(filepath.Dir(linkOf(top))) != "worktrees"
+	return err == nil && filepath.Base(filepath.Dir(link)) != "worktrees"
 }
 
 func resolved(path string) string {
