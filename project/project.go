@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -99,7 +101,28 @@ func OpenAnyway(env Env) (*Project, error) {
 	share(p)
 	p.locks = sync.OnceValues(func() (*locks.Manager, error) { return openLocks(p) })
 	p.git = sync.OnceValue(func() string { found, _ := gitcmd.Find(env.Environ); return found.Bin })
+	if err == nil && env.Config == "" && env.Getenv("AIFLOW_CONFIG") == "" {
+		err = leftOut(p)
+	}
 	return p, err
+}
+
+// leftOut refuses a checkout to which a sparse checkout did not bring the project's settings:
+// as without any, its tests and limits would not hold.
+func leftOut(p *Project) error {
+	if !p.Root.Git || !p.has("info/sparse-checkout") {
+		return nil
+	}
+	out, _ := p.Git().Ask(context.Background(), "ls-files", "-v", "-z", "--", config.File, config.RouterFile)
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		name, hidden := strings.CutPrefix(entry, "S ")
+		if _, err := os.Lstat(filepath.Join(p.Dir, filepath.FromSlash(name))); !hidden || !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		folder := path.Join(filepath.ToSlash(p.Inside()), path.Dir(name))
+		return badConfig(nil, name, "sparse", name, "command", "git -C "+proc.Word(p.Top)+" sparse-checkout add "+proc.Word(folder))
+	}
+	return nil
 }
 
 // share puts what all worktrees of a bare repository must see into that
