@@ -106,7 +106,17 @@ func examine(ctx context.Context, x *examiner) {
 	if !x.Fix { // repairs come before any look
 		side(ctx, x, &wg, withoutGit(x))
 	}
-	openGit(ctx, x)
+	var asking sync.WaitGroup
+	usable := false
+	asking.Go(func() { usable = checkGit(ctx, x) })
+	repo, noRepo := openRepo(ctx, x.p)
+	asking.Wait()
+	switch {
+	case usable:
+		tellRepository(x, repo, noRepo)
+	case !x.p.Root.Git:
+		x.fails("repository", fault.New(fault.GitNotRepo, "path", x.p.Dir))
+	}
 	if x.Fix && err == nil {
 		// What cannot lose anything, each part under the lock that a run would hold, so that a
 		// live run is left alone and of two doctors one repairs.
@@ -119,21 +129,6 @@ func examine(ctx context.Context, x *examiner) {
 		side(ctx, x, &wg, withoutGit(x))
 	}
 	side(ctx, x, &wg, withGit(x))
-}
-
-// openGit finds git and the repository.
-func openGit(ctx context.Context, x *examiner) {
-	var wg sync.WaitGroup
-	usable := false
-	wg.Go(func() { usable = checkGit(ctx, x) })
-	repo, err := openRepo(ctx, x.p)
-	wg.Wait()
-	switch {
-	case usable:
-		tellRepository(x, repo, err)
-	case !x.p.Root.Git:
-		x.fails("repository", fault.New(fault.GitNotRepo, "path", x.p.Dir))
-	}
 }
 
 // A check looks at one matter and adds what it found to the examiner's list.

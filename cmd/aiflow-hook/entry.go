@@ -26,7 +26,13 @@ import (
 // enter is what a hook starts. Only those that gate may end with a failure.
 func enter(s *cli.Shell, hook string, args []string) error {
 	if answer := s.Getenv(hooks.EnvProbe); answer != "" {
-		return answerProbe(answer, hook, s.Version)
+		// The self-test's file must exist: nothing is made at a place that the environment names.
+		f, err := os.OpenFile(answer, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(f, "%s %s\n", hook, s.Version)
+		return cmp.Or(err, f.Close())
 	}
 	if s.Getenv(hooks.EnvGuard) != "" {
 		return nil
@@ -54,17 +60,6 @@ func enter(s *cli.Shell, hook string, args []string) error {
 		return cli.Exit(bad[0].Code.Info().Exit)
 	}
 	return nil
-}
-
-// answerProbe answers the self-test. The file must exist: nothing is made at a
-// place that the environment names.
-func answerProbe(path, hook, version string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(f, "%s %s\n", hook, version)
-	return cmp.Or(err, f.Close())
 }
 
 // here is where a hook was started.
@@ -212,18 +207,6 @@ func (w here) ofRun(s *cli.Shell) bool {
 	return err == nil && sameAs(p.Path(p.WorktreesDir()), filepath.Dir(w.top))
 }
 
-// index is the file that git commits from. Where git was told to look for
-// objects elsewhere, only git itself can be asked.
-func (w here) index(s *cli.Shell) string {
-	if s.Getenv("GIT_OBJECT_DIRECTORY") != "" || s.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") != "" {
-		return ""
-	}
-	if path := s.Getenv("GIT_INDEX_FILE"); path != "" {
-		return path // relative to where the hook was started
-	}
-	return filepath.Join(w.gitDir, "index")
-}
-
 // findings are those of all projects; o says what is judged.
 func (w here) findings(s *cli.Shell, o gate.Options) ([]gate.Finding, error) {
 	o.Git, o.Place = w.git(s), w.place(s)
@@ -250,8 +233,14 @@ func (w here) git(s *cli.Shell) gitcmd.Git {
 	return gitcmd.Git{Env: append(s.Environ(), hooks.EnvGuard+"="+hooks.PreCommit)}
 }
 
+// place names the file that git commits from, which may be relative to where the hook
+// was started. Where git was told to look for objects elsewhere, only git itself can be
+// asked.
 func (w here) place(s *cli.Shell) gate.Place {
-	return gate.Place{GitDir: w.gitDir, Index: w.index(s)}
+	if s.Getenv("GIT_OBJECT_DIRECTORY") != "" || s.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") != "" {
+		return gate.Place{GitDir: w.gitDir}
+	}
+	return gate.Place{GitDir: w.gitDir, Index: cmp.Or(s.Getenv("GIT_INDEX_FILE"), filepath.Join(w.gitDir, "index"))}
 }
 
 // in is the project in a folder of this repository, if commands that are

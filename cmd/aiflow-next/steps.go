@@ -48,14 +48,13 @@ func (x *explainer) tenable(req *reqmeta.Request) []string {
 		if x.byID[id] == nil {
 			id = x.guess.Meant(id, req.ID)
 		}
-		if d := x.byID[id]; d != nil && !x.inRing(d) && !slices.Contains(ids, id) {
+		d := x.byID[id]
+		if d == nil || slices.Contains(ids, id) {
+			continue
+		}
+		if why := x.excluded[d.Path]; why == nil || why.Kind != "cycle" && why.Kind != "cycle_with" {
 			ids = append(ids, id)
 		}
 	}
 	return ids
-}
-
-func (x *explainer) inRing(req *reqmeta.Request) bool {
-	why := x.excluded[req.Path]
-	return why != nil && (why.Kind == "cycle" || why.Kind == "cycle_with")
 }

@@ -11,20 +11,6 @@ import (
 	"aiflow/runner"
 )
 
-func resumeCommand(s *cli.Shell) *urfave.Command {
-	var o runner.ResumeOptions
-	return &urfave.Command{
-		Name: "resume", Usage: "work.resume_usage", Description: "work.resume_description", ArgsUsage: "[RUN]",
-		UsageText: "aiflow-run resume RQ-20251214-001\naiflow-run resume --mode retry_step\naiflow-run resume --mode replan RUN-20251214-010203-0a1b2c",
-		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "mode", Usage: "work.resume_mode", Destination: (*string)(&o.Mode)},
-			&urfave.StringFlag{Name: "step", Usage: "work.resume_step", Destination: &o.Step},
-			&urfave.BoolFlag{Name: "force", Usage: "work.resume_force", Destination: &o.Force},
-		},
-		Action: func(c *urfave.Context) error { return resume(s, o, c.Args().First()) },
-	}
-}
-
 // resume goes on with a run that stopped.
 func resume(s *cli.Shell, o runner.ResumeOptions, arg string) error {
 	p, err := open(s)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -44,8 +43,13 @@ func autoCommand(s *cli.Shell) *urfave.Command {
 			if o.Base != "" && o.LandInto != "" {
 				return cli.Usage("auto_land_base")
 			}
-			if err := within(c, map[string]int{"max-runs": config.MaxRuns, "max-minutes": config.MaxMinutes, "jobs": config.MaxJobs}); err != nil {
-				return err
+			for _, f := range []struct {
+				name string
+				most int
+			}{{"jobs", config.MaxJobs}, {"max-minutes", config.MaxMinutes}, {"max-runs", config.MaxRuns}} {
+				if n := c.Int(f.name); c.IsSet(f.name) && (n < 1 || n > f.most) {
+					return cli.Usage("bad_value", "name", "--"+f.name, "value", n, "allowed", "1.."+strconv.Itoa(f.most))
+				}
 			}
 			if c.IsSet("max-cost") && (!(o.MaxCostUSD > 0) || math.IsInf(o.MaxCostUSD, 0)) {
 				return cli.Usage("bad_value", "name", "--max-cost", "value", o.MaxCostUSD, "allowed", "0.01..")
@@ -53,17 +57,6 @@ func autoCommand(s *cli.Shell) *urfave.Command {
 			return auto(s, o, until)
 		},
 	}
-}
-
-// within refuses numbers below 1 and beyond the most.
-func within(c *urfave.Context, most map[string]int) error {
-	for _, name := range slices.Sorted(maps.Keys(most)) {
-		n := most[name]
-		if c.IsSet(name) && (c.Int(name) < 1 || c.Int(name) > n) {
-			return cli.Usage("bad_value", "name", "--"+name, "value", c.Int(name), "allowed", "1.."+strconv.Itoa(n))
-		}
-	}
-	return nil
 }
 
 // auto runs one request after the other until a rule says stop.

@@ -3,30 +3,12 @@ package main
 import (
 	"cmp"
 
-	urfave "github.com/urfave/cli/v2"
-
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/runner"
 	"aiflow/runs"
 )
-
-func cleanCommand(s *cli.Shell) *urfave.Command {
-	var o runner.CleanOptions
-	var older string
-	return &urfave.Command{
-		Name: "clean", Usage: "work.clean_usage", Description: "work.clean_description",
-		UsageText: "aiflow-run clean --merged\naiflow-run clean --older-than 30d --dry-run\naiflow-run clean --orphans --dry-run",
-		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "merged", Usage: "work.clean_merged", Destination: &o.Merged},
-			&urfave.StringFlag{Name: "older-than", Usage: "work.clean_older", Destination: &older},
-			&urfave.BoolFlag{Name: "orphans", Usage: "work.clean_orphans", Destination: &o.Orphans},
-			&urfave.BoolFlag{Name: "dry-run", Usage: "work.clean_dry_run", Destination: &o.DryRun},
-		},
-		Action: func(*urfave.Context) error { return clean(s, o, older) },
-	}
-}
 
 // clean removes what finished runs left: nothing that is not merged, nothing
 // of a run that can still go on.

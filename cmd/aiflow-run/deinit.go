@@ -424,10 +424,7 @@ func (l *leaver) exclude() error {
 	if err != nil {
 		return nil
 	}
-	inside := ""
-	if l.p.Inside() != "." {
-		inside = l.p.Inside() + "/"
-	}
+	inside := strings.TrimPrefix(l.p.Inside()+"/", "./")
 	cfg, err := l.unshared()
 	if err != nil {
 		return err

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	urfave "github.com/urfave/cli/v2"
-
 	"aiflow/cmd/internal/cli"
 	"aiflow/gitops"
 	"aiflow/internal/term"
@@ -17,21 +15,6 @@ type diffOptions struct {
 	side, unified bool
 	width         int
 	html          string
-}
-
-func diffCommand(s *cli.Shell) *urfave.Command {
-	var o diffOptions
-	return &urfave.Command{
-		Name: "diff", Usage: "work.diff_usage", Description: "work.diff_description", ArgsUsage: "[RUN]",
-		UsageText: "aiflow-run diff\naiflow-run diff RQ-20251214-001 --side\naiflow-run diff --html compare.html",
-		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "side", Usage: "work.diff_side", Destination: &o.side},
-			&urfave.BoolFlag{Name: "unified", Usage: "work.diff_unified", Destination: &o.unified},
-			&urfave.IntFlag{Name: "width", Usage: "work.diff_width", Destination: &o.width},
-			&urfave.StringFlag{Name: "html", Usage: "work.diff_html", Destination: &o.html},
-		},
-		Action: func(c *urfave.Context) error { return diff(s, o, c.Args().First()) },
-	}
 }
 
 // diff shows what a run changed against its base, and what it left uncommitted

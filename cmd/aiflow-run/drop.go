@@ -3,23 +3,11 @@ package main
 import (
 	"context"
 
-	urfave "github.com/urfave/cli/v2"
-
 	"aiflow/cmd/internal/cli"
 	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/runs"
 )
-
-func dropCommand(s *cli.Shell) *urfave.Command {
-	var discard bool
-	return &urfave.Command{
-		Name: "drop", Usage: "work.drop_usage", Description: "work.drop_description", ArgsUsage: "[RUN]",
-		UsageText: "aiflow-run drop\naiflow-run drop RQ-20251214-001\naiflow-run drop RUN-20251214-010203-0a1b2c\naiflow-run drop --discard RQ-20251214-001",
-		Flags:     []urfave.Flag{&urfave.BoolFlag{Name: "discard", Usage: "work.drop_discard", Destination: &discard}},
-		Action:    func(c *urfave.Context) error { return drop(s, c.Args().First(), discard) },
-	}
-}
 
 // drop rejects what a run made, and says what is kept of it.
 func drop(s *cli.Shell, arg string, discard bool) error {

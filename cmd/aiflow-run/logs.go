@@ -11,27 +11,11 @@ import (
 	"strings"
 	"time"
 
-	urfave "github.com/urfave/cli/v2"
-
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runs"
 )
-
-func logsCommand(s *cli.Shell) *urfave.Command {
-	var o logsOptions
-	return &urfave.Command{
-		Name: "logs", Usage: "work.logs_usage", ArgsUsage: "[RUN]",
-		UsageText: "aiflow-run logs\naiflow-run logs --last\naiflow-run logs RQ-20251214-001 --step S02\naiflow-run logs -f",
-		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "step", Usage: "work.logs_step", Destination: &o.step},
-			&urfave.BoolFlag{Name: "last", Usage: "work.logs_last", Destination: &o.last},
-			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "work.logs_follow", Destination: &o.follow},
-		},
-		Action: func(c *urfave.Context) error { return logs(s, o, c.Args().First()) },
-	}
-}
 
 type logsOptions struct {
 	step         string

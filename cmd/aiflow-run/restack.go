@@ -1,8 +1,6 @@
 package main
 
 import (
-	urfave "github.com/urfave/cli/v2"
-
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
@@ -11,21 +9,6 @@ import (
 	"aiflow/runner/land"
 )
 
-func restackCommand(s *cli.Shell) *urfave.Command {
-	var all bool
-	return &urfave.Command{
-		Name: "restack", Usage: "work.restack_usage", Description: "work.restack_description", ArgsUsage: "[RUN...]",
-		UsageText: "aiflow-run restack --all\naiflow-run restack RQ-20251214-002",
-		Flags:     []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "work.restack_all", Destination: &all}},
-		Action: func(c *urfave.Context) error {
-			if all == c.Args().Present() {
-				return cli.Usage("restack_what", "command", s.Name)
-			}
-			return restack(s, c.Args().Slice())
-		},
-	}
-}
-
 // notMoved is a run that stays where it was, as JSON.
 type notMoved struct {
 	land.Item
@@ -33,7 +16,10 @@ type notMoved struct {
 }
 
 // restack moves runs that stand on others to where those are now.
-func restack(s *cli.Shell, names []string) error {
+func restack(s *cli.Shell, names []string, all bool) error {
+	if all == (len(names) > 0) {
+		return cli.Usage("restack_what", "command", s.Name)
+	}
 	p, err := app.Open(s, nil)
 	if err != nil {
 		return err

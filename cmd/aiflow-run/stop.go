@@ -3,8 +3,6 @@ package main
 import (
 	"time"
 
-	urfave "github.com/urfave/cli/v2"
-
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/fault"
@@ -15,20 +13,6 @@ import (
 type stopOptions struct {
 	queue, now bool
 	wait       time.Duration
-}
-
-func stopCommand(s *cli.Shell) *urfave.Command {
-	var o stopOptions
-	return &urfave.Command{
-		Name: "stop", Usage: "work.stop_usage", Description: "work.stop_description", ArgsUsage: "[RUN]",
-		UsageText: "aiflow-run stop\naiflow-run stop RQ-20251214-001\naiflow-run stop --queue",
-		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "queue", Usage: "work.stop_queue", Destination: &o.queue},
-			&urfave.BoolFlag{Name: "now", Usage: "work.stop_now", Destination: &o.now},
-			&urfave.DurationFlag{Name: "wait", Usage: "work.stop_wait", Value: 30 * time.Second, Destination: &o.wait},
-		},
-		Action: func(c *urfave.Context) error { return stop(s, o, c.Args().First()) },
-	}
 }
 
 // stop asks a run, or the session of runs, to end.

@@ -257,12 +257,7 @@ func (in *initializer) ignore() error {
 	runs := !in.othersIn(in.cfg.Paths.RunsDir)
 	name, entries := ".gitignore", shipped.Ignored(in.root.Dir, in.cfg, runs)
 	if in.stealth {
-		inside, err := filepath.Rel(in.root.Top, in.root.Dir)
-		if err != nil || inside == "." {
-			inside = ""
-		} else {
-			inside = filepath.ToSlash(inside) + "/"
-		}
+		inside := strings.TrimPrefix(filepath.ToSlash(in.root.Inside())+"/", "./")
 		name, entries = in.excludeFile(), shipped.Stealthy(in.root.Dir, inside, in.cfg, runs)
 		if slices.ContainsFunc(in.files, func(f initFile) bool { return f.Path == shipped.AgentsFile && f.Action == made }) {
 			entries = append(entries, "/"+inside+shipped.AgentsFile)

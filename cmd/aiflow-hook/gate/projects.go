@@ -23,11 +23,14 @@ func Projects(ctx context.Context, g gitcmd.Git, p Place) ([]string, error) {
 			}
 		}
 	}
-	if folders, ok := indexFolders(p); ok {
-		for dir := range folders {
-			note(dir)
+	if data, err := os.ReadFile(p.Index); err == nil && p.GitDir != "" {
+		folders, ok := indexTree(data)
+		if ok && !slices.Contains(slices.Collect(maps.Values(folders)), "") { // what was added since may be missing
+			for dir := range folders {
+				note(dir)
+			}
+			return slices.Sorted(maps.Keys(found)), nil
 		}
-		return slices.Sorted(maps.Keys(found)), nil
 	}
 	out, err := g.AskStaged(ctx, "ls-files", "-z", "--full-name", "--", ":(top,glob)*/**/.aiflow/**", ":(top,glob)*/**/requests/**")
 	if err != nil {
@@ -39,16 +42,4 @@ func Projects(ctx context.Context, g gitcmd.Git, p Place) ([]string, error) {
 		}
 	}
 	return slices.Sorted(maps.Keys(found)), nil
-}
-
-func indexFolders(p Place) (cacheTree, bool) {
-	data, err := os.ReadFile(p.Index)
-	if err != nil || p.GitDir == "" {
-		return nil, false
-	}
-	tree, ok := indexTree(data)
-	for _, id := range tree {
-		ok = ok && id != "" // what was added since may be missing
-	}
-	return tree, ok
 }
