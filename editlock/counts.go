@@ -1,6 +1,7 @@
 package editlock
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -33,9 +34,6 @@ type Hold struct {
 	Max    int64 `json:"max"`
 }
 
-// Count reads the whole journal.
-func (j *Journal) Count() (Counts, error) { return j.CountSince(time.Time{}) }
-
 // CountSince counts the lines that are not older than from.
 func (j *Journal) CountSince(from time.Time) (Counts, error) {
 	c := Counts{
@@ -58,10 +56,19 @@ func (j *Journal) CountSince(from time.Time) (Counts, error) {
 
 func (c *Counts) add(l Line) {
 	c.Lines++
-	c.span(l.TS.Time)
+	if c.Since == nil || l.TS.Before(c.Since.Time) {
+		c.Since = &l.TS
+	}
+	if c.Until == nil || l.TS.After(c.Until.Time) {
+		c.Until = &l.TS
+	}
 	switch l.Type[len(linePrefix):] {
 	case "attempt":
-		c.attempt(l)
+		operation := cmp.Or(l.Operation, "acquire") // lines of the seed's fields only name none
+		if c.Attempts[operation] == nil {
+			c.Attempts[operation] = map[Strategy]int{}
+		}
+		c.Attempts[operation][l.Strategy]++
 	case "acquired":
 		c.Acquired[l.Strategy]++
 	case "renewed":
@@ -75,28 +82,6 @@ func (c *Counts) add(l Line) {
 		c.ReleaseFailed++
 	case "released":
 		c.Released++
-	}
-}
-
-// attempt counts lines of the seed's fields only, which name no operation, as
-// "acquire".
-func (c *Counts) attempt(l Line) {
-	operation := l.Operation
-	if operation == "" {
-		operation = "acquire"
-	}
-	if c.Attempts[operation] == nil {
-		c.Attempts[operation] = map[Strategy]int{}
-	}
-	c.Attempts[operation][l.Strategy]++
-}
-
-func (c *Counts) span(t time.Time) {
-	if c.Since == nil || t.Before(c.Since.Time) {
-		c.Since = &Time{t}
-	}
-	if c.Until == nil || t.After(c.Until.Time) {
-		c.Until = &Time{t}
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -56,6 +54,9 @@ type Options struct {
 	Disk    atomicfile.Disk // nil: the real one
 	Rand    io.Reader       // nil: crypto/rand
 	OwnerID string          // shown to others; "" makes one
+	// Hear is told of every event of this Lock's own leases; nil is nobody. It must
+	// not call the lease that it hears of.
+	Hear func(Event)
 }
 
 // Ask says how much one wants the project lock.
@@ -85,21 +86,20 @@ type Lock struct {
 	disk  atomicfile.Disk
 	rand  io.Reader
 	owner string
+	hear  func(Event)
 	guard flock.Guard
 	files flock.Files
 
-	mu        sync.Mutex
-	listeners map[int]func(Event)
-	lastID    int
-	sighted   []byte        // the record as it was last seen
-	since     time.Duration // when it was seen first, by the clock that nobody sets
+	mu      sync.Mutex
+	sighted []byte        // the record as it was last seen
+	since   time.Duration // when it was seen first, by the clock that nobody sets
 }
 
 // Open makes a Lock. It touches no file.
 func Open(o Options) *Lock {
 	p := &Lock{
-		dir: o.Dir, clock: o.Clock, disk: o.Disk, rand: o.Rand, owner: o.OwnerID,
-		guard: flock.New(o.Dir), files: flock.In(o.Dir), listeners: map[int]func(Event){},
+		dir: o.Dir, clock: o.Clock, disk: o.Disk, rand: o.Rand, owner: o.OwnerID, hear: o.Hear,
+		guard: flock.New(o.Dir), files: flock.In(o.Dir),
 	}
 	if p.disk == nil {
 		p.disk = atomicfile.OS{}
@@ -108,36 +108,6 @@ func Open(o Options) *Lock {
 		p.rand = rand.Reader
 	}
 	return p
-}
-
-// Subscribe sends every event of this Lock's own leases to listen until the
-// returned function is called. listen must not call the lease that it hears of.
-func (p *Lock) Subscribe(listen func(Event)) (stop func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lastID++
-	id := p.lastID
-	p.listeners[id] = listen
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.listeners, id)
-	}
-}
-
-func (p *Lock) publish(events []Event) {
-	p.mu.Lock()
-	ids := slices.Sorted(maps.Keys(p.listeners))
-	hear := make([]func(Event), 0, len(ids))
-	for _, id := range ids {
-		hear = append(hear, p.listeners[id])
-	}
-	p.mu.Unlock()
-	for _, e := range events {
-		for _, h := range hear {
-			h(e)
-		}
-	}
 }
 
 // uuid is a random UUID, version 4.

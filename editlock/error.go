@@ -1,6 +1,7 @@
 package editlock
 
 import (
+	"cmp"
 	"maps"
 
 	"aiflow/internal/fault"
@@ -26,30 +27,24 @@ func (e *Error) Unwrap() []error {
 }
 
 func (p *Lock) failure(c command, cause error) *Error {
-	return &Error{Code: c.code, Retryable: c.retryable, Cause: cause, fault: p.faultOf(c.code, cause)}
-}
-
-func (p *Lock) faultOf(code Code, cause error) error {
-	facts := fault.Facts{}
-	if f, ok := fault.As(cause); ok {
-		maps.Copy(facts, f.Facts)
-		if code == AcquireTimeout || code == ReleaseFailed {
-			facts["reason"] = string(code)
-			return &fault.Error{Code: f.Code, Facts: facts, Err: f.Err}
+	is := &fault.Error{Code: fault.LockUnreadable, Facts: fault.Facts{}}
+	f, ok := fault.As(cause)
+	if ok {
+		maps.Copy(is.Facts, f.Facts)
+	}
+	is.Facts["path"] = p.path()
+	switch c.code {
+	case AcquireTimeout, ReleaseFailed:
+		if ok { // what the disk said
+			is.Code, is.Err, is.Facts["path"] = f.Code, f.Err, cmp.Or(f.Facts["path"], p.path())
 		}
-	}
-	facts["path"], facts["reason"] = p.path(), string(code)
-	return &fault.Error{Code: faultWith(code), Facts: facts}
-}
-
-func faultWith(code Code) fault.Code {
-	switch code {
 	case FallbackConflict, AcquireDenied:
-		return fault.LockHeld
+		is.Code = fault.LockHeld
 	case LeaseStale, RenewFailed:
-		return fault.LockLost
+		is.Code = fault.LockLost
 	}
-	return fault.LockUnreadable
+	is.Facts["reason"] = string(c.code)
+	return &Error{Code: c.code, Retryable: c.retryable, Cause: cause, fault: is}
 }
 
 func invalid(err error, reason string) error {

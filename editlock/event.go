@@ -22,12 +22,7 @@ type Time struct{ time.Time }
 
 const timeForm = "2006-01-02T15:04:05.000Z"
 
-// MarshalText always writes three digits after the second.
-func (t Time) MarshalText() ([]byte, error) {
-	return []byte(t.UTC().Format(timeForm)), nil
-}
-
-// MarshalJSON is MarshalText in quotes.
+// MarshalJSON always writes three digits after the second.
 func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + t.UTC().Format(timeForm) + `"`), nil
 }

@@ -134,7 +134,11 @@ func (j *Journal) Append(lines ...Line) error {
 		j.prune()
 	}
 	for _, l := range lines {
-		if err := appendLine(f, l); err != nil {
+		data, err := json.Marshal(l)
+		if err == nil {
+			_, err = f.Write(append(data, '\n'))
+		}
+		if err != nil {
 			return notWritable(err, path)
 		}
 	}
@@ -156,16 +160,7 @@ func (j *Journal) prune() {
 	}
 }
 
-func appendLine(w io.Writer, l Line) error {
-	data, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(data, '\n'))
-	return err
-}
-
-// Record returns a listener for Project.Subscribe that writes what it hears.
+// Record returns a listener for Options.Hear that writes what it hears.
 // A line that cannot be written is lost: telemetry never stops an editor.
 func (j *Journal) Record() func(Event) {
 	return func(e Event) {

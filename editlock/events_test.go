@@ -67,7 +67,7 @@ func TestProjectJournalCounts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "autosave")
 	now := onEpoch(0)
 	j := OpenJournal(dir, func() time.Time { return now })
-	if c, err := j.Count(); err != nil || c.Lines != 0 || c.Since != nil {
+	if c, err := j.CountSince(time.Time{}); err != nil || c.Lines != 0 || c.Since != nil {
 		t.Fatalf("%+v %v", c, err)
 	}
 	var vectors []struct{ Event Event }
@@ -86,7 +86,7 @@ func TestProjectJournalCounts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "other.jsonl"), []byte(other), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c, err := j.Count()
+	c, err := j.CountSince(time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,14 +106,12 @@ func TestProjectJournalCounts(t *testing.T) {
 // Seed 002's fifth telemetry test: what a lease left behind still counts.
 func TestProjectJournalOfALease(t *testing.T) {
 	inProject(t, func(t *testing.T, b *bench) {
-		p, _ := b.open("me")
 		dir := filepath.Join(b.dir, "autosave")
 		j := OpenJournal(dir, b.clock.Now)
-		p.Subscribe(j.Record())
-		l := acquireProject(t, p)
+		l := acquireProject(t, Open(Options{Dir: b.dir, Clock: b.clock, Hear: j.Record()}))
 		time.Sleep(26 * time.Second)
 		_ = l.Release(t.Context())
-		c, err := j.Count()
+		c, err := j.CountSince(time.Time{})
 		if err != nil || c.Attempts["acquire"][FileLock] != 1 || c.Attempts["renew"][FileLock] != 1 ||
 			c.Attempts["release"][FileLock] != 1 || c.Hold.Max != 26_000 || c.BadLines != 0 {
 			t.Fatalf("%+v %v", c, err)

@@ -23,8 +23,6 @@ const tidyTime = 2 * time.Second
 type Lease struct {
 	p      *Lock
 	id     string
-	ctx    context.Context
-	cancel context.CancelCauseFunc
 	tended chan struct{} // closed when the heartbeat has stopped
 	halt   context.CancelFunc
 
@@ -40,14 +38,13 @@ type Lease struct {
 }
 
 // Acquire takes the lock with the file strategy; an error is a
-// *Error, or why ctx ended. The lease's context descends from ctx.
+// *Error, or why ctx ended, which bounds the waiting alone.
 func (p *Lock) Acquire(ctx context.Context, a Ask) (*Lease, error) {
 	id, err := p.uuid()
 	if err != nil {
 		return nil, err
 	}
 	l := &Lease{p: p, id: id, tended: make(chan struct{}), driving: make(chan struct{}, 1), state: idleProject(id)}
-	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	in := input{kind: "acquire", leaseID: id, limit: maxTries}
 	if a.RetryLimit > 0 {
 		in.limit = a.RetryLimit
@@ -56,7 +53,6 @@ func (p *Lock) Acquire(ctx context.Context, a Ask) (*Lease, error) {
 		in.backoff = a.Backoff[:]
 	}
 	if err := l.drive(ctx, in); err != nil {
-		l.cancel(err)
 		return nil, err
 	}
 	tend, halt := context.WithCancel(context.WithoutCancel(ctx))
@@ -64,12 +60,6 @@ func (p *Lock) Acquire(ctx context.Context, a Ask) (*Lease, error) {
 	go l.tend(tend)
 	return l, nil
 }
-
-// ID is the lease's id, as it stands in the record.
-func (l *Lease) ID() string { return l.id }
-
-// Context ends when the lease is lost or released.
-func (l *Lease) Context() context.Context { return l.ctx }
 
 // Check is nil while one may write; ask before each write. It looks at both
 // clocks, so that it knows of a sleep before any timer does.
@@ -95,16 +85,10 @@ func (l *Lease) Renew(ctx context.Context) error {
 }
 
 // Release gives the lock up. It is idempotent; finish writing first.
-func (l *Lease) Release(ctx context.Context) error { return l.release(ctx, false) }
-
-// ForceRelease also removes another record whose time is over. A living record
-// of another lease stays.
-func (l *Lease) ForceRelease(ctx context.Context) error { return l.release(ctx, true) }
-
-func (l *Lease) release(ctx context.Context, force bool) error {
+func (l *Lease) Release(ctx context.Context) error {
 	l.halt()
 	<-l.tended
-	return l.drive(ctx, input{kind: "release", force: force})
+	return l.drive(ctx, input{kind: "release"})
 }
 
 // drive feeds the machine and does what it says until it says how it ended.
@@ -158,7 +142,10 @@ func (l *Lease) run(ctx context.Context, commands []command) (in input, done boo
 			if slices.ContainsFunc(commands, func(c command) bool { return c.do == "fail" }) { // a whole renewal: the heartbeat begins the next one
 				continue
 			}
-			return l.pause(ctx, c.wait), false, nil
+			if proc.Sleep(ctx, c.wait) != nil {
+				return input{kind: "abort"}, false, nil
+			}
+			return input{kind: "due"}, false, nil
 		case "fail":
 			err = l.failure(c)
 		case "quit":
@@ -166,14 +153,6 @@ func (l *Lease) run(ctx context.Context, commands []command) (in input, done boo
 		}
 	}
 	return in, true, err
-}
-
-// pause waits for the next try; an end of ctx aborts.
-func (l *Lease) pause(ctx context.Context, d time.Duration) input {
-	if proc.Sleep(ctx, d) != nil {
-		return input{kind: "abort"}
-	}
-	return input{kind: "due"}
 }
 
 // feed takes one step and tells everybody.
@@ -190,24 +169,19 @@ func (l *Lease) feed(in input) []command {
 		}
 	}
 	if was.held() && !s.state.held() {
-		l.end(s.commands)
+		for _, c := range s.commands {
+			if c.do == "fail" {
+				l.lost = l.p.failure(c, l.cause)
+			}
+		}
+		l.halt()
 	}
-	l.p.publish(s.emitted)
-	return s.commands
-}
-
-// end tells those who work under the lease.
-func (l *Lease) end(commands []command) {
-	for _, c := range commands {
-		if c.do == "fail" {
-			l.lost = l.p.failure(c, l.cause)
+	for _, e := range s.emitted {
+		if l.p.hear != nil {
+			l.p.hear(e)
 		}
 	}
-	if l.lost != nil {
-		l.cancel(l.lost)
-		return
-	}
-	l.cancel(context.Canceled)
+	return s.commands
 }
 
 func (l *Lease) failure(c command) error {
@@ -234,21 +208,10 @@ func (l *Lease) watch() {
 	}
 }
 
-// tend is the heartbeat.
+// tend is the heartbeat, until the lease is lost or released.
 func (l *Lease) tend(ctx context.Context) {
 	defer close(l.tended)
-	for {
-		look := time.NewTimer(l.untilNextLook())
-		select {
-		case <-ctx.Done():
-			look.Stop()
-			return
-		case <-l.ctx.Done():
-			look.Stop()
-			l.leave()
-			return
-		case <-look.C:
-		}
+	for proc.Sleep(ctx, l.untilNextLook()) == nil {
 		l.watch()
 		if l.isDue() {
 			_ = l.drive(ctx, input{kind: "due"})
@@ -260,14 +223,6 @@ func (l *Lease) untilNextLook() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return min(tick, max(time.Millisecond, l.next.Sub(l.p.clock.Now())))
-}
-
-// leave releases for a caller whose own context ended; a lost lease has
-// nothing to release.
-func (l *Lease) leave() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), tidyTime)
-	defer cancel()
-	_ = l.drive(ctx, input{kind: "release"})
 }
 
 func (l *Lease) isDue() bool {
@@ -331,12 +286,7 @@ func (l *Lease) renewRecord(ctx context.Context) input {
 }
 
 func (l *Lease) removeRecord(ctx context.Context) input {
-	l.mu.Lock()
-	force := l.state.force
-	l.mu.Unlock()
-	err := l.p.remove(ctx, l.id, func(s Stored) bool {
-		return s.Verdict == Mine || force && s.Verdict == Stale
-	})
+	err := l.p.remove(ctx, l.id, func(s Stored) bool { return s.Verdict == Mine })
 	switch {
 	case err == nil:
 		return input{kind: "removed"}

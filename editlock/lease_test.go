@@ -104,10 +104,8 @@ func inProject(t *testing.T, f func(t *testing.T, b *bench)) {
 }
 
 func (b *bench) open(owner string) (*Lock, *heard) {
-	p := Open(Options{Dir: b.dir, Clock: b.clock, Disk: b.disk, OwnerID: owner})
 	h := &heard{}
-	p.Subscribe(h.hear)
-	return p, h
+	return Open(Options{Dir: b.dir, Clock: b.clock, Disk: b.disk, OwnerID: owner, Hear: h.hear}), h
 }
 
 func (b *bench) record(t *testing.T) Record {
@@ -207,7 +205,7 @@ func TestProjectLeaseFromAcquireToRelease(t *testing.T) {
 		l := acquireProject(t, p)
 		h.wants(t, "attempt acquire 0", "acquired", "renew-scheduled 25000")
 		want := Record{
-			Version: 1, LeaseID: l.ID(), OwnerID: "me", Strategy: FileLock, AcquiredAt: Time{b.start.UTC()},
+			Version: 1, LeaseID: l.id, OwnerID: "me", Strategy: FileLock, AcquiredAt: Time{b.start.UTC()},
 			ExpiresAt: Time{b.start.Add(30 * time.Second).UTC()}, MTime: Time{b.start.UTC()}, TTLSeconds: 30, Beat: 1,
 		}
 		if r := b.record(t); !reflect.DeepEqual(r, want) {
@@ -226,7 +224,7 @@ func TestProjectLeaseFromAcquireToRelease(t *testing.T) {
 		}
 		h.wants(t, "release-requested", "attempt release 0", "released 25001")
 		b.gone(t)
-		if l.Context().Err() == nil || l.Check() == nil || l.Release(context.Background()) != nil {
+		if l.Check() == nil || l.Release(context.Background()) != nil {
 			t.Fatal("a released lease still lets write, or cannot be released twice")
 		}
 	})
@@ -248,7 +246,7 @@ func TestProjectConflictIsLockHeld(t *testing.T) {
 			t.Errorf("facts %v", f.Facts)
 		}
 		h.wants(t, "attempt acquire 0", "attempt acquire 1", "attempt acquire 2", "readonly-entered fallback-conflict 3")
-		if b.record(t).LeaseID != l.ID() {
+		if b.record(t).LeaseID != l.id {
 			t.Error("the record changed")
 		}
 		_ = l.Release(context.Background())
@@ -293,11 +291,10 @@ func TestProjectEndsWhenItCannotRenew(t *testing.T) {
 		l := acquireProject(t, p)
 		h.forget()
 		b.disk.fail(100, 0)
-		<-l.Context().Done()
+		<-l.tended
 		if took := time.Since(b.start); took >= 29*time.Second {
 			t.Errorf("given up after %s, others may take over after 30 s", took)
 		}
-		wantLockError(t, context.Cause(l.Context()), RenewFailed, false, fault.LockLost)
 		wantLockError(t, l.Check(), RenewFailed, false, fault.LockLost)
 		synctest.Wait()
 		h.wants(t, "attempt renew 0", "attempt renew 1", "attempt renew 2", "attempt renew 3", "readonly-entered renew-failed 4")
@@ -338,7 +335,7 @@ func TestProjectLosesToAnotherRecord(t *testing.T) {
 				l := acquireProject(t, p)
 				change(b)
 				wantLockError(t, l.Renew(context.Background()), LeaseStale, false, fault.LockLost)
-				<-l.Context().Done()
+				<-l.tended
 				wantLockError(t, l.Check(), LeaseStale, false, fault.LockLost)
 				time.Sleep(2 * time.Second)
 				if name == "another's" && b.record(t).LeaseID != "other" {
@@ -405,26 +402,10 @@ func TestProjectReleaseFailsAtLast(t *testing.T) {
 		l := acquireProject(t, p)
 		b.disk.fail(0, 3)
 		wantLockError(t, l.Release(context.Background()), ReleaseFailed, true, fault.PathNotWritable)
-		b.disk.fail(0, 3)
-		wantLockError(t, l.ForceRelease(context.Background()), ReleaseFailed, false, fault.PathNotWritable)
 		if err := l.Release(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		b.gone(t)
-	})
-}
-
-func TestProjectForceLeavesTheLiving(t *testing.T) {
-	inProject(t, func(t *testing.T, b *bench) {
-		p, _ := b.open("me")
-		l := acquireProject(t, p)
-		b.write(t, `{"leaseId":"other","mtime":"`+time.Now().UTC().Format(time.RFC3339)+`"}`)
-		if err := l.ForceRelease(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if b.record(t).LeaseID != "other" {
-			t.Error("a living record was removed")
-		}
 	})
 }
 
@@ -441,28 +422,10 @@ func TestProjectAbort(t *testing.T) {
 			t.Fatalf("%v after %s", err, time.Since(b.start))
 		}
 		h.wants(t, "attempt acquire 0", "attempt acquire 1")
-		if b.record(t).LeaseID != l.ID() {
+		if b.record(t).LeaseID != l.id {
 			t.Error("the holder's record changed")
 		}
 		_ = l.Release(context.Background())
-	})
-}
-
-func TestProjectLeaseOfACallerWhoIsDone(t *testing.T) {
-	inProject(t, func(t *testing.T, b *bench) {
-		p, _ := b.open("me")
-		ctx, cancel := context.WithCancel(context.Background())
-		l, err := p.Acquire(ctx, Ask{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		cancel()
-		<-l.Context().Done()
-		synctest.Wait()
-		b.gone(t)
-		if l.Check() == nil {
-			t.Error("one may still write")
-		}
 	})
 }
 

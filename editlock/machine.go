@@ -1,7 +1,6 @@
 package editlock
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
@@ -81,18 +80,6 @@ type command struct {
 	wait      time.Duration
 	code      Code
 	retryable bool
-}
-
-func (c command) String() string {
-	switch {
-	case c.do == "fail" && c.retryable:
-		return fmt.Sprintf("fail %s retryable", c.code)
-	case c.do == "fail":
-		return fmt.Sprintf("fail %s final", c.code)
-	case c.do == "wait" || c.do == "heartbeat" || c.wait > 0:
-		return fmt.Sprintf("%s %d", c.do, c.wait.Milliseconds())
-	}
-	return c.do
 }
 
 type transition struct {

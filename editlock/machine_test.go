@@ -2,6 +2,7 @@ package editlock
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -76,13 +77,26 @@ func follow(t *testing.T, v vector) {
 		}
 		var words []string
 		for _, c := range next.commands {
-			words = append(words, c.String())
+			words = append(words, spelt(c))
 		}
 		if have, want := strings.Join(words, ", "), strings.Join(step.Commands, ", "); have != want {
 			t.Fatalf("at %d after %s: commands %s, want %s", step.At, in.kind, have, want)
 		}
 		sameJSON(t, next.emitted, step.Emitted)
 	}
+}
+
+// spelt is a command as the vectors name it.
+func spelt(c command) string {
+	switch {
+	case c.do == "fail" && c.retryable:
+		return fmt.Sprintf("fail %s retryable", c.code)
+	case c.do == "fail":
+		return fmt.Sprintf("fail %s final", c.code)
+	case c.do == "wait" || c.do == "heartbeat" || c.wait > 0:
+		return fmt.Sprintf("%s %d", c.do, c.wait.Milliseconds())
+	}
+	return c.do
 }
 
 func sameJSON(t *testing.T, have any, want json.RawMessage) {

@@ -62,8 +62,8 @@ func editRequest(s *cli.Shell, name string, readOnly bool) error {
 	p := editlock.Open(editlock.Options{
 		Dir: dir, Clock: e.p.Env.Clock, Disk: e.p.Env.Disk, Rand: e.p.Env.Rand,
 		OwnerID: fmt.Sprintf("aiflow-request edit %s (%d@%s)", e.r.ID, e.p.Env.PID, host),
+		Hear:    editlock.OpenJournal(filepath.Join(dir, "autosave"), e.p.Now).Record(),
 	})
-	defer p.Subscribe(editlock.OpenJournal(filepath.Join(dir, "autosave"), e.p.Now).Record())()
 	if e.lease, err = p.Acquire(context.Background(), editlock.Ask{}); err != nil {
 		return e.refused(err)
 	}
