@@ -48,11 +48,12 @@ func (m *Manager) Acquire(ctx context.Context, k Key, a Ask) (*Lease, error) {
 	if err := k.Check(); err != nil {
 		return nil, err
 	}
-	if err := inOrder(ctx, k); err != nil {
-		return nil, err
+	// Who asks for the queue with the context of a request's lease has the one order
+	// (queue, then request) the wrong way round.
+	if held, ok := ctx.Value(leaseKey{}).(Key); ok && k.Type == TypeQueue && held.Type == TypeRequest {
+		return nil, fault.New(fault.InternalError, "reason", "lock_order", "request_id", held.ID)
 	}
 	limit := newLimit(a.Wait)
-	defer limit.stop()
 	for orphans := 0; ; {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -134,7 +135,9 @@ func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, exclusiv
 	rec.Token = token
 	raw, err := m.publish(k, rec, exclusive)
 	if err != nil {
-		m.withdraw(k, token)
+		if e, found, err := m.look(k, false); err == nil && found && e.Token == token { // it had become visible
+			_ = m.disk.Remove(m.path(k))
+		}
 		return nil, notWritable(err, m.path(k))
 	}
 	return m.newLease(ctx, k, rec, raw, began), nil
@@ -150,27 +153,16 @@ func (m *Manager) publish(k Key, rec Record, exclusive bool) ([]byte, error) {
 	}
 	data = append(data, '\n')
 	if exclusive {
-		return data, m.create(k, data)
+		f, err := m.disk.Create(m.path(k), 0o666)
+		if err != nil {
+			return nil, err
+		}
+		_, err = f.Write(data)
+		return data, errors.Join(err, f.Close())
 	}
 	return data, atomicfile.Write(m.disk, m.path(k), data, atomicfile.Options{
 		Perm: 0o666, Volatile: true, TempSuffix: tempSuffix(rec),
 	})
-}
-
-func (m *Manager) create(k Key, data []byte) error {
-	f, err := m.disk.Create(m.path(k), 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
-}
-
-// withdraw removes a record whose writing failed after it had become visible.
-func (m *Manager) withdraw(k Key, token string) {
-	if e, found, err := m.look(k, false); err == nil && found && e.Token == token {
-		_ = m.disk.Remove(m.path(k))
-	}
 }
 
 func (m *Manager) path(k Key) string { return m.dir + string(filepath.Separator) + k.file() }
@@ -186,25 +178,15 @@ func (m *Manager) look(k Key, guarded bool) (Entry, bool, error) {
 		return Entry{}, false, err
 	}
 	rec, f := parse(data, f)
-	return m.entry(k, rec, mtime, f, guarded, m.processes), true, nil
-}
-
-// inOrder keeps to the one order (queue, then request): who asks for the queue
-// with the context of a request's lease has it the wrong way round.
-func inOrder(ctx context.Context, k Key) error {
-	if held, ok := ctx.Value(leaseKey{}).(Key); ok && k.Type == TypeQueue && held.Type == TypeRequest {
-		return fault.New(fault.InternalError, "reason", "lock_order", "request_id", held.ID)
-	}
-	return nil
+	return m.entry(k, rec, mtime, f, guarded), true, nil
 }
 
 // limit bounds waiting: at least as long as asked, less than half as long
 // again.
 type limit struct {
-	timer *time.Timer // nil: no waiting
-	next  time.Duration
-	most  time.Duration
-	over  bool // the next refusal is final
+	end  <-chan time.Time
+	next time.Duration
+	over bool // the next refusal is final
 }
 
 const (
@@ -213,27 +195,16 @@ const (
 )
 
 func newLimit(wait time.Duration) limit {
-	l := limit{next: firstPause, most: lastPause, over: wait <= 0}
-	if wait > 0 {
-		l.timer = time.NewTimer(wait)
-	}
-	return l
-}
-
-func (l *limit) stop() {
-	if l.timer != nil {
-		l.timer.Stop()
-	}
+	return limit{end: time.After(wait), next: firstPause, over: wait <= 0}
 }
 
 // pause sleeps for a while that is jittered, grows, and ends with the limit.
 func (l *limit) pause(ctx context.Context) error {
-	t := time.NewTimer(l.next/2 + rand.N(l.next))
-	defer t.Stop()
-	l.next = min(l.next*3/2, l.most)
+	t := time.After(l.next/2 + rand.N(l.next))
+	l.next = min(l.next*3/2, lastPause)
 	select {
-	case <-t.C:
-	case <-l.timer.C:
+	case <-t:
+	case <-l.end:
 		l.over = true
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -82,14 +82,14 @@ func (w *world) alive(pid int, _ uint64) proc.Liveness {
 // themselves.
 func (w *world) process(pid int, change ...func(*Options)) *Manager {
 	o := Options{
-		Dir: w.dir, Clock: w.clock, Alive: w.alive,
+		Dir: w.dir, Clock: w.clock,
 		Self: proc.Identity{PID: pid, PIDStart: uint64(pid) * 10, BootID: "boot-1", Machine: "m-1", PIDNS: "ns-1", Hostname: "box"},
 	}
 	for _, f := range change {
 		f(&o)
 	}
 	m := Open(o)
-	m.tend = func(*Lease) {}
+	m.tend, m.processes = func(*Lease) {}, processes{w.alive, unasked, unbegun}
 	return m
 }
 

@@ -39,7 +39,7 @@ func Slot(n int) Key { return Key{TypeSlot, strconv.Itoa(n)} }
 // NameFor is the name of a lock about a thing of any name, such as a branch.
 func NameFor(kind, thing string) string {
 	name := strings.Map(func(r rune) rune {
-		if r < 128 && (r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
+		if r == '_' || strings.ContainsRune(alphanumeric, r) {
 			return r
 		}
 		return '-'
@@ -48,7 +48,10 @@ func NameFor(kind, thing string) string {
 	return kind + "-" + name[:min(len(name), 80)] + "-" + hex.EncodeToString(sum[:3])
 }
 
-const suffix = ".lock.json"
+const (
+	suffix       = ".lock.json"
+	alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
 
 func (k Key) file() string {
 	if k.Type == TypeQueue {
@@ -57,10 +60,11 @@ func (k Key) file() string {
 	return k.Type + "." + k.ID + suffix
 }
 
-// keyOf reads a file name; ok is false for what is no lock of ours.
-func keyOf(file string) (k Key, ok bool) {
-	stem, ok := strings.CutSuffix(file, suffix)
-	if !ok || strings.HasPrefix(file, ".") {
+// KeyOf tells which lock a file is, by its name alone; ok is false for what is
+// no lock of ours.
+func KeyOf(path string) (k Key, ok bool) {
+	stem, ok := strings.CutSuffix(filepath.Base(path), suffix)
+	if !ok || strings.HasPrefix(stem, ".") {
 		return Key{}, false
 	}
 	if stem == TypeQueue {
@@ -73,29 +77,15 @@ func keyOf(file string) (k Key, ok bool) {
 	return Key{kind, id}, true
 }
 
-// fits is [A-Za-z0-9][A-Za-z0-9._-]{0,127}, by hand: compiling the expression
-// took 0.6 ms at every start of every binary.
-func fits(id string) bool {
-	if id == "" || len(id) > 128 || strings.ContainsRune("._-", rune(id[0])) {
-		return false
-	}
-	for i := range len(id) {
-		c := id[i]
-		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !alnum && c != '.' && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return true
-}
-
-// Check refuses what cannot be the name of a lock.
+// Check refuses what cannot be the name of a lock: [A-Za-z0-9][A-Za-z0-9._-]{0,127},
+// by hand, because compiling the expression took 0.6 ms at every start of every
+// binary.
 func (k Key) Check() error {
 	if k.Type == TypeQueue {
 		return nil
 	}
-	if !fits(k.ID) || strings.Contains(k.ID, "..") ||
-		strings.HasSuffix(k.ID, ".") || strings.HasSuffix(k.ID, ".lock") {
+	if k.ID == "" || len(k.ID) > 128 || !strings.Contains(alphanumeric, k.ID[:1]) || strings.Trim(k.ID, alphanumeric+"._-") != "" ||
+		strings.Contains(k.ID, "..") || strings.HasSuffix(k.ID, ".") || strings.HasSuffix(k.ID, ".lock") {
 		return fault.New(fault.InvalidRequest, "key", k.Type, "value", k.ID, "reason", "bad_lock_name")
 	}
 	return nil
@@ -113,7 +103,3 @@ func (k Key) refusal() fault.Code {
 	}
 	return fault.LockHeld
 }
-
-// KeyOf tells which lock a file is, by its name alone; ok is false for what is
-// no lock of ours.
-func KeyOf(path string) (k Key, ok bool) { return keyOf(filepath.Base(path)) }

@@ -49,7 +49,9 @@ type leaseKey struct{}
 func (m *Manager) newLease(ctx context.Context, k Key, rec Record, raw []byte, began reading) *Lease {
 	l := &Lease{m: m, key: k, file: k.file(), path: m.path(k), token: rec.Token, rec: rec, raw: raw, last: began, done: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(context.WithValue(ctx, leaseKey{}, k))
-	m.remember(l)
+	m.mu.Lock()
+	m.held[l.file] = l
+	m.mu.Unlock()
 	m.tend(l)
 	return l
 }
@@ -105,15 +107,10 @@ func (l *Lease) heartbeat() {
 func (l *Lease) beat() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over == nil && l.due() {
+	if wall, boot := l.elapsed(); l.over == nil && (wall < 0 || max(wall, boot) >= l.m.interval()) {
 		_ = l.renew(nil)
 	}
 	return l.over == nil
-}
-
-func (l *Lease) due() bool {
-	wall, boot := l.elapsed()
-	return wall < 0 || max(wall, boot) >= l.m.interval()
 }
 
 // elapsed since the last renewal began, by either clock.

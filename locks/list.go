@@ -5,9 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"runtime"
 	"strconv"
-	"sync"
 	"time"
 
 	"aiflow/internal/atomicfile"
@@ -70,9 +68,7 @@ func (m *Manager) refuse(k Key, e Entry) error {
 }
 
 // entry judges what was read.
-func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flock.Flaw, guarded bool,
-	of processes,
-) Entry {
+func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flock.Flaw, guarded bool) Entry {
 	e := Entry{Record: rec, Path: m.path(k), flaw: f}
 	if f != "" {
 		e.Record = Record{Version: rec.Version}
@@ -82,7 +78,7 @@ func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flock.Flaw, guarde
 	j := judge(sight{
 		rec: e.Record, flaw: f, self: m.self, now: m.clock.Now().Round(0), ttl: m.ttl,
 		mine:      m.holds(k.file(), rec.Token),
-		processes: of, group: proc.GroupAlive,
+		processes: m.processes, group: proc.GroupAlive,
 		age:    func() (time.Duration, bool) { return m.age(k, mtime, guarded) },
 		shared: m.files.Shared,
 	})
@@ -94,7 +90,7 @@ func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flock.Flaw, guarde
 // look. A file from the future begins to age when one who may write sees it.
 func (m *Manager) age(k Key, mtime time.Time, guarded bool) (time.Duration, bool) {
 	if !guarded {
-		return m.ageSeen(k, mtime)
+		return m.clock.Now().Sub(mtime), true
 	}
 	now, err := m.files.Now()
 	if err != nil {
@@ -107,10 +103,6 @@ func (m *Manager) age(k Key, mtime time.Time, guarded bool) (time.Duration, bool
 	return age, true
 }
 
-func (m *Manager) ageSeen(k Key, mtime time.Time) (time.Duration, bool) {
-	return m.clock.Now().Sub(mtime), true
-}
-
 // List shows every lock, sorted by file name. A bad file is an entry with a
 // problem, never an error.
 func (m *Manager) List() ([]Entry, error) {
@@ -118,74 +110,24 @@ func (m *Manager) List() ([]Entry, error) {
 	if err != nil {
 		return nil, unreadable(err, m.dir)
 	}
-	return listAll(m, names), nil
-}
-
-// listAll reads many files at once, each worker a run of neighbours.
-func listAll(m *Manager, names []string) []Entry {
-	const enough = 64
-	room := make([]Entry, len(names))
-	parts := make([][]Entry, max(1, min(runtime.GOMAXPROCS(0), len(names)/enough)))
-	of := processes{remembering(m.processes.alive), remembering(m.processes.as), m.processes.began}
-	var wg sync.WaitGroup
-	for i := range parts {
-		wg.Go(func() {
-			from, to := i*len(names)/len(parts), (i+1)*len(names)/len(parts)
-			parts[i] = listSome(m, room[from:from:to], names[from:to], of)
-		})
-	}
-	wg.Wait()
-	entries := room[:0]
-	for _, part := range parts { // closes the gaps that other files left
-		entries = append(entries, part...)
-	}
-	return entries
-}
-
-func listSome(m *Manager, entries []Entry, names []string, of processes) []Entry {
+	entries := make([]Entry, 0, len(names))
 	for _, name := range names {
-		k, ok := keyOf(name)
+		k, ok := KeyOf(name)
 		if !ok {
 			continue
 		}
-		if e, ok := listed(m, k, of); ok {
-			entries = append(entries, e)
+		e, found, err := m.look(k, false)
+		switch {
+		case err != nil:
+			e = Entry{Verdict: UnknownRec, Live: true, Path: m.path(k)}
+			e.setKey(k)
+			e.Problem = unreadable(err, e.Path, "reason", "io_error")
+		case !found: // released meanwhile
+			continue
 		}
+		entries = append(entries, e)
 	}
-	return entries
-}
-
-func listed(m *Manager, k Key, of processes) (Entry, bool) {
-	data, mtime, f, err := m.files.Read(k.file())
-	switch {
-	case err == nil:
-		rec, f := parse(data, f)
-		return m.entry(k, rec, mtime, f, false, of), true
-	case errors.Is(err, fs.ErrNotExist):
-		return Entry{}, false // released meanwhile
-	}
-	e := Entry{Verdict: UnknownRec, Live: true, Path: m.path(k)}
-	e.setKey(k)
-	e.Problem = unreadable(err, e.Path, "reason", "io_error")
-	return e, true
-}
-
-// remembering asks about each process once, or hardly more often.
-func remembering(ask func(int, uint64) proc.Liveness) func(int, uint64) proc.Liveness {
-	type process struct {
-		pid  int
-		mark uint64
-	}
-	var known sync.Map
-	return func(pid int, mark uint64) proc.Liveness {
-		p := process{pid, mark}
-		if life, ok := known.Load(p); ok {
-			return life.(proc.Liveness)
-		}
-		life := ask(pid, mark)
-		known.Store(p, life)
-		return life
-	}
+	return entries, nil
 }
 
 // LookRequest judges a request's lock; false when there is none.
@@ -227,7 +169,7 @@ func (m *Manager) sweep(ctx context.Context, wanted func(Entry) bool) ([]Entry, 
 	}
 	var removed []Entry
 	for _, name := range names {
-		k, ok := keyOf(name)
+		k, ok := KeyOf(name)
 		if !ok {
 			continue
 		}

@@ -36,9 +36,6 @@ type Options struct {
 	Self  proc.Identity
 	Disk  atomicfile.Disk // nil: the real one
 	Rand  io.Reader       // nil: crypto/rand
-	// Alive judges a process of this machine, boot and pid namespace; nil:
-	// proc.AliveAs and proc.Alive.
-	Alive func(pid int, start uint64) proc.Liveness
 }
 
 // Manager takes and shows the locks of one directory. It is safe for use by
@@ -76,9 +73,6 @@ func Open(o Options) *Manager {
 		m.rand = rand.Reader
 	}
 	m.processes = processes{proc.Alive, proc.AliveAs, m.began}
-	if o.Alive != nil {
-		m.processes = processes{o.Alive, unasked, unbegun}
-	}
 	m.guard, m.files = flock.New(m.dir), flock.In(m.dir)
 	m.tend = (*Lease).heartbeat
 	return m
@@ -104,12 +98,6 @@ func (m *Manager) holds(name, token string) bool {
 	defer m.mu.Unlock()
 	l := m.held[name]
 	return l != nil && token != "" && l.token == token
-}
-
-func (m *Manager) remember(l *Lease) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.held[l.file] = l
 }
 
 // forget takes l, and no later lease of the same name, out of the table.

@@ -3,6 +3,7 @@ package locks
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -133,6 +134,45 @@ func parse(data []byte, f flock.Flaw) (Record, flock.Flaw) {
 		return r, flawDuplicate
 	}
 	return r, ""
+}
+
+// hasDuplicateKeys looks at the top level of a valid JSON object. Two readers
+// may disagree about the value of a key that comes twice, so nobody should
+// believe it. Keys that differ in case only count as equal, because
+// encoding/json takes them so; keys with escapes, and more than anybody writes,
+// count as suspicious. By hand, since each look at a lock does it: a decoder
+// takes five times as long.
+func hasDuplicateKeys(data []byte) bool {
+	const most = 32
+	seen := make([]string, 0, most)
+	depth, expectKey := 0, false
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{', '[':
+			depth++
+			expectKey = depth == 1
+		case '}', ']':
+			depth--
+		case ',':
+			expectKey = depth == 1
+		case '"':
+			from := i + 1
+			for i++; data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+			if depth != 1 || !expectKey {
+				continue
+			}
+			key := string(data[from:i])
+			if strings.Contains(key, `\`) || len(seen) == most || slices.ContainsFunc(seen, func(s string) bool { return strings.EqualFold(s, key) }) {
+				return true
+			}
+			seen, expectKey = append(seen, key), false
+		}
+	}
+	return false
 }
 
 // unread says what is wrong with data that is no record of ours.

@@ -168,7 +168,7 @@ func (s *sim) start(m *simMachine) *simProc {
 		}
 	}
 	p.m = Open(Options{
-		Dir: "/locks", TTL: simTTL, Clock: p, Disk: simDisk{p}, Rand: simRand{s}, Alive: p.alive,
+		Dir: "/locks", TTL: simTTL, Clock: p, Disk: simDisk{p}, Rand: simRand{s},
 		Self: proc.Identity{
 			PID: p.pid, PIDStart: p.start, BootID: fmt.Sprint("boot-", m.id, "-", m.boots),
 			Machine: fmt.Sprint("m-", m.id), PIDNS: p.ns, Hostname: fmt.Sprint("host-", m.id/2),
@@ -176,6 +176,7 @@ func (s *sim) start(m *simMachine) *simProc {
 	})
 	p.script = p.live
 	p.m.guard, p.m.files, p.m.tend = simGuard{p}, simFiles{p}, func(*Lease) {}
+	p.m.processes = processes{p.alive, unasked, unbegun}
 	s.procs = append(s.procs, p)
 	go p.run()
 	return p

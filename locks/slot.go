@@ -16,7 +16,6 @@ import (
 // unless it needs many in turn.
 func (m *Manager) AcquireSlot(ctx context.Context, n int, a Ask) (*Lease, error) {
 	limit := newLimit(max(a.Wait, slotPatience))
-	defer limit.stop()
 	for {
 		var held []Entry
 		for i := 1; i <= n; i++ {

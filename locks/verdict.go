@@ -52,10 +52,6 @@ type processes struct {
 	began func(pid int) (time.Time, bool)           // false: it cannot be told
 }
 
-// unasked and unbegun are for those who judge by start times alone.
-func unasked(int, uint64) proc.Liveness { return proc.Unknown }
-func unbegun(int) (time.Time, bool)     { return time.Time{}, false }
-
 type judgement struct {
 	verdict  Verdict
 	live     bool // nobody may take it now
@@ -78,8 +74,10 @@ func judge(s sight) judgement {
 		return s.bare()
 	case !s.rec.isOf(s.self) || s.rec.BootID == "" || s.self.BootID == "":
 		return s.byTime()
+	case s.rec.BootID != s.self.BootID && s.shared():
+		return s.byTime() // "same machine" might be a clone of it
 	case s.rec.BootID != s.self.BootID:
-		return s.otherBoot()
+		return judgement{verdict: Dead} // every process of an earlier boot is gone
 	case s.rec.PIDNS == "" || s.rec.PIDNS != s.self.PIDNS:
 		return s.byTime()
 	}
@@ -92,13 +90,19 @@ func (s sight) byProcess() judgement {
 	if s.rec.PID == s.self.PID && s.rec.PIDStart == 0 {
 		life = proc.Dead // our number, not our token: an earlier process had it
 	}
-	switch life {
-	case proc.Dead:
-		return s.orphaned()
-	case proc.Unknown:
+	switch {
+	case life == proc.Dead && s.commandLives():
+		return judgement{verdict: Held, live: true, orphaned: true}
+	case life == proc.Dead:
+		return judgement{verdict: Dead}
+	case life == proc.Unknown:
 		return s.byTime()
+	case s.inFuture():
+		return judgement{verdict: ClockFault, live: true}
+	case s.now.After(s.rec.ExpiresAt):
+		return judgement{verdict: Overdue, live: true}
 	}
-	return s.lives()
+	return judgement{verdict: Held, live: true}
 }
 
 func (s sight) holderLife() proc.Liveness {
@@ -126,38 +130,13 @@ func (s sight) youngerThanRecord() bool {
 	return ok && began.After(written.Add(Grace))
 }
 
-// orphaned: the holder is dead; a command that it ran may not be.
-func (s sight) orphaned() judgement {
-	if s.rec.Command > 0 && s.commandLife() != proc.Dead {
-		return judgement{verdict: Held, live: true, orphaned: true}
-	}
-	return judgement{verdict: Dead}
-}
-
-func (s sight) commandLife() proc.Liveness {
+// commandLives: the command that a dead holder ran may not be dead.
+func (s sight) commandLives() bool {
+	life := s.alive
 	if s.rec.CommandGroup {
-		return s.group(s.rec.Command, s.rec.CommandStart)
+		life = s.group
 	}
-	return s.alive(s.rec.Command, s.rec.CommandStart)
-}
-
-func (s sight) lives() judgement {
-	switch {
-	case s.inFuture():
-		return judgement{verdict: ClockFault, live: true}
-	case s.now.After(s.rec.ExpiresAt):
-		return judgement{verdict: Overdue, live: true}
-	}
-	return judgement{verdict: Held, live: true}
-}
-
-// otherBoot: every process of an earlier boot is gone, unless the directory is
-// shared and "same machine" might be a clone of it.
-func (s sight) otherBoot() judgement {
-	if s.shared() {
-		return s.byTime()
-	}
-	return judgement{verdict: Dead}
+	return s.rec.Command > 0 && life(s.rec.Command, s.rec.CommandStart) != proc.Dead
 }
 
 // byTime: nothing but the record's times can be asked.

@@ -45,12 +45,17 @@ func otherMachine(r *Record) { r.Machine = "m-2" }
 func otherHost(r *Record)    { r.Machine, r.Hostname, r.BootID = "m-2", "far", "boot-9" }
 func otherName(r *Record)    { r.Hostname = "renamed" }
 func otherNS(r *Record)      { r.PIDNS = "ns-2" }
-func otherBoot(r *Record)    { r.BootID = "boot-0" }
-func noMachine(r *Record)    { r.Machine = "" }
-func noBoot(r *Record)       { r.BootID = "" }
-func noNS(r *Record)         { r.PIDNS = "" }
-func noStart(r *Record)      { r.PIDStart = 0 }
-func noCreation(r *Record)   { r.CreatedAt = time.Time{} }
+
+// unasked and unbegun are for those who judge by start times alone.
+func unasked(int, uint64) proc.Liveness { return proc.Unknown }
+func unbegun(int) (time.Time, bool)     { return time.Time{}, false }
+
+func otherBoot(r *Record)  { r.BootID = "boot-0" }
+func noMachine(r *Record)  { r.Machine = "" }
+func noBoot(r *Record)     { r.BootID = "" }
+func noNS(r *Record)       { r.PIDNS = "" }
+func noStart(r *Record)    { r.PIDStart = 0 }
+func noCreation(r *Record) { r.CreatedAt = time.Time{} }
 func fromTomorrow(r *Record) {
 	r.CreatedAt, r.ExpiresAt = noon.Add(24*time.Hour), noon.Add(24*time.Hour+half)
 }
