@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"time"
 
@@ -152,7 +151,7 @@ func (c *Claimer) resolve(ctx context.Context) (Task, bool, error) {
 	for token, taskID := range c.unsure {
 		t, err := c.store.Get(ctx, taskID)
 		switch {
-		case errors.Is(err, fault.New(fault.TaskNotFound)):
+		case fault.Has(err, fault.TaskNotFound):
 			delete(c.unsure, token)
 		case err != nil:
 			return Task{}, false, err

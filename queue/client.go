@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -27,7 +28,11 @@ type Where struct {
 // Dial makes the client; it sends nothing.
 func Dial(ctx context.Context, w Where) (API, error) {
 	if w.Region == "" {
-		return local(w.Endpoint), nil
+		return dynamodb.New(dynamodb.Options{
+			Region:       "local",
+			BaseEndpoint: aws.String(cmp.Or(w.Endpoint, LocalEndpoint)),
+			Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
+		}, ours), nil
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(w.Region))
 	if err != nil {
@@ -39,17 +44,6 @@ func Dial(ctx context.Context, w Where) (API, error) {
 			o.BaseEndpoint = aws.String(w.Endpoint)
 		}
 	}), nil
-}
-
-func local(endpoint string) API {
-	if endpoint == "" {
-		endpoint = LocalEndpoint
-	}
-	return dynamodb.New(dynamodb.Options{
-		Region:       "local",
-		BaseEndpoint: aws.String(endpoint),
-		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
-	}, ours)
 }
 
 // ours leaves retrying to the store, which knows what a lost answer means.

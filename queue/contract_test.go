@@ -251,9 +251,6 @@ func TestTransitions(t *testing.T) {
 			for _, a := range allowed[from] {
 				want = want || a == to
 			}
-			if from.CanBecome(to) != want {
-				t.Errorf("CanBecome(%s, %s) = %v", from, to, !want)
-			}
 			if to == Queued {
 				continue // nothing we offer writes it but Enqueue, below
 			}

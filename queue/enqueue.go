@@ -54,10 +54,8 @@ func (s *Store) newTask(n NewTask) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	if n.TaskID == "" {
-		if n.TaskID, err = s.freshID(); err != nil {
-			return Task{}, err
-		}
+	if n.TaskID == "" { // sorts by time, which reads well in lists
+		n.TaskID = "task-" + s.clock.Now().UTC().Format("20060102-150405") + "-" + token[:12]
 	}
 	if len(n.TaskID) > MaxID {
 		return Task{}, badValue("id", n.TaskID[:64], "too_long")
@@ -68,15 +66,6 @@ func (s *Store) newTask(n NewTask) (Task, error) {
 		Status: Queued, Prompt: n.Prompt, CreatedAt: now, UpdatedAt: now,
 		RequestID: n.RequestID, EnqueueToken: token,
 	}, nil
-}
-
-// freshID sorts by time, which reads well in lists.
-func (s *Store) freshID() (string, error) {
-	token, err := s.token()
-	if err != nil {
-		return "", err
-	}
-	return "task-" + s.clock.Now().UTC().Format("20060102-150405") + "-" + token[:12], nil
 }
 
 // Push puts a request in. While a task of that request waits or runs, that one

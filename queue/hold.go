@@ -3,8 +3,6 @@ package queue
 import (
 	"cmp"
 	"context"
-	"errors"
-	"maps"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -42,7 +40,7 @@ func (s *Store) Heartbeat(ctx context.Context, t Task) error {
 // Check reads whether the caller still holds the task; it writes nothing.
 func (s *Store) Check(ctx context.Context, t Task) error {
 	there, err := s.Get(ctx, t.TaskID)
-	if errors.Is(err, fault.New(fault.TaskNotFound)) {
+	if fault.Has(err, fault.TaskNotFound) {
 		return lost(t, Task{})
 	}
 	mine := there.Status == Running && there.AttemptToken == t.AttemptToken && there.Fence == t.Fence
@@ -62,13 +60,12 @@ func (s *Store) Fail(ctx context.Context, t Task, message string) error {
 func (s *Store) end(ctx context.Context, t Task, to Status, name, value string) error {
 	names, values := holding(t)
 	token := t.AttemptToken + "/" + string(to)
-	set := item{":to": str(string(to)), ":now": str(s.now()), ":next": str(token)}
+	values[":to"], values[":now"], values[":next"] = str(string(to)), str(s.now()), str(token)
 	update := "SET #status = :to, updated_at = :now, attempt_token = :next"
 	if value != "" {
-		names["#detail"], set[":detail"] = name, str(clip(value))
+		names["#detail"], values[":detail"] = name, str(clip(value))
 		update += ", #detail = :detail"
 	}
-	maps.Copy(values, set)
 	there, ok, err := s.apply(ctx, change{
 		op: string(to), taskID: t.TaskID, update: update, condition: held, names: names, values: values,
 	}, func(there Task) bool { return there.Status == to && there.AttemptToken == token })
@@ -112,8 +109,7 @@ func lockLost(id, reason string, more ...any) error {
 
 // LostReason gives why a task was lost, or "" for any other error.
 func LostReason(err error) string {
-	var f *fault.Error
-	if errors.As(err, &f) && f.Code == fault.LockLost {
+	if f, ok := fault.As(err); ok && f.Code == fault.LockLost {
 		return f.Facts["reason"]
 	}
 	return ""

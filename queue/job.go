@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"aiflow/internal/proc"
 )
 
 // grip is the hold on the task in hand: when the store last confirmed it, and
@@ -46,7 +48,7 @@ func (g *grip) state() error {
 }
 
 type outcome struct {
-	result Result
+	output string
 	err    error
 }
 
@@ -68,7 +70,7 @@ func (w *Worker) work(ctx, idle context.Context, t Task) error {
 		}
 		return ended
 	}
-	return errors.Join(ended, w.finish(ctx, t, o, g.state() != nil))
+	return errors.Join(ended, w.finish(ctx, idle, t, o, g.state() != nil))
 }
 
 // endGivenUp ends the task that was given up for lack of signs, unless somebody
@@ -94,8 +96,8 @@ func (w *Worker) do(ctx, jobCtx context.Context, g *grip, t Task) outcome {
 	done := make(chan outcome, 1)
 	job := Job{Task: t, Guard: func(ctx context.Context) error { return w.guard(ctx, g, t) }}
 	go func() {
-		r, err := w.Do(jobCtx, job)
-		done <- outcome{r, err}
+		output, err := w.Do(jobCtx, job)
+		done <- outcome{output, err}
 	}()
 	select {
 	case o := <-done:
@@ -163,11 +165,7 @@ const margin = 10 * time.Millisecond
 
 func (w *Worker) beats(ctx context.Context, g *grip, t Task, trust *time.Timer) error {
 	renew := w.Clock.Boot() + w.Times.Renew
-	for {
-		pause(ctx, nil, w.Poll)
-		if ctx.Err() != nil || w.trust(g, t) != nil {
-			return nil
-		}
+	for proc.Sleep(ctx, w.Poll) == nil && w.trust(g, t) == nil {
 		began := w.Clock.Boot()
 		if err := w.Board.Beat(ctx, w.runner); LostReason(err) != "" {
 			_ = g.lose(err)
@@ -191,36 +189,41 @@ func (w *Worker) beats(ctx context.Context, g *grip, t Task, trust *time.Timer) 
 			w.trouble(err)
 		}
 	}
+	return nil
 }
 
 // finish writes the end of the task until it is written, or refused for good.
 // A worker that shall stop is patient once, and one that must stop at once tries
 // for a moment only: what it could not write is ended by another's sweep.
-func (w *Worker) finish(ctx context.Context, t Task, o outcome, stopped bool) error {
+func (w *Worker) finish(ctx, idle context.Context, t Task, o outcome, stopped bool) error {
 	if stopped {
 		o.err = ErrStopped
+	}
+	ended := EventComplete
+	if o.err != nil {
+		ended = EventError
 	}
 	write := func(ctx context.Context) error {
 		if o.err != nil {
 			return w.Board.Fail(ctx, t, message(o.err))
 		}
-		return w.Board.Complete(ctx, t, o.result.Output)
+		return w.Board.Complete(ctx, t, o.output)
 	}
 	for {
 		err := w.lastly(ctx, write)
 		switch {
 		case err == nil:
-			w.tell(Event{Kind: ended(o.err), Task: t, Err: o.err})
+			w.tell(Event{Kind: ended, Task: t, Err: o.err})
 			return nil
 		case LostReason(err) != "":
 			w.tell(Event{Kind: EventLost, Task: t, Err: err})
 			return nil
 		}
 		w.trouble(err)
-		if over(ctx, w.stop) {
+		if idle.Err() != nil {
 			return nil
 		}
-		pause(ctx, w.stop, w.Poll)
+		_ = proc.Sleep(idle, w.Poll)
 		if err := w.Board.Beat(ctx, w.runner); LostReason(err) != "" {
 			return err
 		}
@@ -232,16 +235,9 @@ func (w *Worker) lastly(ctx context.Context, write func(context.Context) error) 
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
-		pause(late, nil, w.Times.Final)
+		_ = proc.Sleep(late, w.Times.Final)
 		cancel()
 	})
 	defer stop()
 	return write(late)
-}
-
-func ended(err error) string {
-	if err != nil {
-		return EventError
-	}
-	return EventComplete
 }

@@ -73,6 +73,17 @@ func (s *Store) each(ctx context.Context, in *dynamodb.QueryInput, read func(ite
 	}
 }
 
+// inStatus asks for the tasks of all namespaces in a status, by age.
+func inStatus(status Status, fields string) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{
+		TableName: aws.String(QueueTable), IndexName: aws.String(StatusIndex),
+		KeyConditionExpression:    aws.String("#status = :status"),
+		ProjectionExpression:      &fields,
+		ExpressionAttributeNames:  map[string]string{"#status": "status"},
+		ExpressionAttributeValues: item{":status": str(string(status))},
+	}
+}
+
 func (s *Store) query(ctx context.Context, in *dynamodb.QueryInput) (out *dynamodb.QueryOutput, err error) {
 	err = s.do(ctx, "Query", func(ctx context.Context) error {
 		out, err = s.api.Query(ctx, in)

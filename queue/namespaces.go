@@ -2,8 +2,8 @@ package queue
 
 import (
 	"context"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -39,26 +39,22 @@ func (s *Store) Namespaces(ctx context.Context) ([]Space, error) {
 		return nil, err
 	}
 	for _, status := range []Status{Queued, Running} {
-		if err := s.eachInStatus(ctx, status, func(name string) {
+		if err := s.each(ctx, inStatus(status, "namespace"), func(it item) {
+			n := space(text(it, "namespace"))
 			if status == Queued {
-				space(name).Queued++
+				n.Queued++
 			} else {
-				space(name).Running++
+				n.Running++
 			}
 		}); err != nil {
 			return nil, err
 		}
 	}
-	return sorted(found), nil
-}
-
-func sorted(found map[string]*Space) []Space {
 	all := make([]Space, 0, len(found))
-	for _, n := range found {
-		all = append(all, *n)
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		all = append(all, *found[name])
 	}
-	slices.SortFunc(all, func(a, b Space) int { return strings.Compare(a.Namespace, b.Namespace) })
-	return all
+	return all, nil
 }
 
 func (s *Store) scanRunners(ctx context.Context, each func(Runner)) error {
@@ -79,15 +75,4 @@ func (s *Store) scanRunners(ctx context.Context, each func(Runner)) error {
 			return nil
 		}
 	}
-}
-
-func (s *Store) eachInStatus(ctx context.Context, status Status, each func(namespace string)) error {
-	in := &dynamodb.QueryInput{
-		TableName: aws.String(QueueTable), IndexName: aws.String(StatusIndex),
-		KeyConditionExpression:    aws.String("#status = :status"),
-		ProjectionExpression:      aws.String("namespace"),
-		ExpressionAttributeNames:  map[string]string{"#status": "status"},
-		ExpressionAttributeValues: item{":status": str(string(status))},
-	}
-	return s.each(ctx, in, func(it item) { each(text(it, "namespace")) })
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"aiflow/internal/proc"
 )
 
 // Runners as processes: the test binary starts itself anew as a runner.
@@ -55,31 +57,31 @@ func runRunner(text string) int {
 	if err != nil {
 		return 2
 	}
-	stop := make(chan struct{})
+	soon, stop := context.WithCancel(context.Background())
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(stop)
+		stop()
 	}()
 	w := &Worker{Board: s, Clock: realClock{}, RunnerID: p.Runner, ProjectRoot: "/", Poll: p.Poll, Times: p.Times}
-	w.Do = func(ctx context.Context, job Job) (Result, error) {
+	w.Do = func(ctx context.Context, job Job) (string, error) {
 		quit := ctx
 		if p.Careless {
 			quit = context.Background()
 		}
-		pause(quit, nil, max(p.Task, p.First))
+		_ = proc.Sleep(quit, max(p.Task, p.First))
 		p.First = 0
 		if err := job.Guard(ctx); err != nil && !p.Careless {
-			return Result{}, err
+			return "", err
 		}
 		say(event{Kind: "git", Task: job.Task.TaskID, Runner: p.Runner, Fence: job.Task.Fence})
-		return Result{}, context.Cause(ctx)
+		return "", context.Cause(ctx)
 	}
 	w.Tell = func(e Event) {
 		if o, ok := observed(e, p.Runner); ok {
 			say(o)
 		}
 	}
-	if err := w.Run(context.Background(), stop); err != nil {
+	if err := w.Run(context.Background(), soon); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -178,7 +180,7 @@ func until(t testing.TB, s *Store, f func(Task) bool) []Task {
 			t.Errorf("after %v it still does not hold", limit)
 			return tasks
 		}
-		pause(context.Background(), nil, 500*time.Millisecond)
+		_ = proc.Sleep(context.Background(), 500*time.Millisecond)
 	}
 }
 

@@ -57,8 +57,13 @@ func judge(err error) verdict {
 		return missing
 	}
 	var api smithy.APIError
-	if !errors.As(err, &api) {
-		return transport(err)
+	if !errors.As(err, &api) { // no answer of the service: only what never left this process is final
+		var build *smithy.SerializationError
+		var params smithy.InvalidParamsError
+		if errors.As(err, &build) || errors.As(err, &params) {
+			return final
+		}
+		return unknown
 	}
 	switch api.ErrorCode() {
 	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded",
@@ -67,29 +72,11 @@ func judge(err error) verdict {
 	case "InternalServerError", "InternalFailure", "ServiceUnavailable", "ServiceUnavailableException", "RequestTimeout":
 		return unknown
 	}
-	if status := httpStatus(err); status >= 500 || status == 429 {
+	var r interface{ HTTPStatusCode() int }
+	if errors.As(err, &r) && (r.HTTPStatusCode() >= 500 || r.HTTPStatusCode() == 429) {
 		return unknown
 	}
 	return final
-}
-
-// transport judges an error that is no answer of the service. Only what never
-// left this process is final.
-func transport(err error) verdict {
-	var build *smithy.SerializationError
-	var params smithy.InvalidParamsError
-	if errors.As(err, &build) || errors.As(err, &params) {
-		return final
-	}
-	return unknown
-}
-
-func httpStatus(err error) int {
-	var r interface{ HTTPStatusCode() int }
-	if errors.As(err, &r) {
-		return r.HTTPStatusCode()
-	}
-	return 0
 }
 
 // do calls f until it succeeds, fails for good, or patience ends. A failed
@@ -97,7 +84,9 @@ func httpStatus(err error) int {
 func (s *Store) do(ctx context.Context, op string, f func(context.Context) error) error {
 	began := s.clock.Boot()
 	for try := 0; ; try++ {
-		err := s.attempt(ctx, f)
+		one, cancel := context.WithTimeout(ctx, s.retry.Attempt)
+		err := f(one)
+		cancel()
 		if err == nil {
 			return nil
 		}
@@ -145,19 +134,15 @@ func brief(err error) string {
 	}
 }
 
-func (s *Store) attempt(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.retry.Attempt)
-	defer cancel()
-	return f(ctx)
-}
-
 // wait is full jitter: anything up to First * 2^try, at most Ceiling.
 func (s *Store) wait(try int) time.Duration {
 	top := s.retry.Ceiling
 	if try < 20 && s.retry.First<<try < top {
 		top = s.retry.First << try
 	}
-	return time.Duration(s.fraction() * float64(top))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Duration(s.jitter.Float64() * float64(top))
 }
 
 func conditionFailed(err error) bool { return judge(err) == conditional }

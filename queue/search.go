@@ -180,17 +180,11 @@ func oldest(list []candidate) []candidate {
 // indexPage reads waiting tasks of all namespaces by age and keeps ours. A
 // limit over 2,000 is none: the service ends a page at 1 MB.
 func (f *search) indexPage(ctx context.Context, floor string, from item, limit int) (*dynamodb.QueryOutput, error) {
-	in := &dynamodb.QueryInput{
-		TableName: aws.String(QueueTable), IndexName: aws.String(StatusIndex),
-		KeyConditionExpression:    aws.String("#status = :queued"),
-		FilterExpression:          aws.String("namespace = :ns"),
-		ProjectionExpression:      aws.String("task_id, created_at"),
-		ExpressionAttributeNames:  map[string]string{"#status": "status"},
-		ExpressionAttributeValues: item{":ns": str(f.store.ns), ":queued": str(string(Queued))},
-		ExclusiveStartKey:         from,
-	}
+	in := inStatus(Queued, "task_id, created_at")
+	in.FilterExpression, in.ExpressionAttributeValues[":ns"] = aws.String("namespace = :ns"), str(f.store.ns)
+	in.ExclusiveStartKey = from
 	if floor != "" {
-		in.KeyConditionExpression = aws.String("#status = :queued AND created_at >= :floor")
+		in.KeyConditionExpression = aws.String("#status = :status AND created_at >= :floor")
 		in.ExpressionAttributeValues[":floor"] = str(floor)
 	}
 	if limit <= 2000 {

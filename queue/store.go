@@ -95,13 +95,6 @@ func (s *Store) token() (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-// fraction is a random number in [0,1).
-func (s *Store) fraction() float64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.jitter.Float64()
-}
-
 func (s *Store) key(taskID string) item {
 	return item{"namespace": str(s.ns), "task_id": str(taskID)}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // Silence says how long somebody may be silent before a sweep ends tasks.
@@ -191,11 +190,7 @@ func (w *Sweeper) forget(running []Task) {
 	for id := range w.runners {
 		there["runner "+id] = true
 	}
-	for key := range w.watched {
-		if !there[key] {
-			delete(w.watched, key)
-		}
-	}
+	maps.DeleteFunc(w.watched, func(key string, _ sighting) bool { return !there[key] })
 }
 
 // verdict gives the error message for a task that must end, or "".
@@ -223,14 +218,8 @@ func (w *Sweeper) verdict(t Task, mine func(Task) bool) string {
 
 // running reads the running tasks without their prompts.
 func (w *Sweeper) running(ctx context.Context) ([]Task, error) {
-	in := &dynamodb.QueryInput{
-		TableName: aws.String(QueueTable), IndexName: aws.String(StatusIndex),
-		KeyConditionExpression:    aws.String("#status = :running"),
-		FilterExpression:          aws.String("namespace = :ns"),
-		ProjectionExpression:      aws.String("namespace, task_id, #status, claimed_by, created_at, updated_at, fence, attempt_token, signed_at, request_id"),
-		ExpressionAttributeNames:  map[string]string{"#status": "status"},
-		ExpressionAttributeValues: item{":ns": str(w.store.ns), ":running": str(string(Running))},
-	}
+	in := inStatus(Running, "namespace, task_id, #status, claimed_by, created_at, updated_at, fence, attempt_token, signed_at, request_id")
+	in.FilterExpression, in.ExpressionAttributeValues[":ns"] = aws.String("namespace = :ns"), str(w.store.ns)
 	var tasks []Task
 	err := w.store.each(ctx, in, func(it item) { tasks = append(tasks, readTask(it)) })
 	return tasks, err

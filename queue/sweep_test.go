@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"aiflow/internal/proc"
 )
 
 // watcher is a sweeper whose clock is moved by hand.
@@ -221,7 +223,7 @@ func TestSweepDoesNotEndATaskThatMoved(t *testing.T) {
 	if err != nil || len(stale) != 1 {
 		t.Fatal(stale, err)
 	}
-	pause(ctx, nil, 2*time.Millisecond) // updated_at has milliseconds
+	_ = proc.Sleep(ctx, 2*time.Millisecond) // updated_at has milliseconds
 	if err := s.Heartbeat(ctx, held); err != nil {
 		t.Fatal(err)
 	}

@@ -71,16 +71,32 @@ func (s *Store) EnsureTables(ctx context.Context) error {
 }
 
 func ensure(ctx context.Context, s *Store, def *dynamodb.CreateTableInput) error {
-	found, err := describe(ctx, s, *def.TableName)
-	if err != nil {
-		return err
-	}
-	if found == nil {
-		if err := create(ctx, s, def); err != nil {
+	began, made := s.clock.Boot(), false
+	for {
+		d, err := describe(ctx, s, *def.TableName)
+		switch {
+		case err != nil:
+			return err
+		case d == nil && !made:
+			if err := create(ctx, s, def); err != nil {
+				return err
+			}
+			made = true
+			continue
+		case d != nil && d.TableStatus == types.TableStatusActive && !slices.ContainsFunc(d.GlobalSecondaryIndexes, unusable):
+			return sameShape(d, def)
+		case s.clock.Boot()-began > s.retry.Total:
+			return notReady(*def.TableName, "not_active")
+		}
+		if err := s.retry.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
-	return untilActive(ctx, s, def)
+}
+
+// unusable: it is our index, and it is still being made.
+func unusable(g types.GlobalSecondaryIndexDescription) bool {
+	return g.IndexStatus != types.IndexStatusActive && aws.ToString(g.IndexName) == StatusIndex
 }
 
 // describe gives nil for a table that is not there.
@@ -93,7 +109,7 @@ func describe(ctx context.Context, s *Store, table string) (*types.TableDescript
 		}
 		return err
 	})
-	if errors.Is(err, fault.New(fault.QueueNotReady)) {
+	if fault.Has(err, fault.QueueNotReady) {
 		return nil, nil
 	}
 	return d, err
@@ -111,53 +127,19 @@ func create(ctx context.Context, s *Store, def *dynamodb.CreateTableInput) error
 	})
 }
 
-func untilActive(ctx context.Context, s *Store, def *dynamodb.CreateTableInput) error {
-	began := s.clock.Boot()
-	for {
-		d, err := describe(ctx, s, *def.TableName)
-		if err != nil {
-			return err
-		}
-		if d != nil && d.TableStatus == types.TableStatusActive && indexesActive(d) {
-			return sameShape(d, def)
-		}
-		if s.clock.Boot()-began > s.retry.Total {
-			return notReady(*def.TableName, "not_active")
-		}
-		if err := s.retry.Sleep(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
-	}
-}
-
-func indexesActive(d *types.TableDescription) bool {
-	for _, g := range d.GlobalSecondaryIndexes {
-		if g.IndexStatus != types.IndexStatusActive && aws.ToString(g.IndexName) == StatusIndex {
-			return false
-		}
-	}
-	return true
-}
-
 func sameShape(d *types.TableDescription, def *dynamodb.CreateTableInput) error {
 	if !sameKeys(d.KeySchema, def.KeySchema) {
 		return notReady(*def.TableName, "keys")
 	}
 	for _, want := range def.GlobalSecondaryIndexes {
-		if !hasIndex(d, want) {
+		if !slices.ContainsFunc(d.GlobalSecondaryIndexes, func(g types.GlobalSecondaryIndexDescription) bool {
+			return aws.ToString(g.IndexName) == *want.IndexName && sameKeys(g.KeySchema, want.KeySchema) &&
+				g.Projection != nil && g.Projection.ProjectionType == want.Projection.ProjectionType
+		}) {
 			return notReady(*def.TableName, "index "+*want.IndexName)
 		}
 	}
 	return nil
-}
-
-func hasIndex(d *types.TableDescription, want types.GlobalSecondaryIndex) bool {
-	for _, g := range d.GlobalSecondaryIndexes {
-		if aws.ToString(g.IndexName) == *want.IndexName {
-			return sameKeys(g.KeySchema, want.KeySchema) && g.Projection != nil && g.Projection.ProjectionType == want.Projection.ProjectionType
-		}
-	}
-	return false
 }
 
 func sameKeys(a, b []types.KeySchemaElement) bool {

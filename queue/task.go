@@ -1,9 +1,6 @@
 package queue
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Status is the state of a task, spelt as in the table.
 type Status string
@@ -20,20 +17,6 @@ const (
 
 // Statuses lists the five states in the order of a task's life.
 func Statuses() []Status { return []Status{Queued, Running, Complete, Errored, Cancelled} }
-
-// Next lists the states that may follow s.
-func (s Status) Next() []Status {
-	switch s {
-	case Queued:
-		return []Status{Running, Cancelled}
-	case Running:
-		return []Status{Complete, Errored, Cancelled}
-	}
-	return nil
-}
-
-// CanBecome says whether a task in state s may go to state t.
-func (s Status) CanBecome(t Status) bool { return slices.Contains(s.Next(), t) }
 
 // Terminal says that nothing may follow s. States of other clients are not
 // terminal: we do not know.

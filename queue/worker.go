@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
 // Board is what a worker needs of a store; *Store has it.
@@ -46,16 +47,11 @@ type Job struct {
 	Guard func(context.Context) error
 }
 
-// Result is what became of a task that was done.
-type Result struct {
-	Output string // kept with the task
-}
-
-// Do does a task. Its context ends when the task is cancelled, when it is not
-// ours any more, or when the worker must stop at once; context.Cause says
-// which. Do returns when nothing of the task runs any more. An error ends the
-// task in ERROR with its text.
-type Do func(ctx context.Context, job Job) (Result, error)
+// Do does a task; output is kept with it. Its context ends when the task is
+// cancelled, when it is not ours any more, or when the worker must stop at once;
+// context.Cause says which. Do returns when nothing of the task runs any more. An
+// error ends the task in ERROR with its text.
+type Do func(ctx context.Context, job Job) (output string, err error)
 
 // Event is one line of a worker's life.
 type Event struct {
@@ -105,7 +101,6 @@ type Worker struct {
 	full      bool // there was no room at the last look
 	inHand    string
 	givenUp   *Task
-	stop      <-chan struct{}
 }
 
 // Times are the worker's intervals beside Poll.
@@ -126,23 +121,21 @@ func (t Times) withDefaults() Times {
 	return t
 }
 
-// Run works until stop is closed (the task in hand is finished first) or ctx
+// Run works until soon ends (the task in hand is finished first) or ctx
 // ends (the task in hand ends as ERROR "runner stopped"). Neither waits for a
 // store that does not answer.
-func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) (err error) {
-	if w.Poll == 0 {
-		w.Poll = time.Second
-	}
-	w.Times, w.stop = w.Times.withDefaults(), stop
-	idle, end := w.idle(ctx)
+func (w *Worker) Run(ctx, soon context.Context) (err error) {
+	w.Poll, w.Times = cmp.Or(w.Poll, time.Second), w.Times.withDefaults()
+	idle, end := context.WithCancel(ctx) // of what need not be waited for once the worker shall stop
 	defer end()
+	defer context.AfterFunc(soon, end)()
 	if w.runner, err = w.Board.Register(idle, w.RunnerID, w.ProjectRoot); err != nil {
 		return err
 	}
 	w.taker, w.watch = w.Board.Hand(w.runner)
 	w.tell(Event{Kind: EventStarted})
 	defer w.leave(ctx)
-	for !over(ctx, stop) {
+	for idle.Err() == nil {
 		worked, err := w.poll(ctx, idle)
 		if err != nil {
 			return err
@@ -151,42 +144,10 @@ func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) (err error) {
 			return nil
 		}
 		if !worked {
-			pause(ctx, stop, w.Poll)
+			_ = proc.Sleep(idle, w.Poll)
 		}
 	}
 	return nil
-}
-
-// idle is a context for what need not be waited for once the worker shall stop.
-func (w *Worker) idle(ctx context.Context) (context.Context, context.CancelFunc) {
-	idle, end := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-w.stop:
-			end()
-		case <-idle.Done():
-		}
-	}()
-	return idle, end
-}
-
-func over(ctx context.Context, stop <-chan struct{}) bool {
-	select {
-	case <-stop:
-		return true
-	default:
-		return ctx.Err() != nil
-	}
-}
-
-func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-stop:
-	case <-ctx.Done():
-	}
 }
 
 // leave records the end; a runner that was replaced has no record any more.
@@ -224,7 +185,12 @@ func (w *Worker) poll(ctx, idle context.Context) (worked bool, err error) {
 		return false, onlyIf(w.Once, err)
 	}
 	defer release()
-	t, ok, err := w.claim(idle)
+	var t Task
+	var ok bool
+	err = w.lastly(idle, func(ctx context.Context) (err error) { // half way the task could be ours without our knowing
+		t, ok, err = w.taker.Claim(ctx)
+		return err
+	})
 	if err != nil || !ok {
 		w.trouble(err)
 		return false, onlyIf(w.Once, err)
@@ -254,15 +220,6 @@ func onlyIf(wanted bool, err error) error {
 	return nil
 }
 
-// claim is not broken off half way: the task could be ours without our knowing.
-func (w *Worker) claim(ctx context.Context) (t Task, ok bool, err error) {
-	err = w.lastly(ctx, func(ctx context.Context) error {
-		t, ok, err = w.taker.Claim(ctx)
-		return err
-	})
-	return t, ok, err
-}
-
 // duty looks after the others when it is time to: first at the runners, at the
 // next call at their tasks. on says that it did something.
 func (w *Worker) duty(ctx context.Context) (on bool, err error) {
@@ -270,7 +227,11 @@ func (w *Worker) duty(ctx context.Context) (on bool, err error) {
 	switch {
 	case w.looked:
 		w.looked = false
-		return true, w.sweep(ctx)
+		swept, err := w.watch.Sweep(ctx, w.mine)
+		for _, s := range swept {
+			w.tell(Event{Kind: EventSwept, Task: s.Task, Runner: s.Runner})
+		}
+		return true, err
 	case w.nextSweep == 0 || now >= w.nextSweep:
 		w.nextSweep = now + w.Times.Sweep
 		alive, err := w.watch.Look(ctx)
@@ -282,14 +243,6 @@ func (w *Worker) duty(ctx context.Context) (on bool, err error) {
 		return true, nil
 	}
 	return false, nil
-}
-
-func (w *Worker) sweep(ctx context.Context) error {
-	swept, err := w.watch.Sweep(ctx, w.mine)
-	for _, s := range swept {
-		w.tell(Event{Kind: EventSwept, Task: s.Task, Runner: s.Runner})
-	}
-	return err
 }
 
 // mine keeps the sweep off the task in hand and off a claim of ours whose
@@ -312,8 +265,7 @@ func (w *Worker) trouble(err error) {
 
 // message is what an error says to the readers of the queue.
 func message(err error) string {
-	var f *fault.Error
-	if errors.As(err, &f) && f.Facts["detail"] != "" {
+	if f, ok := fault.As(err); ok && f.Facts["detail"] != "" {
 		return string(f.Code) + ": " + f.Facts["detail"]
 	}
 	return err.Error()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
 // bubbleClock reads the time of the synctest bubble.
@@ -156,7 +157,7 @@ type bench struct {
 	board  *fakeBoard
 	worker *Worker
 	clock  *jumpClock
-	stop   chan struct{}
+	stop   context.CancelFunc
 	abort  context.CancelFunc
 	done   chan error
 	events []string
@@ -164,7 +165,8 @@ type bench struct {
 
 func start(b *fakeBoard, do Do) *bench {
 	ctx, cancel := context.WithCancel(context.Background())
-	x := &bench{board: b, stop: make(chan struct{}), abort: cancel, done: make(chan error, 1)}
+	soon, stop := context.WithCancel(ctx)
+	x := &bench{board: b, stop: stop, abort: cancel, done: make(chan error, 1)}
 	x.clock = &jumpClock{Clock: bubbleClock{time.Now()}}
 	x.worker = &Worker{Board: b, Clock: x.clock, RunnerID: "me", ProjectRoot: "/p", Do: do}
 	var mu sync.Mutex
@@ -173,14 +175,14 @@ func start(b *fakeBoard, do Do) *bench {
 		defer mu.Unlock()
 		x.events = append(x.events, strings.TrimSpace(e.Kind+" "+e.Task.TaskID+e.Runner))
 	}
-	go func() { x.done <- x.worker.Run(ctx, x.stop) }()
+	go func() { x.done <- x.worker.Run(ctx, soon) }()
 	return x
 }
 
 func takes(d time.Duration) Do {
-	return func(ctx context.Context, job Job) (Result, error) {
-		pause(ctx, nil, d)
-		return Result{Output: "out"}, context.Cause(ctx)
+	return func(ctx context.Context, job Job) (string, error) {
+		_ = proc.Sleep(ctx, d)
+		return "out", context.Cause(ctx)
 	}
 }
 
@@ -213,7 +215,7 @@ func TestIdleRunnerAsksTwiceAPoll(t *testing.T) {
 		if !reflect.DeepEqual(x.board.peers, []string{"me", "other"}) {
 			t.Errorf("peers %v", x.board.peers)
 		}
-		close(x.stop)
+		x.stop()
 		if err := <-x.done; err != nil {
 			t.Error(err)
 		}
@@ -226,7 +228,7 @@ func TestTaskIsDoneAndBeatsGoOn(t *testing.T) {
 		b := newFakeBoard("a", "b")
 		x := start(b, takes(3500*time.Millisecond))
 		time.Sleep(20 * time.Second)
-		close(x.stop)
+		x.stop()
 		<-x.done
 		equal(t, b.log()[:18], []string{
 			"0s Register", "0s Beat", "0s Look", "1s Beat", "1s Sweep", "2s Beat", "2s Claim",
@@ -242,7 +244,7 @@ func TestUpdatedAtIsRenewedDuringATask(t *testing.T) {
 		b := newFakeBoard("a")
 		x := start(b, takes(100*time.Second))
 		time.Sleep(110 * time.Second)
-		close(x.stop)
+		x.stop()
 		<-x.done
 		equal(t, without(b.log(), "Beat", "Check", "Claim", "Look", "Sweep"), []string{
 			"0s Register", "32s Heartbeat a", "1m2s Heartbeat a", "1m32s Heartbeat a", "1m42s Complete a", "1m50s StopRunner",
@@ -255,15 +257,15 @@ func TestCancelReachesTheTaskWithinTwoPolls(t *testing.T) {
 		b := newFakeBoard("a")
 		var ended time.Duration
 		var cause error
-		x := start(b, func(ctx context.Context, _ Job) (Result, error) {
+		x := start(b, func(ctx context.Context, _ Job) (string, error) {
 			<-ctx.Done()
 			ended, cause = time.Since(b.start), context.Cause(ctx)
-			return Result{}, nil // even a success is not written any more
+			return "", nil // even a success is not written any more
 		})
 		time.Sleep(10*time.Second + 1*time.Millisecond)
 		b.set(func(b *fakeBoard) { b.state["a"] = Cancelled })
 		time.Sleep(5 * time.Second)
-		close(x.stop)
+		x.stop()
 		<-x.done
 		if ended > 12*time.Second || LostReason(cause) != LostCancelled {
 			t.Errorf("ended at %v because of %v", ended, cause)
@@ -277,10 +279,10 @@ func TestReplacedRunnerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBoard("a")
 		var cause, guard error
-		x := start(b, func(ctx context.Context, job Job) (Result, error) {
+		x := start(b, func(ctx context.Context, job Job) (string, error) {
 			<-ctx.Done()
 			cause, guard = context.Cause(ctx), job.Guard(ctx)
-			return Result{}, nil
+			return "", nil
 		})
 		time.Sleep(10 * time.Second)
 		b.set(func(b *fakeBoard) { b.replaced = true })
@@ -298,15 +300,15 @@ func TestSilentStoreEndsTrust(t *testing.T) {
 		b := newFakeBoard("a")
 		var ended time.Duration
 		var cause error
-		x := start(b, func(ctx context.Context, _ Job) (Result, error) {
+		x := start(b, func(ctx context.Context, _ Job) (string, error) {
 			<-ctx.Done()
 			ended, cause = time.Since(b.start), context.Cause(ctx)
-			return Result{}, nil
+			return "", nil
 		})
 		time.Sleep(10*time.Second + time.Millisecond)
 		b.set(func(b *fakeBoard) { b.down = true })
 		time.Sleep(200 * time.Second)
-		close(x.stop)
+		x.stop()
 		<-x.done
 		// the last sign was at 10 s, and the others count to 120
 		if ended < 110*time.Second || ended > 110*time.Second+margin || LostReason(cause) != "silent" {
@@ -327,7 +329,7 @@ func TestShortSilenceIsSurvived(t *testing.T) {
 		time.Sleep(80 * time.Second)
 		b.set(func(b *fakeBoard) { b.down = false })
 		time.Sleep(60 * time.Second)
-		close(x.stop)
+		x.stop()
 		<-x.done
 		if b.state["a"] != Complete {
 			t.Errorf("a is %s", b.state["a"])
@@ -338,14 +340,14 @@ func TestShortSilenceIsSurvived(t *testing.T) {
 func TestEndIsWrittenWhenTheStoreComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBoard("a")
-		x := start(b, func(ctx context.Context, _ Job) (Result, error) {
+		x := start(b, func(ctx context.Context, _ Job) (string, error) {
 			b.set(func(b *fakeBoard) { b.down = true })
-			return Result{}, errors.New("it broke")
+			return "", errors.New("it broke")
 		})
 		time.Sleep(60 * time.Second)
 		b.set(func(b *fakeBoard) { b.down = false })
 		time.Sleep(2 * time.Second)
-		close(x.stop)
+		x.stop()
 		<-x.done
 		if b.state["a"] != Errored {
 			t.Errorf("a is %s", b.state["a"])
@@ -358,7 +360,7 @@ func TestStopFinishesTheTaskInHand(t *testing.T) {
 		b := newFakeBoard("a", "b")
 		x := start(b, takes(30*time.Second))
 		time.Sleep(5 * time.Second)
-		close(x.stop)
+		x.stop()
 		if err := <-x.done; err != nil {
 			t.Error(err)
 		}
@@ -369,13 +371,13 @@ func TestStopFinishesTheTaskInHand(t *testing.T) {
 func TestSecondSignalEndsTheTaskAsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBoard("a", "b")
-		x := start(b, func(ctx context.Context, _ Job) (Result, error) {
+		x := start(b, func(ctx context.Context, _ Job) (string, error) {
 			<-ctx.Done()
-			pause(context.Background(), nil, 2*time.Second) // the process group takes its time
-			return Result{}, context.Cause(ctx)
+			_ = proc.Sleep(context.Background(), 2*time.Second) // the process group takes its time
+			return "", context.Cause(ctx)
 		})
 		time.Sleep(5 * time.Second)
-		close(x.stop)
+		x.stop()
 		time.Sleep(time.Second)
 		x.abort()
 		if err := <-x.done; err != nil {
@@ -394,13 +396,13 @@ func TestPausedRunnerWritesNothing(t *testing.T) {
 		resumed := make(chan struct{})
 		var guard error
 		asked := 0
-		x := start(b, func(ctx context.Context, job Job) (Result, error) {
+		x := start(b, func(ctx context.Context, job Job) (string, error) {
 			<-resumed
 			asked = len(b.log())
 			guard = job.Guard(ctx)
 			asked -= len(b.log())
 			<-ctx.Done()
-			return Result{}, nil
+			return "", nil
 		})
 		time.Sleep(5*time.Second + 500*time.Millisecond)
 		x.clock.jump(130 * time.Second)
@@ -411,7 +413,7 @@ func TestPausedRunnerWritesNothing(t *testing.T) {
 			t.Errorf("guard says %v after %d questions", guard, -asked)
 		}
 		time.Sleep(5 * time.Second)
-		close(x.stop)
+		x.stop()
 		<-x.done
 		equal(t, without(b.log(), "Beat", "Check", "Claim", "Look", "Sweep"), []string{"0s Register", "5.5s Fail(" + gaveUp + ") a", "10.5s StopRunner"})
 		if b.state["a"] != Errored {
@@ -438,7 +440,7 @@ func TestGivenUpTaskEnds(t *testing.T) {
 				t.Errorf("a is %s before the runner stops", b.state["a"])
 			}
 		})
-		close(x.stop)
+		x.stop()
 		<-x.done
 	})
 }
@@ -449,19 +451,19 @@ func TestPauseOutdoesACancel(t *testing.T) {
 		b := newFakeBoard("a")
 		var first, second error
 		ask := make(chan struct{})
-		x := start(b, func(ctx context.Context, job Job) (Result, error) {
+		x := start(b, func(ctx context.Context, job Job) (string, error) {
 			<-ctx.Done()
 			first = job.Guard(ctx)
 			<-ask
 			second = job.Guard(ctx)
-			return Result{}, nil
+			return "", nil
 		})
 		time.Sleep(5*time.Second + 500*time.Millisecond)
 		b.set(func(b *fakeBoard) { b.state["a"] = Cancelled })
 		time.Sleep(time.Second)
 		x.clock.jump(130 * time.Second)
 		close(ask)
-		close(x.stop)
+		x.stop()
 		<-x.done
 		if LostReason(first) != LostCancelled || LostReason(second) != LostSilent {
 			t.Errorf("the guard says %v, then %v", first, second)
@@ -493,12 +495,12 @@ func TestGuardAsksAfterAShortPause(t *testing.T) {
 		b := newFakeBoard("a")
 		go1, go2 := make(chan struct{}), make(chan struct{})
 		var first, second error
-		x := start(b, func(ctx context.Context, job Job) (Result, error) {
+		x := start(b, func(ctx context.Context, job Job) (string, error) {
 			<-go1
 			first = job.Guard(ctx)
 			<-go2
 			second = job.Guard(ctx)
-			return Result{}, nil
+			return "", nil
 		})
 		time.Sleep(5*time.Second + 500*time.Millisecond)
 		n := len(b.log())
@@ -515,7 +517,7 @@ func TestGuardAsksAfterAShortPause(t *testing.T) {
 		if LostReason(second) != LostCancelled {
 			t.Errorf("got %v", second)
 		}
-		close(x.stop)
+		x.stop()
 		<-x.done
 	})
 }
@@ -527,11 +529,11 @@ func TestGuardOutlastsAnOutageAndAStop(t *testing.T) {
 		b := newFakeBoard("a")
 		ask := make(chan struct{})
 		var said []error
-		x := start(b, func(ctx context.Context, job Job) (Result, error) {
+		x := start(b, func(ctx context.Context, job Job) (string, error) {
 			for range ask {
 				said = append(said, job.Guard(ctx))
 			}
-			return Result{}, nil
+			return "", nil
 		})
 		time.Sleep(5*time.Second + 500*time.Millisecond)
 		b.set(func(b *fakeBoard) { b.down = true })
@@ -565,14 +567,14 @@ func TestOnceTakesOneTask(t *testing.T) {
 		} {
 			b := newFakeBoard(tc.ids...)
 			w := &Worker{Board: b, Clock: bubbleClock{time.Now()}, RunnerID: "me", Once: true, Do: takes(0)}
-			if err := w.Run(t.Context(), nil); err != nil {
+			if err := w.Run(t.Context(), t.Context()); err != nil {
 				t.Error(err)
 			}
 			equal(t, b.log(), tc.want)
 		}
 		b := newFakeBoard()
 		b.down = true
-		assertFault(t, (&Worker{Board: b, Clock: bubbleClock{time.Now()}, Once: true}).Run(t.Context(), nil), fault.QueueNotAvailable)
+		assertFault(t, (&Worker{Board: b, Clock: bubbleClock{time.Now()}, Once: true}).Run(t.Context(), t.Context()), fault.QueueNotAvailable)
 	})
 }
 
@@ -582,7 +584,7 @@ func TestSweptTasksAreTold(t *testing.T) {
 		b.swept = []Swept{{Task: Task{TaskID: "x "}, Runner: "dead"}}
 		x := start(b, takes(0))
 		time.Sleep(5 * time.Second)
-		close(x.stop)
+		x.stop()
 		<-x.done
 		equal(t, x.events, []string{"started", "swept x dead", "stopped"})
 	})
@@ -599,7 +601,7 @@ func (b *goneBoard) ask(ctx context.Context, answer func() error) error {
 	if !b.gone.Load() {
 		return answer()
 	}
-	pause(ctx, nil, 30*time.Second)
+	_ = proc.Sleep(ctx, 30*time.Second)
 	return errors.New("nobody answers")
 }
 
@@ -634,9 +636,9 @@ func TestStoppingDoesNotWaitForAStoreThatIsGone(t *testing.T) {
 		"idle":               {nil, takes(time.Second), 0, 4 * time.Second},
 		"task in hand":       {[]string{"a"}, takes(20 * time.Second), 0, 60 * time.Second},
 		"second, being told": {[]string{"a"}, takes(8 * time.Second), 10 * time.Second, 7 * time.Second},
-		"second, at work": {[]string{"a"}, func(ctx context.Context, _ Job) (Result, error) {
+		"second, at work": {[]string{"a"}, func(ctx context.Context, _ Job) (string, error) {
 			<-ctx.Done()
-			return Result{}, context.Cause(ctx)
+			return "", context.Cause(ctx)
 		}, 10 * time.Second, 7 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -644,13 +646,14 @@ func TestStoppingDoesNotWaitForAStoreThatIsGone(t *testing.T) {
 				b := &goneBoard{fakeBoard: newFakeBoard(tc.tasks...)}
 				ctx, abort := context.WithCancel(t.Context())
 				defer abort()
-				stop, done := make(chan struct{}), make(chan error, 1)
+				soon, stop := context.WithCancel(ctx)
+				done := make(chan error, 1)
 				w := &Worker{Board: b, Clock: bubbleClock{time.Now()}, RunnerID: "me", Do: tc.do}
-				go func() { done <- w.Run(ctx, stop) }()
+				go func() { done <- w.Run(ctx, soon) }()
 				time.Sleep(5 * time.Second)
 				b.gone.Store(true)
 				time.Sleep(5 * time.Second)
-				close(stop)
+				stop()
 				if tc.second > 0 {
 					time.Sleep(tc.second)
 					abort()

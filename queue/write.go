@@ -59,7 +59,7 @@ func (s *Store) refused(ctx context.Context, taskID string, cause error) (Task, 
 		return readTask(ccf.Item), nil
 	}
 	t, err := s.Get(ctx, taskID)
-	if errors.Is(err, fault.New(fault.TaskNotFound)) {
+	if fault.Has(err, fault.TaskNotFound) {
 		return Task{}, nil
 	}
 	return t, err

@@ -61,7 +61,7 @@ func runWorker(s *cli.Shell, w where, o workOptions) error {
 		Board: q, Clock: clock(s), RunnerID: o.runnerID, ProjectRoot: p.Dir, Poll: o.poll, Once: o.once,
 		Room: d.room, Do: d.do, Tell: d.tell,
 	}
-	return worker.Run(now, stop.Done())
+	return worker.Run(now, stop)
 }
 
 // doer runs tasks in one project and tells about it.
@@ -91,18 +91,18 @@ func (d *doer) room(context.Context) (release func(), err error) {
 const touchWait = 24 * time.Hour
 
 // do runs a task's request, or makes one of a bare prompt and runs that.
-func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
+func (d *doer) do(ctx context.Context, job queue.Job) (string, error) {
 	guard := func() error { return handedBack(job.Guard(ctx)) }
 	ctx, done := whileOurs(ctx)
 	defer done()
 	id := job.Task.RequestID
 	if id == "" {
 		if strings.TrimSpace(job.Task.Prompt) == "" {
-			return queue.Result{}, d.sentence(fault.New(fault.InvalidRequest, "key", "prompt", "cause", d.s.Text("queue.no_prompt")))
+			return "", d.sentence(fault.New(fault.InvalidRequest, "key", "prompt", "cause", d.s.Text("queue.no_prompt")))
 		}
 		r, err := d.requestOf(job.Task, guard)
 		if err != nil {
-			return queue.Result{}, d.sentence(err)
+			return "", d.sentence(err)
 		}
 		id = r.ID
 	}
@@ -113,9 +113,9 @@ func (d *doer) do(ctx context.Context, job queue.Job) (queue.Result, error) {
 		err = out.Err
 	}
 	if err != nil {
-		return queue.Result{}, d.sentence(err)
+		return "", d.sentence(err)
 	}
-	return queue.Result{Output: d.s.Text("queue.output", "id", id, "run_id", out.RunID, "branch", out.Stage.Git.WorkBranch)}, nil
+	return d.s.Text("queue.output", "id", id, "run_id", out.RunID, "branch", out.Stage.Git.WorkBranch), nil
 }
 
 // handedBack: a task that was cancelled is over for everybody, and the request

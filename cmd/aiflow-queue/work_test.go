@@ -129,14 +129,14 @@ func TestATaskIsClaimedOnlyWithASlot(t *testing.T) {
 				}
 			}
 		},
-		Do: func(context.Context, queue.Job) (queue.Result, error) {
+		Do: func(context.Context, queue.Job) (string, error) {
 			if e, found, err := m.Look(locks.Slot(1)); err != nil || !found || e.Token != d.slot.Record().Token {
 				t.Errorf("the slot of the task is %+v, %v", e, err)
 			}
-			return queue.Result{}, nil
+			return "", nil
 		},
 	}
-	if err := w.Run(t.Context(), nil); err != nil {
+	if err := w.Run(t.Context(), t.Context()); err != nil {
 		t.Error(err)
 	}
 	if want := []string{queue.EventStarted, queue.EventWaiting, queue.EventClaimed, queue.EventComplete, queue.EventStopped}; !slices.Equal(told, want) {
@@ -159,7 +159,7 @@ func TestBrokenSlotsAreToldAsTrouble(t *testing.T) {
 		Board: b, Clock: proc.ClockOf(time.Now, proc.BootClock), RunnerID: "r", Once: true, Room: (&doer{p: p}).room,
 		Tell: func(e queue.Event) { told = append(told, e.Kind) },
 	}
-	if err := w.Run(t.Context(), nil); err == nil || fault.Has(err, fault.SlotsTaken) {
+	if err := w.Run(t.Context(), t.Context()); err == nil || fault.Has(err, fault.SlotsTaken) {
 		t.Errorf("ended with %v", err)
 	}
 	if want := []string{queue.EventStarted, queue.EventTrouble, queue.EventStopped}; !slices.Equal(told, want) || b.claims != 0 {
