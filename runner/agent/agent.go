@@ -12,24 +12,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
+	"aiflow/internal/config"
 	"aiflow/internal/contract"
 )
-
-// The kinds of output.
-const (
-	Text         = "text" // lines for people
-	ClaudeStream = "claude-stream"
-	CodexJSONL   = "codex-jsonl"
-	GeminiStream = "gemini-stream"
-)
-
-// Kinds are all of them.
-func Kinds() []string { return []string{Text, ClaudeStream, CodexJSONL, GeminiStream} }
 
 // Usage is what one call took, as the program reports it; nothing is estimated.
 type Usage struct {
@@ -46,7 +36,7 @@ type Usage struct {
 
 // Options say how to read.
 type Options struct {
-	Kind   string
+	Kind   string    // config.OutputText, …
 	Log    io.Writer // gets what people read
 	Prompt string    // a program may repeat it; what stands there is never taken for its own words
 	Now    func() time.Time
@@ -73,7 +63,8 @@ type Reader struct {
 	began   bool    // one event was
 	partial bool    // a line in the log is open
 	refused string
-	spoken  words // lines that are no events, of both streams
+	tools   map[string]string // what a call of a tool was to do, by its id
+	spoken  words             // lines that are no events, of both streams
 	stderr  splitter
 }
 
@@ -86,13 +77,13 @@ type decoder interface {
 func New(o Options) *Reader {
 	r := &Reader{o: o, text: capped{max: contract.MaxAnswer}, plain: capped{max: contract.MaxAnswer}}
 	r.spoken.prompt = o.Prompt
-	r.stderr.people, r.lines.people = true, o.Kind == Text
+	r.stderr.people, r.lines.people = true, o.Kind == config.OutputText
 	switch o.Kind {
-	case ClaudeStream:
+	case config.OutputClaude:
 		r.events = &claude{}
-	case CodexJSONL:
+	case config.OutputCodex:
 		r.events = &codex{}
-	case GeminiStream:
+	case config.OutputGemini:
 		r.events = &gemini{}
 	}
 	return r
@@ -137,7 +128,7 @@ func (r *Reader) heard() {
 func (r *Reader) Close() (cut bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	torn := r.lines.open()
+	torn := r.lines.any
 	r.lines.end(r.line)
 	r.stderr.end(r.aside)
 	r.closeLine()
@@ -234,30 +225,20 @@ func (r *Reader) closeLine() {
 const maxDenied = 20
 
 func (r *Reader) deny(what string) {
-	what = shown(what)
-	for _, have := range r.usage.Denied {
-		if have == what {
-			return
-		}
-	}
-	if len(r.usage.Denied) < maxDenied {
+	what = ShortLine(what)
+	if len(r.usage.Denied) < maxDenied && !slices.Contains(r.usage.Denied, what) {
 		r.usage.Denied = append(r.usage.Denied, what)
 	}
 }
 
-// maxShown is how much of a command or a name is shown in one line.
-const maxShown = 200
-
-// shown is one line of s.
-func shown(s string) string {
-	if len(s) > 8*maxShown {
-		s = s[:8*maxShown]
+// uses notes what a call of a tool is to do, for when it fails.
+func (r *Reader) uses(id, name string, input json.RawMessage) {
+	did := toolCall(name, input)
+	if r.tools == nil || len(r.tools) > 1000 {
+		r.tools = map[string]string{}
 	}
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if utf8.RuneCountInString(s) > maxShown {
-		s = string([]rune(s)[:maxShown]) + "…"
-	}
-	return s
+	r.tools[id] = did
+	r.say("> " + did)
 }
 
 // object reads an event; false: it is not whole, or none.

@@ -12,9 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"aiflow/internal/config"
 	"aiflow/internal/contract"
 	"aiflow/internal/fault"
 )
+
+var kinds = []string{config.OutputText, config.OutputClaude, config.OutputCodex, config.OutputGemini}
 
 var now = time.Date(2026, 11, 28, 23, 5, 0, 0, time.UTC)
 
@@ -41,7 +44,7 @@ func recorded(t testing.TB, name string) (kind string, stream []byte) {
 		t.Fatal(err)
 	}
 	program, _, _ := strings.Cut(name, "-")
-	return map[string]string{"claude": ClaudeStream, "codex": CodexJSONL, "gemini": GeminiStream}[program], stream
+	return map[string]string{"claude": config.OutputClaude, "codex": config.OutputCodex, "gemini": config.OutputGemini}[program], stream
 }
 
 func TestEventsBecomeLines(t *testing.T) {
@@ -104,11 +107,11 @@ func TestUsageIsWhatTheProgramReports(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, wanted)
 		}
 	}
-	if r, _, _ := read(t, Text, []byte("hello\n"), 3); r.Usage() != nil {
+	if r, _, _ := read(t, config.OutputText, []byte("hello\n"), 3); r.Usage() != nil {
 		t.Error("lines for people report no usage")
 	}
 	// what codex was refused may stand beside its events
-	c := New(Options{Kind: CodexJSONL, Log: discard{}})
+	c := New(Options{Kind: config.OutputCodex, Log: discard{}})
 	_, _ = c.Write([]byte(`{"type":"turn.completed"}` + "\n"))
 	_, _ = c.Stderr().Write([]byte("2026-11-29T13:21:01Z ERROR codex_core::tools::router: error=patch rejected: writing outside of the project\n"))
 	if c.Close(); !slices.Equal(c.Usage().Denied, []string{"apply_patch: writing outside of the project"}) {
@@ -179,21 +182,21 @@ func TestWordsForPeople(t *testing.T) {
 		want                 fault.Code
 		said                 string
 	}{
-		{"codex repeats its prompt", "", "user: " + prompt + "codex\nERROR: unexpected status 529 Overloaded\n", Text, 1, fault.ProviderOverloaded, "ERROR: unexpected status 529 Overloaded"},
-		{"and dies", "", "user\n" + prompt, Text, 1, fault.ProcessCrashed, "user"},
-		{"claude speaks on standard output", "You've hit your 5-hour limit · resets 1:10am (UTC)\n", "", Text, 1, fault.ProviderLimit, "You've hit your 5-hour limit · resets 1:10am (UTC)"},
-		{"gemini, with where it happened", "", "Loaded cached credentials.\n\x1b[31mError when talking to Gemini API TerminalQuotaError: You have exhausted your daily quota on this model.\x1b[0m\n    at classify (file:///x.js:1:2)\n    at async y {\n  cause: {\n    code: 429,\n  },\n  retryDelayMs: 7200000\n}\n", GeminiStream, 173, fault.ProviderLimit, "Error when talking to Gemini API TerminalQuotaError: You have exhausted your daily quota on this model."},
-		{"gemini by its status", "", "Please set an Auth\n method\n", GeminiStream, 41, fault.CLIAuthRequired, "method"},
-		{"gemini and trust", "", "Gemini CLI is not running in a trusted directory.\n", GeminiStream, 55, fault.CLINotTrusted, "Gemini CLI is not running in a trusted directory."},
-		{"gemini, what is left of 503", "", "something\n", GeminiStream, 247, fault.ProviderOverloaded, "something"},
-		{"a status means that of gemini alone", "", "something\n", Text, 41, fault.ProcessCrashed, "something"},
-		{"network", "", "Error: fetch failed sending request\n", Text, 1, fault.ProviderUnreachable, "Error: fetch failed sending request"},
-		{"an earlier line says nothing", "login required\nall is well now\n", "", Text, 1, fault.ProcessCrashed, "all is well now"},
-		{"it ended well", "usage limit\n", "", Text, 0, "", ""},
-		{"nothing is said", "", "", Text, 137, fault.ProcessCrashed, ""},
-		{"words of a compiler", "error: call of overloaded 'f()' is ambiguous\n", "", Text, 1, fault.ProcessCrashed, "error: call of overloaded 'f()' is ambiguous"},
-		{"words of a test", "--- FAIL: TestRateLimit\n", "", Text, 1, fault.ProcessCrashed, "--- FAIL: TestRateLimit"},
-		{"words of a missing file", "Error: data model file not found\n", "", Text, 1, fault.ProcessCrashed, "Error: data model file not found"},
+		{"codex repeats its prompt", "", "user: " + prompt + "codex\nERROR: unexpected status 529 Overloaded\n", config.OutputText, 1, fault.ProviderOverloaded, "ERROR: unexpected status 529 Overloaded"},
+		{"and dies", "", "user\n" + prompt, config.OutputText, 1, fault.ProcessCrashed, "user"},
+		{"claude speaks on standard output", "You've hit your 5-hour limit · resets 1:10am (UTC)\n", "", config.OutputText, 1, fault.ProviderLimit, "You've hit your 5-hour limit · resets 1:10am (UTC)"},
+		{"gemini, with where it happened", "", "Loaded cached credentials.\n\x1b[31mError when talking to Gemini API TerminalQuotaError: You have exhausted your daily quota on this model.\x1b[0m\n    at classify (file:///x.js:1:2)\n    at async y {\n  cause: {\n    code: 429,\n  },\n  retryDelayMs: 7200000\n}\n", config.OutputGemini, 173, fault.ProviderLimit, "Error when talking to Gemini API TerminalQuotaError: You have exhausted your daily quota on this model."},
+		{"gemini by its status", "", "Please set an Auth\n method\n", config.OutputGemini, 41, fault.CLIAuthRequired, "method"},
+		{"gemini and trust", "", "Gemini CLI is not running in a trusted directory.\n", config.OutputGemini, 55, fault.CLINotTrusted, "Gemini CLI is not running in a trusted directory."},
+		{"gemini, what is left of 503", "", "something\n", config.OutputGemini, 247, fault.ProviderOverloaded, "something"},
+		{"a status means that of gemini alone", "", "something\n", config.OutputText, 41, fault.ProcessCrashed, "something"},
+		{"network", "", "Error: fetch failed sending request\n", config.OutputText, 1, fault.ProviderUnreachable, "Error: fetch failed sending request"},
+		{"an earlier line says nothing", "login required\nall is well now\n", "", config.OutputText, 1, fault.ProcessCrashed, "all is well now"},
+		{"it ended well", "usage limit\n", "", config.OutputText, 0, "", ""},
+		{"nothing is said", "", "", config.OutputText, 137, fault.ProcessCrashed, ""},
+		{"words of a compiler", "error: call of overloaded 'f()' is ambiguous\n", "", config.OutputText, 1, fault.ProcessCrashed, "error: call of overloaded 'f()' is ambiguous"},
+		{"words of a test", "--- FAIL: TestRateLimit\n", "", config.OutputText, 1, fault.ProcessCrashed, "--- FAIL: TestRateLimit"},
+		{"words of a missing file", "Error: data model file not found\n", "", config.OutputText, 1, fault.ProcessCrashed, "Error: data model file not found"},
 	} {
 		var log bytes.Buffer
 		r := New(Options{Kind: c.kind, Log: &log, Prompt: prompt, Now: func() time.Time { return now }})
@@ -230,7 +233,7 @@ func TestCutAnywhere(t *testing.T) {
 
 // Programs that do not speak in events are read as what they are.
 func TestNoEvents(t *testing.T) {
-	for _, kind := range Kinds() {
+	for _, kind := range kinds {
 		said := "{\n \"version\": \"1.0\", \"role\": \"qa\"}\nThat is all.\n{\"version\":\"1.0\",\"role\":\"qa\"}\n"
 		r, log, cut := read(t, kind, []byte(said), 5)
 		if r.Text() != said || log != said || cut {
@@ -242,9 +245,9 @@ func TestNoEvents(t *testing.T) {
 // Fields that became something else stop nobody.
 func TestOddFields(t *testing.T) {
 	for kind, line := range map[string]string{
-		ClaudeStream: `{"type":"result","subtype":"success","result":"all is well","num_turns":"many","usage":[1],"permission_denials":{"a":1},"errors":7}`,
-		CodexJSONL:   `{"type":"item.completed","item":{"type":"agent_message","text":"all is well","exit_code":"none"}}`,
-		GeminiStream: `{"type":"message","role":"assistant","content":"all is well","delta":"yes","stats":3}`,
+		config.OutputClaude: `{"type":"result","subtype":"success","result":"all is well","num_turns":"many","usage":[1],"permission_denials":{"a":1},"errors":7}`,
+		config.OutputCodex:  `{"type":"item.completed","item":{"type":"agent_message","text":"all is well","exit_code":"none"}}`,
+		config.OutputGemini: `{"type":"message","role":"assistant","content":"all is well","delta":"yes","stats":3}`,
 	} {
 		r, _, _ := read(t, kind, []byte(line+"\n"), 9)
 		if r.Text() != "all is well" {
@@ -258,7 +261,7 @@ func TestLongStrings(t *testing.T) {
 	for _, filler := range []string{"x", `\"`, `\u00e9`, "é", `\\`} {
 		long := strings.Repeat(filler, (maxString+1000)/len(filler))
 		line := `{"type":"result","subtype":"success","result":"` + long + `","num_turns":7}` + "\n"
-		r, _, cut := read(t, ClaudeStream, []byte(line), 1<<20)
+		r, _, cut := read(t, config.OutputClaude, []byte(line), 1<<20)
 		if u := r.Usage(); cut || u == nil || u.Turns != 7 {
 			t.Errorf("%q: cut %v, usage %v", filler, cut, u)
 		}
@@ -267,7 +270,7 @@ func TestLongStrings(t *testing.T) {
 		}
 	}
 	many := `{"type":"user","x":[` + strings.Repeat(`"y",`, maxLine) + `"y"]}` + "\n"
-	_, log, _ := read(t, ClaudeStream, []byte(many), 1<<20)
+	_, log, _ := read(t, config.OutputClaude, []byte(many), 1<<20)
 	if want := fmt.Sprintf("[... an event of %d bytes is left out ...]\n", len(many)-1); log != want {
 		t.Errorf("log %q, want %q", log, want)
 	}
@@ -338,7 +341,7 @@ func TestMuchCostsLittle(t *testing.T) {
 	big := strings.Repeat("a line of what a tool gave, nothing else. ", 25000)
 	line := []byte(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"` + big + `"}]}}` + "\n" +
 		`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"` + big + `"}],"usage":{"output_tokens":1}}}` + "\n")
-	r := New(Options{Kind: ClaudeStream, Log: discard{}})
+	r := New(Options{Kind: config.OutputClaude, Log: discard{}})
 	var before, m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -385,13 +388,13 @@ func FuzzReader(f *testing.F) {
 		f.Add(data, uint8(i), uint8(11))
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, which, size uint8) {
-		kind := Kinds()[int(which)%len(Kinds())]
+		kind := kinds[int(which)%len(kinds)]
 		whole, log, cut := read(t, kind, stream, max(1, len(stream)))
 		parts, log2, cut2 := read(t, kind, stream, int(size)+1)
 		if whole.Text() != parts.Text() || log != log2 || cut != cut2 || !same(whole.Problem(1), parts.Problem(1)) {
 			t.Errorf("%s: read in pieces of %d it is another", kind, size)
 		}
-		if kind == Text && log != string(stream) {
+		if kind == config.OutputText && log != string(stream) {
 			t.Errorf("the log of lines for people is another")
 		}
 	})

@@ -11,10 +11,9 @@ import (
 // claude reads `claude --output-format stream-json --verbose`, which amp speaks
 // too.
 type claude struct {
-	counted string            // id of the message whose usage was counted last
-	tools   map[string]string // what a call of a tool was to do, by its id
-	last    string            // message that the text so far is of
-	resets  int64             // epoch
+	counted string // id of the message whose usage was counted last
+	last    string // message that the text so far is of
+	resets  int64  // epoch
 }
 
 type claudeUsage struct {
@@ -92,7 +91,9 @@ func (c *claude) event(r *Reader, line []byte) bool {
 	case "user":
 		c.results(r, e)
 	case "rate_limit_event":
-		c.limit(r, e)
+		if e.Limit.Status == "rejected" {
+			c.resets = e.Limit.ResetsAt
+		}
 	case "result":
 		c.result(r, e)
 	}
@@ -105,11 +106,11 @@ func (c *claude) system(r *Reader, e claudeEvent) {
 		r.usage.Model = cmp.Or(e.Model, r.usage.Model)
 		r.say(strings.TrimSpace(fmt.Sprintf("[claude %s %s]", e.Version, e.Model)))
 	case "permission_denied":
-		r.deny(cmp.Or(c.tools[e.ToolID], e.Tool))
-		r.say("! " + shown(e.Tool+": "+strings.TrimSpace(e.Decision)))
+		r.deny(cmp.Or(r.tools[e.ToolID], e.Tool))
+		r.say("! " + ShortLine(e.Tool+": "+strings.TrimSpace(e.Decision)))
 	case "api_retry":
 		wait := time.Duration(e.DelayMS * float64(time.Millisecond)).Round(time.Second)
-		r.say(fmt.Sprintf("... %s, again in %s (%d/%d)", cmp.Or(shown(textIn(e.Error)), "?"), wait, e.Attempt, e.Retries))
+		r.say(fmt.Sprintf("... %s, again in %s (%d/%d)", cmp.Or(ShortLine(textIn(e.Error)), "?"), wait, e.Attempt, e.Retries))
 	}
 }
 
@@ -132,12 +133,7 @@ func (c *claude) assistant(r *Reader, e claudeEvent) {
 			r.text.Write([]byte(b.Text))
 			r.say(b.Text)
 		case "tool_use":
-			did := toolCall(b.Name, b.Input)
-			if c.tools == nil || len(c.tools) > 1000 {
-				c.tools = map[string]string{}
-			}
-			c.tools[b.ID] = did
-			r.say("> " + did)
+			r.uses(b.ID, b.Name, b.Input)
 		}
 	}
 }
@@ -150,16 +146,10 @@ func (c *claude) results(r *Reader, e claudeEvent) {
 		}
 		if b.IsError {
 			said := textIn(b.Content)
-			r.say("< " + shown(c.tools[b.Tool]+": "+said))
-			r.noteRefusal(c.tools[b.Tool], said)
+			r.say("< " + ShortLine(r.tools[b.Tool]+": "+said))
+			r.noteRefusal(r.tools[b.Tool], said)
 		}
-		delete(c.tools, b.Tool)
-	}
-}
-
-func (c *claude) limit(r *Reader, e claudeEvent) {
-	if e.Limit.Status == "rejected" {
-		c.resets = e.Limit.ResetsAt
+		delete(r.tools, b.Tool)
 	}
 }
 
@@ -175,16 +165,13 @@ func (c *claude) result(r *Reader, e claudeEvent) {
 	for _, d := range e.Denials {
 		r.deny(toolCall(d.Tool, d.Input))
 	}
-	said := textIn(e.Result)
-	if said == "" {
-		said = textIn(e.Errors)
-	}
+	said := cmp.Or(textIn(e.Result), textIn(e.Errors))
 	if said != "" && !e.IsError {
 		r.text.set(said)
 	}
 	if e.IsError || e.Subtype != "success" && e.Subtype != "" {
 		r.failed = failure{there: true, said: cmp.Or(said, e.APIError, e.Reason, e.Subtype), status: e.Status, words: []string{e.Reason, e.Subtype, e.APIError}, resets: c.resets}
-		r.say("! " + shown(r.failed.said))
+		r.say("! " + ShortLine(r.failed.said))
 	}
 	r.say(r.ending())
 }
@@ -233,10 +220,10 @@ func toolCall(name string, input json.RawMessage) string {
 	object(input, &o)
 	for _, key := range []string{"command", "cmd", "file_path", "notebook_path", "absolute_path", "path", "dir_path", "pattern", "query", "url", "description", "prompt"} {
 		if s := textIn(o[key]); s != "" {
-			return shown(name + ": " + s)
+			return ShortLine(name + ": " + s)
 		}
 	}
-	return shown(name)
+	return ShortLine(name)
 }
 
 // ending tells in one line what the call took.

@@ -47,10 +47,10 @@ func (c *codex) event(r *Reader, line []byte) bool {
 	switch e.Type {
 	case "thread.started":
 		r.usage.SessionID = e.Thread
-		r.say("[codex " + shown(e.Thread) + "]")
+		r.say("[codex " + ShortLine(e.Thread) + "]")
 	case "item.started":
 		if e.Item.Type == "command_execution" {
-			r.say("> " + shown(e.Item.Command))
+			r.say("> " + ShortLine(e.Item.Command))
 		}
 	case "item.completed":
 		c.item(r, e)
@@ -63,11 +63,11 @@ func (c *codex) event(r *Reader, line []byte) bool {
 		r.say(r.ending())
 	case "error":
 		r.failed = failure{there: true, said: e.Message}
-		r.say("! " + shown(e.Message))
+		r.say("! " + ShortLine(e.Message))
 	case "turn.failed":
 		r.ended = true
 		r.failed = failure{there: true, said: cmp.Or(textIn(e.Error), r.failed.said)}
-		r.say("! " + shown(r.failed.said))
+		r.say("! " + ShortLine(r.failed.said))
 	}
 	return true
 }
@@ -83,7 +83,7 @@ func (c *codex) item(r *Reader, e codexEvent) {
 		if it.Exit != nil {
 			exit = fmt.Sprintf("exit %d", *it.Exit)
 		}
-		r.say("< " + exit + ": " + shown(it.Command))
+		r.say("< " + exit + ": " + ShortLine(it.Command))
 		failed := it.Exit == nil || *it.Exit != 0
 		if failed {
 			r.noteRefusal(it.Command, it.Output)
@@ -93,17 +93,17 @@ func (c *codex) item(r *Reader, e codexEvent) {
 		}
 	case "file_change":
 		for _, f := range it.Changes {
-			r.say("> " + shown(f.Kind+" "+f.Path+mark(it.Status)))
+			r.say("> " + ShortLine(f.Kind+" "+f.Path+mark(it.Status)))
 			if it.Status == "declined" || it.Status == "failed" {
 				r.deny(f.Kind + " " + f.Path)
 			}
 		}
 	case "mcp_tool_call":
-		r.say("> " + shown(it.Server+" "+it.Tool+mark(it.Status)))
+		r.say("> " + ShortLine(it.Server+" "+it.Tool+mark(it.Status)))
 	case "web_search":
-		r.say("> " + shown("search "+it.Query))
+		r.say("> " + ShortLine("search "+it.Query))
 	case "error":
-		r.say("! " + shown(it.Message))
+		r.say("! " + ShortLine(it.Message))
 	}
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"os"
+	"slices"
 	"strings"
 
 	"aiflow/internal/proc"
@@ -10,35 +11,22 @@ import (
 // CleanEnvironment is what an agent or a command of the project may know of the
 // environment that aiflow was started in.
 func CleanEnvironment(environ []string) []string {
-	env := make([]string, 0, len(environ)+8)
-	for _, kv := range environ {
-		if !strings.HasPrefix(kv, "GIT_") && !ours(kv) && !outerAgent(kv) {
-			env = append(env, kv)
-		}
-	}
-	return env
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return strings.HasPrefix(kv, "GIT_") || marks(name)
+	})
 }
 
-// ours are the variables that a run sets; those of an outer run do not leak
-// into an inner one. Settings (AIFLOW_LANG, AIFLOW_CONFIG, …) pass.
-func ours(kv string) bool {
-	name, _, _ := strings.Cut(kv, "=")
+// marks are the variables that a run sets, which do not leak into an inner one, and
+// those with which an agent marks what it starts. They are about the session in which
+// aiflow was started: an agent that finds them takes itself for a part of that
+// session, or refuses to start. Settings (AIFLOW_LANG, ANTHROPIC_MODEL, CODEX_HOME,
+// GEMINI_API_KEY, …) pass.
+func marks(name string) bool {
 	switch name {
 	case "AIFLOW_RUN", "AIFLOW_REQUEST", "AIFLOW_STEP", "AIFLOW_ATTEMPT", "AIFLOW_ROOT",
-		"AIFLOW_WORKSPACE", "AIFLOW_REQUEST_FILE", "AIFLOW_RESULT", "AIFLOW_ROLE", "AIFLOW_HOOK":
-		return true
-	}
-	return false
-}
-
-// outerAgent are the variables with which an agent marks what it starts. They
-// are about the session in which aiflow was started: an agent that finds them
-// takes itself for a part of that session, or refuses to start. Settings of the
-// same programs (ANTHROPIC_MODEL, CODEX_HOME, GEMINI_API_KEY, …) pass.
-func outerAgent(kv string) bool {
-	name, _, _ := strings.Cut(kv, "=")
-	switch name {
-	case "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_EXECPATH",
+		"AIFLOW_WORKSPACE", "AIFLOW_REQUEST_FILE", "AIFLOW_RESULT", "AIFLOW_ROLE", "AIFLOW_HOOK",
+		"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_EXECPATH",
 		"CLAUDE_AGENT_SDK_VERSION", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_ENV_FILE",
 		"CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI", "CODEX_INTERNAL_ORIGINATOR_OVERRIDE",
 		"GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH", "GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_WORKSPACE_PATH",

@@ -17,17 +17,6 @@ func Lost(code fault.Code) bool {
 	return code == fault.CLINotAvailable || code == fault.CLIAuthRequired || code == fault.CLINotTrusted
 }
 
-// Without leaves out the calls of a provider.
-func Without(calls []config.Call, provider string) []config.Call {
-	var left []config.Call
-	for _, c := range calls {
-		if c.Provider != provider {
-			left = append(left, c)
-		}
-	}
-	return left
-}
-
 // Soonest is the failure that a person waits for least.
 func Soonest(a, b error) error {
 	f, ok := fault.As(a)

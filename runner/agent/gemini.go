@@ -6,9 +6,7 @@ import (
 )
 
 // gemini reads `gemini -o stream-json`, which qwen speaks too.
-type gemini struct {
-	tools map[string]string
-}
+type gemini struct{}
 
 type geminiEvent struct {
 	Type    string          `json:"type"`
@@ -43,7 +41,7 @@ func (g *gemini) event(r *Reader, line []byte) bool {
 	switch e.Type {
 	case "init":
 		r.usage.SessionID, r.usage.Model = e.Session, e.Model
-		r.say("[gemini " + shown(e.Model) + "]")
+		r.say("[gemini " + ShortLine(e.Model) + "]")
 	case "message":
 		if e.Role == "assistant" { // the other one is the prompt
 			r.text.Write([]byte(e.Content))
@@ -54,24 +52,19 @@ func (g *gemini) event(r *Reader, line []byte) bool {
 		}
 	case "tool_use":
 		r.usage.Turns++
-		did := toolCall(e.Tool, e.Params)
-		if g.tools == nil || len(g.tools) > 1000 {
-			g.tools = map[string]string{}
-		}
-		g.tools[e.ToolID] = did
-		r.say("> " + did)
+		r.uses(e.ToolID, e.Tool, e.Params)
 	case "tool_result":
 		if e.Status == "error" {
 			said := cmp.Or(e.Error.Message, textIn(e.Output))
-			r.say("< " + shown(g.tools[e.ToolID]+": "+said))
-			r.noteRefusal(g.tools[e.ToolID], said)
+			r.say("< " + ShortLine(r.tools[e.ToolID]+": "+said))
+			r.noteRefusal(r.tools[e.ToolID], said)
 			if geminiRefuses().MatchString(said) {
-				r.deny(g.tools[e.ToolID])
+				r.deny(r.tools[e.ToolID])
 			}
 		}
-		delete(g.tools, e.ToolID)
+		delete(r.tools, e.ToolID)
 	case "error":
-		r.say("! " + shown(cmp.Or(e.Message, e.Error.Message)))
+		r.say("! " + ShortLine(cmp.Or(e.Message, e.Error.Message)))
 	case "result":
 		r.ended = true
 		s := e.Stats
@@ -79,7 +72,7 @@ func (g *gemini) event(r *Reader, line []byte) bool {
 		r.usage.Turns++
 		if e.Status == "error" {
 			r.failed = failure{there: true, said: cmp.Or(e.Error.Message, e.Error.Type), words: []string{e.Error.Type}}
-			r.say("! " + shown(r.failed.said))
+			r.say("! " + ShortLine(r.failed.said))
 		}
 		r.say(r.ending())
 	}

@@ -29,8 +29,6 @@ type splitter struct {
 	length  int  // of the string
 }
 
-func (s *splitter) open() bool { return s.any }
-
 // feed tells f each whole line without its end. The bytes are f's until it
 // returns.
 func (s *splitter) feed(p []byte, f func(line []byte, lost int)) {
@@ -69,8 +67,10 @@ func (s *splitter) take(p []byte) {
 		s.any = true
 	}
 	if !s.events || len(p) <= maxString && len(s.buf)+len(p) <= maxString {
-		if s.events {
-			s.follow(p)
+		for _, c := range p {
+			if s.events { // strings are counted also in what is kept whole
+				s.step(c)
+			}
 		}
 		s.keep(p)
 		return
@@ -89,13 +89,6 @@ func (s *splitter) keep(p []byte) {
 	room := min(max(0, most-len(s.buf)), len(p))
 	s.buf = append(s.buf, p[:room]...)
 	s.lost += len(p) - room
-}
-
-// follow keeps count of strings in what is kept whole.
-func (s *splitter) follow(p []byte) {
-	for _, c := range p {
-		s.step(c)
-	}
 }
 
 // one keeps or drops one byte.

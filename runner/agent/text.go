@@ -53,7 +53,7 @@ const shownLine = 200
 
 // ShortLine is OneLine of a length that a sentence can show.
 func ShortLine(s string) string {
-	s = strings.ToValidUTF8(OneLine(s), "\uFFFD")
+	s = strings.ToValidUTF8(OneLine(s[:min(len(s), 8*shownLine)]), "\uFFFD") // most of a long one is not even looked at
 	if r := []rune(s); len(r) > shownLine {
 		return string(r[:shownLine]) + "…"
 	}

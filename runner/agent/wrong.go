@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"aiflow/internal/config"
 	"aiflow/internal/fault"
 )
 
@@ -38,7 +40,7 @@ func (r *Reader) Problem(status int) Problem {
 	}
 	now := r.o.Now()
 	p := r.judged(status)
-	p.Said = shown(ansi().ReplaceAllString(p.Said, ""))
+	p.Said = ShortLine(ansi().ReplaceAllString(p.Said, ""))
 	if p.Code == fault.ProviderLimit {
 		if resets := r.failed.resets; resets > 0 {
 			p.Until = time.Unix(resets, 0)
@@ -73,12 +75,11 @@ func (r *Reader) judged(status int) Problem {
 	if said == "" && len(lines) > 0 {
 		said = lines[len(lines)-1]
 	}
-	if r.o.Kind == GeminiStream {
-		if code := geminiStatus(status); code != "" {
-			return Problem{Code: code, Said: said}
-		}
+	code := fault.ProcessCrashed
+	if r.o.Kind == config.OutputGemini {
+		code = cmp.Or(geminiStatus(status), code)
 	}
-	return Problem{Code: fault.ProcessCrashed, Said: said}
+	return Problem{Code: code, Said: said}
 }
 
 // served is what an HTTP status of the model's server means.
@@ -154,16 +155,24 @@ func meaning(said string) fault.Code {
 	return ""
 }
 
-var geminiRefuses = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)tool ".*" not found|path not in workspace|denied|not allowed`)
-})
+// Lazily compiles an expression when it is first asked for, not at every start.
+func Lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
-var ansi = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`) })
+var (
+	geminiRefuses = Lazily(`(?i)tool ".*" not found|path not in workspace|denied|not allowed`)
+	ansi          = Lazily(`\x1b\[[0-9;?]*[A-Za-z]`)
+	// traced is a line of a stack trace, of a dumped object, or of what node says
+	// besides.
+	traced  = Lazily(`^\s+(at |\w+: )|^\s*[\[\]{}(),;]+$|^\s+['"]?\w+['"]?:|^Node\.js v|^An unexpected critical error|^Full report available`)
+	isError = Lazily(`(?i)^\W*([\w.]*error|fatal|panic|failed)\b|\w+Error\b`)
+)
 
 // noteRefusal keeps the command that a guard refused.
 func (r *Reader) noteRefusal(command, said string) {
 	if r.refused == "" && r.o.Refusal != "" && strings.Contains(said, r.o.Refusal) {
-		r.refused = shown(command)
+		r.refused = ShortLine(command)
 	}
 }
 
@@ -221,14 +230,3 @@ func (w *words) last() []string {
 	}
 	return list
 }
-
-var (
-	// traced is a line of a stack trace, of a dumped object, or of what node says
-	// besides.
-	traced = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^\s+(at |\w+: )|^\s*[\[\]{}(),;]+$|^\s+['"]?\w+['"]?:|^Node\.js v|^An unexpected critical error|^Full report available`)
-	})
-	isError = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^\W*([\w.]*error|fatal|panic|failed)\b|\w+Error\b`)
-	})
-)

@@ -31,7 +31,7 @@ func ask(ctx context.Context, run *Run, q question) error {
 			return agent.InsteadOf(err, before)
 		}
 		if agent.GoesElsewhere(err) {
-			calls = agent.Without(calls, call.Provider)
+			calls = slices.DeleteFunc(slices.Clone(calls), func(c config.Call) bool { return c.Provider == call.Provider })
 			if len(calls) == 0 || try > 0 { // it was to stand in for one that was asked and failed
 				return agent.InsteadOf(err, before)
 			}

@@ -2,20 +2,14 @@ package stage
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"aiflow/reqmeta"
+	"aiflow/runner/agent"
 	"aiflow/runs"
 )
 
-var regressionWord = lazily(`(?i)\bregressions?\b|回帰|リグレッション`)
-
-// lazily compiles an expression when it is first asked for, not at every start.
-func lazily(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
+var regressionWord = agent.Lazily(`(?i)\bregressions?\b|回帰|リグレッション`)
 
 // regression is the type of a criterion that says that what is there goes on
 // working. AC-03 is one by convention (D46).

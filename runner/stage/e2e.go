@@ -7,17 +7,18 @@ import (
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/reqmeta"
+	"aiflow/runner/agent"
 	"aiflow/runs"
 )
 
 var (
-	testsHeading = lazily(`(?i)^(#{1,6})\s+(?:.*テスト|.*\btests?\b)`)
-	e2eHeading   = lazily(`(?i)^#{1,6}\s+(?:e2e|end-to-end)`)
-	unitHeading  = lazily(`(?i)^#{1,6}\s+(?:unit|単体|ユニット)`)
-	comment      = lazily(`(?s)<!--.*?-->`)
-	nothingAsked = lazily(`(?i)^[-*+]?\s*(?:(?:none|n/a|not needed|waived|なし|無し|不要)(?:[\s.,:;(（、。：].*)?)?$`)
-	anyHeading   = lazily(`^#{1,6}\s`)
-	e2eWord      = lazily(`(?i)\be2e\b|\bend-to-end\b`)
+	testsHeading = agent.Lazily(`(?i)^(#{1,6})\s+(?:.*テスト|.*\btests?\b)`)
+	e2eHeading   = agent.Lazily(`(?i)^#{1,6}\s+(?:e2e|end-to-end)`)
+	unitHeading  = agent.Lazily(`(?i)^#{1,6}\s+(?:unit|単体|ユニット)`)
+	comment      = agent.Lazily(`(?s)<!--.*?-->`)
+	nothingAsked = agent.Lazily(`(?i)^[-*+]?\s*(?:(?:none|n/a|not needed|waived|なし|無し|不要)(?:[\s.,:;(（、。：].*)?)?$`)
+	anyHeading   = agent.Lazily(`^#{1,6}\s`)
+	e2eWord      = agent.Lazily(`(?i)\be2e\b|\bend-to-end\b`)
 )
 
 // Instructions are the request's words below E2E and Unit in its section about

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"aiflow/internal/config"
 	"aiflow/runner/agent"
 )
 
@@ -22,7 +23,7 @@ import (
 // takes until a person sees an event in the log.
 func (b *bench) agents([]int) error {
 	b.table.head("Events of AI commands, 200 MB each: processor time a megabyte")
-	for _, s := range []struct{ name, kind string }{{"claude", agent.ClaudeStream}, {"codex", agent.CodexJSONL}, {"gemini", agent.GeminiStream}} {
+	for _, s := range []struct{ name, kind string }{{"claude", config.OutputClaude}, {"codex", config.OutputCodex}, {"gemini", config.OutputGemini}} {
 		if err := b.events(s.name, s.kind); err != nil {
 			return err
 		}
