@@ -48,19 +48,12 @@ func (s *Setup) Found(ctx context.Context, st *runs.Stage) (f runs.Found) {
 	if err != nil || !ok {
 		return f
 	}
-	return foundIn(ctx, repo, ws, st)
-}
-
-// foundIn is found where the workspace is open.
-func foundIn(ctx context.Context, repo *gitops.Repo, ws *gitops.Workspace, st *runs.Stage) (f runs.Found) {
 	if names, err := ws.Unmerged(ctx); err == nil && len(names) > 0 {
 		return runs.Found{Conflicts: true}
 	}
 	f.Commits = ForeignTip(ctx, repo, ws, st) != ""
-	if step := st.Current(); step != nil {
-		same, err := ws.Holds(ctx, step.AttemptTree)
-		f.Files = err == nil && !same
-	}
+	same, err := ws.Holds(ctx, step.AttemptTree)
+	f.Files = err == nil && !same
 	return f
 }
 

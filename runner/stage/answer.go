@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"aiflow/internal/contract"
 	"aiflow/internal/fault"
@@ -14,19 +13,15 @@ import (
 // readAnswer holds an answer against the role's contract, and against the project's
 // own if it has one.
 func readAnswer(run *Run, r agent.Reply) (contract.Answer, error) {
-	a, err := contract.Read(r.Call.Role, r.Text(), ownContract(run, r.Call.Role))
+	own, err := agent.ReadSmall(filepath.Join(run.Project.Path(run.Project.Config.Paths.SchemasDir), contract.FileName(r.Call.Role)))
+	if err != nil {
+		own = nil
+	}
+	a, err := contract.Read(r.Call.Role, r.Text(), own)
 	if err != nil {
 		return a, agent.Located(err, r)
 	}
 	return a, agent.RefusalIn(a, r)
-}
-
-func ownContract(run *Run, role string) []byte {
-	data, err := agent.ReadSmall(filepath.Join(run.Project.Path(run.Project.Config.Paths.SchemasDir), contract.FileName(role)))
-	if err != nil {
-		return nil
-	}
-	return data
 }
 
 // readOptional is for those who edit files: their answer is the files. A file
@@ -58,11 +53,3 @@ func notMade(err error, run *Run, name string) error {
 }
 
 func notWritable(err error, p string) error { return fault.Of(err, fault.PathNotWritable, "path", p) }
-
-// logResult adds what a role wrote into AIFLOW_RESULT to its log, where people
-// look.
-func logResult(run *Run, c shellCommand, text string) {
-	if text != "" {
-		_ = run.Dir.AppendLog(c.log, c.stepID, c.attempt, []byte("\n[AIFLOW_RESULT]\n"+strings.TrimRight(text, "\n")+"\n"))
-	}
-}

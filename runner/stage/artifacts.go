@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -26,78 +27,65 @@ func keepArtifacts(run *Run, s *runs.Step, attempt int) {
 	if glob == "" {
 		return
 	}
-	to := filepath.Join(run.Dir.Path, "artifacts", "e2e", s.StepID, strconv.Itoa(attempt))
-	c := &copier{from: run.workDir(), to: to, glob: filepath.ToSlash(filepath.Clean(glob))}
-	if err := c.run(); err != nil {
+	to := "artifacts/e2e/" + s.StepID + "/" + strconv.Itoa(attempt)
+	files, err := copyMatching(run.workDir(), filepath.Join(run.Dir.Path, to), filepath.ToSlash(filepath.Clean(glob)))
+	if err != nil {
 		run.Tell(Event{Kind: Warned, StepID: s.StepID, What: run.InWords(err)})
 	}
-	if c.files > 0 {
-		s.Logs = appendOnce(s.Logs, run.Dir.RelPath("artifacts/e2e/"+s.StepID+"/"+strconv.Itoa(attempt)))
+	if files > 0 {
+		s.Logs = appendOnce(s.Logs, run.Dir.RelPath(to))
 	}
 }
 
-type copier struct {
-	from, to, glob string
-	files          int
-	bytes          int64
-}
-
-// run looks only below the part of the glob that is no pattern.
-func (c *copier) run() error {
-	root := c.from
-	for part := range strings.SplitSeq(c.glob, "/") {
+// copyMatching copies the files that match, as many as the bounds allow. It looks only
+// below the part of the glob that is no pattern.
+func copyMatching(from, to, glob string) (files int, err error) {
+	root := from
+	for part := range strings.SplitSeq(glob, "/") {
 		if strings.ContainsAny(part, `*?[\`) {
 			break
 		}
 		root = filepath.Join(root, part)
 	}
-	err := filepath.WalkDir(root, c.visit)
-	if os.IsNotExist(err) {
-		return nil
-	}
-	return err
-}
-
-func (c *copier) visit(path string, d fs.DirEntry, err error) error {
-	if err != nil {
-		return err
-	}
-	rel, err := filepath.Rel(c.from, path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return fs.SkipDir
-	}
-	if d.IsDir() {
-		if d.Name() == ".git" {
-			return fs.SkipDir
+	left := int64(maxArtifactBytes)
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
-		return nil
+		rel, err := filepath.Rel(from, path)
+		switch {
+		case err != nil || !filepath.IsLocal(rel), d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case !d.Type().IsRegular() || !reqmeta.MatchPath(glob, filepath.ToSlash(rel)):
+			return nil
+		case files >= maxArtifacts || left <= 0:
+			return fs.SkipAll
+		}
+		n, err := copyFile(path, filepath.Join(to, rel), left)
+		if left -= n; err == nil {
+			files++
+		}
+		return err
+	})
+	if os.IsNotExist(err) {
+		return files, nil
 	}
-	if !d.Type().IsRegular() || !reqmeta.MatchPath(c.glob, filepath.ToSlash(rel)) {
-		return nil
-	}
-	if c.files >= maxArtifacts || c.bytes >= maxArtifactBytes {
-		return fs.SkipAll
-	}
-	return c.copy(path, filepath.Join(c.to, rel))
+	return files, err
 }
 
-func (c *copier) copy(from, to string) error {
+func copyFile(from, to string, most int64) (n int64, err error) {
 	in, err := os.Open(from)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer in.Close()
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-		return err
+		return 0, err
 	}
 	out, err := os.Create(to)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	n, err := io.CopyN(out, in, maxArtifactBytes-c.bytes)
-	c.files, c.bytes = c.files+1, c.bytes+n
-	if cerr := out.Close(); err == nil || err == io.EOF {
-		err = cerr
-	}
-	return err
+	n, err = io.Copy(out, io.LimitReader(in, most))
+	return n, errors.Join(err, out.Close())
 }

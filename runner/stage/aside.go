@@ -36,7 +36,10 @@ func putAside(ctx context.Context, run *Run) error {
 			continue
 		}
 		for _, e := range entries {
-			if slices.ContainsFunc(globs, func(g string) bool { return strings.EqualFold(firstName(g), e.Name()) }) {
+			if slices.ContainsFunc(globs, func(g string) bool {
+				first, _, _ := strings.Cut(strings.TrimPrefix(g, "**/"), "/")
+				return strings.EqualFold(first, e.Name())
+			}) {
 				there = append(there, filepath.ToSlash(filepath.Join(below, e.Name())))
 			}
 		}
@@ -89,10 +92,4 @@ func moved(from, to string) error {
 		}
 	}
 	return os.Remove(from)
-}
-
-// firstName is where a glob begins in a folder.
-func firstName(glob string) string {
-	first, _, _ := strings.Cut(strings.TrimPrefix(glob, "**/"), "/")
-	return first
 }

@@ -44,26 +44,21 @@ func ask(ctx context.Context, run *Run, q question) error {
 		if try == tries {
 			return agent.TriesUsedUp(q.role, tries, err)
 		}
-		if err := clearFor(ctx, run, q); err != nil {
-			return err
+		if q.role == config.RoleImplementer && !q.mending { // others change nothing; mending goes on where it stands
+			if err := PutBack(ctx, run, run.Stage.CurrentStepIndex); err != nil {
+				return err
+			}
 		}
 	}
-}
-
-// clearFor keeps and takes away what a try that cannot be used left, so that
-// the next one begins where this one did.
-func clearFor(ctx context.Context, run *Run, q question) error {
-	if q.role != config.RoleImplementer || q.mending {
-		return nil // others change nothing; mending goes on where it stands
-	}
-	return PutBack(ctx, run, run.Stage.CurrentStepIndex)
 }
 
 // tryRole starts one provider once, in the workspace, with the prompt on its
 // command line where the router wants it and on its standard input.
 func tryRole(ctx context.Context, run *Run, q question, call config.Call) error {
-	if q.role == config.RoleImplementer {
-		call.Test = testFor(run, q)
+	if q.role == config.RoleImplementer { // what will test its work: the step's own command, else the project's
+		if call.Test = q.plan.Test; call.Test == "" && run.Project.Config.Tests.Unit.Enabled {
+			call.Test = run.Project.Config.Tests.Unit.Command
+		}
 	}
 	done, err := takeTurn(ctx, run, q, call)
 	if err != nil {
@@ -101,7 +96,12 @@ func callRole(ctx context.Context, run *Run, q question, r *agent.Reply) error {
 	}
 	sc := shellCommand{
 		text: r.Call.Role + ": " + r.Call.Provider, log: q.role, role: q.role, stepID: q.stepID(), attempt: r.Try,
-		limit: callTimeout(run), kind: RoleBegun, env: r.Call.Command.Env, listen: listen(run, r.Call, prompt),
+		limit: run.roles.CallTimeout(run.Project.Config), kind: RoleBegun, env: r.Call.Command.Env,
+		listen: func(log io.Writer, heard func()) *agent.Reader {
+			// Programs and people here mean the machine's zone where they name none.
+			now := func() time.Time { return run.Project.Now().Local() }
+			return agent.New(agent.Options{Kind: r.Call.Command.Output, Log: log, Prompt: prompt, Now: now, Refusal: agent.Refusal, Heard: heard})
+		},
 	}
 	if r.Call.Command.Output != config.OutputText {
 		sc.silent = seconds(run.Project.Config.Limits.SilentSec)
@@ -131,7 +131,9 @@ func callRole(ctx context.Context, run *Run, q question, r *agent.Reply) error {
 		run.Note(s, "work.note_stream_cut")
 	}
 	r.Stdout, r.File = res.said.Text(), agent.ReadResult(file)
-	logResult(run, sc, r.File)
+	if r.File != "" { // into the log, where people look
+		_ = run.Dir.AppendLog(sc.log, sc.stepID, sc.attempt, []byte("\n[AIFLOW_RESULT]\n"+strings.TrimRight(r.File, "\n")+"\n"))
+	}
 	return forbiddenText(run, agent.Lines(strings.NewReader(r.Text())), res.log)
 }
 
@@ -162,30 +164,19 @@ func roleEnded(call config.Call, c shellCommand, res result) error {
 	return f
 }
 
-func callTimeout(run *Run) config.Timeout {
-	if c, err := run.Router(); err == nil {
-		return c.CallTimeout(run.Project.Config)
-	}
-	return run.Project.Config.StepTimeout()
-}
-
-// listen makes the reader of one call.
-func listen(run *Run, call config.Call, prompt string) func(io.Writer, func()) *agent.Reader {
-	// Programs and people here mean the machine's zone where they name none.
-	now := func() time.Time { return run.Project.Now().Local() }
-	return func(log io.Writer, heard func()) *agent.Reader {
-		return agent.New(agent.Options{Kind: call.Command.Output, Log: log, Prompt: prompt, Now: now, Refusal: agent.Refusal, Heard: heard})
-	}
-}
-
 // maxArgument is below what Linux takes as one argument (128 KiB). A longer
 // prompt is on standard input only.
 const maxArgument = 120 << 10
 
+// argv is how a provider's program is called.
 func argv(run *Run, call config.Call, prompt string) ([]string, error) {
-	bin, err := program(run, call)
-	if err != nil {
-		return nil, err
+	name := call.Command.Bin
+	if slices.Contains(run.roles.Guards.ForbidCommands, filepath.Base(name)) {
+		return nil, forbiddenCommand(name, config.RouterFile)
+	}
+	bin := run.Project.Program(name)
+	if bin == "" {
+		return nil, noCommand(nil, name, "name", call.Provider)
 	}
 	if len(prompt) > maxArgument {
 		prompt = run.Words.Text("work.prompt_on_stdin", fault.Facts{"path": run.Dir.RequestPath()})
@@ -193,21 +184,4 @@ func argv(run *Run, call config.Call, prompt string) ([]string, error) {
 	argv := call.Argv(prompt, run.workDir())
 	argv[0] = bin
 	return argv, nil
-}
-
-// program finds a provider's program.
-func program(run *Run, call config.Call) (string, error) {
-	name := call.Command.Bin
-	c, err := run.Router()
-	if err != nil {
-		return "", err
-	}
-	if base := filepath.Base(name); slices.Contains(c.Guards.ForbidCommands, base) {
-		return "", forbiddenCommand(name, config.RouterFile)
-	}
-	path := run.Project.Program(name)
-	if path == "" {
-		return "", noCommand(nil, name, "name", call.Provider)
-	}
-	return path, nil
 }

@@ -13,7 +13,9 @@ import (
 // as limits.max_autofix_cycles says for one execution of a step. false: cause
 // stops the run.
 func sendBack(ctx context.Context, run *Run, i int, cause error) (bool, error) {
-	if !mayMend(run, i, cause) {
+	code := fault.CodeOf(cause)
+	if code != fault.UnitTestFailed && code != fault.QARejected || run.mended >= run.Project.Config.Limits.MaxAutofixCycles ||
+		run.Plan.Steps[i].Run != "" || !run.plays(config.RoleImplementer) {
 		return false, nil
 	}
 	s := &run.Stage.Steps[i]
@@ -23,7 +25,7 @@ func sendBack(ctx context.Context, run *Run, i int, cause error) (bool, error) {
 	}
 	run.mended++
 	run.Stage.Counters.AutofixCycles++
-	e := run.Stage.AddEvent(run.Project.Now(), runs.EventRetry, s.StepID, fault.CodeOf(cause))
+	e := run.Stage.AddEvent(run.Project.Now(), runs.EventRetry, s.StepID, code)
 	e.Detail = map[string]string{"autofix": fmt.Sprint(run.mended)}
 	if run.Stage.State != runs.Implementing {
 		if err := run.Stage.Move(runs.Implementing, run.Project.Now()); err != nil {
@@ -35,13 +37,6 @@ func sendBack(ctx context.Context, run *Run, i int, cause error) (bool, error) {
 	}
 	run.Tell(Event{Kind: SentBack, Step: i + 1, StepID: s.StepID, What: run.InWords(cause)})
 	return true, callImplementer(ctx, run, i, failure)
-}
-
-func mayMend(run *Run, i int, cause error) bool {
-	code := fault.CodeOf(cause)
-	return (code == fault.UnitTestFailed || code == fault.QARejected) &&
-		run.mended < run.Project.Config.Limits.MaxAutofixCycles &&
-		run.Plan.Steps[i].Run == "" && run.plays(config.RoleImplementer)
 }
 
 // failure tells the implementer what is wrong.

@@ -32,10 +32,7 @@ func countTry(run *Run, q question) int {
 
 // noteCall records who was asked and what it took.
 func noteCall(run *Run, q question, r agent.Reply, at time.Time, took time.Duration, err error) {
-	c := runs.RoleCall{Role: q.role, StepID: q.stepID(), Attempt: r.Try, Provider: r.Call.Provider, StartedAt: at}
-	if err != nil {
-		c.ReasonCode = fault.CodeOf(err)
-	}
+	c := runs.RoleCall{Role: q.role, StepID: q.stepID(), Attempt: r.Try, Provider: r.Call.Provider, StartedAt: at, ReasonCode: fault.CodeOf(err)}
 	if r.Usage != nil {
 		u := runs.Usage(*r.Usage)
 		u.Model = cmp.Or(u.Model, r.Call.Model)
@@ -48,34 +45,11 @@ func noteCall(run *Run, q question, r agent.Reply, at time.Time, took time.Durat
 	run.Stage.Attempts.Calls = append(run.Stage.Attempts.Calls, c)
 }
 
-// testFor is the command that will test what the implementer does: the step's own,
-// else the project's.
-func testFor(run *Run, q question) string {
-	if q.plan != nil && q.plan.Test != "" {
-		return q.plan.Test
-	}
-	if unit := run.Project.Config.Tests.Unit; unit.Enabled {
-		return unit.Command
-	}
-	return ""
-}
-
 // logTry writes a line about who was asked, how long it took and what came of
 // it (D43). A line that cannot be written stops nobody.
 func logTry(run *Run, q question, r agent.Reply, took time.Duration, err error) {
-	outcome := "OK"
-	if err != nil {
-		outcome = string(fault.CodeOf(err))
-	}
 	line := fmt.Sprintf("%s role=%s step=%s try=%d provider=%s model=%s mode=%s took_ms=%d outcome=%s log=%s\n",
-		run.Project.Now().UTC().Format(time.RFC3339), q.role, orDash(q.stepID()), r.Try, r.Call.Provider, orDash(r.Call.Model),
-		r.Call.Command.Mode, took.Milliseconds(), outcome, orDash(r.Log))
+		run.Project.Now().UTC().Format(time.RFC3339), q.role, cmp.Or(q.stepID(), "-"), r.Try, r.Call.Provider, cmp.Or(r.Call.Model, "-"),
+		r.Call.Command.Mode, took.Milliseconds(), cmp.Or(fault.CodeOf(err), "OK"), cmp.Or(r.Log, "-"))
 	_ = run.Dir.AppendLog(runs.RouterLog(q.role), "", 0, []byte(line))
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }

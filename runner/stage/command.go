@@ -1,11 +1,11 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -73,7 +73,9 @@ func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin
 	run.Tell(Event{Kind: c.kind, StepID: c.stepID, Step: run.Stage.CurrentStepIndex + 1, What: agent.Shown(c.text)})
 	began := run.Project.Env.Clock.Boot()
 	res := result{log: run.Dir.RelPath(runs.LogName(c.log, c.stepID, c.attempt)), from: sizeOf(file)}
-	noteLog(run, c.stepID, res.log)
+	if s := run.Stage.Step(c.stepID); s != nil {
+		s.Logs = appendOnce(s.Logs, res.log)
+	}
 	settings := run.Repo.ConfigFile()
 	names, _ := run.Repo.OwnNames(ctx) // where git cannot say, nothing is told
 	end := &agent.Tail{Max: tailKept}
@@ -93,7 +95,7 @@ func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin
 	}
 	res.Exit, err = proc.Run(at, proc.Command{
 		Argv: argv, Dir: run.workDir(), Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr,
-		Timeout: seconds(c.limit.Sec), Grace: run.grace(), Hurry: run.Hurry, Started: run.noteAgent,
+		Timeout: seconds(c.limit.Sec), Grace: cmp.Or(run.Grace, defaultGrace), Hurry: run.Hurry, Started: run.noteAgent,
 	})
 	res.mute = ctx.Err() == nil && context.Cause(at) == errMute
 	if res.said != nil {
@@ -103,14 +105,22 @@ func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin
 	res.took = run.Project.Env.Clock.Boot() - began
 	res.tail = end.String()
 	run.Stage.Agent = nil
-	clearLocks(ctx, run)
+	if run.Workspace != nil {
+		// Of a git that was killed, in the run's own worktree and branch: all processes of
+		// the command have ended, and nobody else writes there.
+		_, _ = run.Workspace.ClearStaleLocks() // should one stay, git says so
+		run.Repo.ClearBranchLock(run.Stage.Git.WorkBranch)
+	}
 	if res.Leftover > 0 {
 		run.Tell(Event{Kind: StraysEnded, StepID: c.stepID, Count: res.Leftover})
 	}
 	noteSettings(ctx, run, c.stepID, settings)
 	noteNames(ctx, run, c.stepID, names)
-	if err := commandError(ctx, run, argv, err); err != nil {
-		return res, err
+	if ctx.Err() != nil {
+		return res, context.Cause(ctx)
+	}
+	if err != nil {
+		return res, noCommand(err, argv[0])
 	}
 	return res, caught(run, res.log)
 }
@@ -122,39 +132,12 @@ const (
 	tailKept = 2 << 10
 )
 
-// clearLocks removes the lock files that a git left behind in the run's own
-// worktree and branch when it was killed. All processes of the command have
-// ended, and nobody else writes there.
-func clearLocks(ctx context.Context, run *Run) {
-	if run.Workspace != nil {
-		_, _ = run.Workspace.ClearStaleLocks() // should one stay, git says so
-		run.Repo.ClearBranchLock(run.Stage.Git.WorkBranch)
-	}
-}
-
 func sizeOf(f *os.File) int64 {
 	fi, err := f.Stat()
 	if err != nil {
 		return 0
 	}
 	return fi.Size()
-}
-
-// noteLog names a log among those of its step.
-func noteLog(run *Run, stepID, log string) {
-	if s := run.Stage.Step(stepID); s != nil {
-		s.Logs = appendOnce(s.Logs, log)
-	}
-}
-
-func commandError(ctx context.Context, run *Run, argv []string, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err != nil {
-		return noCommand(err, argv[0])
-	}
-	return nil
 }
 
 func noCommand(err error, command string, more ...any) error {
@@ -187,8 +170,8 @@ func noteSettings(ctx context.Context, run *Run, stepID string, before []byte) {
 }
 
 func noteOf(run *Run, stepID, text string) {
-	if i := slices.IndexFunc(run.Stage.Steps, func(s runs.Step) bool { return s.StepID == stepID }); i >= 0 {
-		run.NoteText(&run.Stage.Steps[i], text)
+	if s := run.Stage.Step(stepID); s != nil {
+		run.NoteText(s, text)
 	} else {
 		run.Tell(Event{Kind: Warned, What: text})
 	}

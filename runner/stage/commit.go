@@ -64,20 +64,14 @@ func noteRepositories(run *Run, s *runs.Step) {
 	}
 }
 
-// commit commits what the workspace holds.
+// commit commits what the workspace holds. WORK_BRANCH_REQUIRED is for a step that
+// went over to the base branch, where a checkout is worked in.
 func commit(ctx context.Context, run *Run, msg gitops.CommitMessage) (gitops.Commit, error) {
 	made, err := run.Workspace.Commit(ctx, msg, commitOptions(run))
-	return made, onBase(run, err)
-}
-
-// onBase is WORK_BRANCH_REQUIRED for a step that went over to the base branch,
-// where a checkout is worked in.
-func onBase(run *Run, err error) error {
-	f, ok := fault.As(err)
-	if !ok || f.Facts["reason"] != "branch_switched" || f.Facts["name"] != run.Stage.Git.BaseBranch || !run.Project.Config.Git.EnforceWorkBranch {
-		return err
+	if f, ok := fault.As(err); ok && f.Facts["reason"] == "branch_switched" && f.Facts["name"] == run.Stage.Git.BaseBranch && run.Project.Config.Git.EnforceWorkBranch {
+		err = fault.Wrap(err, fault.WorkBranchRequired, "branch", f.Facts["name"], "work_branch", f.Facts["branch"])
 	}
-	return fault.Wrap(err, fault.WorkBranchRequired, "branch", f.Facts["name"], "work_branch", f.Facts["branch"])
+	return made, err
 }
 
 func commitOptions(run *Run) gitops.CommitOptions {
@@ -141,13 +135,20 @@ func commitRecord(ctx context.Context, run *Run) error {
 		return nil
 	}
 	msg := gitops.CommitMessage{
-		Subject: subject(run, runs.RecordStep, "done"),
-		Trailers: [][2]string{
-			{project.RequestTrailer, run.Request.ID}, {project.RunTrailer, run.Stage.RunID}, {project.ResultTrailer, string(runs.Done)},
-		},
+		Subject:  subject(run, runs.RecordStep, "done"),
+		Trailers: append(run.trailers(), [2]string{project.ResultTrailer, string(runs.Done)}),
 	}
 	run.At("before_record_commit")
-	made, err := commitStatus(ctx, run, msg)
+	done, err := doneText(ctx, run)
+	if err != nil {
+		return err
+	}
+	var made gitops.Commit
+	if done == nil {
+		made, err = commit(ctx, run, msg)
+	} else {
+		made, err = run.Workspace.CommitFile(ctx, run.Request.Path, done, msg, commitOptions(run))
+	}
 	if err != nil {
 		return err
 	}
@@ -155,16 +156,4 @@ func commitRecord(ctx context.Context, run *Run) error {
 	run.Stage.Git.Commits = append(run.Stage.Git.Commits, runs.Commit{StepID: runs.RecordStep, Hash: made.Hash, Subject: made.Subject})
 	run.Stage.AddEvent(run.Project.Now(), runs.EventRecordCommitted, "", "")
 	return nil
-}
-
-// commitStatus commits the request's own file as done.
-func commitStatus(ctx context.Context, run *Run, msg gitops.CommitMessage) (gitops.Commit, error) {
-	done, err := doneText(ctx, run)
-	if err != nil {
-		return gitops.Commit{}, err
-	}
-	if done == nil {
-		return commit(ctx, run, msg)
-	}
-	return run.Workspace.CommitFile(ctx, run.Request.Path, done, msg, commitOptions(run))
 }

@@ -71,10 +71,12 @@ func (run *Run) strict() bool { return run.InPlace() || run.Project.Config.Git.R
 // dirty lists what git status lists, without what is the toolkit's own:
 // records and locks, new requests, and values in requests that tools own.
 func dirty(ctx context.Context, run *Run, changes []gitops.Change) ([]string, error) {
+	paths := run.Project.Config.Paths
+	own := []string{paths.RunsDir, paths.LocksDir, paths.CacheDir, run.Project.WorktreesDir(), ".aiflow/project"}
 	var found, requests []string
 	for _, c := range changes {
 		switch {
-		case ownFile(run, c.Path), !run.strict() && (within(c.Path, ".aiflow") || c.Path == run.Request.Path):
+		case slices.ContainsFunc(own, func(dir string) bool { return within(c.Path, dir) }), !run.strict() && (within(c.Path, ".aiflow") || c.Path == run.Request.Path):
 		case !within(c.Path, run.Project.RequestsDir()):
 			found = append(found, c.Path)
 		case c.Status != gitops.Untracked:
@@ -91,16 +93,6 @@ func dirty(ctx context.Context, run *Run, changes []gitops.Change) ([]string, er
 		}
 	}
 	return found, nil
-}
-
-func ownFile(run *Run, path string) bool {
-	p := run.Project.Config.Paths
-	for _, dir := range []string{p.RunsDir, p.LocksDir, p.CacheDir, run.Project.WorktreesDir(), ".aiflow/project"} {
-		if within(path, dir) {
-			return true
-		}
-	}
-	return false
 }
 
 // within reports whether a path is a folder or in it. git names a new folder

@@ -1,6 +1,8 @@
 package stage
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -19,7 +21,26 @@ var (
 	nothingAsked = agent.Lazily(`(?i)^[-*+]?\s*(?:(?:none|n/a|not needed|waived|なし|無し|不要)(?:[\s.,:;(（、。：].*)?)?$`)
 	anyHeading   = agent.Lazily(`^#{1,6}\s`)
 	e2eWord      = agent.Lazily(`(?i)\be2e\b|\bend-to-end\b`)
+
+	regressionWord = agent.Lazily(`(?i)\bregressions?\b|回帰|リグレッション`)
 )
+
+// regression is the type of a criterion that says that what is there goes on
+// working. AC-03 is one by convention (D46).
+const regression = "regression"
+
+// Criteria are the acceptance criteria of a request, numbered (D46).
+func Criteria(body []byte) []runs.Criterion {
+	all := []runs.Criterion{}
+	for _, said := range reqmeta.Criteria(body) {
+		c := runs.Criterion{ID: cmp.Or(said.ID, fmt.Sprintf("AC-%02d", len(all)+1)), Text: strings.TrimSpace(said.Text), Type: "functional"}
+		if c.ID == "AC-03" || regressionWord().MatchString(c.Text) {
+			c.Type = regression
+		}
+		all = append(all, c)
+	}
+	return all
+}
 
 // Instructions are the request's words below E2E and Unit in its section about
 // tests (D46). A dash, "none" and comments ask for nothing.
@@ -29,9 +50,15 @@ func Instructions(body []byte) runs.TestInstructions {
 	depth := 0
 	for line := range strings.Lines(comment().ReplaceAllString(string(body), "")) {
 		line = strings.TrimRight(line, "\r\n")
-		switch level := headingLevel(line); {
+		level := 0
+		if anyHeading().MatchString(line) {
+			level = len(line) - len(strings.TrimLeft(line, "#"))
+		}
+		switch {
 		case level == 0:
-			add(into, line)
+			if into != nil && !nothingAsked().MatchString(strings.TrimSpace(line)) {
+				*into += line + "\n"
+			}
 		case depth > 0 && level > depth && e2eHeading().MatchString(line):
 			into = &t.E2E
 		case depth > 0 && level > depth && unitHeading().MatchString(line):
@@ -47,19 +74,6 @@ func Instructions(body []byte) runs.TestInstructions {
 	}
 	t.E2E, t.Unit = strings.TrimSpace(t.E2E), strings.TrimSpace(t.Unit)
 	return t
-}
-
-func headingLevel(line string) int {
-	if !anyHeading().MatchString(line) {
-		return 0
-	}
-	return len(line) - len(strings.TrimLeft(line, "#"))
-}
-
-func add(to *string, line string) {
-	if to != nil && !nothingAsked().MatchString(strings.TrimSpace(line)) {
-		*to += line + "\n"
-	}
 }
 
 // wantsE2E: there is a regression criterion, and it or the section about tests
@@ -101,11 +115,8 @@ func proved(run *Run, i int) error {
 
 func unproved(p *runs.Plan, reason string) error {
 	id := ""
-	for _, c := range p.Context.AcceptanceCriteria {
-		if c.Type == regression {
-			id = c.ID
-			break
-		}
+	if i := slices.IndexFunc(p.Context.AcceptanceCriteria, func(c runs.Criterion) bool { return c.Type == regression }); i >= 0 {
+		id = p.Context.AcceptanceCriteria[i].ID
 	}
 	return fault.New(fault.E2ERequired, "reason", reason, "id", id, "key", "tests.e2e")
 }

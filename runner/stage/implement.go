@@ -39,15 +39,12 @@ func implement(ctx context.Context, run *Run, i int) error {
 	if err := Rejoin(ctx, run, s); err != nil {
 		return err
 	}
-	return judgeCommand(run, c, res, open)
-}
-
-// judgeCommand says how the step's command failed; open are the conflicts that it left.
-func judgeCommand(run *Run, c shellCommand, res result, open []string) error {
-	facts := append(agent.NamedCommand(c.text), "output", res.tail, "path", res.log)
+	facts := append(agent.NamedCommand(c.text), "path", res.log)
+	if res.TimedOut {
+		return timedOut(c, facts)
+	}
+	facts = append(facts, "output", res.tail)
 	switch {
-	case res.TimedOut:
-		return timedOut(c, append(agent.NamedCommand(c.text), "path", res.log))
 	case res.Status != 0:
 		return commandFailed(append(facts, "exit_status", res.Status)...)
 	case len(open) > 0:
@@ -71,7 +68,12 @@ func callImplementer(ctx context.Context, run *Run, i int, failure string) error
 		if _, err := run.Router(); err != nil {
 			return err
 		}
-		return noImplementer(run, run.Stage.Steps[i].StepID)
+		id := run.Stage.Steps[i].StepID
+		e := fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", id, "path", run.Request.Path)
+		if len(run.Request.Meta.Steps) > 0 {
+			e.Facts["step"] = id
+		}
+		return e
 	}
 	q := question{
 		role: config.RoleImplementer, step: &run.Stage.Steps[i], plan: &run.Plan.Steps[i], failure: failure, mending: failure != "",

@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"strings"
@@ -26,7 +25,10 @@ func CheckOutInPlace(ctx context.Context, run *Run) error {
 	if err := run.restore(); err != nil {
 		return err
 	}
-	run.Stage.Git.ReturnTo = returnTo(run, ws.Branch())
+	run.Stage.Git.ReturnTo = ws.Branch() // where the user was, but never a work branch
+	if ws.Branch() == "" || strings.HasPrefix(ws.Branch(), run.Project.Config.Git.WorkBranchPrefix) {
+		run.Stage.Git.ReturnTo = run.Stage.Git.BaseBranch // maybe a commit
+	}
 	if err := run.Save(); err != nil {
 		return err
 	}
@@ -34,28 +36,11 @@ func CheckOutInPlace(ctx context.Context, run *Run) error {
 		return err
 	}
 	run.Workspace = ws
-	return markAgain(run)
-}
-
-// returnTo is the branch that the checkout goes back to: where the user was,
-// but never a work branch. Without a branch it is the base, maybe a commit.
-func returnTo(run *Run, now string) string {
-	if now == "" || strings.HasPrefix(now, run.Project.Config.Git.WorkBranchPrefix) {
-		return run.Stage.Git.BaseBranch
-	}
-	return now
-}
-
-// markAgain marks the request as running in the checkout as it is now; the
-// work branch may have another version of the file, or none.
-func markAgain(run *Run) error {
 	text, err := os.ReadFile(run.Project.Path(run.Request.Path))
 	if err != nil {
-		return nil
+		return nil // the work branch does not have the file; it may have another version of it
 	}
-	if !bytes.Equal(text, run.Text) {
-		run.Text = text
-	}
+	run.Text = text
 	return MarkRunning(run)
 }
 

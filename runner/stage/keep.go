@@ -33,7 +33,9 @@ func KeepAttempt(ctx context.Context, run *Run, step *runs.Step) error {
 		return err
 	}
 	ref := AttemptRef(run.Stage.RunID, step.StepID, n)
-	if _, err := run.Workspace.KeepAttempt(ctx, ref, attemptMessage(run, step, n)); err != nil {
+	message := stepMessage(run, step)
+	message.Subject = "aiflow(" + run.Request.ID + "): attempt " + strconv.Itoa(n) + " of " + agent.OneLine(step.Title) + " [" + step.StepID + "]"
+	if _, err := run.Workspace.KeepAttempt(ctx, ref, message); err != nil {
 		return err
 	}
 	step.AttemptTree = changes.Tree
@@ -48,12 +50,6 @@ func AttemptRef(runID, stepID string, n int) string {
 
 // Orphans is where the content of workspaces is kept whose run is not on record.
 const Orphans = "refs/aiflow/attempts/orphan"
-
-func attemptMessage(run *Run, step *runs.Step, n int) gitops.CommitMessage {
-	m := stepMessage(run, step)
-	m.Subject = "aiflow(" + run.Request.ID + "): attempt " + strconv.Itoa(n) + " of " + agent.OneLine(step.Title) + " [" + step.StepID + "]"
-	return m
-}
 
 // PutBack keeps what the workspace holds as an attempt and returns it to the
 // step's start.

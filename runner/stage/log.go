@@ -3,7 +3,6 @@ package stage
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,25 +51,19 @@ func noteEnd(run *Run) {
 
 // hashed is a file of the configuration as it is now; nil when there is none.
 func hashed(run *Run, name string) *runs.Hashed {
-	var data []byte
-	err := os.ErrNotExist
 	for _, dir := range []string{run.Project.Dir, run.Project.Env.Dir} {
 		path := filepath.FromSlash(name)
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		if fi, statErr := os.Stat(path); statErr == nil && !fi.Mode().IsRegular() {
+		if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 			return nil // a pipe would be waited for
 		}
-		if data, err = os.ReadFile(path); err == nil {
-			break
+		if data, err := os.ReadFile(path); err == nil {
+			return &runs.Hashed{Path: name, SHA256: fmt.Sprintf("%x", sha256.Sum256(data))}
 		}
 	}
-	if err != nil {
-		return nil
-	}
-	sum := sha256.Sum256(data)
-	return &runs.Hashed{Path: name, SHA256: hex.EncodeToString(sum[:])}
+	return nil
 }
 
 // noteLeft writes down what was not committed in the workspace as the run
@@ -88,9 +81,8 @@ func noteLeft(run *Run) {
 
 // noteApplied writes down which patch was really applied.
 func noteApplied(run *Run, s *runs.Step, r agent.Reply, patch []byte) {
-	sum := sha256.Sum256(patch)
 	note := fmt.Sprintf("%s attempt %d (%s): git apply\n%d bytes, sha256 %x\n%s\n",
-		s.StepID, r.Try, r.Call.Provider, len(patch), sum, strings.Join(patchedFiles(patch), "\n"))
+		s.StepID, r.Try, r.Call.Provider, len(patch), sha256.Sum256(patch), strings.Join(patchedFiles(patch), "\n"))
 	if run.MayWrite() == nil && run.Dir.AppendLog(runs.LogApplied, "", 0, []byte(note)) == nil {
 		s.Logs = appendOnce(s.Logs, run.Dir.RelPath(runs.LogName(runs.LogApplied, "", 0)))
 	}
@@ -149,7 +141,7 @@ func (run *Run) logEvent(e Event) {
 	case Warned:
 		tag = "WARN"
 	}
-	run.logLine(tag, sentence(run, e))
+	run.logLine(tag, run.Words.Text("work.event_"+string(e.Kind), e.Facts()))
 }
 
 func (run *Run) logLine(tag, text string) {
@@ -157,9 +149,4 @@ func (run *Run) logLine(tag, text string) {
 		return
 	}
 	_, _ = fmt.Fprintf(run.log, "%s [%s] %s\n", run.Project.Now().UTC().Format(time.RFC3339), tag, agent.OneLine(text))
-}
-
-// sentence is what happened, in words.
-func sentence(run *Run, e Event) string {
-	return run.Words.Text("work.event_"+string(e.Kind), e.Facts())
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"aiflow/internal/config"
-	"aiflow/internal/fault"
 	"aiflow/reqmeta"
 	"aiflow/runs"
 )
@@ -99,14 +98,4 @@ func planStep(n int, step reqmeta.Step, r *reqmeta.Request, cfg config.Config) r
 		ExpectedDiff: runs.ExpectedDiff{LinesMax: cfg.Limits.MaxDiffLines, FilesMax: cfg.Limits.MaxFiles, RiskLevel: "low"},
 		Outputs:      runs.StepOutputs{PatchPath: "patches/" + id + ".patch", LogPrefix: fmt.Sprintf("logs/step-%d", n)},
 	}
-}
-
-// noImplementer is the reason to stop at a step, or to pass over a request, that
-// nobody can do.
-func noImplementer(run *Run, id string) error {
-	e := fault.New(fault.ModelNotConfigured, "key", config.RoleImplementer, "id", id, "path", run.Request.Path)
-	if len(run.Request.Meta.Steps) > 0 {
-		e.Facts["step"] = id
-	}
-	return e
 }

@@ -1,11 +1,14 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"aiflow/internal/config"
@@ -39,11 +42,7 @@ func (s *Setup) Providers() Waits {
 		_ = json.Unmarshal(data, &waits)
 	}
 	now := s.Project.Now()
-	for name, w := range waits {
-		if w.Until == nil || now.Sub(*w.Until) > forgotten {
-			delete(waits, name)
-		}
-	}
+	maps.DeleteFunc(waits, func(_ string, w ProviderWait) bool { return w.Until == nil || now.Sub(*w.Until) > forgotten })
 	return waits
 }
 
@@ -52,24 +51,9 @@ const forgotten = time.Hour
 
 // Open are those that cannot be asked now.
 func (w Waits) Open(now time.Time) Waits {
-	left := Waits{}
-	for name, wait := range w {
-		if now.Before(*wait.Until) {
-			left[name] = wait
-		}
-	}
+	left := maps.Clone(w)
+	maps.DeleteFunc(left, func(_ string, wait ProviderWait) bool { return !now.Before(*wait.Until) })
 	return left
-}
-
-// first is the one whose time comes soonest.
-func (w Waits) first() *ProviderWait {
-	var soon *ProviderWait
-	for _, wait := range w {
-		if soon == nil || wait.Until.Before(*soon.Until) || wait.Until.Equal(*soon.Until) && wait.Provider < soon.Provider {
-			soon = &wait
-		}
-	}
-	return soon
 }
 
 // noteProvider remembers that a provider cannot be asked, or that it can again.
@@ -170,18 +154,15 @@ func notWaiting(run *Run, calls []config.Call) []config.Call {
 func (w Waits) HoldsUp(router config.Router, req *reqmeta.Request, last *runs.Stage) *ProviderWait {
 	var longest *ProviderWait
 	for _, role := range rolesOf(router, req, last) {
-		waits := Waits{}
 		calls := router.Calls(role)
-		for _, call := range calls {
-			if wait, ok := w[call.Provider]; ok {
-				waits[call.Provider] = wait
-			}
+		if slices.ContainsFunc(calls, func(c config.Call) bool { return w[c.Provider].Until == nil }) {
+			continue // that one can be asked
 		}
-		if len(calls) == 0 || len(waits) < len(calls) {
-			continue // one of them can be asked
-		}
-		if soon := waits.first(); longest == nil || soon.Until.After(*longest.Until) {
-			longest = soon
+		soon := w[slices.MinFunc(calls, func(a, b config.Call) int {
+			return cmp.Or(w[a.Provider].Until.Compare(*w[b.Provider].Until), strings.Compare(a.Provider, b.Provider))
+		}).Provider]
+		if longest == nil || soon.Until.After(*longest.Until) {
+			longest = &soon
 		}
 	}
 	return longest

@@ -9,8 +9,17 @@ import (
 // publish pushes the work branch where the configuration says so, and finds
 // out where the comparison can be looked at. Both can be done again.
 func publish(ctx context.Context, run *Run) error {
-	if err := push(ctx, run); err != nil {
-		return err
+	if run.Project.Config.Git.AutoPush && !run.Stage.HasEvent(runs.EventPushed) {
+		if err := run.Save(); err != nil {
+			return err
+		}
+		if err := run.Repo.Push(ctx, run.Stage.Git.WorkBranch, run.Project.Config.Git.RunHooks); err != nil {
+			return err
+		}
+		run.Stage.AddEvent(run.Project.Now(), runs.EventPushed, "", "")
+		if err := run.Save(); err != nil {
+			return err
+		}
 	}
 	g, cfg := run.Stage.Git, run.Project.Config.Git
 	url, err := run.Repo.CompareURL(ctx, g.Compared(), g.WorkBranch, cfg.CompareURLTemplate)
@@ -22,18 +31,4 @@ func publish(ctx context.Context, run *Run) error {
 	}
 	a.CompareURL = &url
 	return nil
-}
-
-func push(ctx context.Context, run *Run) error {
-	if !run.Project.Config.Git.AutoPush || run.Stage.HasEvent(runs.EventPushed) {
-		return nil
-	}
-	if err := run.Save(); err != nil {
-		return err
-	}
-	if err := run.Repo.Push(ctx, run.Stage.Git.WorkBranch, run.Project.Config.Git.RunHooks); err != nil {
-		return err
-	}
-	run.Stage.AddEvent(run.Project.Now(), runs.EventPushed, "", "")
-	return run.Save()
 }

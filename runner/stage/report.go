@@ -11,7 +11,13 @@ import (
 // reportFacts are the particulars that neither record nor plan has.
 func reportFacts(run *Run) runs.ReportFacts {
 	g := run.Stage.Git
-	f := runs.ReportFacts{Gates: append(gates(run), publishGates(run)...)}
+	var f runs.ReportFacts
+	for i := range run.Stage.Steps { // about limits and rules; tests and the review are in the record itself
+		if run.Plan != nil && i < len(run.Plan.Steps) {
+			f.Gates = append(f.Gates, stepGates(run, &run.Stage.Steps[i], &run.Plan.Steps[i])...)
+		}
+	}
+	f.Gates = append(f.Gates, publishGates(run)...)
 	if g.WorkBranch != "" {
 		f.MergeCommand = "git merge " + g.WorkBranch
 		if run.Stage.State == runs.Done { // a report is written after each step
@@ -33,26 +39,16 @@ func reportFacts(run *Run) runs.ReportFacts {
 	return f
 }
 
-// gates are the report's lines about limits and rules; those about tests and
-// the review are in the record itself.
-func gates(run *Run) []runs.Gate {
-	var rows []runs.Gate
-	for i := range run.Stage.Steps {
-		if s := &run.Stage.Steps[i]; run.Plan != nil && i < len(run.Plan.Steps) {
-			rows = append(rows, stepGates(run, s, &run.Plan.Steps[i])...)
-		}
-	}
-	return rows
-}
-
 func stepGates(run *Run, s *runs.Step, p *runs.PlanStep) []runs.Gate {
+	size := fault.New("", "lines", s.DiffStat.LinesAdded+s.DiffStat.LinesDeleted, "max_lines", run.linesAllowed(p),
+		"files", s.DiffStat.FilesChanged, "max_files", run.filesAllowed(p))
 	var rows []runs.Gate
 	for _, g := range []struct {
 		name string
 		code fault.Code
 		note string
 	}{
-		{run.Words.Text("work.gate_size", nil), fault.StepTooLarge, sizeNote(run, s, p)},
+		{run.Words.Text("work.gate_size", nil), fault.StepTooLarge, run.Words.Text("work.gate_size_note", size.Facts)},
 		{run.Words.Text("work.gate_paths", nil), fault.ForbiddenPathTouched, ""},
 		{run.Words.Text("work.gate_commands", nil), fault.GHDependencyDetected, ""},
 	} {
@@ -66,12 +62,6 @@ func stepGates(run *Run, s *runs.Step, p *runs.PlanStep) []runs.Gate {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-func sizeNote(run *Run, s *runs.Step, p *runs.PlanStep) string {
-	d := s.DiffStat
-	return run.Words.Text("work.gate_size_note", fault.New("", "lines", d.LinesAdded+d.LinesDeleted, "max_lines", run.linesAllowed(p),
-		"files", d.FilesChanged, "max_files", run.filesAllowed(p)).Facts)
 }
 
 // publishGates tell what became of the push and of the compare URL.

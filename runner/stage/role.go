@@ -27,7 +27,11 @@ func (run *Run) Router() (*agent.Router, error) {
 		return run.roles, nil
 	}
 	router, _, err := config.LoadRouter(run.Project.Dir, run.Project.Config)
-	if err != nil && asksSomebody(run) {
+	asks := project.AsksSomebody(run.Request) // its steps, or what is left of the plan, need more than their commands
+	if run.Plan != nil {
+		asks = run.Stage.AsksSomebody(run.Plan)
+	}
+	if err != nil && asks {
 		return nil, err
 	}
 	roles, bad := agent.NewRouter(router)
@@ -46,15 +50,6 @@ func (run *Run) Router() (*agent.Router, error) {
 func (run *Run) plays(role string) bool {
 	c, err := run.Router()
 	return err == nil && len(c.Calls(role)) > 0
-}
-
-// asksSomebody: the request has steps, or the plan has some left, that need more
-// than their commands.
-func asksSomebody(run *Run) bool {
-	if run.Plan == nil {
-		return project.AsksSomebody(run.Request)
-	}
-	return run.Stage.AsksSomebody(run.Plan)
 }
 
 // noteNoRouter says of a run that it does without the router.

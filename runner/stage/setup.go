@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -121,20 +122,10 @@ func CacheFile(p *project.Project, name string) string {
 
 // ShellPath is the shell that runs the commands of requests and configuration.
 func (s *Setup) ShellPath() string {
-	if s.Shell != "" {
-		return s.Shell
-	}
-	return "/bin/sh"
+	return cmp.Or(s.Shell, "/bin/sh")
 }
 
 const defaultGrace = 5 * time.Second
-
-func (s *Setup) grace() time.Duration {
-	if s.Grace > 0 {
-		return s.Grace
-	}
-	return defaultGrace
-}
 
 // keepTime is how long what a stopped run leaves may take to be kept.
 const keepTime = time.Minute

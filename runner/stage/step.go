@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"slices"
 
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
@@ -17,23 +18,18 @@ func Steps(ctx context.Context, run *Run) error {
 		if most := run.Project.Config.Limits.MaxStepsPerRun; most > 0 && run.stepped >= most {
 			return fault.New(fault.StepLimitReached, "allowed", most)
 		}
-		if err := doStep(ctx, run, i); err != nil {
+		if err := beginStep(run, i); err != nil {
+			return err
+		}
+		if err := implement(ctx, run, i); err != nil {
+			return err
+		}
+		run.Stage.Steps[i].Implemented = true
+		if err := JudgeStep(ctx, run, i); err != nil {
 			return err
 		}
 	}
 	return Finish(ctx, run)
-}
-
-// doStep does one step: the command, the limits, the tests, the commit.
-func doStep(ctx context.Context, run *Run, i int) error {
-	if err := beginStep(run, i); err != nil {
-		return err
-	}
-	if err := implement(ctx, run, i); err != nil {
-		return err
-	}
-	run.Stage.Steps[i].Implemented = true
-	return JudgeStep(ctx, run, i)
 }
 
 func beginStep(run *Run, i int) error {
@@ -90,10 +86,8 @@ func judge(ctx context.Context, run *Run, i int) error {
 }
 
 func appendOnce(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
+	if slices.Contains(list, s) {
+		return list
 	}
 	return append(list, s)
 }

@@ -79,10 +79,11 @@ func stop(ctx context.Context, run *Run, cause error) error {
 		}
 		noteLeft(run)
 	}
-	list, err := fail(ctx, run, cause)
-	if err != nil {
+	if err := run.Stage.Fail(run.Project.Now(), runs.NewError(cause, nil)); err != nil {
 		return err
 	}
+	list := adviceNow(ctx, run)
+	*run.Stage = *run.Stage.Reworded(run.Words.Fault, list) // in words that name what can be done
 	run.Stage.Agent = nil
 	run.Stage.LeaveLocks()
 	run.At("attempt_kept")
@@ -103,16 +104,6 @@ func stop(ctx context.Context, run *Run, cause error) error {
 	}
 	run.At("stopped")
 	return &fault.Advised{Err: cause, Advice: list}
-}
-
-// fail records why the run stops, in words that name what can be done.
-func fail(ctx context.Context, run *Run, cause error) ([]fault.Advice, error) {
-	if err := run.Stage.Fail(run.Project.Now(), runs.NewError(cause, nil)); err != nil {
-		return nil, err
-	}
-	list := adviceNow(ctx, run)
-	*run.Stage = *run.Stage.Reworded(run.Words.Fault, list)
-	return list, nil
 }
 
 // evidenceOf takes what a fault tells about its command.

@@ -44,7 +44,22 @@ func openWorkspace(ctx context.Context, run *Run) error {
 	if err := submodules(ctx, run); err != nil {
 		return err
 	}
-	return setUp(ctx, run)
+	setup := run.Project.Config.Workspace.Setup
+	for _, command := range setup {
+		res, err := shell(ctx, run, shellCommand{text: command, log: runs.LogSetup, kind: CommandBegun})
+		if err != nil {
+			return err
+		}
+		if res.Status != 0 {
+			return fault.New(fault.WorkspaceFailed, append(agent.NamedCommand(command), "path", run.Stage.Git.Workspace, "exit_status", res.Status, "output", res.tail)...)
+		}
+	}
+	if run.InPlace() || len(setup) == 0 {
+		return nil
+	}
+	made, err := run.Workspace.Ignored(ctx) // what it made can be made again, and need not be kept
+	run.Stage.Git.Made = made
+	return err
 }
 
 // submodules fills the submodules of a new worktree, which git leaves empty,
@@ -110,7 +125,7 @@ func makeBranch(ctx context.Context, run *Run) error {
 // CheckOut makes the worktree, one at a time in this project: git's own
 // bookkeeping of worktrees is not made for two at once.
 func CheckOut(ctx context.Context, run *Run) error {
-	if run.Project.Config.Git.Workspace == config.WorkspaceInPlace {
+	if run.InPlace() {
 		return CheckOutInPlace(ctx, run)
 	}
 	m, err := run.Project.Locks()
@@ -144,29 +159,6 @@ func LinkPaths(run *Run) error {
 		return nil
 	}
 	return run.Workspace.Link(run.Project.Config.Workspace.Link)
-}
-
-func setUp(ctx context.Context, run *Run) error {
-	for _, command := range run.Project.Config.Workspace.Setup {
-		res, err := shell(ctx, run, shellCommand{text: command, log: runs.LogSetup, kind: CommandBegun})
-		if err != nil {
-			return err
-		}
-		if res.Status != 0 {
-			return fault.New(fault.WorkspaceFailed, append(agent.NamedCommand(command), "path", run.Stage.Git.Workspace, "exit_status", res.Status, "output", res.tail)...)
-		}
-	}
-	return noteMade(ctx, run)
-}
-
-// noteMade records what of the ignored files the set-up made: it can be made
-// again, and need not be kept.
-func noteMade(ctx context.Context, run *Run) (err error) {
-	if run.InPlace() || len(run.Project.Config.Workspace.Setup) == 0 {
-		return nil
-	}
-	run.Stage.Git.Made, err = run.Workspace.Ignored(ctx)
-	return err
 }
 
 // InPlace: the run works in the checkout itself.
