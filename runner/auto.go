@@ -176,9 +176,9 @@ func (a *auto) bounds(given AutoOptions) string {
 		}
 		return key
 	}
-	at, why := a.o.Until, "--until"
-	if end := a.s.StartedAt.Add(time.Duration(a.o.MaxMinutes) * time.Minute); a.o.MaxMinutes > 0 && (at.IsZero() || end.Before(at)) {
-		at, why = end, by("--max-minutes", "auto_run.max_duration_min", given.MaxMinutes > 0)
+	at, why := a.latest(), "--until"
+	if !at.Equal(a.o.Until) {
+		why = by("--max-minutes", "auto_run.max_duration_min", given.MaxMinutes > 0)
 	}
 	facts := fault.Facts{
 		"at": at.Local().Format("2006-01-02 15:04"), "why": why,
@@ -479,13 +479,19 @@ func (a *auto) note(ctx context.Context, v over) {
 		a.why = cmp.Or(a.why, everyones(out.Err))
 	}
 	if code.Waits() {
-		a.putOff(out)
-		return
+		name := fault.Of(out.Err, fault.InternalError).Facts["name"]
+		if _, known := a.r.Providers().Open(now)[name]; !known {
+			a.skip[out.RequestID] = true // it could not be written down, and would be asked again and again
+		}
+		return // its request is ready, and goes on later
 	}
 	res := Result{
 		RequestID: out.RequestID, RunID: out.RunID, Title: st.Title, State: st.State, WorkBranch: st.Git.WorkBranch,
 		ReasonCode: code, Warnings: st.Warnings(), StartedAt: st.StartedAt, EndedAt: now,
-		Said: saidIn(out.Err), Usage: st.Usage(), LandedInto: v.landed, NotLanded: v.notWhy,
+		Usage: st.Usage(), LandedInto: v.landed, NotLanded: v.notWhy,
+	}
+	if f, ok := fault.As(out.Err); ok {
+		res.Said = f.Facts["said"]
 	}
 	a.row.skips = 0
 	a.change(func(s *Session) {
@@ -512,14 +518,6 @@ func everyones(err error) *fault.Error {
 		return f
 	}
 	return nil
-}
-
-// saidIn is what the AI command said when it failed; "" is nothing.
-func saidIn(err error) string {
-	if f, ok := fault.As(err); ok {
-		return f.Facts["said"]
-	}
-	return ""
 }
 
 func (a *auto) count(s *Session, state runs.State) {

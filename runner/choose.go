@@ -6,6 +6,7 @@ import (
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
@@ -49,9 +50,18 @@ func (r *Runner) Run(ctx context.Context, o Options) (Outcome, error) {
 }
 
 // runNamed runs one request that a person asked for: only its lock, its form
-// and its dependencies can refuse.
+// and its dependencies can refuse. While the files that it may change are taken it
+// tries again, for as long as it may wait.
 func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
-	return patiently(ctx, r.Project, max(o.Wait, o.TouchWait), func() (Outcome, error) { return tryNamed(ctx, r, o) })
+	for until := r.Project.Now().Add(max(o.Wait, o.TouchWait)); ; {
+		out, err := tryNamed(ctx, r, o)
+		if !fault.Has(err, fault.TouchesTaken) || !r.Project.Now().Before(until) {
+			return out, err
+		}
+		if err := proc.Sleep(ctx, touchPause); err != nil {
+			return Outcome{}, err
+		}
+	}
 }
 
 func tryNamed(ctx context.Context, r *Runner, o Options) (Outcome, error) {
@@ -119,17 +129,14 @@ func (r *Runner) warnAgain(ctx context.Context, s *project.Survey, req *reqmeta.
 	last := s.Latest(req.ID)
 	switch {
 	case last != nil && !last.State.Ended():
-	case r.waitsForMerge(ctx, last):
+	case last != nil && last.State == runs.Done && r.awaitsMerge(ctx, last):
 		r.Warn("work.again_unmerged", last, fault.Facts{"branch": last.Git.WorkBranch, "run_id": last.RunID})
 	case req.Meta.Status == reqmeta.Done:
 		r.Warn("work.again_done", last, fault.Facts{"id": req.ID})
 	}
 }
 
-func (r *Runner) waitsForMerge(ctx context.Context, last *runs.Stage) bool {
-	if last == nil || last.State != runs.Done {
-		return false
-	}
+func (r *Runner) awaitsMerge(ctx context.Context, last *runs.Stage) bool {
 	of, err := r.Project.Standing(ctx, []*runs.Stage{last})
 	return err == nil && of.BranchExists(last) && !of.Merged(last)
 }

@@ -1,8 +1,8 @@
 package runner
 
 import (
-	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path"
@@ -16,6 +16,7 @@ import (
 	"aiflow/internal/gitcmd"
 	"aiflow/locks"
 	"aiflow/project"
+	"aiflow/reqmeta"
 	"aiflow/runner/stage"
 	"aiflow/runs"
 )
@@ -86,22 +87,37 @@ func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, erro
 // orphans drops what was kept of workspaces whose run is not on record.
 func (c *cleaner) orphans(ctx context.Context, items []CleanedItem) ([]CleanedItem, error) {
 	g := c.r.Project.Git()
-	out, err := g.Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", stage.Orphans)
+	refs, err := refsBelow(ctx, g, stage.Orphans)
 	if err != nil {
-		return nil, gitFailed(err, stage.Orphans)
+		return nil, err
 	}
-	for l := range strings.Lines(string(out)) {
-		ref, commit, _ := strings.Cut(strings.TrimSpace(l), " ")
-		it := CleanedItem{RequestID: path.Base(path.Dir(ref)), Ref: ref, Commit: commit, Did: "would_remove"}
+	for _, ref := range refs {
+		it := CleanedItem{RequestID: path.Base(path.Dir(ref.name)), Ref: ref.name, Commit: ref.commit, Did: "would_remove"}
 		if !c.o.DryRun {
 			it.Did = "removed"
-			if _, err := g.Do(ctx, "update-ref", "-d", ref, commit); err != nil {
+			if _, err := g.Do(ctx, "update-ref", "-d", ref.name, ref.commit); err != nil {
 				it = c.failed(it, err)
 			}
 		}
 		items = append(items, it)
 	}
 	return items, nil
+}
+
+// ref is a name in git, and the commit that it is of.
+type ref struct{ name, commit string }
+
+// refsBelow are the refs in a folder of names.
+func refsBelow(ctx context.Context, g gitcmd.Git, folder string) (all []ref, err error) {
+	out, err := g.Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", folder)
+	if err != nil {
+		return nil, gitFailed(err, folder)
+	}
+	for line := range strings.Lines(string(out)) {
+		name, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all = append(all, ref{name, commit})
+	}
+	return all, nil
 }
 
 func gitFailed(err error, name string) error {
@@ -234,10 +250,8 @@ func (c *cleaner) onlyKept(ctx context.Context, st *runs.Stage, dir *runs.Dir, b
 // requestGone reports whether a person removed the request's file, and did not
 // merely check out a branch that does not have it.
 func (c *cleaner) requestGone(ctx context.Context, st *runs.Stage) bool {
-	for _, r := range c.s.Folder.Requests {
-		if r.ID == st.RequestID || r.Path == st.Artifacts.RequestPath {
-			return false
-		}
+	if slices.ContainsFunc(c.s.Folder.Requests, func(r *reqmeta.Request) bool { return r.ID == st.RequestID || r.Path == st.Artifacts.RequestPath }) {
+		return false
 	}
 	if _, here, err := c.repo.ReadFile(ctx, "HEAD", st.Artifacts.RequestPath); err != nil || here {
 		return err == nil
@@ -333,12 +347,12 @@ func (c *cleaner) removeWorktree(ctx context.Context, st *runs.Stage, it *Cleane
 // dropAttempts deletes the refs that keep what a run made, and gives the commits.
 // What a person lost meanwhile stays.
 func dropAttempts(ctx context.Context, g gitcmd.Git, runID string) (commits []string, err error) {
-	refs, err := g.Ask(ctx, "for-each-ref", "--format=delete %(refname) %(objectname)", runs.AttemptsOf(runID))
+	refs, err := refsBelow(ctx, g, runs.AttemptsOf(runID))
 	commits = []string{}
 	var gone []byte
-	for line := range bytes.Lines(refs) {
-		if words := strings.Fields(string(line)); !strings.HasPrefix(words[1], runs.LostBy(runID)+"/") {
-			gone, commits = append(gone, line...), append(commits, words[2])
+	for _, ref := range refs {
+		if !strings.HasPrefix(ref.name, runs.LostBy(runID)+"/") {
+			gone, commits = fmt.Appendf(gone, "delete %s %s\n", ref.name, ref.commit), append(commits, ref.commit)
 		}
 	}
 	if err != nil || len(gone) == 0 {

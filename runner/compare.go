@@ -4,7 +4,6 @@ import (
 	"context"
 	"path"
 	"strconv"
-	"strings"
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
@@ -80,15 +79,11 @@ func EndsOf(ctx context.Context, p *project.Project, st *runs.Stage) (Ends, erro
 
 // keptAttempts are none where git cannot say.
 func keptAttempts(ctx context.Context, p *project.Project, runID string) []Part {
-	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(objectname) %(refname)", runs.AttemptsOf(runID))
-	if err != nil {
-		return nil
-	}
+	refs, _ := refsBelow(ctx, p.Git(), runs.AttemptsOf(runID))
 	var all []Part
-	for line := range strings.Lines(string(out)) {
-		hash, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if n, err := strconv.Atoi(path.Base(ref)); err == nil {
-			all = append(all, Part{StepID: path.Base(path.Dir(ref)), Attempt: n, Commit: hash})
+	for _, ref := range refs {
+		if n, err := strconv.Atoi(path.Base(ref.name)); err == nil {
+			all = append(all, Part{StepID: path.Base(path.Dir(ref.name)), Attempt: n, Commit: ref.commit})
 		}
 	}
 	return all
@@ -100,14 +95,13 @@ func soFar(ctx context.Context, p *project.Project, st *runs.Stage) (string, err
 	if err != nil {
 		return "", err
 	}
+	var ws *gitops.Workspace
+	ok := true
 	if st.Git.Workspace == "." {
-		ws, err := repo.InPlace(ctx)
-		if err != nil {
-			return "", err
-		}
-		return gitops.SoFar(ctx, ws)
+		ws, err = repo.InPlace(ctx)
+	} else {
+		ws, ok, err = repo.OpenWorktree(ctx, p.Path(st.Git.Workspace))
 	}
-	ws, ok, err := repo.OpenWorktree(ctx, p.Path(st.Git.Workspace))
 	if err != nil || !ok {
 		return "", fault.Wrap(err, fault.WorkspaceFailed, "path", st.Git.Workspace)
 	}

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"os"
-	"strings"
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
@@ -96,7 +95,11 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string, discard bool
 	if text, err := os.ReadFile(r.Project.Path(req.Path)); err == nil {
 		out.Status = req.Parse(text).Meta.Status
 	}
-	out.Kept, err = keptRefs(ctx, run)
+	out.Kept = []string{} // what the run made is kept here
+	refs, err := refsBelow(ctx, r.Project.Git(), runs.AttemptsOf(runID))
+	for _, ref := range refs {
+		out.Kept = append(out.Kept, ref.name)
+	}
 	return out, err
 }
 
@@ -214,13 +217,4 @@ func closeDropped(run *stage.Run) error {
 		return err
 	}
 	return stage.Reworded(run, runs.Advise(run.Stage, nil, runs.Now{}))
-}
-
-// keptRefs are the refs under which the run's work is kept.
-func keptRefs(ctx context.Context, run *stage.Run) ([]string, error) {
-	out, err := run.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", runs.AttemptsOf(run.Stage.RunID))
-	if err != nil {
-		return nil, gitFailed(err, runs.AttemptsOf(run.Stage.RunID))
-	}
-	return append([]string{}, strings.Fields(string(out))...), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/runner/land"
 	"aiflow/runner/stage"
@@ -31,7 +30,10 @@ func (a *auto) openLanding(ctx context.Context) error {
 	}
 	_, ok, err := repo.BranchTip(ctx, into)
 	if err == nil && !ok {
-		err = a.makeLanding(ctx, repo)
+		var commit string
+		if _, commit, err = repo.ResolveBase(ctx, a.r.Project.Config.Git.BaseBranch); err == nil {
+			err = repo.CreateBranch(ctx, into, commit)
+		}
 	}
 	if err != nil {
 		return err
@@ -44,14 +46,6 @@ func (a *auto) openLanding(ctx context.Context) error {
 		})
 	}
 	return err
-}
-
-func (a *auto) makeLanding(ctx context.Context, repo *gitops.Repo) error {
-	_, commit, err := repo.ResolveBase(ctx, a.r.Project.Config.Git.BaseBranch)
-	if err != nil {
-		return err
-	}
-	return repo.CreateBranch(ctx, a.o.LandInto, commit)
 }
 
 // land lands the runs that are named, all that are finished without a name.

@@ -65,12 +65,6 @@ func (r *Runner) Leave(ctx context.Context, o LeaveOptions, then func([]Parting)
 	return then(l.all)
 }
 
-func (l *leaver) at(name string) {
-	if l.r.Point != nil {
-		l.r.Point(name)
-	}
-}
-
 // alone takes every slot, so that no run can begin, and refuses while anybody else
 // holds a lock.
 func (r *Runner) alone(ctx context.Context, look bool) (release func(), err error) {
@@ -193,18 +187,15 @@ func (l *leaver) did(p Parting, err error) {
 		p.Did = "would_remove"
 	default:
 		p.Did = "removed"
-		l.at("left")
+		l.r.At("left")
 	}
 	l.all = append(l.all, p)
 }
 
 // discarded reports whether a person named it by one of these names.
 func (l *leaver) discarded(names ...string) bool {
-	found := slices.Contains(l.o.Discard, "all")
-	for _, name := range names {
-		found = found || name != "" && slices.Contains(l.o.Discard, name)
-	}
-	return found
+	return slices.Contains(l.o.Discard, "all") ||
+		slices.ContainsFunc(names, func(name string) bool { return name != "" && slices.Contains(l.o.Discard, name) })
 }
 
 // workspaces give the workspace of each request back, and its status.
@@ -288,20 +279,21 @@ func (l *leaver) leftWorkspaces(ctx context.Context) error {
 // branches removes work branches whose work is elsewhere.
 func (l *leaver) branches(ctx context.Context) error {
 	prefix := "refs/heads/" + l.r.Project.Config.Git.WorkBranchPrefix
-	return l.each(ctx, prefix, func(ref, tip string) error {
-		name := strings.TrimPrefix(ref, "refs/heads/")
+	refs, err := refsBelow(ctx, l.r.Project.Git(), strings.TrimSuffix(prefix, "/"))
+	for _, ref := range refs {
+		name := strings.TrimPrefix(ref.name, "refs/heads/")
 		st := l.byBranch[name]
-		p := Parting{Kind: "branch", Name: name, RequestID: path.Dir(strings.TrimPrefix(ref, prefix)), Commit: tip}
+		p := Parting{Kind: "branch", Name: name, RequestID: path.Dir(strings.TrimPrefix(ref.name, prefix)), Commit: ref.commit}
 		if st != nil {
 			p.RunID = st.RunID
 		}
 		if st == nil && !l.ours(p.RequestID) {
-			return nil
+			continue
 		}
-		p.Why = l.safe(ctx, st, tip)
-		l.part(p, func() error { return l.c.repo.DeleteBranch(ctx, name, tip) })
-		return nil
-	})
+		p.Why = l.safe(ctx, st, ref.commit)
+		l.part(p, func() error { return l.c.repo.DeleteBranch(ctx, name, ref.commit) })
+	}
+	return err
 }
 
 // part removes a branch or ref of which Why says that nothing is lost with it, or
@@ -404,47 +396,29 @@ func (l *leaver) safe(ctx context.Context, st *runs.Stage, tip string) string {
 
 // refs removes what was kept, where it is merged or a person says so.
 func (l *leaver) refs(ctx context.Context) error {
-	return l.each(ctx, "refs/aiflow/", func(ref, tip string) error {
-		p := Parting{Kind: "ref", Name: ref, Commit: tip}
-		if id, _, _ := strings.Cut(strings.TrimPrefix(ref, runs.AttemptsOf("")), "/"); strings.HasPrefix(id, runs.IDPrefix) {
-			p.RunID, p.RequestID = id, l.requestOf(id)
+	refs, err := refsBelow(ctx, l.r.Project.Git(), "refs/aiflow")
+	for _, ref := range refs {
+		p := Parting{Kind: "ref", Name: ref.name, Commit: ref.commit}
+		if id, _, _ := strings.Cut(strings.TrimPrefix(ref.name, runs.AttemptsOf("")), "/"); strings.HasPrefix(id, runs.IDPrefix) {
+			p.RunID = id
+			for _, st := range l.byBranch {
+				if st.RunID == id {
+					p.RequestID = st.RequestID
+				}
+			}
 		} else {
-			p.RequestID = path.Base(path.Dir(ref))
+			p.RequestID = path.Base(path.Dir(ref.name))
 		}
 		if !(p.RunID != "" && l.ours(p.RunID) || p.RequestID != "" && l.ours(p.RequestID)) {
-			return nil
+			continue
 		}
-		p.Why = l.safe(ctx, nil, tip)
+		p.Why = l.safe(ctx, nil, ref.commit)
 		l.part(p, func() error {
-			_, err := l.r.Project.Git().Do(ctx, "update-ref", "-d", ref, tip)
+			_, err := l.r.Project.Git().Do(ctx, "update-ref", "-d", ref.name, ref.commit)
 			return err
 		})
-		return nil
-	})
-}
-
-func (l *leaver) requestOf(runID string) string {
-	for _, st := range l.byBranch {
-		if st.RunID == runID {
-			return st.RequestID
-		}
 	}
-	return ""
-}
-
-// each calls f for every ref that begins with prefix.
-func (l *leaver) each(ctx context.Context, prefix string, f func(ref, tip string) error) error {
-	out, err := l.r.Project.Git().Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", strings.TrimSuffix(prefix, "/"))
-	if err != nil {
-		return gitFailed(err, prefix)
-	}
-	for line := range strings.Lines(string(out)) {
-		ref, tip, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if err := f(ref, tip); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // records go, but for what was kept in them whole and is nowhere else, and links,

@@ -33,7 +33,8 @@ func (a *auto) hook(key, reason string, res Result) {
 	if event == "stop" {
 		needs = a.needsYou(ctx)
 	}
-	if command := a.hookCommand(key); command != "" {
+	cfg := a.r.Project.Config.AutoRun
+	if command := map[string]string{"on_done": cfg.OnDone, "on_needs_input": cfg.OnNeedsInput, "on_stop": cfg.OnStop}[key]; command != "" {
 		said := &agent.Tail{Max: hookTail}
 		exit, err := proc.Run(ctx, proc.Command{
 			Argv: []string{a.r.ShellPath(), "-c", command}, Dir: a.r.Project.Dir, Timeout: limit, Stderr: said,
@@ -67,11 +68,6 @@ func (a *auto) needsYou(ctx context.Context) string {
 
 // mostNamed is how many requests a notification names.
 const mostNamed = 10
-
-func (a *auto) hookCommand(key string) string {
-	cfg := a.r.Project.Config.AutoRun
-	return map[string]string{"on_done": cfg.OnDone, "on_needs_input": cfg.OnNeedsInput, "on_stop": cfg.OnStop}[key]
-}
 
 // hookFailed tells of a notification that failed, if it did.
 func (a *auto) hookFailed(key, command string, limit time.Duration, exit proc.Exit, said string, err error) {

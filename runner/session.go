@@ -150,8 +150,16 @@ func (r *Runner) LoadSession(ctx context.Context) (Session, error) {
 	r.reword(ctx, &s)
 	s.Before = before(r.Project)
 	if !s.over() {
-		if err := r.judgeSession(ctx, &s); err != nil {
+		m, err := r.Project.Locks()
+		if err != nil {
 			return s, err
+		}
+		e, held, err := m.LookQueue()
+		if err != nil {
+			return s, err
+		}
+		if !held || !e.Live {
+			r.closeSession(ctx, &s)
 		}
 	}
 	s.StopAsked = !s.over() && stopAsked(r.Project)
@@ -243,18 +251,6 @@ func idle() Session {
 
 func (s *Session) over() bool {
 	return s.State == Stopped || s.State == Completed || s.State == Idle
-}
-
-func (r *Runner) judgeSession(ctx context.Context, s *Session) error {
-	m, err := r.Project.Locks()
-	if err != nil {
-		return err
-	}
-	if e, held, err := m.LookQueue(); err != nil || held && e.Live {
-		return err
-	}
-	r.closeSession(ctx, s)
-	return nil
 }
 
 func (r *Runner) closeSession(ctx context.Context, s *Session) {

@@ -104,25 +104,20 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 	if !now {
 		return h, nil
 	}
-	markInHand(r.Project, e)
+	turns := []Turn{{RequestID: e.RequestID, RunID: e.RunID}}
+	if s, err := readSession(r.Project, sessionFile); err == nil {
+		turns = append(turns, s.InHand()...)
+	}
+	for _, t := range turns { // the signal to come is a person's wish
+		if t.RequestID != "" && t.RunID != "" {
+			_ = os.WriteFile(stage.StopMark(r.Project.Run(t.RequestID, t.RunID)), nil, 0o666)
+		}
+	}
 	if err := signalHolder(e); err != nil {
 		return Halted{}, err
 	}
 	h.Ended = waitGone(ctx, m, locks.Queue(), e.Token, wait)
 	return h, nil
-}
-
-// markInHand tells the runs in hand that the signal to come is a person's wish.
-func markInHand(p *project.Project, e locks.Entry) {
-	turns := []Turn{{RequestID: e.RequestID, RunID: e.RunID}}
-	if s, err := readSession(p, sessionFile); err == nil {
-		turns = append(turns, s.InHand()...)
-	}
-	for _, t := range turns {
-		if t.RequestID != "" && t.RunID != "" {
-			_ = os.WriteFile(stage.StopMark(p.Run(t.RequestID, t.RunID)), nil, 0o666)
-		}
-	}
 }
 
 func signalHolder(e locks.Entry) error {
@@ -137,17 +132,13 @@ func signalHolder(e locks.Entry) error {
 func waitGone(ctx context.Context, m *locks.Manager, k locks.Key, token string, wait time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	tick := time.NewTicker(stopPoll)
-	defer tick.Stop()
 	for {
 		e, found, err := m.Look(k)
 		if err == nil && (!found || !e.Live || e.Token != token) {
 			return true
 		}
-		select {
-		case <-ctx.Done():
+		if proc.Sleep(ctx, stopPoll) != nil {
 			return false
-		case <-tick.C:
 		}
 	}
 }

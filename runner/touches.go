@@ -1,11 +1,10 @@
 package runner
 
 import (
-	"context"
+	"slices"
 	"time"
 
 	"aiflow/internal/fault"
-	"aiflow/internal/proc"
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
@@ -28,7 +27,9 @@ func beside(p *project.Project, f *folder.Folder, req *reqmeta.Request) error {
 		return err
 	}
 	for _, e := range all {
-		if !e.Live || e.RequestID == "" || e.RequestID == req.ID || !works(all, e) {
+		if !e.Live || e.RequestID == "" || e.RequestID == req.ID || !slices.ContainsFunc(all, func(o locks.Entry) bool { // it has a slot too, as only runs do
+			return o.Live && o.LockType == locks.TypeSlot && o.PID == e.PID && o.PIDStart == e.PIDStart && o.Host == e.Host
+		}) {
 			continue
 		}
 		if reqmeta.Meet(req.Meta.Touches, claims(p, f, e)) {
@@ -52,28 +53,5 @@ func claims(p *project.Project, f *folder.Folder, e locks.Entry) []string {
 	return nil
 }
 
-// works: who holds the lock of a request has a slot too, as only runs do.
-func works(all []locks.Entry, e locks.Entry) bool {
-	for _, o := range all {
-		if o.Live && o.LockType == locks.TypeSlot && o.PID == e.PID && o.PIDStart == e.PIDStart && o.Host == e.Host {
-			return true
-		}
-	}
-	return false
-}
-
 // touchPause is between two looks whether the files are free.
 const touchPause = time.Second
-
-// patiently tries again while the files of a request are taken, for at most wait.
-func patiently(ctx context.Context, p *project.Project, wait time.Duration, try func() (Outcome, error)) (Outcome, error) {
-	for until := p.Now().Add(wait); ; {
-		out, err := try()
-		if !fault.Has(err, fault.TouchesTaken) || !p.Now().Before(until) {
-			return out, err
-		}
-		if err := proc.Sleep(ctx, touchPause); err != nil {
-			return Outcome{}, err
-		}
-	}
-}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"aiflow/internal/config"
-	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/runner/agent"
@@ -54,10 +54,7 @@ func (a *auto) wait(ctx context.Context, w *stage.ProviderWait) bool {
 	})
 	a.r.Tell(stage.Event{Kind: stage.Waiting, Until: until, What: a.r.Words.Text("work.waits_for", w.Facts())})
 	for left := until.Sub(now); left > 0 && ctx.Err() == nil && !stopAsked(a.r.Project); left = until.Sub(a.r.Project.Now()) {
-		select {
-		case <-ctx.Done():
-		case <-time.After(min(left, time.Duration(a.r.Project.Config.AutoRun.PollIntervalMS)*time.Millisecond)):
-		}
+		_ = proc.Sleep(ctx, min(left, time.Duration(a.r.Project.Config.AutoRun.PollIntervalMS)*time.Millisecond))
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -74,13 +71,4 @@ func (a *auto) latest() time.Time {
 		}
 	}
 	return end
-}
-
-// putOff notes a run whose provider cannot be asked now: its request is ready, and
-// goes on later.
-func (a *auto) putOff(out Outcome) {
-	f := fault.Of(out.Err, fault.InternalError)
-	if _, known := a.r.Providers().Open(a.r.Project.Now())[f.Facts["name"]]; !known {
-		a.skip[out.RequestID] = true // it could not be written down, and would be asked again and again
-	}
 }

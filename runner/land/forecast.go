@@ -2,6 +2,7 @@ package land
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"aiflow/gitops"
@@ -132,13 +133,8 @@ func (s *landing) pairs(ctx context.Context, todo []*runs.Stage, alone map[strin
 
 // simulate lands one after the other on commits that no branch has.
 func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[string]string) (lands []Item, left []Left, err error) {
-	at := s.result.From
-	out := map[string]bool{}
-	for id := range s.out {
-		out[id] = true
-	}
-	before := s.out
-	s.out = out
+	at, before := s.result.From, s.out
+	s.out = maps.Clone(before)
 	defer func() { s.out = before }()
 	refused, err := s.repo.Foresee(ctx, s.result.Into, s.result.From)
 	if err != nil {
@@ -161,7 +157,7 @@ func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[str
 			if why == nil {
 				at = merged
 				lands = append(lands, item)
-				delete(out, st.RequestID)
+				delete(s.out, st.RequestID)
 				continue
 			}
 		}

@@ -274,16 +274,13 @@ func (s *landing) read(restacks bool) error {
 			s.finished = append(s.finished, st)
 		}
 	}
-	slices.SortFunc(s.finished, inOrder)
+	slices.SortFunc(s.finished, func(a, b *runs.Stage) int { // what was finished first comes first
+		if a.EndedAt != nil && b.EndedAt != nil && !a.EndedAt.Equal(*b.EndedAt) {
+			return a.EndedAt.Compare(*b.EndedAt)
+		}
+		return strings.Compare(a.RunID, b.RunID)
+	})
 	return nil
-}
-
-// inOrder puts what was finished first first.
-func inOrder(a, b *runs.Stage) int {
-	if a.EndedAt != nil && b.EndedAt != nil && !a.EndedAt.Equal(*b.EndedAt) {
-		return a.EndedAt.Compare(*b.EndedAt)
-	}
-	return strings.Compare(a.RunID, b.RunID)
 }
 
 // settle records what a landing that died had landed. What it had begun to write into

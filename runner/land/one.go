@@ -340,7 +340,7 @@ func (s *landing) advance(ctx context.Context, st *runs.Stage, tip, from, commit
 		return err
 	}
 	s.At("land_noted")
-	if err := s.MayWrite(s.lease); err != nil {
+	if err := s.lease.Check(); err != nil {
 		return err
 	}
 	if err := s.goes.Advance(ctx, s.result.Into, from, commit); errors.Is(err, gitops.ErrHalfway) {
@@ -385,7 +385,7 @@ func (s *landing) changing(ctx context.Context, st *runs.Stage, change func(*run
 	if err != nil {
 		return st, err
 	}
-	if err := s.MayWrite(lease); err != nil {
+	if err := lease.Check(); err != nil {
 		return st, err
 	}
 	if lost {
@@ -412,9 +412,6 @@ func withoutRecord(ctx context.Context, s *landing, st *runs.Stage) (*runs.Stage
 	now := *st
 	return &now, nil
 }
-
-// MayWrite: a lock is still ours.
-func (s *landing) MayWrite(l *locks.Lease) error { return l.Check() }
 
 // patience is how long a look at a request may keep us from its record.
 const patience = 5 * time.Second

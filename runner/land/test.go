@@ -1,6 +1,7 @@
 package land
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -43,13 +44,12 @@ func (s *landing) prepare(ctx context.Context, st *runs.Stage) error {
 	if err := s.ws.Link(cfg.Link); err != nil {
 		return err
 	}
-	if empty, err := s.ws.EmptySubmodules(ctx); err != nil || len(empty) > 0 && cfg.Submodules {
-		if err == nil {
-			err = s.ws.FillSubmodules(ctx)
-		}
-		if err != nil {
-			return err
-		}
+	empty, err := s.ws.EmptySubmodules(ctx)
+	if err == nil && len(empty) > 0 && cfg.Submodules {
+		err = s.ws.FillSubmodules(ctx)
+	}
+	if err != nil {
+		return err
 	}
 	if s.ready {
 		return nil
@@ -102,8 +102,10 @@ const (
 func (s *landing) shell(ctx context.Context, st *runs.Stage, command string, seconds int) (proc.Exit, []any, error) {
 	dir := s.Project.Run(st.RequestID, st.RunID)
 	n := 1
-	for exists(dir.LogPath(runs.LogLand, "", n)) {
-		n++
+	for ; ; n++ {
+		if _, err := os.Lstat(dir.LogPath(runs.LogLand, "", n)); err != nil {
+			break
+		}
 	}
 	file, err := dir.OpenLog(runs.LogLand, "", n)
 	if err != nil {
@@ -112,12 +114,10 @@ func (s *landing) shell(ctx context.Context, st *runs.Stage, command string, sec
 	defer file.Close()
 	end := &agent.Tail{Max: tailKept}
 	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
-	shell := s.Shell
-	if shell == "" {
-		shell = "/bin/sh"
-	}
+	shell := cmp.Or(s.Shell, "/bin/sh")
+	env := append(agent.CleanEnvironment(s.Project.Env.Environ), s.mark(), "AIFLOW_REQUEST="+st.RequestID, "AIFLOW_ROOT="+s.Project.Dir, "AIFLOW_WORKSPACE="+s.ws.Dir())
 	exit, err := proc.Run(ctx, proc.Command{
-		Argv: []string{shell, "-c", command}, Dir: s.ws.Dir(), Env: s.environment(st), Stdout: out, Stderr: out,
+		Argv: []string{shell, "-c", command}, Dir: s.ws.Dir(), Env: env, Stdout: out, Stderr: out,
 		Timeout: time.Duration(seconds) * time.Second, Grace: max(s.Grace, grace), Hurry: s.Hurry,
 	})
 	_ = out.Close()
@@ -132,14 +132,3 @@ func (s *landing) shell(ctx context.Context, st *runs.Stage, command string, sec
 }
 
 const grace = 5 * time.Second
-
-// environment is the caller's without git's variables and those of a run around it.
-func (s *landing) environment(st *runs.Stage) []string {
-	env := agent.CleanEnvironment(s.Project.Env.Environ)
-	return append(env, s.mark(), "AIFLOW_REQUEST="+st.RequestID, "AIFLOW_ROOT="+s.Project.Dir, "AIFLOW_WORKSPACE="+s.ws.Dir())
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}

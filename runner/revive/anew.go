@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"aiflow/gitops"
+	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 	"aiflow/runner/stage"
 	"aiflow/runs"
 )
@@ -47,8 +49,8 @@ func leaveBehind(ctx context.Context, run *stage.Run, last *runs.Stage) {
 	step := StepAt(old)
 	before := old.Dir.NextAttempt(step.StepID)
 	err = GiveUp(ctx, old, ws)
-	if last.State.Ended() {
-		tellKept(run, last, step.StepID, before)
+	if n := old.Dir.NextAttempt(step.StepID); n > before && last.State.Ended() { // how to bring back what a person changed
+		run.Warn("work.mends_kept", last, fault.Facts{"command": "git -C " + proc.Word(run.WorkspacePath()) + " cherry-pick -n -X theirs " + stage.AttemptRef(last.RunID, step.StepID, n-1)})
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		run.Tell(stage.Event{Kind: stage.Warned, What: run.InWords(err)})

@@ -56,7 +56,10 @@ func resolved(ctx context.Context, run *stage.Run, last *runs.Stage, at runs.Poi
 	if len(last.Steps) == 0 || at.Takes(runs.Found{Commits: true}) {
 		return nil
 	}
-	return refuseCommitted(ctx, run, ws, last)
+	if tip := stage.ForeignTip(ctx, run.Repo, ws, last); tip != "" { // resuming takes it off the branch
+		return changedThere(run, last, "commit", tip[:min(10, len(tip))])
+	}
+	return nil
 }
 
 func leftWorkspace(ctx context.Context, run *stage.Run, last *runs.Stage) (ws *gitops.Workspace, ok bool) {
@@ -104,28 +107,10 @@ func refuseUnmerged(ctx context.Context, run *stage.Run, ws *gitops.Workspace, l
 	return changedThere(run, last, "count", len(names), "unmerged", strings.Join(names, ", "))
 }
 
-// refuseCommitted refuses what a person committed in the workspace: resuming
-// takes it off the branch.
-func refuseCommitted(ctx context.Context, run *stage.Run, ws *gitops.Workspace, last *runs.Stage) error {
-	tip := stage.ForeignTip(ctx, run.Repo, ws, last)
-	if tip == "" {
-		return nil
-	}
-	return changedThere(run, last, "commit", tip[:min(10, len(tip))])
-}
-
 // changedThere is the refusal to touch what a person left in the workspace of a
 // run that stopped.
 func changedThere(run *stage.Run, last *runs.Stage, what ...any) error {
 	return fault.New(fault.WorktreeDirty, append([]any{
 		"path", last.Git.Workspace, "request_id", run.Request.ID, "run_id", last.RunID, "workspace", proc.Word(run.WorkspaceOf(last)),
 	}, what...)...)
-}
-
-// tellKept says how to bring back what a person changed in a workspace that a
-// new run takes over.
-func tellKept(run *stage.Run, last *runs.Stage, stepID string, before int) {
-	if n := run.Project.Run(last.RequestID, last.RunID).NextAttempt(stepID); n > before {
-		run.Warn("work.mends_kept", last, fault.Facts{"command": "git -C " + proc.Word(run.WorkspacePath()) + " cherry-pick -n -X theirs " + stage.AttemptRef(last.RunID, stepID, n-1)})
-	}
 }

@@ -2,10 +2,7 @@ package revive
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
-	"aiflow/internal/fault"
 	"aiflow/runner/stage"
 	"aiflow/runs"
 )
@@ -155,11 +152,7 @@ func noteTaken(ctx context.Context, run *stage.Run, s *runs.Step) error {
 		}
 	}
 	if len(names) > 0 {
-		facts := fault.Facts{"names": strings.Join(names[:min(len(names), stage.NamedDirty)], ", ")}
-		if len(names) > stage.NamedDirty {
-			facts["count"] = strconv.Itoa(len(names))
-		}
-		run.NoteText(s, run.Words.Text("work.note_taken_files", facts))
+		run.NoteText(s, run.Words.Text("work.note_taken_files", stage.Named("names", names)))
 	}
 	if !s.Implemented {
 		run.Note(s, "work.note_taken")

@@ -56,7 +56,11 @@ func load(ctx context.Context, run *stage.Run, last *runs.Stage) error {
 	run.Stage = last
 	run.Repo = run.Repo.Marked(run.Mark())
 	run.Dir = run.Project.Run(run.Request.ID, last.RunID)
-	run.Text = textBefore(ctx, run, text)
+	if _, err := run.Dir.LoadRequest(); err != nil && len(last.Steps) == 0 { // it died before it could keep that
+		run.Text = Unblocked(ctx, run, runBefore(run), text)
+	} else {
+		run.Text = bytesBefore(run, run.Dir, text)
+	}
 	run.ReadFindings(run.Dir)
 	if len(last.Steps) > 0 {
 		run.Plan, err = run.Dir.LoadPlan()

@@ -41,15 +41,6 @@ func Unblocked(ctx context.Context, run *stage.Run, last *runs.Stage, text []byt
 	return bytesBefore(run, run.Project.Run(last.RequestID, last.RunID), text)
 }
 
-// textBefore is what the request file goes back to. A run that died before it
-// could keep that finds it as a fresh one does.
-func textBefore(ctx context.Context, run *stage.Run, text []byte) []byte {
-	if _, err := run.Dir.LoadRequest(); err != nil && len(run.Stage.Steps) == 0 {
-		return Unblocked(ctx, run, runBefore(run), text)
-	}
-	return bytesBefore(run, run.Dir, text)
-}
-
 // bytesBefore is what the request file goes back to when the run is over: as
 // it stands now, but with the status and date from before the run began, which
 // the run alone changed.

@@ -30,8 +30,11 @@ func Resume(ctx context.Context, run *stage.Run, last *runs.Stage, ask runs.Ask,
 		run.NameRun(f)
 		return stage.Outcome{}, f
 	}
-	if err := keepsPlan(run, at, ask.Force); err != nil {
-		return stage.Outcome{}, err
+	if err := project.SamePlan(run.Stage, run.Plan, at, run.Request); err != nil {
+		if !ask.Force {
+			return stage.Outcome{}, err
+		}
+		stage.TellOldSteps(run, at.StepID) // a person insists: it goes on with its old steps, and says so
 	}
 	if err := answered(run, answer); err != nil {
 		return stage.Outcome{}, err
@@ -44,17 +47,6 @@ func Resume(ctx context.Context, run *stage.Run, last *runs.Stage, ask runs.Ask,
 		return stage.Outcome{}, err
 	}
 	return proceed(ctx, run, ask)
-}
-
-// keepsPlan is project.SamePlan for a person who may insist: then the run goes on with
-// its old steps, and says so in its history, its report and to whoever looks.
-func keepsPlan(run *stage.Run, at runs.Point, force bool) error {
-	err := project.SamePlan(run.Stage, run.Plan, at, run.Request)
-	if err == nil || !force {
-		return err
-	}
-	stage.TellOldSteps(run, at.StepID)
-	return nil
 }
 
 // answered writes a person's answer into the report, where roles are told from, with

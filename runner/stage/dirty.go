@@ -10,8 +10,8 @@ import (
 	"aiflow/internal/fault"
 )
 
-// NamedDirty is how many uncommitted files are named before they are counted.
-const NamedDirty = 3
+// mostNamed is how many files are named before they are counted.
+const mostNamed = 3
 
 // lookForDirty begins to look for changes in the user's checkout that nobody
 // committed. Nothing of the run is in it yet.
@@ -46,10 +46,10 @@ func refuseDirty(run *Run, look func() ([]string, error)) error {
 	return fault.New(fault.WorktreeDirty, "path", dirty[0], "count", len(dirty), "request_id", run.Request.ID)
 }
 
-// named are the facts of a list of files of which the first are named.
-func named(files []string) fault.Facts {
-	facts := fault.Facts{"path": strings.Join(files[:min(len(files), NamedDirty)], ", ")}
-	if len(files) > NamedDirty {
+// Named are the facts of a list of files of which the first are named, in the fact key.
+func Named(key string, files []string) fault.Facts {
+	facts := fault.Facts{key: strings.Join(files[:min(len(files), mostNamed)], ", ")}
+	if len(files) > mostNamed {
 		facts["count"] = strconv.Itoa(len(files))
 	}
 	return facts
@@ -61,7 +61,7 @@ func warnDirty(run *Run, look func() ([]string, error)) {
 	if err != nil || len(dirty) == 0 {
 		return
 	}
-	run.Tell(Event{Kind: Warned, Count: len(dirty), What: run.Words.Text("work.note_dirty", named(dirty))})
+	run.Tell(Event{Kind: Warned, Count: len(dirty), What: run.Words.Text("work.note_dirty", Named("path", dirty))})
 }
 
 // strict: a checkout with changes is refused. Elsewhere the tool's own files,

@@ -81,7 +81,7 @@ func tellTakenBack(run *Run, ref string) {
 			words = append(words, proc.Word(f.Path))
 		}
 	}
-	facts := named(names)
+	facts := Named("path", names)
 	if len(words) > 0 {
 		facts["command"] = "git restore --source=" + ref + " -- " + strings.Join(words, " ")
 	}
