@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,15 +86,16 @@ type Stale struct {
 	Again bool   // the run can be moved to where that one is now
 }
 
-// StaleOn looks at what a run stands on. there are the work branches.
-func (p *Project) StaleOn(st *runs.Stage, there Branches) Stale {
+// StaleOn looks at what a run stands on. there are the work branches, landed the runs that
+// are to be taken as landed.
+func (p *Project) StaleOn(st *runs.Stage, there Branches, landed ...string) Stale {
 	since := st.StartedAt
 	if at, ok := st.LastEvent(runs.EventRestacked); ok {
 		since = at
 	}
 	found := Stale{Again: true}
 	for _, on := range st.Git.StackedOn {
-		if p.stale(on, since, there) {
+		if p.stale(on, since, there, landed) {
 			found.On = cmp.Or(found.On, on.RequestID)
 			last, err := runs.Latest(p.Dir, p.RunsDir(), on.RequestID)
 			found.Again = found.Again && err == nil && last != nil && (last.State == runs.Done || last.RestackStopped()) && there.Has(last.Git.WorkBranch) && p.StaleOn(last, there).Again &&
@@ -104,11 +106,11 @@ func (p *Project) StaleOn(st *runs.Stage, there Branches) Stale {
 }
 
 // StaleNow is StaleOn for one run, as the branches are now.
-func StaleNow(ctx context.Context, p *Project, st *runs.Stage) Stale {
+func StaleNow(ctx context.Context, p *Project, st *runs.Stage, landed ...string) Stale {
 	if len(st.Git.StackedOn) == 0 {
 		return Stale{}
 	}
-	return p.StaleOn(st, WorkBranches(ctx, p))
+	return p.StaleOn(st, WorkBranches(ctx, p), landed...)
 }
 
 // LandFailed is the branch on top of which the tests failed with a finished run's branch
@@ -125,7 +127,7 @@ func LandFailed(ctx context.Context, p *Project, st *runs.Stage, there Branches)
 	return failed
 }
 
-func (p *Project) stale(on runs.StackedOn, since time.Time, there Branches) bool {
+func (p *Project) stale(on runs.StackedOn, since time.Time, there Branches, taken []string) bool {
 	if r := saidOf(p, on.RequestID); r != nil && r.Meta.Status == reqmeta.Done {
 		if made := MadeDone(p, r); made == "" || made == on.RunID {
 			return false // a person calls it done, however it was merged
@@ -142,7 +144,7 @@ func (p *Project) stale(on runs.StackedOn, since time.Time, there Branches) bool
 		return false
 	case below.DroppedAt != nil || below.ReplacedBy != "" || err == nil && last != nil && last.RunID != on.RunID && last.DroppedAt == nil:
 		return true
-	case below.Landed != nil:
+	case below.Landed != nil || slices.Contains(taken, on.RunID):
 		return false
 	case !there.Has(on.Branch) || moved.After(since):
 		return true
@@ -150,7 +152,7 @@ func (p *Project) stale(on runs.StackedOn, since time.Time, there Branches) bool
 		landed, _ := p.LandedIn(context.Background(), "refs/heads/"+below.Git.BaseBranch, []*runs.Stage{below})
 		return !landed[below.RunID]
 	}
-	return p.StaleOn(below, there).On != ""
+	return p.StaleOn(below, there, taken...).On != ""
 }
 
 // saidOf is a request as it is where a merge counts. A work branch that is checked out, and

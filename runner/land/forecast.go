@@ -135,7 +135,7 @@ func (s *landing) pairs(ctx context.Context, todo []*runs.Stage, alone map[strin
 func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[string]string) (lands []Item, left []Left, err error) {
 	at, before := s.result.From, s.out
 	s.out = maps.Clone(before)
-	defer func() { s.out = before }()
+	defer func() { s.out, s.foreseen = before, nil }()
 	refused, err := s.repo.Foresee(ctx, s.result.Into, s.result.From)
 	if err != nil {
 		return nil, nil, err
@@ -158,6 +158,7 @@ func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[str
 				at = merged
 				lands = append(lands, item)
 				delete(s.out, st.RequestID)
+				s.foreseen = append(s.foreseen, st.RunID)
 				continue
 			}
 		}

@@ -111,6 +111,7 @@ type landing struct {
 	known    map[string]bool // bases that are in the branch's history
 	out      map[string]bool // requests that wait and are not landed
 	asked    map[string]bool // requests that were named
+	foreseen []string        // runs that a forecast takes as landed
 	finished []*runs.Stage
 	place    string // of its workspace and its lock
 }

@@ -95,7 +95,7 @@ func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already 
 
 // mayLand refuses what stands on something that waits and was not landed.
 func (s *landing) mayLand(ctx context.Context, st *runs.Stage) error {
-	if is := project.StaleNow(ctx, s.Project, st); is.On != "" {
+	if is := project.StaleNow(ctx, s.Project, st, s.foreseen...); is.On != "" {
 		f := fault.New(fault.StackStale, "request_id", st.RequestID, "run_id", st.RunID, "on", is.On)
 		if is.Again {
 			f.Facts["name"] = st.RunID
