@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"aiflow/runs"
-
 	"golang.org/x/sys/unix"
+
+	"aiflow/runs"
 )
 
 const noFollow = unix.O_NOFOLLOW | unix.O_NONBLOCK

@@ -51,8 +51,12 @@ const forgotten = time.Hour
 
 // Open are those that cannot be asked now.
 func (w Waits) Open(now time.Time) Waits {
-	left := maps.Clone(w)
-	maps.DeleteFunc(left, func(_ string, wait ProviderWait) bool { return !now.Before(*wait.Until) })
+	left := Waits{}
+	for name, wait := range w {
+		if now.Before(*wait.Until) {
+			left[name] = wait
+		}
+	}
 	return left
 }
 
