@@ -15,9 +15,13 @@ import (
 // repository), {owner} and {repo}; {{…}} is understood too. No origin is
 // ORIGIN_MISSING, a place that is not known REMOTE_NOT_GITHUB.
 func (r *reader) CompareURL(ctx context.Context, base, branch, template string) (string, error) {
-	origin, err := r.git.Ask(ctx, "remote", "get-url", "origin")
+	missing := fault.New(fault.OriginMissing, "name", "origin")
+	if _, there := r.settings(ctx)[originURL]; !there {
+		return "", missing
+	}
+	origin, err := r.git.Ask(ctx, "remote", "get-url", "origin") // which other settings may write anew
 	if gitcmd.Exit(err) > 0 {
-		return "", fault.New(fault.OriginMissing, "name", "origin")
+		return "", missing
 	}
 	if err != nil {
 		return "", err

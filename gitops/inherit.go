@@ -20,30 +20,32 @@ func inherit(ctx context.Context, w *Workspace) {
 		return
 	}
 	w.git.Settings = nil
-	for key, value := range w.repo.paths(ctx) {
-		if at := onlyInCheckout(w, key, value); at != "" {
+	for key, value := range w.repo.settings(ctx) {
+		if at := onlyInCheckout(w, key, value); at != "" && key != originURL {
 			w.git.Settings = append(w.git.Settings, key+"="+at)
 		}
 	}
 }
 
+const originURL = "remote.origin.url"
+
 // settings are those of git's settings that name a place, as git itself reads them: the
 // last of a key counts. They are asked for once.
 type settings struct {
 	once  sync.Once
-	paths map[string]string
+	value map[string]string
 }
 
-func (r *reader) paths(ctx context.Context) map[string]string {
+func (r *reader) settings(ctx context.Context) map[string]string {
 	r.config.once.Do(func() {
-		out, _ := r.git.Ask(ctx, "config", "-z", "--get-regexp", `^(user\.signingkey|core\.(hookspath|excludesfile|attributesfile))$`)
-		r.config.paths = map[string]string{}
+		out, _ := r.git.Ask(ctx, "config", "-z", "--get-regexp", `^(user\.signingkey|core\.(hookspath|excludesfile|attributesfile)|remote\.origin\.url)$`)
+		r.config.value = map[string]string{}
 		for _, record := range fields(out) {
 			key, value, _ := strings.Cut(record, "\n")
-			r.config.paths[key] = value
+			r.config.value[key] = value
 		}
 	})
-	return r.config.paths
+	return r.config.value
 }
 
 // onlyInCheckout is where a relative path leads in the checkout when the
