@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -85,7 +86,7 @@ func (o Sources) named() string {
 func readFile(path, name string, asked bool) ([]byte, error) {
 	read := atomicfile.ReadPlain
 	if asked {
-		read = os.ReadFile // a shell's <(command) is a pipe
+		read = readAny
 	}
 	data, err := read(path)
 	switch {
@@ -97,6 +98,17 @@ func readFile(path, name string, asked bool) ([]byte, error) {
 		return nil, fault.New(fault.ConfigNotFound, "path", name)
 	}
 	return nil, unusable(err, name)
+}
+
+// readAny also reads a pipe, as a shell's <(command) is one, and no more than tells that it
+// is too much.
+func readAny(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
 var utf8BOM = []byte("\xef\xbb\xbf")
