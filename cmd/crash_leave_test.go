@@ -12,7 +12,6 @@ import (
 // the same end as one that nobody disturbed.
 func TestKilledWhileLeaving(t *testing.T) {
 	l := leaving(t)
-	all := func(w *world, env ...string) ran { return w.run("aiflow-run", []string{"deinit"}, env...) }
 	end := func(w *world) string {
 		out, err := exec.Command("sh", "-c", `cd "$1" && find . -path ./.git/objects -prune -o -path ./.git/logs -prune -o ! -type d -print |
 			grep -v -e /index -e ORIG_HEAD -e FETCH_HEAD -e packed-refs | sort; git for-each-ref --format="%(refname) %(objectname:short)" refs/heads; cat .gitignore requests/*`, "sh", w.dir).CombinedOutput()
@@ -21,30 +20,22 @@ func TestKilledWhileLeaving(t *testing.T) {
 		}
 		return string(out)
 	}
-	list := filepath.Join(t.TempDir(), "points")
-	w := l.world(t)
-	if res := all(w, "AIFLOW_FAILPOINT_LIST="+list); res.status != 0 {
-		t.Fatalf("undisturbed: %s", res)
-	}
-	want := end(w)
-	data, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	points := selection(strings.Fields(string(data)), *everyPoint, 0)
+	passed, undisturbed := leavingPoints(t)
+	want := end(undisturbed)
+	points := selection(passed, *everyPoint, 0)
 	if !*everyPoint {
 		points = oneOfEach(points, 5)
 	}
 	if testing.Short() {
 		points = points[:1]
 	}
-	t.Logf("%d points, %d taken", len(strings.Fields(string(data))), len(points))
+	t.Logf("%d points, %d taken", len(passed), len(points))
 	for _, point := range points {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			w := l.world(t)
-			all(w, "AIFLOW_FAILPOINT="+point).diedAt(t, point)
-			if res := all(w); res.status != 0 {
+			w.run("aiflow-run", []string{"deinit"}, "AIFLOW_FAILPOINT="+point).diedAt(t, point)
+			if res := w.run("aiflow-run", []string{"deinit"}); res.status != 0 {
 				t.Fatalf("again: %s", res)
 			}
 			if got := end(w); got != want {
@@ -52,6 +43,21 @@ func TestKilledWhileLeaving(t *testing.T) {
 			}
 		})
 	}
+}
+
+// leavingPoints are the points that deinit passes, and the world that it left.
+func leavingPoints(t *testing.T) ([]string, *world) {
+	t.Helper()
+	list := filepath.Join(t.TempDir(), "points")
+	w := leaving(t).world(t)
+	if res := w.run("aiflow-run", []string{"deinit"}, "AIFLOW_FAILPOINT_LIST="+list); res.status != 0 {
+		t.Fatalf("undisturbed: %s", res)
+	}
+	data, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(data)), w
 }
 
 // leaving is a project with hooks, a merged run, one that is not, and one that stopped.
