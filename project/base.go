@@ -122,8 +122,8 @@ func takeOver(p *Project, branch string, st *runs.Stage, foreign []string) strin
 	if st != nil && st.Landing != nil { // git refuses until what died is put back
 		return "aiflow land " + st.RequestID
 	}
-	if st != nil {
-		at, below := began(p, st)
+	if st != nil && len(foreign) > 0 {
+		at, below := began(p, st, map[string]bool{})
 		if slices.ContainsFunc(at, func(c string) bool { return slices.Contains(foreign, c) }) {
 			return "aiflow land " + strings.Join(append(below, st.RequestID), " ") + " --method rebase"
 		}
@@ -133,39 +133,45 @@ func takeOver(p *Project, branch string, st *runs.Stage, foreign []string) strin
 
 // foreign are the commits at which runs began and which what is checked out does not have.
 func foreign(ctx context.Context, p *Project, at string, of ...*runs.Stage) []string {
-	var all []string
-	for _, st := range of {
-		commits, _ := began(p, st)
-		all = append(all, commits...)
-	}
 	if at == "" {
 		return nil
+	}
+	var all []string
+	seen := map[string]bool{}
+	for _, st := range of {
+		commits, _ := began(p, st, seen)
+		all = append(all, commits...)
 	}
 	return beyond(ctx, p, at, all)
 }
 
 // began are the commits at which a run began that are nobody's result: of one that stands
 // on others, where the lowest of those began, for its branch brings that, too. below are
-// the requests of those others that are not merged, the lowest first.
-func began(p *Project, st *runs.Stage) (at, below []string) {
-	if len(st.Git.StackedOn) == 0 && st.Git.BaseCommit != "" {
-		return []string{st.Git.BaseCommit}, nil
-	}
-	for _, on := range st.Git.StackedOn {
-		of, err := p.Run(on.RequestID, on.RunID).LoadStage()
-		if err != nil {
-			continue // its record is lost
+// the requests of those others that are not merged, the lowest first. Each run is looked
+// at once, however many stand on it: seen are those that were.
+func began(p *Project, st *runs.Stage, seen map[string]bool) (at, below []string) {
+	var look func(st *runs.Stage)
+	look = func(st *runs.Stage) {
+		seen[st.RunID] = true
+		if len(st.Git.StackedOn) == 0 && st.Git.BaseCommit != "" {
+			at = append(at, st.Git.BaseCommit)
 		}
-		commits, ids := began(p, of)
-		if of.Unmerged() {
-			ids = append(ids, on.RequestID)
-		}
-		at = append(at, commits...)
-		for _, id := range ids {
-			if !slices.Contains(below, id) {
-				below = append(below, id)
+		for _, on := range st.Git.StackedOn {
+			if seen[on.RunID] {
+				continue
+			}
+			of, err := p.Run(on.RequestID, on.RunID).LoadStage()
+			if err != nil {
+				continue // its record is lost
+			}
+			look(of)
+			if of.Unmerged() && !slices.Contains(below, on.RequestID) {
+				below = append(below, on.RequestID)
 			}
 		}
+	}
+	if !seen[st.RunID] {
+		look(st)
 	}
 	return at, below
 }

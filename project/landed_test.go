@@ -1,8 +1,12 @@
 package project
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"aiflow/runs"
 )
@@ -37,5 +41,43 @@ func TestWhole(t *testing.T) {
 	}
 	if (Landed{}).Whole(&runs.Stage{RunID: "RUN-1"}) {
 		t.Error("a run without steps is there")
+	}
+}
+
+// TestEachRunOfALadderIsLookedAtOnce: where each run stands on the two before it, there are
+// more ways down than anybody could go.
+func TestEachRunOfALadderIsLookedAtOnce(t *testing.T) {
+	p := openHere(t, "---\nstatus: ready\n---\n")
+	now := p.Now()
+	var all []*runs.Stage
+	var want []string
+	there := Branches{}
+	for i := range 60 {
+		id := fmt.Sprintf("RQ-%02d", i)
+		st := runs.NewStage(id, runs.NewRunID(now.Add(time.Duration(i)*time.Second), 1), "x", now)
+		st.State, st.EndedAt, st.Git.BaseCommit = runs.Done, &now, "base of "+id
+		for _, below := range all[max(0, i-2):] {
+			st.Git.StackedOn = append(st.Git.StackedOn, runs.StackedOn{RequestID: below.RequestID, RunID: below.RunID, Branch: below.RequestID, Commit: "tip"})
+		}
+		d := p.Run(id, st.RunID)
+		if err := errors.Join(d.Create(), d.SaveStage(st)); err != nil {
+			t.Fatal(err)
+		}
+		all, want, there[id] = append(all, st), append(want, id), "tip"
+	}
+	top := all[len(all)-1]
+	at, below := began(p, top, map[string]bool{})
+	if !slices.Equal(at, []string{"base of RQ-00"}) || !slices.Equal(below, want[:len(want)-1]) {
+		t.Errorf("began at %q, on top of %q", at, below)
+	}
+	if is := p.StaleOn(top, there); is.On != "" {
+		t.Errorf("stands on what is no longer: %+v", is)
+	}
+	there["RQ-00"] = "moved"
+	if is := p.StaleOn(top, there); is.On != "RQ-57" {
+		t.Errorf("with another lowest run: %+v", is)
+	}
+	if got := takeOver(p, "b", top, at); got != "aiflow land "+strings.Join(want, " ")+" --method rebase" {
+		t.Errorf("take over with %s", got)
 	}
 }

@@ -89,19 +89,38 @@ type Stale struct {
 // StaleOn looks at what a run stands on. there are the work branches, landed the runs that
 // are to be taken as landed.
 func (p *Project) StaleOn(st *runs.Stage, there Branches, landed ...string) Stale {
-	since := st.StartedAt
+	q := staleness{p, there, landed, map[string]Stale{}, map[string]*reqmeta.Request{}}
+	return q.of(st)
+}
+
+// staleness is one question, in which each run and each request is looked at once: in a
+// stack there can be more ways down than anybody could go.
+type staleness struct {
+	p      *Project
+	there  Branches
+	landed []string                    // runs that are to be taken as landed
+	known  map[string]Stale            // by run
+	said   map[string]*reqmeta.Request // see saidOf
+}
+
+func (q *staleness) of(st *runs.Stage) Stale {
+	if is, known := q.known[st.RunID]; known {
+		return is
+	}
+	p, since := q.p, st.StartedAt
 	if at, ok := st.LastEvent(runs.EventRestacked); ok {
 		since = at
 	}
 	found := Stale{Again: true}
 	for _, on := range st.Git.StackedOn {
-		if p.stale(on, since, there, landed) {
+		if q.stale(on, since) {
 			found.On = cmp.Or(found.On, on.RequestID)
 			last, err := runs.Latest(p.Dir, p.RunsDir(), on.RequestID)
-			found.Again = found.Again && err == nil && last != nil && (last.State == runs.Done || last.RestackStopped()) && there.Has(last.Git.WorkBranch) && p.StaleOn(last, there).Again &&
-				!(there.Moved(last.Git.WorkBranch, last.Tip()) && Emptied(context.Background(), p, last))
+			found.Again = found.Again && err == nil && last != nil && (last.State == runs.Done || last.RestackStopped()) && q.there.Has(last.Git.WorkBranch) && q.of(last).Again &&
+				!(q.there.Moved(last.Git.WorkBranch, last.Tip()) && Emptied(context.Background(), p, last))
 		}
 	}
+	q.known[st.RunID] = found
 	return found
 }
 
@@ -127,8 +146,15 @@ func LandFailed(ctx context.Context, p *Project, st *runs.Stage, there Branches)
 	return failed
 }
 
-func (p *Project) stale(on runs.StackedOn, since time.Time, there Branches, taken []string) bool {
-	if r := saidOf(p, on.RequestID); r != nil && r.Meta.Status == reqmeta.Done {
+// stale reports whether a run is no longer what another one was put on top of at that time.
+func (q *staleness) stale(on runs.StackedOn, since time.Time) bool {
+	p, there := q.p, q.there
+	r, asked := q.said[on.RequestID]
+	if !asked {
+		r = saidOf(p, on.RequestID)
+		q.said[on.RequestID] = r
+	}
+	if r != nil && r.Meta.Status == reqmeta.Done {
 		if made := MadeDone(p, r); made == "" || made == on.RunID {
 			return false // a person calls it done, however it was merged
 		}
@@ -144,7 +170,7 @@ func (p *Project) stale(on runs.StackedOn, since time.Time, there Branches, take
 		return false
 	case below.DroppedAt != nil || below.ReplacedBy != "" || err == nil && last != nil && last.RunID != on.RunID && last.DroppedAt == nil:
 		return true
-	case below.Landed != nil || slices.Contains(taken, on.RunID):
+	case below.Landed != nil || slices.Contains(q.landed, on.RunID):
 		return false
 	case !there.Has(on.Branch) || moved.After(since):
 		return true
@@ -152,7 +178,7 @@ func (p *Project) stale(on runs.StackedOn, since time.Time, there Branches, take
 		landed, _ := p.LandedIn(context.Background(), "refs/heads/"+below.Git.BaseBranch, []*runs.Stage{below})
 		return !landed[below.RunID]
 	}
-	return p.StaleOn(below, there, taken...).On != ""
+	return q.of(below).On != ""
 }
 
 // saidOf is a request as it is where a merge counts. A work branch that is checked out, and
