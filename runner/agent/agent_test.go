@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -283,42 +284,62 @@ func TestUntil(t *testing.T) {
 	}
 	at := func(d, h, m int) time.Time { return time.Date(2026, 11, d, h, m, 0, 0, time.UTC) }
 	for said, want := range map[string]time.Time{
-		"resets 1:10am (UTC)":                       at(29, 1, 10),
-		"resets 1am (UTC)":                          at(29, 1, 0),
-		"resets at 11:30pm (UTC)":                   at(28, 23, 30),
-		"resets 11pm (UTC)":                         at(28, 23, 0), // five minutes ago is now
-		"resets 10:50pm (UTC)":                      at(29, 22, 50),
-		"resets 12am (UTC)":                         at(29, 0, 0),
-		"resets 12:05pm (UTC)":                      at(29, 12, 5),
-		"resets 3am (Europe/Berlin)":                time.Date(2026, 11, 29, 3, 0, 0, 0, berlin),
-		"resets Dec 1, 9am (UTC)":                   time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC),
-		"resets Dec 1 at 9:30am (America/New_York)": time.Date(2026, 12, 1, 14, 30, 0, 0, time.UTC),
-		"resets Jan 2, 9am (UTC)":                   time.Date(2027, 1, 2, 9, 0, 0, 0, time.UTC),
-		"try again at Nov 29th, 2026 1:08 AM.":      at(29, 1, 8),
-		"try again at 1:08 AM.":                     at(29, 1, 8),
-		"try again at 11:40 PM":                     at(28, 23, 40),
-		"available again at 01:30 PST":              at(29, 9, 30),
-		"limit until 23:45":                         at(28, 23, 45),
-		"try again at Nov 20th, 2026 1:08 AM.":      at(20, 1, 8), // past: the caller sees
-		"Claude AI usage limit reached|1795914600":  time.Unix(1795914600, 0),
-		`"resets_at": 1795914600`:                   time.Unix(1795914600, 0),
-		"Please try again in 30s.":                  now.Add(30 * time.Second),
-		"try again in 2 hours 5 minutes":            now.Add(125 * time.Minute),
-		"try again in 3 days 4 hours and 1 minute.": now.Add(76*time.Hour + time.Minute),
-		"Your quota will reset after 18h31m7s.":     now.Add(18*time.Hour + 31*time.Minute + 7*time.Second),
-		"retry after 1.5 seconds":                   now.Add(1500 * time.Millisecond),
-		"available again 2026-11-29T02:00:00Z":      at(29, 2, 0),
-		"available again 2026-11-29 02:00 or so":    at(29, 2, 0),
-		"until 2026-11-29T02:00:00+01:00":           at(29, 1, 0),
-		"resets 1:10am (Atlantis/Main)":             {},
-		"resets 25:10":                              {},
-		"resets 13pm":                               {},
-		"try again at Feb 30th, 2027 1:00 AM":       {},
-		"try again at Nov 29th, 2999 1:00 AM":       {},
-		"try again later":                           {},
-		"at 10 files":                               {},
-		"":                                          {},
-		"in 99999999999999999999 days":              {},
+		"resets 1:10am (UTC)":                                   at(29, 1, 10),
+		"resets 1am (UTC)":                                      at(29, 1, 0),
+		"resets at 11:30pm (UTC)":                               at(28, 23, 30),
+		"resets 11pm (UTC)":                                     at(28, 23, 0), // five minutes ago is now
+		"resets 10:50pm (UTC)":                                  at(29, 22, 50),
+		"resets 12am (UTC)":                                     at(29, 0, 0),
+		"resets 12:05pm (UTC)":                                  at(29, 12, 5),
+		"resets 3am (Europe/Berlin)":                            time.Date(2026, 11, 29, 3, 0, 0, 0, berlin),
+		"resets Dec 1, 9am (UTC)":                               time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC),
+		"resets Dec 1 at 9:30am (America/New_York)":             time.Date(2026, 12, 1, 14, 30, 0, 0, time.UTC),
+		"resets Jan 2, 9am (UTC)":                               time.Date(2027, 1, 2, 9, 0, 0, 0, time.UTC),
+		"try again at Nov 29th, 2026 1:08 AM.":                  at(29, 1, 8),
+		"try again at 1:08 AM.":                                 at(29, 1, 8),
+		"try again at 11:40 PM":                                 at(28, 23, 40),
+		"available again at 01:30 PST":                          at(29, 9, 30),
+		"limit until 23:45":                                     at(28, 23, 45),
+		"try again at Nov 20th, 2026 1:08 AM.":                  at(20, 1, 8), // past: the caller sees
+		"Claude AI usage limit reached|1795914600":              time.Unix(1795914600, 0),
+		`"resets_at": 1795914600`:                               time.Unix(1795914600, 0),
+		"Please try again in 30s.":                              now.Add(30 * time.Second),
+		"try again in 2 hours 5 minutes":                        now.Add(125 * time.Minute),
+		"try again in 3 days 4 hours and 1 minute.":             now.Add(76*time.Hour + time.Minute),
+		"Your quota will reset after 18h31m7s.":                 now.Add(18*time.Hour + 31*time.Minute + 7*time.Second),
+		"retry after 1.5 seconds":                               now.Add(1500 * time.Millisecond),
+		"available again 2026-11-29T02:00:00Z":                  at(29, 2, 0),
+		"available again 2026-11-29 02:00 or so":                at(29, 2, 0),
+		"until 2026-11-29T02:00:00+01:00":                       at(29, 1, 0),
+		"You will regain access on 2026-12-01 at 00:00 UTC.":    time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
+		"resets at 2026-12-01 09:00:30 +0900 JST":               time.Date(2026, 12, 1, 0, 0, 30, 0, time.UTC),
+		"2026-11-28T22:00:01.5Z ERROR limit, again at 1:08 AM.": at(29, 1, 8), // when the line was written is not until when
+		"resets 1:10am (UTC+09:00)":                             at(29, 16, 10),
+		"resets 1:10am GMT+2":                                   at(28, 23, 10),
+		"resets 1:10am UTC-0230":                                at(29, 3, 40),
+		"resets at 2:00 AM ET":                                  at(29, 7, 0),
+		"resets at midnight or 2:00 AM Pacific time":            {},
+		"resets at 2:00 AM Pacific time":                        at(29, 10, 0),
+		"resets 1:10am (UTC+99)":                                {},
+		"limit until 23:45 but not later":                       at(28, 23, 45),
+		"resets Thursday 9am (UTC)":                             time.Date(2026, 12, 3, 9, 0, 0, 0, time.UTC),
+		"resets Sat 11pm (UTC)":                                 at(28, 23, 0),
+		"resets Sat 10pm (UTC)":                                 time.Date(2026, 12, 5, 22, 0, 0, 0, time.UTC),
+		"resets tomorrow at 11:30pm (UTC)":                      at(29, 23, 30),
+		"again at 9:00 PM on Nov 30th":                          at(30, 21, 0),
+		"resets 3 Dec at 9am (UTC)":                             time.Date(2026, 12, 3, 9, 0, 0, 0, time.UTC),
+		"Retry-After: Tue, 01 Dec 2026 00:00:05 GMT":            time.Date(2026, 12, 1, 0, 0, 5, 0, time.UTC),
+		"try again in about 4 hours":                            now.Add(4 * time.Hour),
+		"Limit resets in: 3h 20m":                               now.Add(200 * time.Minute),
+		"resets 1:10am (Atlantis/Main)":                         {},
+		"resets 25:10":                                          {},
+		"resets 13pm":                                           {},
+		"try again at Feb 30th, 2027 1:00 AM":                   {},
+		"try again at Nov 29th, 2999 1:00 AM":                   {},
+		"try again later":                                       {},
+		"at 10 files":                                           {},
+		"":                                                      {},
+		"in 99999999999999999999 days":                          {},
 	} {
 		if got := Until(said, now); !got.Equal(want) {
 			t.Errorf("%q: %v, want %v", said, got, want)
@@ -401,6 +422,27 @@ func FuzzReader(f *testing.F) {
 }
 
 func same(a, b Problem) bool { return a.Code == b.Code && a.Said == b.Said && a.Until.Equal(b.Until) }
+
+// What a program says of the time counts wherever it stands in a long sentence, in
+// seconds or in milliseconds.
+func TestUntilOfProblem(t *testing.T) {
+	now := time.Date(2026, 11, 28, 23, 5, 0, 0, time.UTC)
+	for _, c := range []struct {
+		kind, said string
+		want       time.Time
+	}{
+		{config.OutputGemini, `{"type":"result","status":"error","error":{"type":"ApiError","message":"You exceeded your current quota, ` + strings.Repeat("see https://example.org/quota, ", 10) + `\n* Quota exceeded for metric: requests, limit: 20\nPlease retry in 34.5s."}}`, now.Add(34500 * time.Millisecond)},
+		{config.OutputText, "You've hit your usage limit. " + strings.Repeat("x", 160) + " try again at 1:08 PM.", time.Date(2026, 11, 29, 13, 8, 0, 0, time.UTC)},
+		{config.OutputClaude, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795914600000}}` + "\n" + `{"type":"result","is_error":true,"result":"limit","api_error":"usage_limit_reached"}`, time.Unix(1795914600, 0)},
+	} {
+		r := New(Options{Kind: c.kind, Log: io.Discard, Now: func() time.Time { return now }})
+		_, _ = r.Write([]byte(c.said + "\n"))
+		r.Close()
+		if p := r.Problem(1); p.Code != fault.ProviderLimit || !p.Until.Equal(c.want) || len(p.Said) > 210 {
+			t.Errorf("%s: %+v, want until %v", c.kind, p, c.want)
+		}
+	}
+}
 
 func FuzzUntil(f *testing.F) {
 	for _, s := range []string{"resets 1:10am (UTC)", "try again at Nov 29th, 2026 1:08 AM", "in 2 h", "|1795914600", "2026-11-29T02:00:00Z"} {

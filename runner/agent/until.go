@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,16 +28,32 @@ const justNow = 10 * time.Minute
 // farthest is how far off a named time may be; no provider has limits of longer.
 const farthest = 62 * 24 * time.Hour
 
+// What a time is written with. at names the parts of what stands at one place.
+const (
+	clockWords = `(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?::(?P<second>\d\d)(?:\.\d+)?)?(?:\s*(?P<half>[ap])\.?m\b\.?)?`
+	zoneName   = `(?:UTC|GMT)\s?[+-]\d\d?(?::?\d\d)?|[+-]\d\d:?\d\d|(?-i:UTC|GMT|Z|[A-Z]{1,4}T|[A-Z][a-z]+/[A-Za-z0-9_+/-]+)\b|(?:pacific|mountain|central|eastern)\s(?:\w+\s)?time`
+	zoneWords  = `(?:\s*(?:\((?P<zone>` + zoneName + `|[a-z0-9_+-]+/[a-z0-9_+/-]+)\)|(?P<bare>` + zoneName + `)))?`
+	monthWord  = `(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)`
+)
+
+func dayWords(at string) string {
+	named := func(name, re string) string { return `(?P<` + name + at + `>` + re + `)` }
+	weekday := named("weekday", `mon|tue|wed|thu|fri|sat|sun`) + `(?:[a-z]*day|r?s?)\b,?`
+	return `(?:` + named("tomorrow", `tomorrow`) + `|` +
+		`(?:` + weekday + `\s+)?(?:` + named("month", monthWord) + `[a-z]*\.?\s+` + named("day", `\d{1,2}`) + `(?:st|nd|rd|th)?\b(?:,?\s+` + named("year", `\d{4}`) + `\b)?` +
+		`|` + named("eday", `\d{1,2}`) + `(?:st|nd|rd|th)?\s+` + named("emonth", monthWord) + `[a-z]*\.?(?:,?\s+` + named("eyear", `\d{4}`) + `\b)?)` +
+		`|` + strings.ReplaceAll(weekday, "<weekday", "<only") + `)`
+}
+
 var untilWords = sync.OnceValue(func() map[string]*regexp.Regexp {
 	all := map[string]string{
 		"epoch": `\|\s*(\d{10}|\d{13})\b|\bresets?_?at\W{1,4}(\d{10}|\d{13})\b`,
-		"stamp": `\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?`,
-		"moment": `(?:resets?|again|until|available|after|on|at)\s+(?:at\s+|on\s+|after\s+)?` +
-			`(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?` +
-			`(?:(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(?:(\d{4}),?\s+)?(?:at\s+)?)?` +
-			`(\d{1,2})(?::(\d\d))?(?::\d\d)?(?:\s*([ap])\.?m\b\.?)?(?:\s*\(([A-Za-z0-9_+/-]+)\)|\s+(UTC|GMT|[A-Z]{2,4}T)\b)?`,
-		"span": `(?:in|after|within)\s+((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b?[\s,]*(?:and\s+)?)+)`,
-		"unit": `(\d+(?:\.\d+)?)\s*([dhms])`,
+		"stamp": `\b(?P<date>\d{4}-\d\d-\d\d)(?:T|,?\s+(?:at\s+)?)` + clockWords + zoneWords,
+		"moment": `\b(?:resets?|again|until|available|after|on|at):?\s+(?:(?:at|on|after)\s+)?(?:` + dayWords("") + `,?\s+(?:at\s+)?)?` +
+			clockWords + zoneWords + `(?:,?\s+(?:on\s+)?` + dayWords("2") + `)?` + strings.NewReplacer("<zone", "<zone2", "<bare", "<bare2").Replace(zoneWords),
+		"span":   `(?:in|after|within):?\s+(?:about\s+|~\s?)?((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b?[\s,]*(?:and\s+)?)+)`,
+		"offset": `^(?:UTC|GMT)?\s?([+-])(\d\d?):?(\d\d)?$`,
+		"unit":   `(\d+(?:\.\d+)?)\s*([dhms])`,
 	}
 	words := map[string]*regexp.Regexp{}
 	for name, re := range all {
@@ -45,75 +62,118 @@ var untilWords = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return words
 })
 
+// parts are what each place in the text has, by the names of the expression's groups.
+func parts(re *regexp.Regexp, said string) []map[string]string {
+	var list []map[string]string
+	for _, m := range re.FindAllStringSubmatch(said, -1) {
+		named := map[string]string{}
+		for i, name := range re.SubexpNames() {
+			if m[i] != "" && name != "" {
+				named[strings.TrimSuffix(name, "2")] = m[i]
+			}
+		}
+		list = append(list, named)
+	}
+	return list
+}
+
 func epoch(said string, _ time.Time) time.Time {
 	m := untilWords()["epoch"].FindStringSubmatch(said)
 	if m == nil {
 		return time.Time{}
 	}
-	digits := m[1] + m[2]
-	n, err := strconv.ParseInt(digits, 10, 64)
+	n, err := strconv.ParseInt(m[1]+m[2], 10, 64)
 	if err != nil {
 		return time.Time{}
 	}
-	if len(digits) == 13 {
+	return fromEpoch(n)
+}
+
+// fromEpoch reads seconds, or milliseconds, of which there are more than seconds
+// of any year that can be written.
+func fromEpoch(n int64) time.Time {
+	if n > 1e11 {
 		return time.UnixMilli(n)
 	}
 	return time.Unix(n, 0)
 }
 
+// stamp reads `on 2026-12-01 at 00:00 UTC`. One that is over is that of a log's
+// line, not until when.
 func stamp(said string, now time.Time) time.Time {
-	text := strings.Replace(untilWords()["stamp"].FindString(said), " ", "T", 1)
-	for _, form := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04"} {
-		if t, err := time.ParseInLocation(form, text, now.Location()); err == nil {
+	for _, m := range parts(untilWords()["stamp"], said) {
+		day, err := time.Parse(time.DateOnly, m["date"])
+		zone := zoneOf(m, now)
+		if err != nil || zone == nil {
+			continue
+		}
+		if t := onDay(day, m, zone); t.After(now) {
 			return t
 		}
 	}
 	return time.Time{}
 }
 
+// onDay is the time of day that m names on day in zone; zero: it names none.
+func onDay(day time.Time, m map[string]string, zone *time.Location) time.Time {
+	hour, minute, ok := clock(m["hour"], m["minute"], m["half"])
+	if !ok {
+		return time.Time{}
+	}
+	second, _ := strconv.Atoi(m["second"])
+	return time.Date(day.Year(), day.Month(), day.Day(), hour, minute, second, 0, zone)
+}
+
+// zoneOf is the zone that m names, that of now where it names none, and nil where
+// nobody knows the one that it names: such a time is none.
+func zoneOf(m map[string]string, now time.Time) *time.Location {
+	if name := cmp.Or(m["zone"], m["bare"]); name != "" {
+		return location(name)
+	}
+	return now.Location()
+}
+
 // moment reads `resets 1:10am (UTC)`, `try again at Nov 29th, 2026 1:08 AM`.
 func moment(said string, now time.Time) time.Time {
-	for _, m := range untilWords()["moment"].FindAllStringSubmatch(said, -1) {
-		zone := now.Location()
-		if name := m[7] + m[8]; name != "" {
-			named := location(name)
-			if named == nil {
-				continue // a time in a zone that nobody knows is none
+	said = untilWords()["stamp"].ReplaceAllString(said, " ")
+	for _, m := range parts(untilWords()["moment"], said) {
+		if zone := zoneOf(m, now); zone != nil {
+			if t := dated(m, now.In(zone)); !t.IsZero() && t.Sub(now) < farthest {
+				return t
 			}
-			zone = named
-		}
-		hour, minute, ok := clock(m[4], m[5], m[6])
-		if !ok {
-			continue
-		}
-		if t := dated(m[1], m[2], m[3], hour, minute, now.In(zone)); !t.IsZero() && t.Sub(now) < farthest {
-			return t
 		}
 	}
 	return time.Time{}
 }
 
 // dated is a time of day on the day that is named, or on the next that fits.
-func dated(month, day, year string, hour, minute int, now time.Time) time.Time {
+func dated(m map[string]string, now time.Time) time.Time {
+	weekday, tomorrow := strings.ToLower(m["only"]), m["tomorrow"] != ""
+	month, year := strings.ToLower(cmp.Or(m["month"], m["emonth"])), cmp.Or(m["year"], m["eyear"])
 	if month == "" {
-		t := time.Date(now.Year(), now.Month(), now.Day(), hour, minute, 0, 0, now.Location())
-		if t.Before(now.Add(-justNow)) {
-			t = time.Date(now.Year(), now.Month(), now.Day()+1, hour, minute, 0, 0, now.Location())
+		day := now
+		if tomorrow {
+			day = now.AddDate(0, 0, 1)
+		}
+		t := onDay(day, m, now.Location())
+		for !t.IsZero() && (t.Before(now.Add(-justNow)) || weekday != "" && !strings.HasPrefix(strings.ToLower(t.Weekday().String()), weekday)) {
+			day = day.AddDate(0, 0, 1)
+			t = onDay(day, m, now.Location())
 		}
 		return t
 	}
-	m := strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", strings.ToLower(month))/3 + 1
-	d, _ := strconv.Atoi(day)
+	d, _ := strconv.Atoi(cmp.Or(m["day"], m["eday"]))
 	y := now.Year()
 	if year != "" {
 		y, _ = strconv.Atoi(year)
 	}
-	t := time.Date(y, time.Month(m), d, hour, minute, 0, 0, now.Location())
-	if t.Day() != d {
+	day := time.Date(y, time.Month(strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", month)/3+1), d, 12, 0, 0, 0, now.Location())
+	if day.Day() != d {
 		return time.Time{} // no such day
 	}
-	if year == "" && t.Before(now.Add(-31*24*time.Hour)) {
-		t = time.Date(y+1, time.Month(m), d, hour, minute, 0, 0, now.Location()) // said in December of January
+	t := onDay(day, m, now.Location())
+	if year == "" && !t.IsZero() && t.Before(now.Add(-31*24*time.Hour)) {
+		t = onDay(day.AddDate(1, 0, 0), m, now.Location()) // said in December of January
 	}
 	return t
 }
@@ -137,24 +197,49 @@ func clock(h, m, half string) (hour, minute int, ok bool) {
 	return hour, minute, ok && minute < 60
 }
 
-// location knows the names of places, and the letters by which people shorten
-// their zones.
+// location knows the names of places, the letters by which people shorten their
+// zones, and how far from UTC one is.
 func location(name string) *time.Location {
+	if strings.Contains(name, "/") {
+		return place(name)
+	}
+	name = strings.ToUpper(name)
 	hours, known := map[string]int{
 		"UTC": 0, "GMT": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 		"WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11,
-	}[strings.ToUpper(name)]
+	}[name]
 	if known {
-		return time.FixedZone(strings.ToUpper(name), hours*3600)
+		return time.FixedZone(name, hours*3600)
 	}
-	if !strings.Contains(name, "/") {
-		return nil
+	if m := untilWords()["offset"].FindStringSubmatch(name); m != nil {
+		hours, _ := strconv.Atoi(m[2])
+		minutes, _ := strconv.Atoi(m[3])
+		if hours > 14 || minutes > 59 {
+			return nil
+		}
+		east := hours*3600 + minutes*60
+		if m[1] == "-" {
+			east = -east
+		}
+		return time.FixedZone(name, east)
 	}
-	place, err := time.LoadLocation(name)
+	first, _, _ := strings.Cut(name, " ")
+	for _, coast := range [][3]string{
+		{"PT", "PACIFIC", "America/Los_Angeles"}, {"MT", "MOUNTAIN", "America/Denver"}, {"CT", "CENTRAL", "America/Chicago"}, {"ET", "EASTERN", "America/New_York"},
+	} {
+		if first == coast[0] || first == coast[1] {
+			return place(coast[2])
+		}
+	}
+	return nil
+}
+
+func place(name string) *time.Location {
+	there, err := time.LoadLocation(name)
 	if err != nil {
 		return nil
 	}
-	return place
+	return there
 }
 
 // span reads `try again in 2 hours 5 minutes`, `will reset after 18h31m7s`.

@@ -40,12 +40,13 @@ func (r *Reader) Problem(status int) Problem {
 	}
 	now := r.o.Now()
 	p := r.judged(status)
-	p.Said = ShortLine(ansi().ReplaceAllString(p.Said, ""))
+	whole := ansi().ReplaceAllString(p.Said[:min(len(p.Said), maxWords)], "") // the time may stand where nobody is shown it
+	p.Said = ShortLine(whole)
 	if p.Code == fault.ProviderLimit {
 		if resets := r.failed.resets; resets > 0 {
-			p.Until = time.Unix(resets, 0)
+			p.Until = fromEpoch(resets)
 		} else {
-			p.Until = Until(p.Said, now)
+			p.Until = Until(OneLine(whole), now)
 		}
 		if !p.Until.After(now) {
 			p.Until = time.Time{}
