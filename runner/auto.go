@@ -40,7 +40,7 @@ type AutoOptions struct {
 // queue lock until a rule says stop (design.md 6.4). Its error is a refusal to begin;
 // why a session ended is in its StopReason.
 func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
-	again := o.command()
+	given := o
 	queue, err := r.LockQueue(ctx, Options{})
 	if err != nil {
 		return Session{}, err
@@ -58,7 +58,7 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 	}
 	ctx = slots[len(slots)-1].Context()
 	a := r.newAuto(o, queue, slots)
-	a.again = again
+	a.again = given
 	r.Tell(stage.Event{Kind: stage.SessionBegun, What: a.bounds(o)})
 	_ = os.Remove(stage.CacheFile(r.Project, stopFile))
 	a.s.Before = r.keepLast(ctx)
@@ -103,7 +103,7 @@ func (o AutoOptions) command() string {
 
 type auto struct {
 	r     *Runner
-	again string // the command that starts it again
+	again AutoOptions // as given: what starts it again
 	o     AutoOptions
 	queue *locks.Lease
 	slots []*locks.Lease
@@ -212,7 +212,7 @@ func (a *auto) end(state SessionState, why *fault.Error) {
 	if why.Facts == nil {
 		why.Facts = fault.Facts{}
 	}
-	why.Facts["auto"] = a.again
+	why.Facts["auto"] = a.again.command()
 	a.change(func(s *Session) {
 		s.State, s.EndedAt = state, &now
 		s.StopReason = a.r.stopReason(context.Background(), why)

@@ -224,7 +224,7 @@ func (r *Runner) pick(ctx context.Context, o Options, queue *locks.Lease) (*clai
 		}
 		if w := held(choice.Request); w != nil {
 			if o.Lost == nil {
-				return nil, Outcome{}, w.Refusal(choice.RequestID)
+				return nil, Outcome{}, w.Refusal(r.Project, choice.RequestID)
 			}
 			if soonest == nil || w.Until.Before(*soonest.Until) {
 				soonest = w

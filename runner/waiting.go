@@ -46,7 +46,11 @@ func (a *auto) wait(ctx context.Context, w *stage.ProviderWait) bool {
 	now := a.r.Project.Now()
 	until := w.Until.Add(agent.Spread(w.Until.Sub(now), a.r.Project.RandomHex(1)[0]))
 	if end := a.latest(); w.Lost != nil || !end.IsZero() && until.After(end) {
-		a.end(Stopped, w.Refusal(""))
+		if w.Lost == nil { // the same session would not wait that long either
+			minutes := stage.Lasting(until.Sub(now), end.Sub(*a.s.StartedAt))
+			a.again.Until, a.again.MaxMinutes = time.Time{}, min(minutes, config.MaxMinutes)
+		}
+		a.end(Stopped, w.Refusal(a.r.Project, ""))
 		return false
 	}
 	a.change(func(s *Session) {

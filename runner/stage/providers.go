@@ -15,6 +15,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/locks"
+	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/runner/agent"
 	"aiflow/runs"
@@ -85,6 +86,7 @@ func (s *Setup) noteProvider(ctx context.Context, provider string, err error) {
 			f.Facts["pause"] = until.Local().Format(shownTime)
 		}
 		w.Until = &until
+		maps.Copy(f.Facts, sessionFacts(s.Project, until))
 		waits[provider] = w
 	}
 	s.SaveCache(providersFile, waits)
@@ -186,10 +188,29 @@ func rolesOf(router config.Router, req *reqmeta.Request, last *runs.Stage) []str
 }
 
 // Refusal is the refusal to ask a provider before its time.
-func (w *ProviderWait) Refusal(requestID string) *fault.Error {
+func (w *ProviderWait) Refusal(p *project.Project, requestID string) *fault.Error {
 	if w.Lost != nil {
 		return w.Lost
 	}
-	return fault.New(w.ReasonCode, "name", w.Provider, "said", w.Said, "request_id", requestID,
+	f := fault.New(w.ReasonCode, "name", w.Provider, "said", w.Said, "request_id", requestID,
 		"until", w.Until.UTC().Format(time.RFC3339), "at", w.Until.Local().Format(shownTime))
+	maps.Copy(f.Facts, sessionFacts(p, *w.Until))
+	return f
 }
+
+// sessionFacts name the session that waits until then, where the usual one does
+// not last as long; far is longer than any may.
+func sessionFacts(p *project.Project, until time.Time) fault.Facts {
+	wait, usual := until.Sub(p.Now()), time.Duration(p.Config.AutoRun.MaxDurationMin)*time.Minute
+	switch minutes := Lasting(wait, usual); {
+	case minutes > config.MaxMinutes:
+		return fault.Facts{"far": "true"}
+	case wait > usual:
+		return fault.Facts{"auto": "aiflow run auto --max-minutes " + strconv.Itoa(minutes)}
+	}
+	return nil
+}
+
+// Lasting is how many minutes a session may last that waits first and then works
+// as long as it was to.
+func Lasting(wait, work time.Duration) int { return int((wait+work)/time.Minute) + 1 }
