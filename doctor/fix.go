@@ -23,12 +23,7 @@ func fixLocks(ctx context.Context, x *examiner) {
 	if _, present := stat(x.p.Path(x.p.Config.Paths.LocksDir)); !present {
 		return
 	}
-	m, err := x.p.Locks()
-	if err != nil {
-		x.cannot("locks", "lock", err, "name", x.p.Config.Paths.LocksDir)
-		return
-	}
-	removed, err := m.Sweep(ctx)
+	removed, err := x.p.Locks().Sweep(ctx)
 	for _, e := range removed {
 		x.did("locks", "lock", "name", filepath.Base(e.Path), "pid", e.PID, "hostname", e.Hostname, "verdict", e.Verdict)
 	}

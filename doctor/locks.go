@@ -12,11 +12,7 @@ import (
 // checkLocks sorts the locks by what is to be thought of them; the worst kind
 // gives the sentence.
 func checkLocks(x *examiner) {
-	m, err := x.p.Locks()
-	var entries []locks.Entry
-	if err == nil {
-		entries, err = m.List()
-	}
+	entries, err := x.p.Locks().List()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

@@ -36,10 +36,8 @@ func worktrees(ctx context.Context, x *examiner) []worktreeLine {
 // judgeWorktree: a worktree is in use as long as its request's latest run can
 // go on, or somebody holds the request's lock.
 func judgeWorktree(ctx context.Context, x *examiner, id, rel string) string {
-	if m, err := x.p.Locks(); err == nil {
-		if e, ok, err := m.LookRequest(id); err == nil && ok && e.Live {
-			return "in_use"
-		}
+	if e, ok, err := x.p.Locks().LookRequest(id); err == nil && ok && e.Live {
+		return "in_use"
 	}
 	if x.repo.Moved(x.p.Path(rel)) {
 		return "moved"
@@ -143,11 +141,7 @@ func fixWorktrees(ctx context.Context, x *examiner) {
 }
 
 func removeWorktree(ctx context.Context, x *examiner, l worktreeLine) (bool, error) {
-	m, err := x.p.Locks()
-	if err != nil {
-		return false, err
-	}
-	lease, err := m.AcquireRequest(ctx, l.RequestID, locks.Ask{})
+	lease, err := x.p.Locks().AcquireRequest(ctx, l.RequestID, locks.Ask{})
 	if err != nil {
 		if fault.Has(err, fault.RunInProgress) {
 			return false, nil // a run, or another doctor, was quicker

@@ -15,11 +15,7 @@ import (
 
 func benchManager(b *testing.B) *Manager {
 	b.Helper()
-	self, err := proc.Self()
-	if err != nil {
-		b.Fatal(err)
-	}
-	return Open(Options{Dir: filepath.Join(b.TempDir(), "locks"), Clock: proc.ClockOf(time.Now, proc.BootClock), Self: self})
+	return Open(Options{Dir: filepath.Join(b.TempDir(), "locks"), Clock: proc.ClockOf(time.Now, proc.BootClock), Self: proc.Self()})
 }
 
 func must[T any](b *testing.B) func(T, error) T {

@@ -14,11 +14,7 @@ import (
 // real is a manager of this very process, with the system's own answers.
 func (w *world) real(change ...func(*Options)) *Manager {
 	w.t.Helper()
-	self, err := proc.Self()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	o := Options{Dir: w.dir, Clock: proc.ClockOf(time.Now, proc.BootClock), Self: self}
+	o := Options{Dir: w.dir, Clock: proc.ClockOf(time.Now, proc.BootClock), Self: proc.Self()}
 	for _, f := range change {
 		f(&o)
 	}

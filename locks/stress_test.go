@@ -31,11 +31,7 @@ var (
 
 // selfManager is a manager of this process with everything real.
 func selfManager(dir string) *Manager {
-	self, err := proc.Self()
-	if err != nil {
-		panic(err)
-	}
-	return Open(Options{Dir: dir, Clock: proc.ClockOf(time.Now, proc.BootClock), Self: self})
+	return Open(Options{Dir: dir, Clock: proc.ClockOf(time.Now, proc.BootClock), Self: proc.Self()})
 }
 
 // oracle is an independent witness: a kernel lock that a holder takes while it

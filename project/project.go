@@ -34,7 +34,7 @@ type Env struct {
 	Disk    atomicfile.Disk
 	Rand    io.Reader
 	PID     int
-	Self    func() (proc.Identity, error)
+	Self    func() proc.Identity
 	Flags   map[string]string // configuration keys from the command line
 	Config  string            // --config
 	Build   string            // names the program's version and commit; "" keeps no cache
@@ -69,7 +69,7 @@ type Project struct {
 	// Read, when set, gives the request files instead of reading them: a server keeps them until one of them changes.
 	Read func() (*folder.Folder, error)
 
-	locks func() (*locks.Manager, error)
+	locks func() *locks.Manager
 	git   func() string
 	may   func() error // see Guarded
 }
@@ -99,7 +99,13 @@ func OpenAnyway(env Env) (*Project, error) {
 	}
 	p := &Project{Root: root, Env: env, Config: cfg, Warnings: warnings}
 	share(p)
-	p.locks = sync.OnceValues(func() (*locks.Manager, error) { return openLocks(p) })
+	p.locks = sync.OnceValue(func() *locks.Manager {
+		return locks.Open(locks.Options{
+			Dir:   p.Path(p.Config.Paths.LocksDir),
+			TTL:   time.Duration(p.Config.Limits.LockTTLSec) * time.Second,
+			Clock: p.Env.Clock, Self: p.Env.Self(), Disk: p.Env.Disk, Rand: p.Env.Rand,
+		})
+	})
 	p.git = sync.OnceValue(func() string { found, _ := gitcmd.Find(env.Environ); return found.Bin })
 	if err == nil && env.Config == "" && env.Getenv("AIFLOW_CONFIG") == "" {
 		err = leftOut(p)
@@ -152,20 +158,8 @@ func share(p *Project) {
 	}
 }
 
-func openLocks(p *Project) (*locks.Manager, error) {
-	self, err := p.Env.Self()
-	if err != nil {
-		return nil, err
-	}
-	return locks.Open(locks.Options{
-		Dir:   p.Path(p.Config.Paths.LocksDir),
-		TTL:   time.Duration(p.Config.Limits.LockTTLSec) * time.Second,
-		Clock: p.Env.Clock, Self: self, Disk: p.Env.Disk, Rand: p.Env.Rand,
-	}), nil
-}
-
 // Locks is the project's lock manager. It is made at the first call.
-func (p *Project) Locks() (*locks.Manager, error) { return p.locks() }
+func (p *Project) Locks() *locks.Manager { return p.locks() }
 
 // HoldRequest holds the lock of a request while its file changes, so that no run
 // begins meanwhile. Where nothing ever ran, or no lock can be written, none can.
@@ -173,11 +167,7 @@ func HoldRequest(ctx context.Context, p *Project, id string) (release func(), er
 	if _, err := os.Stat(p.Path(p.Config.Paths.LocksDir)); err != nil {
 		return func() {}, nil
 	}
-	m, err := p.Locks()
-	if err != nil {
-		return nil, err
-	}
-	lease, err := m.AcquireRequest(ctx, id, locks.Ask{Wait: 2 * time.Second})
+	lease, err := p.Locks().AcquireRequest(ctx, id, locks.Ask{Wait: 2 * time.Second})
 	switch {
 	case err == nil:
 		return func() { _ = lease.Release() }, nil
@@ -190,22 +180,14 @@ func HoldRequest(ctx context.Context, p *Project, id string) (release func(), er
 // TakeSlot takes one of the places for runs at a time, for at most wait. Fault:
 // SLOTS_TAKEN.
 func (p *Project) TakeSlot(ctx context.Context, wait time.Duration) (*locks.Lease, error) {
-	m, err := p.Locks()
-	if err != nil {
-		return nil, err
-	}
-	return m.AcquireSlot(ctx, p.Config.Jobs(), locks.Ask{Wait: wait})
+	return p.Locks().AcquireSlot(ctx, p.Config.Jobs(), locks.Ask{Wait: wait})
 }
 
 // TakeSlots takes n slots, all or none. The context of the last ends when any of them
 // is lost. n beyond limits.jobs is that many runs at a time for as long.
 func TakeSlots(ctx context.Context, p *Project, n int) (slots []*locks.Lease, err error) {
-	m, err := p.Locks()
-	if err != nil {
-		return nil, err
-	}
 	for range n {
-		l, err := m.AcquireSlot(ctx, max(n, p.Config.Jobs()), locks.Ask{})
+		l, err := p.Locks().AcquireSlot(ctx, max(n, p.Config.Jobs()), locks.Ask{})
 		if err != nil {
 			for _, l := range slots {
 				_ = l.Release()

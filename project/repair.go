@@ -132,11 +132,7 @@ func (s *Survey) stillRunning(r *reqmeta.Request) bool {
 }
 
 func lock(ctx context.Context, p *Project, id, runID string) (*locks.Lease, error) {
-	m, err := p.Locks()
-	if err != nil {
-		return nil, err
-	}
-	return m.AcquireRequest(ctx, id, locks.Ask{RunID: runID})
+	return p.Locks().AcquireRequest(ctx, id, locks.Ask{RunID: runID})
 }
 
 // settle gives a request its status back and notes with its run, if that has

@@ -162,10 +162,7 @@ func liveLocks(p *Project) (all []locks.Entry, live map[locks.Key]locks.Entry, e
 		!slices.ContainsFunc(entries, func(e fs.DirEntry) bool { _, ok := locks.KeyOf(e.Name()); return ok }) {
 		return nil, live, nil
 	}
-	m, err := p.Locks()
-	if err == nil {
-		all, err = m.List()
-	}
+	all, err = p.Locks().List()
 	for _, e := range all {
 		if key, ok := locks.KeyOf(e.Path); ok && e.Live {
 			live[key] = e

@@ -153,11 +153,7 @@ func (c *cleaner) request(ctx context.Context, id string) []CleanedItem {
 		return nil
 	}
 	if !c.o.DryRun {
-		m, err := c.r.Project.Locks()
-		if err != nil {
-			return nil
-		}
-		lease, err := m.AcquireRequest(ctx, id, locks.Ask{})
+		lease, err := c.r.Project.Locks().AcquireRequest(ctx, id, locks.Ask{})
 		if fault.Has(err, fault.RunInProgress) {
 			return nil
 		}

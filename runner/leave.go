@@ -74,10 +74,7 @@ func (r *Runner) alone(ctx context.Context, look bool) (release func(), err erro
 			_ = l.Release()
 		}
 	}
-	m, err := r.Project.Locks()
-	if err != nil {
-		return release, err
-	}
+	m := r.Project.Locks()
 	if err := nobody(ctx, m); err != nil || look {
 		return release, err
 	}

@@ -150,11 +150,7 @@ func (r *Runner) LoadSession(ctx context.Context) (Session, error) {
 	r.reword(ctx, &s)
 	s.Before = before(r.Project)
 	if !s.over() {
-		m, err := r.Project.Locks()
-		if err != nil {
-			return s, err
-		}
-		e, held, err := m.LookQueue()
+		e, held, err := r.Project.Locks().LookQueue()
 		if err != nil {
 			return s, err
 		}

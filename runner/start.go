@@ -27,9 +27,7 @@ func (r *Runner) start(ctx context.Context, o Options, c claimed) (Outcome, erro
 	if err != nil {
 		return Outcome{}, err
 	}
-	if m, err := r.Project.Locks(); err == nil { // of holders that are gone
-		_, _ = m.SweepExpired(ctx)
-	}
+	_, _ = r.Project.Locks().SweepExpired(ctx) // of holders that are gone
 	r.Project.SweepTemps(s.Folder)
 	repo, err := c.repo()
 	if err != nil {

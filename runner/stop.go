@@ -30,10 +30,7 @@ const stopPoll = 20 * time.Millisecond
 // run stays resumable. Faults: NOTHING_TO_DO when nothing runs, LOCK_HELD when
 // the holder cannot be reached from here.
 func (r *Runner) Stop(ctx context.Context, requestID string, wait time.Duration) (Halted, error) {
-	m, err := r.Project.Locks()
-	if err != nil {
-		return Halted{}, err
-	}
+	m := r.Project.Locks()
 	e, found, err := m.LookRequest(requestID)
 	if err != nil {
 		return Halted{}, err
@@ -82,10 +79,7 @@ func amongOthers(p *project.Project, m *locks.Manager, e locks.Entry) bool {
 
 // StopSession asks the auto-run to stop: after the run in hand, or now.
 func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) (Halted, error) {
-	m, err := r.Project.Locks()
-	if err != nil {
-		return Halted{}, err
-	}
+	m := r.Project.Locks()
 	e, found, err := m.LookQueue()
 	if err != nil {
 		return Halted{}, err

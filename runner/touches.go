@@ -18,11 +18,7 @@ func beside(p *project.Project, f *folder.Folder, req *reqmeta.Request) error {
 	if len(req.Meta.Touches) == 0 {
 		return nil
 	}
-	m, err := p.Locks()
-	if err != nil {
-		return err
-	}
-	all, err := m.List()
+	all, err := p.Locks().List()
 	if err != nil {
 		return err
 	}

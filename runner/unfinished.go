@@ -36,12 +36,10 @@ func leftBehind(p *project.Project) []string {
 	for _, e := range entries {
 		found[e.Name()] = true
 	}
-	if m, err := p.Locks(); err == nil {
-		list, _ := m.List()
-		for _, e := range list {
-			if !e.Live && e.RequestID != "" {
-				found[e.RequestID] = true
-			}
+	list, _ := p.Locks().List()
+	for _, e := range list {
+		if !e.Live && e.RequestID != "" {
+			found[e.RequestID] = true
 		}
 	}
 	return sortedKeys(found)

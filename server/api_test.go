@@ -105,12 +105,8 @@ func TestListFollowsEveryKindOfChange(t *testing.T) {
 // kept under the name of what it was made from, never of what came after.
 func TestChangeDuringALook(t *testing.T) {
 	w := newWorld(t, someRequests())
-	m, err := w.p.Locks()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range 1000 {
-		held, err := m.AcquireQueue(t.Context(), locks.Ask{})
+		held, err := w.p.Locks().AcquireQueue(t.Context(), locks.Ask{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -141,19 +141,15 @@ func (c *child) result() (started, error) {
 
 // begun waits until the child's lock names its run, or the child is over.
 func begun(ctx context.Context, s *Server, c *child, key locks.Key) (started, error) {
-	m, err := s.Project.Locks()
-	if err != nil {
-		return started{}, err
-	}
 	at := started{requestID: key.ID} // after all that time it will be seen when it has begun
-	err = starting(ctx, func() (done bool, err error) {
+	err := starting(ctx, func() (done bool, err error) {
 		select {
 		case <-c.over:
 			at, err = c.result()
 			return true, err
 		default:
 		}
-		e, found, err := m.Look(key)
+		e, found, err := s.Project.Locks().Look(key)
 		if err != nil || !found || e.PID != c.pid || e.RunID == "" {
 			return false, nil
 		}

@@ -73,12 +73,8 @@ func TestEventsReplay(t *testing.T) {
 // TestStageIsToldSoon writes a record as a runner in another process does.
 func TestStageIsToldSoon(t *testing.T) {
 	w := newWorld(t, someRequests())
-	m, err := w.p.Locks()
-	if err != nil {
-		t.Fatal(err)
-	}
 	const run = "RUN-20260101-000000-aaaaaa"
-	lease, err := m.AcquireRequest(context.Background(), "RQ-1", locks.Ask{RunID: run})
+	lease, err := w.p.Locks().AcquireRequest(context.Background(), "RQ-1", locks.Ask{RunID: run})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,10 +113,6 @@ func TestStageIsToldSoon(t *testing.T) {
 // lock for a moment is told to read again, though no look saw that lock.
 func TestLockBetweenTwoLooks(t *testing.T) {
 	w := newWorld(t, someRequests())
-	m, err := w.p.Locks()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := New(w.s.Options)
 	defer s.folder.close()
 	look := newWatcher(s)
@@ -129,7 +121,7 @@ func TestLockBetweenTwoLooks(t *testing.T) {
 		look.lockFolder(t.Context())
 	}
 	before := s.hub.now()
-	lease, err := m.AcquireRequest(t.Context(), "RQ-1", locks.Ask{})
+	lease, err := w.p.Locks().AcquireRequest(t.Context(), "RQ-1", locks.Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,14 +139,10 @@ func TestLockBetweenTwoLooks(t *testing.T) {
 // of like any other, once; so is one that another process dropped.
 func TestRunBetweenTwoLooks(t *testing.T) {
 	w := newWorld(t, someRequests())
-	m, err := w.p.Locks()
-	if err != nil {
-		t.Fatal(err)
-	}
 	const run = "RUN-20260101-000000-aaaaaa"
 	under := func(do func()) {
 		t.Helper()
-		lease, err := m.AcquireRequest(t.Context(), "RQ-1", locks.Ask{RunID: run})
+		lease, err := w.p.Locks().AcquireRequest(t.Context(), "RQ-1", locks.Ask{RunID: run})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,11 +241,7 @@ func TestDeadRunnerIsNoticed(t *testing.T) {
 }
 
 func (s *Server) lookLock(id string) (locks.Entry, bool, error) {
-	m, err := s.Project.Locks()
-	if err != nil {
-		return locks.Entry{}, false, err
-	}
-	return m.LookRequest(id)
+	return s.Project.Locks().LookRequest(id)
 }
 
 func TestManyStreams(t *testing.T) {

@@ -190,10 +190,6 @@ func giveLast(s *Server, w http.ResponseWriter, r *http.Request, of string) erro
 
 // landingBegun waits until the child holds a lock that is called so, or is over.
 func landingBegun(ctx context.Context, s *Server, c *child, prefix string) (lock string, over bool, err error) {
-	m, err := s.Project.Locks()
-	if err != nil {
-		return "", false, err
-	}
 	err = starting(ctx, func() (bool, error) {
 		select {
 		case <-c.over:
@@ -201,7 +197,7 @@ func landingBegun(ctx context.Context, s *Server, c *child, prefix string) (lock
 			return true, nil
 		default:
 		}
-		all, err := m.List()
+		all, err := s.Project.Locks().List()
 		for _, e := range all {
 			if key, ok := locks.KeyOf(e.Path); ok && e.PID == c.pid && key.Type == locks.TypeName && strings.HasPrefix(key.ID, prefix) {
 				lock = key.ID

@@ -184,11 +184,7 @@ func entries(s *Server) ([]locks.Entry, error) {
 	if _, err := os.Stat(s.Project.Path(s.Project.Config.Paths.LocksDir)); err != nil {
 		return nil, nil
 	}
-	m, err := s.Project.Locks()
-	if err != nil {
-		return nil, err
-	}
-	return m.List()
+	return s.Project.Locks().List()
 }
 
 func (sn *snapshot) judge() {

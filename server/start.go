@@ -141,11 +141,7 @@ func runNext(s *Server, w http.ResponseWriter, r *http.Request, b startBody) err
 
 // queueFree refuses at once when the queue is held.
 func queueFree(s *Server) error {
-	m, err := s.Project.Locks()
-	if err != nil {
-		return err
-	}
-	e, found, err := m.LookQueue()
+	e, found, err := s.Project.Locks().LookQueue()
 	if err != nil || !found || !e.Live {
 		return err
 	}
@@ -221,11 +217,7 @@ func goOn(s *Server, w http.ResponseWriter, r *http.Request, args ...string) err
 }
 
 func holder(s *Server, id string) (*locks.Entry, error) {
-	m, err := s.Project.Locks()
-	if err != nil {
-		return nil, err
-	}
-	e, found, err := m.LookRequest(id)
+	e, found, err := s.Project.Locks().LookRequest(id)
 	if err != nil || !found || !e.Live {
 		return nil, err
 	}

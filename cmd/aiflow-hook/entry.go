@@ -313,11 +313,7 @@ func live(s *cli.Shell, w here, id string) bool {
 	if err != nil {
 		return false
 	}
-	m, err := p.Locks()
-	if err != nil {
-		return false
-	}
-	e, ok, err := m.LookRequest(id)
+	e, ok, err := p.Locks().LookRequest(id)
 	return err == nil && ok && e.Live
 }
 

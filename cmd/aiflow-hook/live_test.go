@@ -20,13 +20,9 @@ func TestLive(t *testing.T) {
 	dir := t.TempDir()
 	m := &matrix{t: t, dir: dir, env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"}}
 	m.git("init", "-q", dir)
-	self, err := proc.Self()
-	if err != nil {
-		t.Fatal(err)
-	}
 	manager := locks.Open(locks.Options{
 		Dir: filepath.Join(dir, ".aiflow/locks"), TTL: time.Minute, Clock: proc.ClockOf(time.Now, proc.BootClock),
-		Self: self, Disk: atomicfile.OS{}, Rand: rand.Reader,
+		Self: proc.Self(), Disk: atomicfile.OS{}, Rand: rand.Reader,
 	})
 	lease, err := manager.AcquireRequest(t.Context(), "RQ-1", locks.Ask{})
 	if err != nil {

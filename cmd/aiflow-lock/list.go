@@ -19,8 +19,7 @@ func open(s *cli.Shell) (*project.Project, *locks.Manager, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := p.Locks()
-	return p, m, err
+	return p, p.Locks(), nil
 }
 
 func showLocks(s *cli.Shell) error {

@@ -117,11 +117,7 @@ func held(s *cli.Shell, kind string, more cli.Candidates) cli.Candidates {
 		if p == nil {
 			return found
 		}
-		m, err := p.Locks()
-		if err != nil {
-			return found
-		}
-		entries, _ := m.List()
+		entries, _ := p.Locks().List()
 		return append(found, idsOf(entries, kind)...)
 	}
 }

@@ -225,11 +225,7 @@ func (f *face) begin(ctx context.Context, c command) ([]byte, error) {
 
 // begun is the run that a process works on.
 func (f *face) begun(pid int) (requestID, runID string) {
-	m, err := f.p.Locks()
-	if err != nil {
-		return "", ""
-	}
-	all, _ := m.List()
+	all, _ := f.p.Locks().List()
 	for _, e := range all {
 		if e.PID == pid && e.RunID != "" && e.RequestID != "" {
 			return e.RequestID, e.RunID

@@ -106,10 +106,7 @@ func (b *slotBoard) Claim(context.Context) (queue.Task, bool, error) {
 // slot is free it holds that one before and for as long as it has a task.
 func TestATaskIsClaimedOnlyWithASlot(t *testing.T) {
 	p := newProject(t)
-	m, err := p.Locks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := p.Locks()
 	other, err := m.AcquireSlot(t.Context(), p.Config.Limits.Jobs, locks.Ask{RunID: "RUN-1"})
 	if err != nil {
 		t.Fatal(err)

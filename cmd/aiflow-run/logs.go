@@ -87,11 +87,7 @@ func (f *follower) over() bool {
 	if err != nil || st.State.Ended() {
 		return true
 	}
-	m, err := f.p.Locks()
-	if err != nil {
-		return true
-	}
-	e, held, err := m.LookRequest(st.RequestID)
+	e, held, err := f.p.Locks().LookRequest(st.RequestID)
 	return err != nil || !held || !e.Live
 }
 

@@ -62,11 +62,7 @@ func runningRequest(p *project.Project, arg string) (string, error) {
 		}
 		return id, err
 	}
-	m, err := p.Locks()
-	if err != nil {
-		return "", err
-	}
-	entries, err := m.List()
+	entries, err := p.Locks().List()
 	if err != nil {
 		return "", err
 	}

@@ -44,17 +44,14 @@ func (l Liveness) String() string {
 }
 
 // Self is the identity of this process.
-func Self() (Identity, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return Identity{}, err
-	}
+func Self() Identity {
+	host, _ := os.Hostname() // one that is not known is the same each time
 	pid := os.Getpid()
 	boot := bootID()
 	return Identity{
 		PID: pid, PIDStart: startTime(pid), PIDInode: inodeOf(pid), BootID: boot,
 		Machine: machine(boot), PIDNS: pidNamespace(), Hostname: host,
-	}, nil
+	}
 }
 
 // StartOf is the start time of pid, 0 when it cannot be told.

@@ -54,10 +54,7 @@ func helper(t *testing.T, role string, args ...string) (*exec.Cmd, io.Closer, st
 }
 
 func TestSelfIsAlive(t *testing.T) {
-	self, err := Self()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := Self()
 	if self.PID != os.Getpid() || self.Hostname == "" || self.BootID == "" || self.Machine == "" ||
 		self.PIDNS == "" || self.PIDStart == 0 {
 		t.Errorf("incomplete: %+v", self)

@@ -367,11 +367,7 @@ func (s *landing) advance(ctx context.Context, st *runs.Stage, tip, from, commit
 
 // changing changes the record of a run under the lock of its request, as it is by then.
 func (s *landing) changing(ctx context.Context, st *runs.Stage, change func(*runs.Dir, *runs.Stage) error) (*runs.Stage, error) {
-	m, err := s.Project.Locks()
-	if err != nil {
-		return st, err
-	}
-	lease, err := m.AcquireRequest(ctx, st.RequestID, locks.Ask{RunID: st.RunID, Wait: patience})
+	lease, err := s.Project.Locks().AcquireRequest(ctx, st.RequestID, locks.Ask{RunID: st.RunID, Wait: patience})
 	if err != nil {
 		return st, err
 	}

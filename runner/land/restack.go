@@ -49,11 +49,7 @@ func (l *Lander) Restack(ctx context.Context, names []string) (Restacked, error)
 	}
 	s := &restacking{landing: own}
 	s.place = "restack"
-	m, err := l.Project.Locks()
-	if err != nil {
-		return Restacked{}, err
-	}
-	if s.lease, err = m.AcquireNamed(ctx, s.place, locks.Ask{}); err != nil {
+	if s.lease, err = l.Project.Locks().AcquireNamed(ctx, s.place, locks.Ask{}); err != nil {
 		return Restacked{}, err
 	}
 	defer func() { _ = s.lease.Release() }()
@@ -163,11 +159,7 @@ func (s *restacking) below(ctx context.Context, st *runs.Stage) (on []runs.Stack
 
 // restack moves one run; nil: it stands where it should.
 func (s *restacking) restack(ctx context.Context, st *runs.Stage) (*Moved, error) {
-	m, err := s.Project.Locks()
-	if err != nil {
-		return nil, err
-	}
-	lease, err := m.AcquireRequest(ctx, st.RequestID, locks.Ask{RunID: st.RunID})
+	lease, err := s.Project.Locks().AcquireRequest(ctx, st.RequestID, locks.Ask{RunID: st.RunID})
 	if err != nil {
 		return nil, err
 	}

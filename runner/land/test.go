@@ -24,11 +24,7 @@ func (s *landing) stand(ctx context.Context, commit string) error {
 		s.stands = commit
 		return err
 	}
-	m, err := s.Project.Locks()
-	if err != nil {
-		return err
-	}
-	turn, err := m.AcquireNamed(ctx, "worktrees", locks.Ask{Wait: time.Minute}) // git makes one at a time
+	turn, err := s.Project.Locks().AcquireNamed(ctx, "worktrees", locks.Ask{Wait: time.Minute}) // git makes one at a time
 	if err != nil {
 		return err
 	}

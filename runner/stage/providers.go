@@ -68,10 +68,8 @@ func (s *Setup) noteProvider(ctx context.Context, provider string, err error) {
 	if _, known := s.Providers()[provider]; !(err == nil && known) && !(failed && f.Code.Waits()) {
 		return
 	}
-	if m, err := s.Project.Locks(); err == nil { // other runs write there too
-		if turn, err := m.AcquireNamed(context.WithoutCancel(ctx), "providers", locks.Ask{Wait: noteWait}); err == nil {
-			defer turn.Release()
-		}
+	if turn, err := s.Project.Locks().AcquireNamed(context.WithoutCancel(ctx), "providers", locks.Ask{Wait: noteWait}); err == nil { // other runs write there too
+		defer turn.Release()
 	}
 	waits := s.Providers()
 	if err == nil {
@@ -100,13 +98,9 @@ func takeTurn(ctx context.Context, run *Run, q question, call config.Call) (rele
 	if call.Jobs <= 0 {
 		return func() {}, nil
 	}
-	m, err := run.Project.Locks()
-	if err != nil {
-		return nil, err
-	}
 	for told := false; ; told = true {
 		for i := 1; i <= call.Jobs; i++ {
-			turn, err := m.AcquireNamed(ctx, locks.NameFor("provider", call.Provider)+"-"+strconv.Itoa(i), locks.Ask{RunID: run.Stage.RunID})
+			turn, err := run.Project.Locks().AcquireNamed(ctx, locks.NameFor("provider", call.Provider)+"-"+strconv.Itoa(i), locks.Ask{RunID: run.Stage.RunID})
 			if err == nil {
 				return func() { _ = turn.Release() }, nil
 			}

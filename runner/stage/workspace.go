@@ -128,11 +128,7 @@ func CheckOut(ctx context.Context, run *Run) error {
 	if run.InPlace() {
 		return CheckOutInPlace(ctx, run)
 	}
-	m, err := run.Project.Locks()
-	if err != nil {
-		return err
-	}
-	turn, err := m.AcquireNamed(ctx, "worktrees", locks.Ask{RunID: run.Stage.RunID, Wait: time.Minute})
+	turn, err := run.Project.Locks().AcquireNamed(ctx, "worktrees", locks.Ask{RunID: run.Stage.RunID, Wait: time.Minute})
 	if err != nil {
 		return err
 	}

@@ -18,12 +18,8 @@ import (
 // lock times acquire and release in this process, in turns with the calls of
 // the system that it cannot do without.
 func (b *bench) lock([]int) error {
-	self, err := proc.Self()
-	if err != nil {
-		return err
-	}
 	m := locks.Open(locks.Options{
-		Dir: filepath.Join(b.work, "locks"), Self: self,
+		Dir: filepath.Join(b.work, "locks"), Self: proc.Self(),
 		Clock: proc.ClockOf(time.Now, proc.BootClock),
 	})
 	floor, err := newBareLock(filepath.Join(b.work, "bare-locks"))
