@@ -119,7 +119,7 @@ func TestGoBack(t *testing.T) {
 	s := stageAt(t, 3)
 	s.Git.BaseCommit = "base"
 	s.Git.Commits = []Commit{{StepID: "S01", Hash: "one"}, {StepID: "S02", Hash: "two"}}
-	must(t, s.Fail(at(30), ErrorFor(fault.UnitTestFailed, nil, nil)))
+	must(t, s.Fail(at(30), NewError(fault.New(fault.UnitTestFailed))))
 	for _, mode := range []Mode{ModeResume, ModeRetryStep} {
 		got, err := Resume(s, planOf(3), Ask{Mode: mode, Step: "S02"}, d34)
 		if want := (Point{Mode: ModeRetryStep, State: Implementing, StepID: "S02", Index: 1, Back: true, Reset: true}); err != nil || got != want {

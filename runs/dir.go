@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,9 +21,6 @@ type Dir struct {
 	// Root is the project, Rel the run's directory below it with slashes, Path
 	// both.
 	Root, Rel, Path string
-	// Now, when set, dates every save; without it updated_at is what the last
-	// change of the stage left.
-	Now func() time.Time
 
 	disk    atomicfile.Disk
 	suffix  func() string

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -25,22 +24,16 @@ type ErrorObject struct {
 // Words gives a reason code's texts; faces pass it in.
 type Words func(code fault.Code, facts fault.Facts) (title, message string, actions []string)
 
-// NewError makes the error object of err. A code that is not in the dictionary
-// becomes UNKNOWN_ERROR and is kept in meta.original_reason_code.
-func NewError(err error, words Words) *ErrorObject {
-	code, facts := fault.CodeOf(err), fault.Facts{}
+// NewError makes the error object of err, in no words yet (see Stage.Reworded). A code
+// that is not in the dictionary becomes UNKNOWN_ERROR and is kept in
+// meta.original_reason_code.
+func NewError(err error) *ErrorObject {
+	code, meta := fault.CodeOf(err), map[string]string{}
 	if f, ok := fault.As(err); ok {
-		facts = f.Facts
+		maps.Copy(meta, f.Facts)
 	} else if err != nil {
-		facts["cause"] = err.Error()
+		meta["cause"] = err.Error()
 	}
-	return ErrorFor(code, facts, words)
-}
-
-// ErrorFor makes the error object of a code with facts.
-func ErrorFor(code fault.Code, facts fault.Facts, words Words) *ErrorObject {
-	meta := map[string]string{}
-	maps.Copy(meta, facts)
 	if !code.Known() {
 		meta["original_reason_code"] = string(code)
 		code = fault.UnknownError
@@ -50,11 +43,7 @@ func ErrorFor(code fault.Code, facts fault.Facts, words Words) *ErrorObject {
 		Category: info.Category, ReasonCode: code, Severity: info.Severity, Retryable: info.Retryable,
 		Title: string(code), Actions: []string{}, Meta: meta,
 	}
-	if words != nil {
-		e.Title, e.Message, e.Actions = words(code, facts)
-		e.Summary = e.Title
-	}
-	if path := facts["path"]; path != "" {
+	if path := meta["path"]; path != "" {
 		e.RelatedPaths = []string{path}
 	}
 	return e
@@ -170,13 +159,4 @@ func uiAction(category fault.Category, code fault.Code) string {
 		return "open_logs"
 	}
 	return "resume"
-}
-
-// Agrees reports whether errors.json says the same as the stage's error.
-func (e *Errors) Agrees(s *Stage) bool {
-	o := s.Error
-	return o != nil && e.RequestID == s.RequestID && e.RunID == s.RunID &&
-		e.Category == o.Category && e.ReasonCode == o.ReasonCode && e.Severity == o.Severity &&
-		e.Retryable == o.Retryable && e.Title == o.Title && e.Message == o.Message &&
-		slices.Equal(e.Actions, orEmpty(o.Actions))
 }

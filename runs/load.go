@@ -8,7 +8,7 @@ import (
 )
 
 // LoadStage reads stage.json. When it is missing or torn and the record before
-// it is whole, that one is given with FellBack and Problem set. A record of a
+// it is whole, that one is given with FellBack set. A record of a
 // newer version and one of another run are refused, never replaced by an older
 // one. No record at all is RUN_NOT_FOUND.
 func (d *Dir) LoadStage() (*Stage, error) {
@@ -27,7 +27,7 @@ func (d *Dir) LoadStage() (*Stage, error) {
 	if perr != nil {
 		return nil, err
 	}
-	prev.FellBack, prev.Problem = true, err
+	prev.FellBack = true
 	return prev, nil
 }
 

@@ -46,7 +46,7 @@ func (d *Dir) AddStart(s Start) error {
 		m = &Meta{Version: Version, RequestID: d.RequestID, RunID: d.RunID}
 	}
 	m.Starts = append(m.Starts, s)
-	data, err := encode(m, nil)
+	data, err := encode(m)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func TestMoveFollowsTheTable(t *testing.T) {
 
 func TestGoingOnClearsTheError(t *testing.T) {
 	s := stageAt(t, 2)
-	must(t, s.Fail(at(30), ErrorFor(fault.UnitTestFailed, nil, nil)))
+	must(t, s.Fail(at(30), NewError(fault.New(fault.UnitTestFailed))))
 	if s.State != NeedsInput || s.ReasonCode() != "UNIT_TEST_FAILED" || s.EndedAt == nil || s.Steps[1].Status != StepNeedsInput {
 		t.Fatalf("%+v", s)
 	}
@@ -122,7 +122,7 @@ func TestStepsOfARun(t *testing.T) {
 
 func TestAttemptsAreCounted(t *testing.T) {
 	s := stageAt(t, 1)
-	must(t, s.Fail(at(11), ErrorFor(fault.StepCommandFailed, fault.Facts{"path": "a"}, nil)))
+	must(t, s.Fail(at(11), NewError(fault.New(fault.StepCommandFailed, "path", "a"))))
 	must(t, s.Move(Implementing, at(12)))
 	p, err := s.Begin(at(12), "S01")
 	must(t, err)
@@ -139,16 +139,15 @@ func TestAttemptsAreCounted(t *testing.T) {
 
 func TestCheckBeforeSaving(t *testing.T) {
 	for name, spoil := range map[string]func(s *Stage){
-		"no_id":                  func(s *Stage) { s.RunID = "" },
-		"unknown_state":          func(s *Stage) { s.State = "HM" },
-		"ended_at":               func(s *Stage) { s.State = Done },
-		"current_step_index":     func(s *Stage) { s.CurrentStepIndex = 3 },
-		"steps_differ_from_plan": func(s *Stage) { s.Steps[1].StepID = "S07" },
+		"no_id":              func(s *Stage) { s.RunID = "" },
+		"unknown_state":      func(s *Stage) { s.State = "HM" },
+		"ended_at":           func(s *Stage) { s.State = Done },
+		"current_step_index": func(s *Stage) { s.CurrentStepIndex = 3 },
 	} {
 		s := stageAt(t, 2)
-		must(t, s.Check(planOf(3)))
+		must(t, s.check())
 		spoil(s)
-		if f, ok := fault.As(s.Check(planOf(3))); !ok || f.Facts["reason"] != name {
+		if f, ok := fault.As(s.check()); !ok || f.Facts["reason"] != name {
 			t.Errorf("%s: %v", name, f)
 		}
 	}
@@ -230,7 +229,7 @@ func resumesAt(code fault.Code) string {
 	if _, err := s.Begin(t0, "S01"); err != nil {
 		return err.Error()
 	}
-	if err := s.Fail(t0, ErrorFor(code, nil, nil)); err != nil {
+	if err := s.Fail(t0, NewError(fault.New(code))); err != nil {
 		return err.Error()
 	}
 	p, err := Resume(s, planOf(1), Ask{}, d34)

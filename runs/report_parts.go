@@ -385,7 +385,7 @@ func (w *reporter) worthTelling(i int) bool {
 	e := w.s.History[i]
 	switch e.Event {
 	case EventNeedsInput, EventFailed, EventRetry, EventResumed, EventReplanned, EventOldSteps, EventWentBack, EventInterrupted,
-		EventStopRequested, EventLockRecovered, EventStageRecovered, EventRebuilt:
+		EventStopRequested, EventLockRecovered, EventRebuilt:
 		return true
 	case EventStepStart:
 		for _, before := range w.s.History[:i] {

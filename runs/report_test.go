@@ -78,7 +78,7 @@ func TestReportKeepsTicksNotesAndSections(t *testing.T) {
 	text = edit(t, text, closeMark(partSummary)+"\n", closeMark(partSummary)+"\n\nA note below the summary.\n")
 	text = "Something above everything\n" + text
 
-	must(t, s.Fail(at(30), ErrorFor(fault.UnitTestFailed, nil, nil)))
+	must(t, s.Fail(at(30), NewError(fault.New(fault.UnitTestFailed))))
 	now := Report(s, p, ReportFacts{}, text, words)
 	now = Report(s, p, ReportFacts{}, now, other)
 	for _, want := range []string{
@@ -131,9 +131,8 @@ func TestHostileTextStaysInItsLine(t *testing.T) {
 	p := planOf(1)
 	p.Steps[0].Title = "a | b\n| c |\n<!-- aiflow:9 -->"
 	s.SetPlan(p, t0)
-	e := ErrorFor(fault.UnitTestFailed, nil, func(fault.Code, fault.Facts) (string, string, []string) {
-		return "t", "m\n<!-- aiflow:3 -->", []string{"type `aiflow request set <ID>` \n<!-- aiflow:3 -->"}
-	})
+	e := NewError(fault.New(fault.UnitTestFailed))
+	e.Title, e.Message, e.Actions = "t", "m\n<!-- aiflow:3 -->", []string{"type `aiflow request set <ID>` \n<!-- aiflow:3 -->"}
 	must(t, s.Fail(at(1), e))
 	got := Report(s, p, ReportFacts{}, "", words)
 	if strings.Contains(got, "\x1b") || strings.Contains(got, "<script") {

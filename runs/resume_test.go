@@ -10,7 +10,7 @@ import (
 func stopped(t *testing.T, code fault.Code) *Stage {
 	t.Helper()
 	s := stageAt(t, 2)
-	must(t, s.Fail(at(30), ErrorFor(code, nil, nil)))
+	must(t, s.Fail(at(30), NewError(fault.New(code))))
 	return s
 }
 
@@ -19,7 +19,7 @@ func again(t *testing.T, s *Stage, code fault.Code) {
 	must(t, s.Move(Implementing, at(40)))
 	_, err := s.Begin(at(40), s.CurrentStepID)
 	must(t, err)
-	must(t, s.Fail(at(41), ErrorFor(code, nil, nil)))
+	must(t, s.Fail(at(41), NewError(fault.New(code))))
 }
 
 // D34's table 6.2, and what design.md 6.3 says about each.
@@ -189,7 +189,7 @@ func TestOtherReasonsDoNotCountAsTheSame(t *testing.T) {
 		if _, err := Resume(s, planOf(3), Ask{}, d34); fault.Has(err, fault.ReplanRequired) != refused {
 			t.Errorf("exit status %s twice: %v", status, err)
 		}
-		must(t, s.Fail(at(50), ErrorFor(fault.WorktreeDirty, nil, nil)))
+		must(t, s.Fail(at(50), NewError(fault.New(fault.WorktreeDirty))))
 		if _, err := Resume(s, planOf(3), Ask{}, d34); fault.Has(err, fault.ReplanRequired) != refused {
 			t.Errorf("exit status %s twice, then a dirty workspace: %v", status, err)
 		}
@@ -204,8 +204,8 @@ func TestOtherReasonsDoNotCountAsTheSame(t *testing.T) {
 func TestStopAtTheGateKeepsThePoint(t *testing.T) {
 	for _, gate := range []fault.Code{fault.DoctorFailed, fault.WorktreeDirty} {
 		s := stopped(t, fault.UnitTestFailed)
-		must(t, s.Fail(at(50), ErrorFor(gate, nil, nil)))
-		must(t, s.Fail(at(60), ErrorFor(gate, nil, nil)))
+		must(t, s.Fail(at(50), NewError(fault.New(gate))))
+		must(t, s.Fail(at(60), NewError(fault.New(gate))))
 		if s.State != NeedsInput || s.ReasonCode() != string(gate) {
 			t.Fatalf("%s: %s", s.State, s.ReasonCode())
 		}
@@ -215,7 +215,7 @@ func TestStopAtTheGateKeepsThePoint(t *testing.T) {
 		}
 	}
 	s := stopped(t, fault.UnitTestFailed)
-	must(t, s.Fail(at(50), ErrorFor(fault.DoctorFailed, nil, nil)))
+	must(t, s.Fail(at(50), NewError(fault.New(fault.DoctorFailed))))
 	again(t, s, fault.UnitTestFailed)
 	if _, err := Resume(s, planOf(3), Ask{}, d34); fault.CodeOf(err) != fault.ReplanRequired {
 		t.Errorf("a stop at the gate hides the repetition: %v", err)
@@ -300,7 +300,7 @@ func TestInterruptionsAreNotRetries(t *testing.T) {
 		must(t, err)
 		s.AddEvent(at(41), EventInterrupted, "S02", fault.Interrupted)
 	}
-	must(t, s.Fail(at(42), ErrorFor(fault.StepCommandFailed, nil, nil)))
+	must(t, s.Fail(at(42), NewError(fault.New(fault.StepCommandFailed))))
 	if _, err := Resume(s, planOf(3), Ask{}, d34); err != nil {
 		t.Error(err)
 	}

@@ -89,7 +89,6 @@ const (
 	EventInterrupted     = "INTERRUPTED"
 	EventStopRequested   = "STOP_REQUESTED"
 	EventLockRecovered   = "LOCK_STALE_RECOVERED"
-	EventStageRecovered  = "STAGE_RECOVERED"
 	EventRebuilt         = "RECORD_REBUILT" // from the commits on the run's branch
 	EventRecordCommitted = "RECORD_COMMITTED"
 	EventPushed          = "PUSHED"

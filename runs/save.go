@@ -20,21 +20,16 @@ func (d *Dir) SaveStage(s *Stage) error {
 	if err := d.belongs(s); err != nil {
 		return err
 	}
-	if err := s.Check(nil); err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
 	d.nameArtifacts(s)
-	before := s.UpdatedAt
-	if d.Now != nil {
-		s.UpdatedAt = d.Now()
-	}
 	s.Seq++
 	if err := d.replaceStage(s); err != nil {
 		s.Seq--
-		s.UpdatedAt = before
 		return writeFault(err, d.RelPath(stageFile))
 	}
-	s.FellBack, s.Problem = false, nil
+	s.FellBack = false
 	return nil
 }
 
@@ -227,7 +222,7 @@ func (d *Dir) RemoveErrors() error {
 }
 
 func (d *Dir) saveJSON(name string, v any) error {
-	data, err := encode(v, nil)
+	data, err := encode(v)
 	if err != nil {
 		return writeFault(err, d.RelPath(name))
 	}

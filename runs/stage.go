@@ -43,12 +43,10 @@ type Stage struct {
 	Seq              int          `json:"seq"`
 
 	// FellBack says that stage.json was missing or torn and that this is the
-	// record before it; Problem says what was wrong.
-	FellBack bool  `json:"-"`
-	Problem  error `json:"-"`
+	// record before it.
+	FellBack bool `json:"-"`
 
-	raw     []byte // as read, until unknown is asked for
-	unknown map[string]any
+	raw []byte // as read, for what it has that we do not know
 }
 
 // Landed says onto which branch a finished run was landed. Landing is written

@@ -169,9 +169,9 @@ func (s *Stage) Complete(now time.Time) error {
 	return nil
 }
 
-// Check says what would make the record contradict itself or the plan; it is
-// asked before every save.
-func (s *Stage) Check(p *Plan) error {
+// check says what would make the record contradict itself; it is asked before every
+// save.
+func (s *Stage) check() error {
 	switch {
 	case s.RequestID == "" || s.RunID == "":
 		return s.broken("no_id")
@@ -181,8 +181,6 @@ func (s *Stage) Check(p *Plan) error {
 		return s.broken("ended_at")
 	case s.CurrentStepIndex < 0 || len(s.Steps) > 0 && s.CurrentStepIndex >= len(s.Steps):
 		return s.broken("current_step_index")
-	case p != nil && !follows(s, p):
-		return s.broken("steps_differ_from_plan")
 	}
 	return nil
 }

@@ -5,95 +5,57 @@ import (
 	"encoding/json"
 )
 
-// unknownFields is the part of a record that a stage has no field for: what is lost when
-// it is read and written again, as a tree of maps; a list becomes a map from index to what
-// is unknown there. nil when everything is known.
-func unknownFields(data []byte) map[string]any {
-	var known Stage
-	_ = json.Unmarshal(data, &known) // a field of another type is known all the same
-	again, err := toTree(&known)
-	tree := map[string]any{}
-	if err != nil || decodeNumbers(data, &tree) != nil {
-		return nil
-	}
-	rest, _ := strangers(tree, again).(map[string]any)
-	return rest
-}
-
-func decodeNumbers(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	return d.Decode(into)
-}
-
-// inside marks what is unknown inside the value of a known key: it goes only
-// where that value still is.
-type inside struct{ rest any }
-
-// atIndex are the unknown fields inside the elements of a list.
-type atIndex map[int]any
-
-func strangers(v, known any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		have, ok := known.(map[string]any)
-		rest := map[string]any{}
-		for key, value := range v {
-			if in, there := have[key]; !there {
-				rest[key] = value
-			} else if inner := strangers(value, in); inner != nil {
-				rest[key] = inside{inner}
-			}
+// withUnknown is a stage as a tree, with what its record had and a stage has no field
+// for: what is lost when a record is read and written again. found: there is such.
+func withUnknown(s *Stage) (tree any, found bool, err error) {
+	var read Stage
+	_ = json.Unmarshal(s.raw, &read) // it was read from there
+	trees := make([]any, 3)
+	for i, v := range []any{s, json.RawMessage(s.raw), &read} {
+		if trees[i], err = toTree(v); err != nil {
+			return nil, false, err
 		}
-		if ok && len(rest) > 0 {
-			return rest
+	}
+	return trees[0], keepUnknown(trees[0], trees[1], trees[2]), nil
+}
+
+// keepUnknown puts into a tree what raw has and known lacks, and reports whether there
+// is any. What we wrote ourselves wins; what is unknown inside the value of a known key,
+// or at a place of a list, goes only where that still is.
+func keepUnknown(tree, raw, known any) (found bool) {
+	switch raw := raw.(type) {
+	case map[string]any:
+		into, _ := tree.(map[string]any)
+		have, _ := known.(map[string]any)
+		for key, value := range raw {
+			was, isKnown := have[key]
+			is, there := into[key]
+			if isKnown {
+				found = keepUnknown(is, value, was) || found
+				continue
+			}
+			found = true
+			if into != nil && !there {
+				into[key] = value
+			}
 		}
 	case []any:
+		into, _ := tree.([]any)
 		have, _ := known.([]any)
-		rest := atIndex{}
-		for i := range min(len(v), len(have)) {
-			if inner := strangers(v[i], have[i]); inner != nil {
-				rest[i] = inner
-			}
-		}
-		if len(rest) > 0 {
-			return rest
+		into = append(into, make([]any, len(have))...) // never shorter than what was read
+		for i := range min(len(raw), len(have)) {
+			found = keepUnknown(into[i], raw[i], have[i]) || found
 		}
 	}
-	return nil
+	return found
 }
 
-func toTree(v any) (map[string]any, error) {
+func toTree(v any) (tree any, err error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	tree := map[string]any{}
-	return tree, decodeNumbers(data, &tree)
-}
-
-// graft puts the unknown fields back; what we wrote ourselves wins.
-func graft(tree any, rest any) any {
-	switch rest := rest.(type) {
-	case map[string]any:
-		object, ok := tree.(map[string]any)
-		for key, value := range rest {
-			have, there := object[key]
-			in, known := value.(inside)
-			switch {
-			case known && there:
-				object[key] = graft(have, in.rest)
-			case !known && !there && ok:
-				object[key] = value
-			}
-		}
-	case atIndex:
-		list, _ := tree.([]any)
-		for i, inner := range rest {
-			if i < len(list) {
-				list[i] = graft(list[i], inner)
-			}
-		}
-	}
-	return tree
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return tree, d.Decode(&tree)
 }

@@ -280,7 +280,7 @@ func (s *restacking) stopAt(ctx context.Context, st *runs.Stage, f *fault.Error,
 		if err := s.repo.KeepCommit(ctx, runs.RestackRef(st, runs.RestackTries(st)+1), tip); err != nil {
 			return err
 		}
-		if err := st.Fail(s.Project.Now(), runs.NewError(f, nil)); err != nil {
+		if err := st.Fail(s.Project.Now(), runs.NewError(f)); err != nil {
 			return err
 		}
 		st.Git.Restack = &to

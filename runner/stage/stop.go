@@ -79,7 +79,7 @@ func stop(ctx context.Context, run *Run, cause error) error {
 		}
 		noteLeft(run)
 	}
-	if err := run.Stage.Fail(run.Project.Now(), runs.NewError(cause, nil)); err != nil {
+	if err := run.Stage.Fail(run.Project.Now(), runs.NewError(cause)); err != nil {
 		return err
 	}
 	list := adviceNow(ctx, run)
