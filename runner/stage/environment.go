@@ -17,7 +17,7 @@ func environment(run *Run, c shellCommand) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := agent.CleanEnvironment(run.Project.Env.Environ)
+	env := append(agent.CleanEnvironment(run.Project.Env.Environ), "GIT_EDITOR=true") // nobody is there to write: git goes on with what it proposes
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
 		env = append(env, name+"="+c.env[name])
 	}
