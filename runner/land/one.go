@@ -13,6 +13,7 @@ import (
 	"aiflow/internal/proc"
 	"aiflow/locks"
 	"aiflow/project"
+	"aiflow/runner/agent"
 	"aiflow/runs"
 )
 
@@ -224,16 +225,13 @@ func (s *landing) taken(ctx context.Context, st *runs.Stage, item Item, from, ti
 	}
 	s.At("land_opened")
 	s.tell(Event{Kind: "taking", Item: item})
-	commit, conflicts, err := s.ws.Take(ctx, gitops.Take{
+	commit, conflicts, err := take(ctx, s, st, gitops.Take{
 		Method: s.o.Method, Own: own, Commit: tip, Base: st.Git.BaseCommit, Message: s.message(st), Hooks: s.Project.Config.Git.RunHooks,
 		Env: []string{"AIFLOW_REQUEST=" + st.RequestID},
 	})
 	s.stands = ""
 	if len(conflicts) > 0 {
 		return "", s.collides(ctx, st, from, conflicts)
-	}
-	if f, ok := fault.As(err); ok && f.Code == fault.GitCommitFailed {
-		f.Facts["request_id"], f.Facts["branch"] = st.RequestID, st.Git.WorkBranch
 	}
 	if err != nil {
 		return "", err
@@ -262,6 +260,24 @@ func (s *landing) taken(ctx context.Context, st *runs.Stage, item Item, from, ti
 	}
 	s.At("land_tested")
 	return commit, nil
+}
+
+// take takes commits of a run in the workspace. What a hook or git says against it is kept
+// in a log of the run; the sentence has the beginning.
+func take(ctx context.Context, s *landing, st *runs.Stage, t gitops.Take) (string, []string, error) {
+	commit, conflicts, err := s.ws.Take(ctx, t)
+	f, ok := fault.As(err)
+	if !ok || f.Code != fault.GitCommitFailed {
+		return commit, conflicts, err
+	}
+	f.Facts["request_id"], f.Facts["branch"], f.Facts["cause"] = st.RequestID, st.Git.WorkBranch, agent.ShortLine(f.Facts["cause"])
+	if file, path, e := newLog(s.Project.Run(st.RequestID, st.RunID)); e == nil {
+		defer file.Close()
+		if _, e := file.WriteString(f.Facts["output"] + "\n"); e == nil {
+			f.Facts["run_id"], f.Facts["path"] = st.RunID, path
+		}
+	}
+	return commit, conflicts, err
 }
 
 // message is that of the commit which a merge or a squash makes. The trailers of a squash

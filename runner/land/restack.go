@@ -222,7 +222,7 @@ func (s *restacking) carried(ctx context.Context, st *runs.Stage, item Item, bas
 		return "", err
 	}
 	s.tell(Event{Kind: "restacking", Item: item})
-	commit, conflicts, err := s.ws.Take(ctx, gitops.Take{
+	commit, conflicts, err := take(ctx, s.landing, st, gitops.Take{
 		Method: gitops.Rebase, Commit: tip, Base: from, Hooks: s.Project.Config.Git.RunHooks, Env: []string{"AIFLOW_REQUEST=" + st.RequestID},
 	})
 	s.stands = ""

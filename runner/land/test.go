@@ -96,14 +96,7 @@ const (
 
 // shell runs a command in the workspace. What it says goes into a log of the run.
 func (s *landing) shell(ctx context.Context, st *runs.Stage, command string, seconds int) (proc.Exit, []any, error) {
-	dir := s.Project.Run(st.RequestID, st.RunID)
-	n := 1
-	for ; ; n++ {
-		if _, err := os.Lstat(dir.LogPath(runs.LogLand, "", n)); err != nil {
-			break
-		}
-	}
-	file, err := dir.OpenLog(runs.LogLand, "", n)
+	file, path, err := newLog(s.Project.Run(st.RequestID, st.RunID))
 	if err != nil {
 		return proc.Exit{}, nil, err
 	}
@@ -124,7 +117,19 @@ func (s *landing) shell(ctx context.Context, st *runs.Stage, command string, sec
 		return exit, nil, fault.Wrap(err, fault.CLINotAvailable, "command", shell)
 	}
 	return exit, append(agent.NamedCommand(command), "exit_status", exit.Status, "output", end.String(),
-		"path", dir.RelPath(runs.LogName(runs.LogLand, "", n))), nil
+		"path", path), nil
+}
+
+// newLog is the next log of what a landing made of a run.
+func newLog(dir *runs.Dir) (file *os.File, path string, err error) {
+	n := 1
+	for ; ; n++ {
+		if _, err := os.Lstat(dir.LogPath(runs.LogLand, "", n)); err != nil {
+			break
+		}
+	}
+	file, err = dir.OpenLog(runs.LogLand, "", n)
+	return file, dir.RelPath(runs.LogName(runs.LogLand, "", n)), err
 }
 
 const grace = 5 * time.Second
