@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,4 +37,11 @@ func ReadInside(dir, name string) ([]byte, error) {
 		return nil, errTooLarge
 	}
 	return io.ReadAll(io.LimitReader(file, MaxFile+1))
+}
+
+// IsThere reports whether the file of r has its name below root still; it may be a
+// link that leads nowhere.
+func IsThere(root string, r *Request) bool {
+	_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(r.Path)))
+	return err == nil
 }

@@ -39,13 +39,13 @@ func Rewrite(disk atomicfile.Disk, root string, r *reqmeta.Request, change func(
 	dir, name := filepath.Split(filepath.Join(root, filepath.FromSlash(path)))
 	target, err := insideTarget(dir, name)
 	if err != nil {
-		return nil, nil, unread(r, err)
+		return nil, nil, unread(root, r, err)
 	}
 	defer alone(dir)()
 	read := func() ([]byte, error) { return reqmeta.ReadInside(dir, name) }
 	before, after, err = rewrite(disk, target, path, read, change, suffix)
 	if cause, ok := errors.AsType[*unreadable](err); ok {
-		err = unread(r, cause.error)
+		err = unread(root, r, cause.error)
 	}
 	return before, after, err
 }
@@ -108,9 +108,9 @@ func codeOf(err error) fault.Code {
 }
 
 // unread is why the file of r could not be read: what was found wrong with it
-// already, if something was.
-func unread(r *reqmeta.Request, err error) error {
-	if p := r.FirstError(); p != nil && codeOf(err) == fault.RequestInvalidFormat {
+// already, if something was and it is there.
+func unread(root string, r *reqmeta.Request, err error) error {
+	if p := r.FirstError(); p != nil && reqmeta.IsThere(root, r) {
 		return reqmeta.Refuse(fault.RequestInvalidFormat, r.Path, p)
 	}
 	return refused(err, codeOf(err), r.Path)

@@ -161,11 +161,15 @@ func read(fd int, buf []byte) (int, error) {
 	}
 }
 
-// Read reads the whole file of r, body and all.
+// Read reads the whole file of r, body and all. Of one that is there and cannot be
+// read it says what was found wrong with it.
 func (f *Folder) Read(r *reqmeta.Request) ([]byte, error) {
 	data, err := reqmeta.ReadInside(filepath.Join(f.Root, f.Dir), strings.TrimPrefix(r.Path, f.prefix()))
-	if err != nil {
-		return nil, notFound(err, r.ID, "path", r.Path)
+	if err == nil {
+		return data, nil
 	}
-	return data, nil
+	if p := r.FirstError(); p != nil && reqmeta.IsThere(f.Root, r) {
+		return nil, reqmeta.Refuse(fault.RequestInvalidFormat, r.Path, p)
+	}
+	return nil, notFound(err, r.ID, "path", r.Path)
 }
