@@ -13,9 +13,10 @@ func Asked(stem, key, value string) (Entry, *Problem) {
 	if p := checkAsked(key, value); p != nil {
 		return e, p
 	}
-	switch key {
-	case "labels", "depends_on", "touches":
+	if IsList(key) {
 		return wantedList(key, value)
+	}
+	switch key {
 	case "status":
 		return e, oneOf("bad_status", value, Statuses[:])
 	case "priority":
@@ -91,25 +92,68 @@ func wantedList(key, value string) (Entry, *Problem) {
 	return e, nil
 }
 
-// ListItems are the items of a list as it is written on a command line: with
-// commas, with or without brackets and quotes. ok is false for half a bracket.
+// IsList reports whether the value of a key is a list.
+func IsList(key string) bool { return key == "labels" || key == "depends_on" || key == "touches" }
+
+// ListItems are the items of a list as it is written on a command line: see
+// SplitItems, with or without brackets. ok is false for half a bracket.
 func ListItems(value string) (items []string, ok bool) {
 	value = strings.TrimSpace(value)
 	if strings.HasPrefix(value, "[") != strings.HasSuffix(value, "]") {
 		return nil, false
 	}
-	value = strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")
-	for text := range strings.SplitSeq(value, ",") {
-		if text = unquote(strings.TrimSpace(text)); text != "" {
-			items = append(items, text)
+	return SplitItems(strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")), true
+}
+
+// SplitItems parts what has commas between. One in quotes, as YAML writes them, may
+// hold commas; a quote that does not end before a comma is a letter.
+func SplitItems(text string) (items []string) {
+	for text != "" {
+		text = strings.TrimLeft(text, " ")
+		end := strings.IndexByte(text+",", ',')
+		item := strings.TrimSpace(text[:end])
+		if n := quoted(text); n > 0 {
+			item, end = unquote(text[:n]), n+strings.IndexByte(text[n:]+",", ',')
 		}
+		if item != "" {
+			items = append(items, item)
+		}
+		text = text[min(end+1, len(text)):]
 	}
-	return items, true
+	return items
+}
+
+// quoted is the length of the quoted item that text begins with; 0 where it begins
+// with none.
+func quoted(text string) int {
+	if text == "" || text[0] != '"' && text[0] != '\'' {
+		return 0
+	}
+	n := quoteEnd(text)
+	if rest := strings.TrimLeft(text[n:], " "); rest != "" && rest[0] != ',' {
+		return 0
+	}
+	return n
 }
 
 func unquote(s string) string {
-	if n := len(s); n >= 2 && (s[0] == '"' || s[0] == '\'') && s[n-1] == s[0] {
-		return s[1 : n-1]
+	inner := s[1 : len(s)-1]
+	if s[0] == '\'' {
+		return strings.ReplaceAll(inner, "''", "'")
 	}
-	return s
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(inner)
+}
+
+// ListText is a list as ListItems reads it.
+func ListText(items []string) string { return "[" + JoinItems(items) + "]" }
+
+// JoinItems are items as SplitItems reads them: quoted where it would read others.
+func JoinItems(items []string) string {
+	said := make([]string, len(items))
+	for i, item := range items {
+		if said[i] = item; !slices.Equal(SplitItems(item), []string{item}) {
+			said[i] = "'" + strings.ReplaceAll(item, "'", "''") + "'"
+		}
+	}
+	return strings.Join(said, ", ")
 }

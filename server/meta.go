@@ -100,19 +100,10 @@ func metaValue(key string, raw json.RawMessage) (string, bool) {
 			return "", true
 		}
 		return *text, true
-	case json.Unmarshal(raw, &list) != nil:
+	case !reqmeta.IsList(key) || json.Unmarshal(raw, &list) != nil:
 		return "", false
 	}
-	odd := ",[]\"'"
-	if key == "touches" {
-		odd = ",\"'" // a glob may have brackets
-	}
-	for _, one := range list {
-		if strings.ContainsAny(one, odd) {
-			return "", false
-		}
-	}
-	return "[" + strings.Join(list, ", ") + "]", true
+	return reqmeta.ListText(list), true
 }
 
 func inTheWay(id, run string) error {

@@ -8,7 +8,7 @@ import (
 // The details of a request are edited as a person does: Enter saves, no other byte
 // changes, and what is refused is said in words at the form.
 func TestPageDetails(t *testing.T) {
-	before := "---\r\ntitle:   'One'  # kept\nstatus: ready\ntouches: [ \"src/**\", docs/a.md ]  # and this\nodd_key: {a: 1}\npriority: P1\n---\r\n\r\ntext \n"
+	before := "---\r\ntitle:   'One '  # kept\nlabels: ['a, b', c]\nstatus: ready\ntouches: [ \"src/**\", docs/a.md ]  # and this\nodd_key: {a: 1}\npriority: P1\n---\r\n\r\ntext \n"
 	w := newWorld(t, map[string]string{"requests/RQ-1.md": before, "requests/RQ-2.md": request("title: Two\nstatus: ready\n", "")})
 	p := w.tab(openBrowser(t), "/requests/RQ-1")
 	p.until("document.querySelector('.touches')?.innerText === 'Files it may change: src/** docs/a.md'")

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"aiflow/internal/fault"
+	"aiflow/reqmeta"
 )
 
 // wrong is what a tool's schema does not allow: the text mcp.wrong_KIND says it.
@@ -96,11 +97,15 @@ func (p param) read(v any) (any, *wrong) {
 				return nil, &wrong{kind: "shape", key: p.name, value: key, allowed: named}
 			}
 			list, ok := values[key].([]any)
-			if !ok {
+			allowed := "string"
+			if reqmeta.IsList(key) {
+				allowed = "string, array"
+			}
+			if !ok || allowed == "string" {
 				list = []any{values[key]}
 			}
 			for _, one := range list {
-				if w := p.word(p.name+"."+key, one, "string, array"); w != nil {
+				if w := p.word(p.name+"."+key, one, allowed); w != nil {
 					return nil, w
 				}
 			}

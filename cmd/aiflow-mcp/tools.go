@@ -114,11 +114,15 @@ func (a args) all(name string) []string {
 		return []string{one}
 	}
 	list, _ := a[name].([]any)
-	var words []string
+	return words(list)
+}
+
+func words(list []any) []string {
+	var all []string
 	for _, v := range list {
-		words = append(words, fmt.Sprint(v))
+		all = append(all, fmt.Sprint(v))
 	}
-	return words
+	return all
 }
 
 // flags are --name=value for each that was given.
@@ -138,6 +142,15 @@ func (a args) flags(names ...string) []string {
 				all = append(all, flag+"="+word)
 			}
 		}
+	}
+	return all
+}
+
+// labels are flags for labels, which may have commas.
+func (a args) labels(name string) []string {
+	var all []string
+	for _, label := range a.all(name) {
+		all = append(all, "--label="+reqmeta.JoinItems([]string{label}))
 	}
 	return all
 }
@@ -165,7 +178,7 @@ func tools() []tool {
 				{name: "limit", kind: "integer", most: 100_000},
 			},
 			call: func(a args) command {
-				return typed("aiflow-request", "list", a.flags("status", "priority", "label", "runnable")...)
+				return typed("aiflow-request", "list", append(a.flags("status", "priority", "runnable"), a.labels("label")...)...)
 			},
 			shape: cut,
 		},
@@ -195,7 +208,11 @@ func tools() []tool {
 				values, _ := a["values"].(map[string]any)
 				c := typed("aiflow-request", "set", a.text("id"))
 				for _, key := range slices.Sorted(maps.Keys(values)) {
-					c.args = append(c.args, key+"="+strings.Join(args(values).all(key), ","))
+					value := args(values).text(key)
+					if list, ok := values[key].([]any); ok {
+						value = reqmeta.ListText(words(list))
+					}
+					c.args = append(c.args, key+"="+value)
 				}
 				return c
 			},
@@ -267,11 +284,9 @@ func typed(program, verb string, rest ...string) command {
 
 func create(a args) command {
 	c := typed("aiflow-request", "new", a.flags("title", "priority", "status", "estimate")...)
-	for _, label := range a.all("labels") {
-		c.args = append(c.args, "--label="+label)
-	}
+	c.args = append(c.args, a.labels("labels")...)
 	if ids := a.all("depends_on"); len(ids) > 0 {
-		c.args = append(c.args, "--depends-on="+strings.Join(ids, ","))
+		c.args = append(c.args, "--depends-on="+reqmeta.JoinItems(ids))
 	}
 	if c.input = a.text("body"); c.input != "" {
 		c.args = append(c.args, "--body=-")

@@ -38,7 +38,7 @@ func export(s *cli.Shell, o exportOptions) error {
 	}
 	list := slices.Clone(v.survey.Folder.Requests)
 	slices.SortStableFunc(list, func(a, b *reqmeta.Request) int { return strings.Compare(a.ID, b.ID) })
-	list = slices.DeleteFunc(list, func(r *reqmeta.Request) bool { return !oneOf(o.status.Value(), r.Meta.Status) })
+	list = slices.DeleteFunc(list, func(r *reqmeta.Request) bool { return !oneOf(given(o.status), r.Meta.Status) })
 	if o.to == "csv" {
 		return v.exportCSV(list, o.bom)
 	}

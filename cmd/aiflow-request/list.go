@@ -28,8 +28,8 @@ func (f filter) check() error {
 		flag           string
 		given, allowed []string
 	}{
-		{"--status", f.status.Value(), reqmeta.Statuses[:]},
-		{"--priority", f.priority.Value(), reqmeta.Priorities[:]},
+		{"--status", given(f.status), reqmeta.Statuses[:]},
+		{"--priority", given(f.priority), reqmeta.Priorities[:]},
 	} {
 		for _, value := range want.given {
 			if !slices.Contains(want.allowed, value) {
@@ -41,12 +41,12 @@ func (f filter) check() error {
 }
 
 func (f filter) passes(r *reqmeta.Request, runnable bool) bool {
-	for _, label := range f.label.Value() {
+	for _, label := range given(f.label) {
 		if !slices.Contains(r.Meta.Labels, label) {
 			return false
 		}
 	}
-	return (!f.runnable || runnable) && oneOf(f.status.Value(), r.Meta.Status) && oneOf(f.priority.Value(), r.Meta.Priority)
+	return (!f.runnable || runnable) && oneOf(given(f.status), r.Meta.Status) && oneOf(given(f.priority), r.Meta.Priority)
 }
 
 func oneOf(wanted []string, value string) bool {

@@ -104,7 +104,7 @@ func create(s *cli.Shell, o newOptions) error {
 			return err
 		}
 	}
-	depends := trimmed(o.dependsOn)
+	depends := items(o.dependsOn)
 	if o.id != "" || len(depends) > 0 {
 		folder, err := p.Requests()
 		if err != nil && o.id != "" {
@@ -122,7 +122,7 @@ func create(s *cli.Shell, o newOptions) error {
 	r, err := edit.Create(p.Env.Disk, p.Dir, p.RequestsDir(), edit.NewRequest{
 		Mapping: p.Mapping(),
 		Title:   strings.TrimSpace(o.title), Priority: o.priority, Status: o.status, Estimate: o.estimate,
-		Labels: trimmed(o.labels), DependsOn: depends, Lang: s.Lang(), Used: p.UsedIDs(s.Context()),
+		Labels: items(o.labels), DependsOn: depends, Lang: s.Lang(), Used: p.UsedIDs(s.Context()),
 		ID: o.id, Body: body, CreatedAt: o.createdAt,
 	}, p.Now())
 	if err != nil {
@@ -138,14 +138,22 @@ func create(s *cli.Shell, o newOptions) error {
 	return openEditor(s, p.Path(r.Path), o.edit)
 }
 
-func trimmed(list urfave.StringSlice) []string {
+// given are the values of a flag, which may also stand in one, with commas between. A
+// value without any is "": of a filter it is a mistake.
+func given(flag urfave.StringSlice) []string {
 	var all []string
-	for _, v := range list.Value() {
-		if v = strings.TrimSpace(v); v != "" {
-			all = append(all, v)
+	for _, text := range flag.Value() {
+		items := reqmeta.SplitItems(text)
+		if len(items) == 0 {
+			items = []string{""}
 		}
+		all = append(all, items...)
 	}
 	return all
+}
+
+func items(flag urfave.StringSlice) []string {
+	return slices.DeleteFunc(given(flag), func(item string) bool { return item == "" })
 }
 
 // printNew prints path and id, one after the other on a line, and what comes
@@ -209,10 +217,11 @@ func warnMissing(s *cli.Shell, p *project.Project, r *reqmeta.Request) {
 	}
 	for _, id := range r.Meta.DependsOn {
 		if !exists(folder, id) && !folder.DoneBeside(id) {
-			_, err := folder.Get(id)
-			facts := fault.Facts{"id": r.ID, "dep": id}
-			if f, ok := fault.As(err); ok {
-				facts["similar"] = f.Facts["similar"]
+			facts := fault.Facts{"id": r.ID, "dep": id, "meant": folder.Meant(id, r.ID)}
+			if _, err := folder.Get(id); facts["meant"] == "" {
+				if f, ok := fault.As(err); ok { // several may be
+					facts["meant"] = f.Facts["similar"]
+				}
 			}
 			s.Warn("request.depends_missing", facts)
 		}

@@ -146,7 +146,7 @@ func (v *view) understand(one *setting) (err error) {
 		return fault.New(fault.UsageError, "id", one.chosen[0].ID, "cause_key", "request.running_by_hand")
 	}
 	if ids, ok := reqmeta.ListItems(one.values["depends_on"]); ok && len(ids) > 0 {
-		one.values["depends_on"] = strings.Join(wholeIn(v.survey.Folder, ids), ",")
+		one.values["depends_on"] = reqmeta.ListText(wholeIn(v.survey.Folder, ids))
 	}
 	return nil
 }
@@ -316,11 +316,11 @@ func valueOf(m reqmeta.Meta, key string) string {
 	case "status":
 		return m.Status
 	case "labels":
-		return strings.Join(m.Labels, ", ")
+		return reqmeta.JoinItems(m.Labels)
 	case "depends_on":
-		return strings.Join(m.DependsOn, ", ")
+		return reqmeta.JoinItems(m.DependsOn)
 	case "touches":
-		return strings.Join(m.Touches, ", ")
+		return reqmeta.JoinItems(m.Touches)
 	case "estimate":
 		return m.Estimate
 	case "base":

@@ -288,15 +288,13 @@ func (p *Plan) again(t *task, there *folder.Folder, update bool) {
 			p.c.count("value_unsure", t.old.ID+": "+key, t.item.Where)
 		case last[i] != hashOf(mine):
 			p.c.count("value_kept", t.old.ID+": "+key, t.item.Where)
-		case key == "labels" && slices.ContainsFunc(t.labels, func(l string) bool { return strings.ContainsAny(l, ",'\"[]") }):
-			p.c.count("value_by_hand", t.old.ID+": "+key, t.item.Where)
 		default:
 			values[key], last[i] = text, want
 		}
 	}
 	follow(1, "title", here.Title, t.title, t.title)
 	follow(2, "priority", here.Priority, t.priority, t.priority)
-	follow(3, "labels", joined(here.Labels), joined(t.labels), strings.Join(t.labels, ","))
+	follow(3, "labels", joined(here.Labels), joined(t.labels), reqmeta.ListText(t.labels))
 	mine, theirs := sorted(here.DependsOn), waitsFor(t)
 	stay := slices.DeleteFunc(slices.Clone(mine), func(id string) bool { return slices.Contains(theirs, id) || readsNow(p.c, id) })
 	for _, id := range stay {
@@ -305,7 +303,7 @@ func (p *Plan) again(t *task, there *folder.Folder, update bool) {
 		}
 	}
 	mine = slices.DeleteFunc(mine, func(id string) bool { return slices.Contains(stay, id) })
-	follow(4, "depends_on", joined(mine), joined(theirs), strings.Join(sorted(slices.Concat(theirs, stay)), ","))
+	follow(4, "depends_on", joined(mine), joined(theirs), reqmeta.ListText(sorted(slices.Concat(theirs, stay))))
 
 	changed := data
 	if len(values) > 0 {

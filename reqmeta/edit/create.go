@@ -262,9 +262,9 @@ func (n NewRequest) values(template []byte, id string, now time.Time) map[string
 	}
 	have := n.Mapping.Parse(reqmeta.TemplateName, template).Meta
 	for key, value := range map[string]string{
-		"priority": n.Priority, "estimate": n.Estimate, "labels": strings.Join(n.Labels, ","), "depends_on": strings.Join(n.DependsOn, ","),
+		"priority": n.Priority, "estimate": n.Estimate, "labels": reqmeta.ListText(n.Labels), "depends_on": reqmeta.ListText(n.DependsOn),
 	} {
-		if value != "" {
+		if value != "" && value != "[]" { // else what the template says
 			v[key] = value
 		}
 	}

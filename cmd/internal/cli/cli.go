@@ -183,7 +183,7 @@ func (s *Shell) reader(l *line, common []urfave.Flag) *urfave.App {
 		OnUsageError: func(_ *urfave.Context, err error, _ bool) error {
 			return s.refuse(l, common, l.mistake(err, common))
 		},
-		HideHelp: true, HideVersion: true,
+		HideHelp: true, HideVersion: true, DisableSliceFlagSeparator: true,
 		Reader: s.Stdin, Writer: io.Discard, ErrWriter: s.Stderr,
 		ExitErrHandler: func(*urfave.Context, error) {},
 	}

@@ -225,7 +225,10 @@ export const statusOptions = (): [string, string][] =>
   ['draft', 'ready', 'blocked', 'done', 'archived'].map((s) => [s, word('status', s)]);
 export const priorityOptions = (): [string, string][] => [['', '–'], ...['P0', 'P1', 'P2', 'P3'].map((p): [string, string] => [p, p])];
 
-export const commaList = (text: string): string[] => text.split(/[,、\n]/).map((v) => v.trim()).filter((v) => v !== '');
+/** What has commas between; one that has commas itself stands in quotes. */
+export const commaList = (text: string): string[] =>
+  [...text.matchAll(/\s*"([^"]*)"\s*(?=[,、\n]|$)|[^,、\n]+/g)].map((m) => (m[1] ?? m[0]).trim()).filter((v) => v !== '');
+export const listText = (items: readonly string[]): string => items.map((v) => (/[,、\n]/.test(v) ? `"${v}"` : v)).join(', ');
 
 /** A time span that counts by itself while `end` is missing. */
 export function elapsed(from: string | null | undefined, end: string | null | undefined): HTMLElement {

@@ -8,7 +8,7 @@ import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
 import { renderMarkdown } from './markdown_view.js';
 import {
-  button, chip, choice, commaList, commands, confirmed, errorCard, errorOf, field, link, lockMeans, priorityChip, priorityOptions, requestLink, showTitle,
+  button, chip, choice, commaList, commands, confirmed, errorCard, errorOf, field, link, listText, lockMeans, priorityChip, priorityOptions, requestLink, showTitle,
   showError, stateTone, statusChip, statusOptions, toast, withCode, withLinks, type View,
 } from './parts.js';
 import { address, runAt } from './router.js';
@@ -316,22 +316,19 @@ export class RequestView implements View {
     const title = h('input', { type: 'text', value: m.title ?? '', maxlength: 300 });
     const priority = choice(priorityOptions(), m.priority ?? '');
     const status = choice(statusOptions(), m.status ?? '');
-    const labels = h('input', { type: 'text', value: (m.labels ?? []).join(', ') });
-    const depends = h('input', { type: 'text', value: (m.depends_on ?? []).join(', ') });
+    const labels = h('input', { type: 'text', value: listText(m.labels ?? []) });
+    const depends = h('input', { type: 'text', value: listText(m.depends_on ?? []) });
     const estimate = choice([['', '–'], ['S', 'S'], ['M', 'M'], ['L', 'L']], m.estimate ?? '');
     const base = h('input', { type: 'text', value: m.base ?? '', 'data-key': 'base' });
-    const touches = h('input', { type: 'text', value: (m.touches ?? []).join(', '), 'data-key': 'touches' });
+    const touches = h('input', { type: 'text', value: listText(m.touches ?? []), 'data-key': 'touches' });
     const wrong = h('p', { class: 'wrong', role: 'alert' });
+    const typed = (): Record<string, string | string[]> => ({
+      title: title.value.trim(), priority: priority.value, status: status.value, estimate: estimate.value, base: base.value.trim(),
+      labels: commaList(labels.value), depends_on: commaList(depends.value), touches: commaList(touches.value),
+    });
+    const was = typed(); // a field may show less than the file says: one line of a title
     const save = async () => {
-      const now: Record<string, string | string[] | null> = {
-        title: title.value.trim(), priority: priority.value, status: status.value, estimate: estimate.value, base: base.value.trim(),
-        labels: commaList(labels.value), depends_on: commaList(depends.value), touches: commaList(touches.value),
-      };
-      const was: Record<string, unknown> = {
-        title: m.title ?? '', priority: m.priority ?? '', status: m.status ?? '', estimate: m.estimate ?? '', base: m.base ?? '',
-        labels: m.labels ?? [], depends_on: m.depends_on ?? [], touches: m.touches ?? [],
-      };
-      const changed = Object.fromEntries(Object.entries(now).filter(([k, v]) => JSON.stringify(v) !== JSON.stringify(was[k])));
+      const changed = Object.fromEntries(Object.entries(typed()).filter(([k, v]) => JSON.stringify(v) !== JSON.stringify(was[k])));
       if (Object.keys(changed).length === 0) {
         fill(this.metaForm);
         return;
