@@ -152,7 +152,9 @@ func (x *explainer) chain(req *reqmeta.Request) []link {
 		}
 		seen[l.RequestID] = true
 		d := x.byID[l.RequestID]
-		if d == nil {
+		if beside := x.survey.Folder.DoneBeside(l.RequestID); d == nil && beside {
+			l.Exists, l.Status = true, reqmeta.Done
+		} else if d == nil {
 			l.Meant = x.guess.Meant(l.RequestID, l.NeededBy)
 		} else {
 			l.Exists, l.Status, l.Title = true, d.Meta.Status, d.Title()
@@ -234,7 +236,7 @@ func (q *question) printChain(list []link) {
 			q.line("%s%s", indent, q.Text("next.explain_missing", "id", l.RequestID, "meant", l.Meant))
 			continue
 		}
-		text := term.Escape(l.RequestID + " " + cmp.Or(l.Status, "-") + " " + l.Title)
+		text := term.Escape(strings.TrimRight(l.RequestID+" "+cmp.Or(l.Status, "-")+" "+l.Title, " "))
 		if l.ReasonCode != nil {
 			text += " (" + string(*l.ReasonCode) + ")"
 		}

@@ -45,14 +45,18 @@ func (x *explainer) own(req *reqmeta.Request) []fault.Advice {
 func (x *explainer) tenable(req *reqmeta.Request) []string {
 	var ids []string
 	for _, id := range req.Meta.DependsOn {
-		if x.byID[id] == nil {
+		beside := x.survey.Folder.DoneBeside(id)
+		if x.byID[id] == nil && !beside {
 			id = x.guess.Meant(id, req.ID)
+			beside = x.survey.Folder.DoneBeside(id)
 		}
 		d := x.byID[id]
-		if d == nil || slices.Contains(ids, id) {
+		if d == nil && !beside || slices.Contains(ids, id) {
 			continue
 		}
-		if why := x.excluded[d.Path]; why == nil || why.Kind != "cycle" && why.Kind != "cycle_with" {
+		if d == nil {
+			ids = append(ids, id)
+		} else if why := x.excluded[d.Path]; why == nil || why.Kind != "cycle" && why.Kind != "cycle_with" {
 			ids = append(ids, id)
 		}
 	}

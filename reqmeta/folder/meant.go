@@ -1,6 +1,8 @@
 package folder
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"aiflow/internal/near"
@@ -26,9 +28,10 @@ func (g *Guesser) Meant(id, by string) string {
 }
 
 // Meant gives the id that was probably meant by one that no request has: the
-// only one that begins with it, or that has it as a part, or that is written
-// nearly so. "" when there is none, or none more likely than the others. What
-// the request by depends on is not itself.
+// only one that differs in case alone, or that begins with it, or that has it as
+// a part, or that is written nearly so, also among what is done beside. "" when
+// there is none, or none more likely than the others. What the request by
+// depends on is not itself.
 func (f *Folder) Meant(id, by string) string {
 	ids := make([]string, 0, len(f.Requests))
 	for _, r := range f.Requests {
@@ -36,7 +39,10 @@ func (f *Folder) Meant(id, by string) string {
 			ids = append(ids, r.ID)
 		}
 	}
-	for _, fits := range []func(have, id string) bool{strings.HasPrefix, hasPart, strings.EqualFold} {
+	if f.done != nil {
+		ids = slices.AppendSeq(ids, maps.Keys(f.done()))
+	}
+	for _, fits := range []func(have, id string) bool{strings.EqualFold, strings.HasPrefix, hasPart} {
 		if found := onlyOne(ids, id, fits); found != "" {
 			return found
 		}

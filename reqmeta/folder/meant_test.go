@@ -7,7 +7,7 @@ import (
 func TestMeant(t *testing.T) {
 	f := made(
 		"RQ-20260101-001-setup done", "RQ-20260101-002-login ready", "RQ-20260101-003-logout ready",
-		"RQ-20260102-001-login ready", "broken weird", "twice ready", "twice draft",
+		"RQ-20260102-001-login ready", "Q-7 ready", "q-70 ready", "broken weird", "twice ready", "twice draft",
 	)
 	for _, c := range []struct{ id, by, want string }{
 		{"RQ-20260101-002", "", "RQ-20260101-002-login"}, // cut short
@@ -19,6 +19,7 @@ func TestMeant(t *testing.T) {
 		{"login", "RQ-20260102-001-login", "RQ-20260101-002-login"}, // of two, one asks
 		{"RQ-20260102", "RQ-20260102-001-login", ""},                // nobody means himself
 		{"rq-20260101-003-LOGOUT", "", "RQ-20260101-003-logout"},
+		{"q-7", "", "Q-7"},                                       // and not q-70, which begins so
 		{"RQ-20260101-003-lgoout", "", "RQ-20260101-003-logout"}, // slips
 		{"RQ-20260101-03-logout", "", "RQ-20260101-003-logout"},
 		{"RQ-20260101-004", "", ""}, // as near to each of three
