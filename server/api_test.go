@@ -130,12 +130,12 @@ func TestChangeDuringALook(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	w := newWorld(t, nil)
-	made := w.call(201, "POST", "/api/requests", `{"title":"A new thing","priority":"P1","template":"_template.md","labels":["x"],"body_markdown":"text\n"}`)
+	made := w.call(201, "POST", "/api/requests", `{"title":"A new thing","priority":"P1","template":"_template.md","labels":["x, y"],"body_markdown":"text\n"}`)
 	id := made.text("id")
 	if !regexp.MustCompile(`^RQ-\d{8}-001-a-new-thing$`).MatchString(id) || made.header.Get("Location") != "/api/requests/"+id {
 		t.Errorf("%s at %s", id, made.header.Get("Location"))
 	}
-	w.call(200, "GET", "/api/requests/"+id, "").wants("title", "A new thing", "meta.priority", "P1", "meta.status", "draft", "meta.labels.0", "x", "body_markdown", "\ntext\n")
+	w.call(200, "GET", "/api/requests/"+id, "").wants("title", "A new thing", "meta.priority", "P1", "meta.status", "draft", "meta.labels.0", "x, y", "body_markdown", "\ntext\n")
 	for body, key := range map[string]string{
 		`{}`:                                  "title",
 		`{"title":"x","template":"../x"}`:     "template",
@@ -186,12 +186,14 @@ func TestTextOfAnotherEncoding(t *testing.T) {
 func TestLineEndsAreTheFiles(t *testing.T) {
 	w := newWorld(t, map[string]string{
 		"requests/RQ-crlf.md":   "\ufeff---\r\nstatus: ready\r\npriority: P1\r\n---\r\n\r\none\r\ntwo",
+		"requests/RQ-plain.md":  "title: No fence\r\nstatus: ready\r\n",
 		"requests/RQ-mix.md":    "---\nstatus: ready\npriority: P1\n---\none\r\ntwo\nthree\r\n",
 		"requests/_template.md": "---\r\nid: x\r\ntitle: T\r\nstatus: draft\r\npriority: P2\r\ncreated_at: 2026-01-01\r\nupdated_at: 2026-01-01\r\n---\r\n\r\n# T\r\n",
 	})
 	for _, tc := range []struct{ id, sent, want string }{
 		{"RQ-crlf", `{"body_markdown":"\none\nTWO\nthree"}`, "\ufeff---\r\nstatus: ready\r\npriority: P1\r\n---\r\n\r\none\r\nTWO\r\nthree"},
 		{"RQ-crlf", `{"markdown":"---\nstatus: done\npriority: P1\n---\n\none\nTWO\nthree\n"}`, "\ufeff---\r\nstatus: done\r\npriority: P1\r\n---\r\n\r\none\r\nTWO\r\nthree"},
+		{"RQ-plain", `{"body_markdown":"priority: P0\n"}`, "title: No fence\r\nstatus: ready\r\n\r\npriority: P0\r\n"},
 		{"RQ-mix", `{"body_markdown":"ONE\ntwo\nthree\nfour\n"}`, "---\nstatus: ready\npriority: P1\n---\nONE\r\ntwo\nthree\r\nfour\r\n"},
 	} {
 		w.call(200, "PUT", "/api/requests/"+tc.id, tc.sent)
@@ -236,9 +238,9 @@ func TestEditText(t *testing.T) {
 
 func TestChangeMeta(t *testing.T) {
 	w := newWorld(t, someRequests())
-	w.call(200, "PATCH", "/api/requests/RQ-3/meta", `{"status":"ready","priority":"P0","labels":["a","b c"],"depends_on":"RQ-1, RQ-2","estimate":"S"}`).
-		wants("meta.status", "ready", "meta.priority", "P0", "meta.labels.1", "b c", "meta.depends_on.1", "RQ-2", "meta.estimate", "S")
-	if got, want := w.read("requests/RQ-3.md"), request("title: Third\npriority: P0\nstatus: ready\nlabels: [a, b c]\ndepends_on: [RQ-1, RQ-2]\nestimate: S\n", "\nbody 3\n"); got != want {
+	w.call(200, "PATCH", "/api/requests/RQ-3/meta", `{"status":"ready","priority":"P0","labels":["a","b, c","it's"],"depends_on":"RQ-1, RQ-2","estimate":"S"}`).
+		wants("meta.status", "ready", "meta.priority", "P0", "meta.labels.1", "b, c", "meta.depends_on.1", "RQ-2", "meta.estimate", "S")
+	if got, want := w.read("requests/RQ-3.md"), request("title: Third\npriority: P0\nstatus: ready\nlabels: [a, 'b, c', 'it''s']\ndepends_on: [RQ-1, RQ-2]\nestimate: S\n", "\nbody 3\n"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	w.call(200, "PATCH", "/api/requests/RQ-3/meta", `{"labels":null,"title":"名前"}`).wants("meta.labels", nil, "title", "名前")
@@ -249,7 +251,8 @@ func TestChangeMeta(t *testing.T) {
 		`{"status":"running"}`:      "INVALID_REQUEST",
 		`{"steps":"x"}`:             "INVALID_REQUEST",
 		`{"id":"RQ-7"}`:             "INVALID_REQUEST",
-		`{"labels":["a,b"]}`:        "INVALID_REQUEST",
+		`{"depends_on":["a,b"]}`:    "INVALID_REQUEST",
+		`{"title":["a","b"]}`:       "INVALID_REQUEST",
 		`{"priority":1}`:            "INVALID_REQUEST",
 		`{"title":"a\nb: c"}`:       "INVALID_REQUEST",
 		`{"depends_on":["RQ-2"]}`:   "DEPENDS_CYCLE",
@@ -258,6 +261,12 @@ func TestChangeMeta(t *testing.T) {
 		w.call(400, "PATCH", "/api/requests/RQ-1/meta", body).wants("error.reason_code", code)
 	}
 	w.call(400, "PATCH", "/api/requests/bad/meta", `{"priority":"P1"}`).wants("error.reason_code", "REQUEST_INVALID_FORMAT")
+	if err := os.Symlink("nowhere.md", w.path("requests/RQ-link.md")); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{"", "/meta"} {
+		w.call(400, "GET", "/api/requests/RQ-link"+at, "").wants("error.reason_code", "REQUEST_INVALID_FORMAT", "error.context.path", "requests/RQ-link.md")
+	}
 	if after := w.read("requests/RQ-1.md"); after != before {
 		t.Errorf("%q", after)
 	}

@@ -198,8 +198,15 @@ func newFile(s *Server, req *reqmeta.Request, old []byte, n newText) ([]byte, er
 	if len(head) > 0 && head[len(head)-1] != '\n' && *n.Body != "" {
 		head = append(bytes.Clone(head), '\n')
 	}
-	data := append(bytes.Clone(head), *n.Body...)
-	if string(reqmeta.Body(data)) != *n.Body {
+	_, broken := reqmeta.Split(old)
+	data, fits := append(bytes.Clone(head), *n.Body...), func(data []byte) bool {
+		_, p := reqmeta.Split(data)
+		return string(reqmeta.Body(data)) == *n.Body && (p == nil || broken != nil)
+	}
+	if !fits(data) { // a head without fences ends at a blank line
+		data = append(append(bytes.Clone(head), '\n'), *n.Body...)
+	}
+	if !fits(data) {
 		return nil, invalid("body_markdown")
 	}
 	if data = edit.KeepLineEnds(old, data); bytes.Equal(data, old) {

@@ -181,8 +181,9 @@ func (ed *editor) replace(e, want reqmeta.Entry) edit {
 	switch {
 	case e.Block && len(want.Items) > 0:
 		return edit{e.Start, e.End, ed.blockLines(e, want.Items)}
-	case e.Block:
-		return edit{e.Colon, e.End, " []"}
+	case e.Block: // comments may stand between the key and the first item
+		between := strings.TrimSuffix(strings.TrimSuffix(ed.head[e.Colon:e.Start], "\n"), "\r")
+		return edit{e.Colon, e.End, " []" + between}
 	case want.Kind == reqmeta.ListValue:
 		return ed.at(e, flowText(want.Items))
 	case want.Kind == reqmeta.NullValue:
