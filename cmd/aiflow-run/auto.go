@@ -173,8 +173,16 @@ func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error 
 	if v.StopAsked {
 		s.Printf("%s\n", s.Text("work.stop_after_this"))
 	}
-	for _, w := range v.Waits {
+	for i, w := range v.Waits {
 		facts := w.Facts()
+		if i == len(v.Waits)-1 && v.ProviderWait != nil {
+			break // that is now, and told below
+		}
+		if end := v.EndedAt; i == len(v.Waits)-1 && end == nil && v.State == runner.Stopped {
+			delete(facts, "at") // the session was cut off, nobody knows when
+		} else if end != nil && w.Until != nil && end.Before(*w.Until) {
+			facts["at"] = end.Local().Format("2006-01-02 15:04")
+		}
 		facts["from"] = w.From.Local().Format("2006-01-02 15:04")
 		s.Printf("%s\n", term.Escape(s.Catalog().Text("work.session_waited", facts)))
 	}
