@@ -33,9 +33,6 @@ func (s *Survey) find(ctx context.Context) {
 		}
 	}
 	for _, st := range s.Found {
-		if s.withRuns == nil {
-			s.withRuns = map[string]bool{}
-		}
 		s.withRuns[st.RequestID], s.latest[st.RequestID] = true, st
 	}
 }

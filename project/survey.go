@@ -95,28 +95,9 @@ func (p *Project) Requests() (*folder.Folder, error) {
 	return f, err
 }
 
-// Again looks a moment later, when the lock of one request is held: what is
-// recorded of the other requests' runs is not read once more.
-func (s *Survey) Again(ctx context.Context, id string) (*Survey, error) {
-	folder, err := s.p.Requests()
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	latest, unreadable := maps.Clone(s.latest), maps.Clone(s.unreadable)
-	s.mu.Unlock()
-	delete(latest, id)
-	delete(unreadable, id)
-	return look(ctx, s.p, folder, latest, unreadable)
-}
-
 // LookWith is Look for those who have read the request files already.
 func (p *Project) LookWith(ctx context.Context, folder *folder.Folder) (*Survey, error) {
-	return look(ctx, p, folder, map[string]*runs.Stage{}, map[string]error{})
-}
-
-func look(ctx context.Context, p *Project, folder *folder.Folder, latest map[string]*runs.Stage, unreadable map[string]error) (*Survey, error) {
-	s := &Survey{Folder: folder, p: p, latest: latest, unreadable: unreadable, waiting: map[string]*runs.Stage{}}
+	s := &Survey{Folder: folder, p: p, latest: map[string]*runs.Stage{}, unreadable: map[string]error{}, waiting: map[string]*runs.Stage{}}
 	s.Branches = sync.OnceValue(func() Branches { return WorkBranches(ctx, p) })
 	var err error
 	if s.Locks, s.held, err = liveLocks(p); err != nil {

