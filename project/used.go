@@ -9,8 +9,8 @@ import (
 )
 
 // UsedIDs are ids that a new request must not get although perhaps no file has
-// them: a run, a workspace, a branch or a kept attempt would be taken for its
-// own.
+// them: a run, a workspace, a branch, a kept attempt or what is done beside would
+// be taken for its own.
 func (p *Project) UsedIDs(ctx context.Context) []string {
 	var ids []string
 	withRuns, _ := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
@@ -20,6 +20,11 @@ func (p *Project) UsedIDs(ctx context.Context) []string {
 	workspaces, _ := os.ReadDir(p.Path(p.WorktreesDir()))
 	for _, e := range workspaces {
 		ids = append(ids, e.Name())
+	}
+	if len(p.Config.Paths.DoneDirs) > 0 {
+		if requests, err := p.Requests(); err == nil {
+			ids = append(ids, requests.BesideIDs()...)
+		}
 	}
 	if !p.Root.Git {
 		return ids

@@ -111,9 +111,16 @@ func create(s *cli.Shell, o newOptions) error {
 			return err
 		}
 		if err == nil {
-			for _, r := range folder.Requests { // in whatever file and case
-				if o.id != "" && strings.EqualFold(r.ID, o.id) {
-					return fault.New(fault.RequestExists, "id", r.ID, "path", r.Path)
+			paths := map[string]string{}
+			for _, id := range folder.BesideIDs() {
+				paths[id] = folder.PathBeside(id)
+			}
+			for _, r := range folder.Requests {
+				paths[r.ID] = r.Path
+			}
+			for id, path := range paths { // in whatever file and case
+				if o.id != "" && strings.EqualFold(id, o.id) {
+					return fault.New(fault.RequestExists, "id", id, "path", path)
 				}
 			}
 			depends = wholeIn(folder, depends)

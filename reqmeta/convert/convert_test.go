@@ -153,7 +153,7 @@ func FuzzHead(f *testing.F) {
 		if r, _, _ := c.head("x.md", []byte(text)); r != nil {
 			r.body = backlogBody(r.body)
 			c.take(r)
-			c.resolve(nil)
+			c.resolve(nil, nil)
 		}
 	})
 }

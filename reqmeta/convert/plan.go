@@ -89,7 +89,7 @@ func Read(name string, stdin io.Reader, o Options, there *folder.Folder, hashes 
 		c.Store, inside = storeName(o.From, there.Root, in)
 		c.anyList = o.From == "todo" && !inside
 	}
-	if err := c.resolve(there.Requests); err != nil {
+	if err := c.resolve(there.Requests, there.BesideIDs()); err != nil {
 		return nil, nil, err
 	}
 	if hashes == nil {

@@ -12,8 +12,9 @@ import (
 	"aiflow/reqmeta"
 )
 
-// resolve gives every task its id, what it waits for, and whether it is taken.
-func (c *conv) resolve(there []*reqmeta.Request) error {
+// resolve gives every task its id, what it waits for, and whether it is taken. The
+// ids beside are those of requests that are done and elsewhere.
+func (c *conv) resolve(there []*reqmeta.Request, beside []string) error {
 	c.twice()
 	if err := c.recognize(there); err != nil {
 		return err
@@ -22,6 +23,9 @@ func (c *conv) resolve(there []*reqmeta.Request) error {
 	for _, r := range there {
 		used[strings.ToLower(r.ID)] = true
 		used[strings.ToLower(reqmeta.Stem(r.Path))] = true
+	}
+	for _, id := range beside {
+		used[strings.ToLower(id)] = true
 	}
 	if c.From == "todo" {
 		c.gone(there)

@@ -2,6 +2,7 @@ package folder
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -240,6 +241,14 @@ func (f *Folder) Holds(at string) bool {
 
 // DoneBeside reports whether an id is done in one of these folders.
 func (f *Folder) DoneBeside(id string) bool { return f.PathBeside(id) != "" }
+
+// BesideIDs are the ids that are done there.
+func (f *Folder) BesideIDs() []string {
+	if f.done == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(f.done()))
+}
 
 // PathBeside is the file that has an id in one of these folders; "" for none.
 func (f *Folder) PathBeside(id string) string {

@@ -1,8 +1,6 @@
 package folder
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"aiflow/internal/near"
@@ -39,9 +37,7 @@ func (f *Folder) Meant(id, by string) string {
 			ids = append(ids, r.ID)
 		}
 	}
-	if f.done != nil {
-		ids = slices.AppendSeq(ids, maps.Keys(f.done()))
-	}
+	ids = append(ids, f.BesideIDs()...)
 	for _, fits := range []func(have, id string) bool{strings.EqualFold, strings.HasPrefix, hasPart} {
 		if found := onlyOne(ids, id, fits); found != "" {
 			return found
