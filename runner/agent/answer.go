@@ -96,11 +96,13 @@ func questionsIn(a contract.Answer, between string) string {
 	return strings.Join(list, between)
 }
 
-// LooksLikeAnswer reports whether a text holds an object that says whose answer it is.
+// LooksLikeAnswer reports whether a text holds an object that says whose answer it is,
+// or one that is badly written and speaks against going on: a question must not get lost
+// by a comma.
 func LooksLikeAnswer(text string) bool {
 	raw, err := contract.Object(text)
 	if err != nil {
-		return false
+		return badObject().MatchString(text) && badRole().MatchString(text) && badStatus().MatchString(text)
 	}
 	var o struct {
 		Role   string `json:"role"`
@@ -108,3 +110,9 @@ func LooksLikeAnswer(text string) bool {
 	}
 	return json.Unmarshal(raw, &o) == nil && o.Role != "" && o.Status != ""
 }
+
+var (
+	badObject = Lazily(`(?m)^\s*\{`)
+	badRole   = Lazily(`"role"\s*:\s*"`)
+	badStatus = Lazily(`"status"\s*:\s*"(needs_input|blocked|failed|error)"`)
+)

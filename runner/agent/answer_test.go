@@ -38,9 +38,14 @@ func TestLooksLikeAnswer(t *testing.T) {
 		"I changed a.go":          false,
 		`{"a": 1}`:                false,
 		`{"role": "implementer"}`: false,
-		`{"role": "implementer", "status": "ok"}`:    true,
-		"done\n{\"role\": \"x\", \"status\": \"y\"}": true,
-		"{\"role\": \"x\", \"status\":":              false,
+		`{"role": "implementer", "status": "ok"}`:                                  true,
+		"done\n{\"role\": \"x\", \"status\": \"y\"}":                               true,
+		"{\"role\": \"x\", \"status\":":                                            false,
+		"?\n{\"role\": \"x\", \"status\": \"needs_input\", \"summary\": \"a\nb\"}": true, // a line break in a string
+		`{"role": "x", "status": "blocked",}`:                                      true,
+		"{\"role\": \"x\", \"status\": \"failed\"}\n{\"a\": 1}":                    true,
+		`{"role": "x", "status": "ok",}`:                                           false, // its work is there
+		`I say "role": "x", "status": "failed"`:                                    false,
 	} {
 		if got := LooksLikeAnswer(text); got != want {
 			t.Errorf("%q: %v", text, got)
