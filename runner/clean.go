@@ -58,25 +58,16 @@ func (r *Runner) Clean(ctx context.Context, o CleanOptions) ([]CleanedItem, erro
 	if err != nil {
 		return nil, err
 	}
-	repo, err := r.OpenRepo(ctx)
+	c, err := newCleaner(ctx, r, s)
 	if err != nil {
 		return nil, err
 	}
-	ids, err := runs.ListRequestsWithRuns(r.Project.Dir, r.Project.RunsDir())
-	if err != nil {
-		return nil, err
-	}
-	standing, err := r.Project.Standing(ctx, recorded(r.Project, ids))
-	if err != nil {
-		return nil, err
-	}
-	c := &cleaner{r: r, repo: repo, s: s, o: o, standing: standing}
+	c.o = o
 	items := []CleanedItem{}
-	for _, id := range sortedKeys(ids) {
-		if !o.Merged && o.OlderThan == 0 {
-			break
+	if o.Merged || o.OlderThan != 0 {
+		for _, id := range sortedKeys(c.ids) {
+			items = append(items, c.request(ctx, id)...)
 		}
-		items = append(items, c.request(ctx, id)...)
 	}
 	if o.Orphans {
 		return c.orphans(ctx, items)
@@ -124,26 +115,35 @@ func gitFailed(err error, name string) error {
 	return fault.Wrap(err, fault.GitCommandFailed, "name", name)
 }
 
-// recorded reads every run of these requests that can be read.
-func recorded(p *project.Project, requests map[string]bool) []*runs.Stage {
-	var all []*runs.Stage
-	for id := range requests {
-		ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), id)
-		for _, runID := range ids {
-			if st, err := p.Run(id, runID).LoadStage(); err == nil {
-				all = append(all, st)
-			}
-		}
-	}
-	return all
-}
-
 type cleaner struct {
 	r        *Runner
 	repo     *gitops.Repo
 	s        *project.Survey
 	o        CleanOptions
+	ids      map[string]bool // requests with runs
+	known    []*runs.Stage   // every run of theirs that can be read
 	standing *project.Standing
+}
+
+func newCleaner(ctx context.Context, r *Runner, s *project.Survey) (*cleaner, error) {
+	repo, err := r.OpenRepo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &cleaner{r: r, repo: repo, s: s}
+	if c.ids, err = runs.ListRequestsWithRuns(r.Project.Dir, r.Project.RunsDir()); err != nil {
+		return nil, err
+	}
+	for id := range c.ids {
+		ids, _ := runs.ListRuns(r.Project.Dir, r.Project.RunsDir(), id)
+		for _, runID := range ids {
+			if st, err := r.Project.Run(id, runID).LoadStage(); err == nil {
+				c.known = append(c.known, st)
+			}
+		}
+	}
+	c.standing, err = r.Project.Standing(ctx, c.known)
+	return c, err
 }
 
 // request cleans one request under its lock; one that runs now is left alone.

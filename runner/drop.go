@@ -7,8 +7,10 @@ import (
 	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/locks"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/edit"
+	"aiflow/reqmeta/folder"
 	"aiflow/runner/revive"
 	"aiflow/runner/stage"
 	"aiflow/runs"
@@ -58,11 +60,7 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string, discard bool
 	if err != nil {
 		return Dropped{}, err
 	}
-	req := s.Folder.Unique(requestID)
-	if req == nil {
-		req = &reqmeta.Request{ID: requestID, Path: st.Artifacts.RequestPath, Mapping: r.Project.Mapping()}
-	}
-	run := revive.Other(stage.New(&r.Setup, repo, req, lease), st)
+	run := onRecord(r, s.Folder, repo, lease, st)
 	out := Dropped{OK: true, RequestID: requestID, RunID: runID, Branch: st.Git.WorkBranch}
 	ws, own, _ := repo.OpenWorktree(ctx, run.WorkspaceOf(st))
 	own = own && ws.Branch() == out.Branch
@@ -92,8 +90,8 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string, discard bool
 		}
 		out.Back = ""
 	}
-	if text, err := os.ReadFile(r.Project.Path(req.Path)); err == nil {
-		out.Status = req.Parse(text).Meta.Status
+	if text, err := os.ReadFile(r.Project.Path(run.Request.Path)); err == nil {
+		out.Status = run.Request.Parse(text).Meta.Status
 	}
 	out.Kept = []string{} // what the run made is kept here
 	refs, err := refsBelow(ctx, r.Project.Git(), runs.AttemptsOf(runID))
@@ -101,6 +99,15 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string, discard bool
 		out.Kept = append(out.Kept, ref.name)
 	}
 	return out, err
+}
+
+// onRecord is a run on record, under the lock of its request, which may have no file.
+func onRecord(r *Runner, f *folder.Folder, repo *gitops.Repo, lease *locks.Lease, st *runs.Stage) *stage.Run {
+	req := f.Unique(st.RequestID)
+	if req == nil {
+		req = &reqmeta.Request{ID: st.RequestID, Path: st.Artifacts.RequestPath, Mapping: r.Project.Mapping()}
+	}
+	return revive.Other(stage.New(&r.Setup, repo, req, lease), st)
 }
 
 // droppable refuses a run of which nothing is left to drop, and tells whether it

@@ -15,9 +15,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/locks"
 	"aiflow/project"
-	"aiflow/reqmeta"
 	"aiflow/reqmeta/folder"
-	"aiflow/runner/revive"
 	"aiflow/runner/stage"
 	"aiflow/runs"
 )
@@ -120,24 +118,13 @@ func (l *leaver) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	repo, err := l.r.OpenRepo(ctx)
-	if err != nil {
+	if l.c, err = newCleaner(ctx, l.r, s); err != nil {
 		return err
 	}
-	ids, err := runs.ListRequestsWithRuns(l.r.Project.Dir, l.r.Project.RunsDir())
-	if err != nil {
-		return err
-	}
-	known := recorded(l.r.Project, ids)
-	standing, err := l.r.Project.Standing(ctx, known)
-	if err != nil {
-		return err
-	}
-	l.c = &cleaner{r: l.r, repo: repo, s: s, standing: standing}
 	for _, q := range s.Folder.Requests {
 		l.here[q.ID] = true
 	}
-	for _, st := range known {
+	for _, st := range l.c.known {
 		l.byBranch[st.Git.WorkBranch], l.here[st.RequestID], l.here[st.RunID] = st, true, true
 		if last, err := runs.Latest(l.r.Project.Dir, l.r.Project.RunsDir(), st.RequestID); err == nil && last != nil && last.RunID == st.RunID {
 			l.newest = append(l.newest, st)
@@ -220,11 +207,7 @@ func (l *leaver) giveUp(ctx context.Context, st *runs.Stage) error {
 		return err
 	}
 	defer lease.Release()
-	req := l.c.s.Folder.Unique(st.RequestID)
-	if req == nil {
-		req = &reqmeta.Request{ID: st.RequestID, Path: st.Artifacts.RequestPath, Mapping: l.r.Project.Mapping()}
-	}
-	run := revive.Other(stage.New(&l.r.Setup, l.c.repo, req, lease), st)
+	run := onRecord(l.r, l.c.s.Folder, l.c.repo, lease, st)
 	_, had, err := l.c.repo.BranchTip(ctx, st.Git.WorkBranch)
 	if err != nil {
 		return err

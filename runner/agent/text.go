@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/proc"
 )
 
 // OneLine is a text without line breaks and repeated blanks.
@@ -74,6 +75,16 @@ func Lines(r io.Reader) iter.Seq[string] {
 			}
 		}
 	}
+}
+
+// TailKept is how much is kept of the end of a command's output.
+const TailKept = 2 << 10
+
+// Output writes what a command says into a log, of very much only the beginning and the
+// end, and keeps the last of it.
+func Output(log io.Writer) (out *proc.BoundedLog, end *Tail) {
+	end = &Tail{Max: TailKept}
+	return &proc.BoundedLog{W: io.MultiWriter(log, end), Head: 4 << 20, Tail: 1 << 20}, end
 }
 
 // Tail keeps the last max bytes written to it.

@@ -3,7 +3,6 @@ package land
 import (
 	"cmp"
 	"context"
-	"io"
 	"os"
 	"time"
 
@@ -87,13 +86,6 @@ func (s *landing) test(ctx context.Context, st *runs.Stage) error {
 	return nil
 }
 
-// Bounds on what is kept of a command's output.
-const (
-	logHead  = 4 << 20
-	logTail  = 1 << 20
-	tailKept = 2 << 10
-)
-
 // shell runs a command in the workspace. What it says goes into a log of the run.
 func (s *landing) shell(ctx context.Context, st *runs.Stage, command string, seconds int) (proc.Exit, []any, error) {
 	file, path, err := newLog(s.Project.Run(st.RequestID, st.RunID))
@@ -101,8 +93,7 @@ func (s *landing) shell(ctx context.Context, st *runs.Stage, command string, sec
 		return proc.Exit{}, nil, err
 	}
 	defer file.Close()
-	end := &agent.Tail{Max: tailKept}
-	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
+	out, end := agent.Output(file)
 	shell := cmp.Or(s.Shell, "/bin/sh")
 	env := append(agent.CleanEnvironment(s.Project.Env.Environ), s.mark(), "AIFLOW_REQUEST="+st.RequestID, "AIFLOW_ROOT="+s.Project.Dir, "AIFLOW_WORKSPACE="+s.ws.Dir())
 	exit, err := proc.Run(ctx, proc.Command{

@@ -78,8 +78,7 @@ func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin
 	}
 	settings := run.Repo.ConfigFile()
 	names, _ := run.Repo.OwnNames(ctx) // where git cannot say, nothing is told
-	end := &agent.Tail{Max: tailKept}
-	out := &proc.BoundedLog{W: io.MultiWriter(file, end), Head: logHead, Tail: logTail}
+	out, end := agent.Output(file)
 	stdout, stderr := io.Writer(out), io.Writer(out)
 	at, hang := context.WithCancelCause(ctx)
 	defer hang(nil)
@@ -124,13 +123,6 @@ func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin
 	}
 	return res, caught(run, res.log)
 }
-
-// Bounds on what is kept of a command's output.
-const (
-	logHead  = 4 << 20
-	logTail  = 1 << 20
-	tailKept = 2 << 10
-)
 
 func sizeOf(f *os.File) int64 {
 	fi, err := f.Stat()

@@ -123,7 +123,7 @@ func acceptWork(ctx context.Context, run *Run, q question, r agent.Reply) error 
 	if r.Usage != nil && len(r.Usage.Denied) > 0 {
 		code = fault.ToolDenied // asking again would come to the same
 	}
-	f := fault.New(code, "said", agent.ShortLine(agent.LastLine(said)), "output", said[max(0, len(said)-tailKept):], "exit_status", 0)
+	f := fault.New(code, "said", agent.ShortLine(agent.LastLine(said)), "output", said[max(0, len(said)-agent.TailKept):], "exit_status", 0)
 	if code == fault.ToolDenied {
 		f.Facts["value"] = agent.ShortLine(strings.Join(r.Usage.Denied, "; "))
 	}
