@@ -284,7 +284,7 @@ func goesOnAs(p *Project, st *runs.Stage, r *reqmeta.Request) *fault.Error {
 	}
 	if err == nil {
 		var at runs.Point
-		if at, err = runs.Resume(st, plan, runs.Ask{Mode: runs.ModeResume}, p.ResumeBounds()); err == nil {
+		if at, err = runs.Resume(st, plan, runs.Ask{Mode: runs.ModeResume}, p.Config.Limits.MaxStepRetries); err == nil {
 			err = SamePlan(st, plan, at, r)
 		}
 	}

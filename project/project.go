@@ -262,11 +262,6 @@ func cache(p *Project) folder.Cache {
 	return folder.Cache{Mapping: p.Mapping(), Dir: p.Config.Paths.CacheDir, Build: p.Env.Build, Now: p.Env.Clock.Now, Suffix: p.Suffix}
 }
 
-// ResumeBounds are the configured limits of going on with a run.
-func (p *Project) ResumeBounds() runs.Bounds {
-	return runs.Bounds{RoleTries: p.Config.Limits.MaxRoleTries, StepRetries: p.Config.Limits.MaxStepRetries}
-}
-
 // Run opens the record of one run; it touches no file.
 func (p *Project) Run(requestID, runID string) *runs.Dir {
 	return runs.OpenDir(p.Env.Disk, p.Dir, p.RunsDir(), requestID, runID, p.Suffix)

@@ -209,9 +209,6 @@ func (a *auto) set(state SessionState) { a.change(func(s *Session) { s.State = s
 
 func (a *auto) end(state SessionState, why *fault.Error) {
 	now := a.r.Project.Now()
-	if why.Facts == nil {
-		why.Facts = fault.Facts{}
-	}
 	why.Facts["auto"] = a.again.command()
 	a.change(func(s *Session) {
 		s.State, s.EndedAt = state, &now
@@ -273,7 +270,7 @@ func (a *auto) mayGoOn(ctx context.Context) {
 			a.why = why
 		}
 	case a.why == nil:
-		a.why = a.stop(ctx)
+		a.why = a.stop()
 	}
 }
 
@@ -550,11 +547,9 @@ func (a *auto) skipped(id string, err error) {
 }
 
 // stop says why no further run may begin, nil when one may.
-func (a *auto) stop(ctx context.Context) *fault.Error {
+func (a *auto) stop() *fault.Error {
 	cfg, now := a.r.Project.Config.AutoRun, a.r.Project.Now()
 	switch {
-	case ctx.Err() != nil:
-		return interruption(ctx)
 	case stopAsked(a.r.Project):
 		return fault.New(fault.StopRequested)
 	case a.purse.Gone() != nil:

@@ -37,7 +37,7 @@ func TestWhatEndsASession(t *testing.T) {
 		a := &auto{r: r, o: AutoOptions{MaxRuns: 5, MaxMinutes: 60}, s: Session{StartedAt: &now, LastResult: last}, skip: map[string]bool{}}
 		tc.change(a)
 		got := fault.Code("")
-		if why := a.stop(t.Context()); why != nil {
+		if why := a.stop(); why != nil {
 			got = why.Code
 		}
 		if got != tc.want {

@@ -45,10 +45,7 @@ type Ends struct {
 
 // EndsOf finds what is to be compared for a run.
 func EndsOf(ctx context.Context, p *project.Project, st *runs.Stage) (Ends, error) {
-	e := Ends{Base: st.Git.BaseCommit, Head: st.Git.BaseCommit, Parts: []Part{}}
-	if n := len(st.Git.Commits); n > 0 {
-		e.Head = st.Git.Commits[n-1].Hash
-	}
+	e := Ends{Base: st.Git.BaseCommit, Head: st.Tip(), Parts: []Part{}}
 	if e.Head == "" {
 		return e, noRun(nil, "run_id", st.RunID, "request_id", st.RequestID)
 	}

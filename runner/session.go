@@ -277,18 +277,10 @@ func (r *Runner) stopReason(ctx context.Context, why *fault.Error) *StopReason {
 	}
 	title, message, actions := r.Words.Fault(why.Code, facts)
 	said := r.Words.Text("work.session_reason", fault.Facts{"title": title, "message": message})
-	return &StopReason{ReasonCode: why.Code, Message: said, Actions: actions, Facts: kept(why.Facts)}
+	return &StopReason{ReasonCode: why.Code, Message: said, Actions: actions, Facts: why.Facts}
 }
 
 func (r *Runner) skipReason(id string, why *fault.Error) SkipReason {
 	title, _, _ := r.Words.Fault(why.Code, why.Facts)
-	return SkipReason{RequestID: id, ReasonCode: why.Code, Detail: title, Facts: kept(why.Facts)}
-}
-
-// kept tells a record without any facts from one that does not keep them.
-func kept(facts fault.Facts) fault.Facts {
-	if facts == nil {
-		return fault.Facts{}
-	}
-	return facts
+	return SkipReason{RequestID: id, ReasonCode: why.Code, Detail: title, Facts: why.Facts}
 }

@@ -25,7 +25,7 @@ type Now struct {
 	LacksAnew fault.Code // and before a new one begins
 	Doctor    fault.Code // with which doctor refuses
 	Step      string     // an earlier one, with which a person wants to go on; "" is where the run stands
-	Bounds    Bounds
+	Retries   int        // how often one step may be tried again
 }
 
 // Found is what somebody left in the workspace of a run that stopped.
@@ -123,7 +123,7 @@ func (n Now) way(s *Stage, p *Plan, mode Mode) fault.Advice {
 
 // refuses is why the run itself does not go on so.
 func (n Now) refuses(s *Stage, p *Plan, mode Mode, force bool) fault.Code {
-	at, err := Resume(s, p, Ask{Mode: mode, Step: n.Step, Force: force}, n.Bounds)
+	at, err := Resume(s, p, Ask{Mode: mode, Step: n.Step, Force: force}, n.Retries)
 	switch {
 	case err != nil:
 		return fault.CodeOf(err)

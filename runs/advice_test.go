@@ -84,7 +84,7 @@ func TestAdvise(t *testing.T) {
 		{"stale for good", finished(t), Now{Merge: "git merge b", Branch: true, Stale: true}, "drop R"},
 		{"merged", finished(t), Now{Branch: true}, ""},
 	} {
-		c.now.Bounds = bounds
+		c.now.Retries = bounds
 		list := Advise(c.s, withCommands(), c.now)
 		if got := short(list); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
@@ -94,7 +94,7 @@ func TestAdvise(t *testing.T) {
 		}
 	}
 	asked := planOf(3)
-	if best, ok := fault.Best(Advise(stopped(t, fault.ForbiddenPathTouched), asked, Now{Bounds: bounds})); !ok || best.Mode != ModeRetryStep {
+	if best, ok := fault.Best(Advise(stopped(t, fault.ForbiddenPathTouched), asked, Now{Retries: bounds})); !ok || best.Mode != ModeRetryStep {
 		t.Errorf("an AI command that can be told: %+v", best)
 	}
 }
@@ -103,11 +103,11 @@ func TestAdvise(t *testing.T) {
 // the run refuses is not named.
 func TestWithAdvice(t *testing.T) {
 	s := stopped(t, fault.CLINotAvailable)
-	facts := fault.WithAdvice(fault.Facts{"path": "p"}, Advise(s, withCommands(), Now{Bounds: d34, Doctor: fault.DoctorFailed}))
+	facts := fault.WithAdvice(fault.Facts{"path": "p"}, Advise(s, withCommands(), Now{Retries: d34, Doctor: fault.DoctorFailed}))
 	if facts["path"] != "p" || facts["resume"] == "" || facts["take"] != facts["resume"]+" --force" {
 		t.Errorf("%v", facts)
 	}
-	facts = fault.WithAdvice(nil, Advise(s, withCommands(), Now{Bounds: d34, Found: Found{Conflicts: true}}))
+	facts = fault.WithAdvice(nil, Advise(s, withCommands(), Now{Retries: d34, Found: Found{Conflicts: true}}))
 	if facts["resume"] != "" || facts["retry_step"] == "" {
 		t.Errorf("%v", facts)
 	}

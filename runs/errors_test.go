@@ -85,7 +85,7 @@ func TestSuggestedNext(t *testing.T) {
 		fault.InternalError:        {UIAction: "rerun", RequiresUserChange: true, Mode: ModeReplan},
 	} {
 		s := stopped(t, code)
-		got := NewErrors(s, Implementing, Evidence{}, Advise(s, withCommands(), Now{Bounds: d34})).SuggestedNext
+		got := NewErrors(s, Implementing, Evidence{}, Advise(s, withCommands(), Now{Retries: d34})).SuggestedNext
 		if got != want {
 			t.Errorf("%s: %+v", code, got)
 		}

@@ -20,8 +20,8 @@ const (
 	runID = "RUN-20261127-143255-1e2407"
 )
 
-// d34 are D34's figures.
-var d34 = Bounds{RoleTries: 2, StepRetries: 3}
+// d34 is how often D34 lets a step be tried again.
+const d34 = 3
 
 func suffixes() func() string {
 	var n atomic.Int64

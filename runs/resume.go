@@ -26,12 +26,6 @@ type Ask struct {
 	Live  bool // somebody holds the request lock and lives
 }
 
-// Bounds are the retry limits of D34.
-type Bounds struct {
-	RoleTries   int // tries of one role per execution of a step
-	StepRetries int // retries of one step
-}
-
 // Point is where the run goes on, and on what.
 type Point struct {
 	Mode   Mode  // what is really done
@@ -77,8 +71,9 @@ func Recommended(code fault.Code) Mode {
 }
 
 // Resume decides where a run goes on. It looks at nothing but its arguments:
-// doctor, locks and the workspace are the caller's.
-func Resume(s *Stage, p *Plan, a Ask, b Bounds) (Point, error) {
+// doctor, locks and the workspace are the caller's. retries is how often one step may be
+// tried again.
+func Resume(s *Stage, p *Plan, a Ask, retries int) (Point, error) {
 	if a.Mode == "" {
 		a.Mode = ModeResume
 	}
@@ -99,7 +94,7 @@ func Resume(s *Stage, p *Plan, a Ask, b Bounds) (Point, error) {
 		return Point{}, err
 	}
 	if !a.Force && i == s.next() {
-		if err := limits(s, i, a, b); err != nil {
+		if err := limits(s, i, a, retries); err != nil {
 			return Point{}, err
 		}
 	}
@@ -180,7 +175,7 @@ func (s *Stage) Earlier() []string {
 
 // limits refuses what has been tried often enough: STEP_TOO_LARGE, the same
 // step stopped twice running for the same reason, too many retries.
-func limits(s *Stage, i int, a Ask, b Bounds) error {
+func limits(s *Stage, i int, a Ask, most int) error {
 	if !s.State.Ended() {
 		return nil
 	}
@@ -193,9 +188,9 @@ func limits(s *Stage, i int, a Ask, b Bounds) error {
 		e.Facts["cause_key"] = "why.replan_required_again"
 		return e
 	}
-	if i < len(s.Steps) && retries(s, s.Steps[i].StepID) >= b.StepRetries && point(s, i, a).Reset {
+	if i < len(s.Steps) && retries(s, s.Steps[i].StepID) >= most && point(s, i, a).Reset {
 		e := refusal(s, fault.RetryLimitExceeded, string(code))
-		e.Facts["allowed"] = strconv.Itoa(b.StepRetries)
+		e.Facts["allowed"] = strconv.Itoa(most)
 		e.Facts["name"] = s.Steps[i].StepID
 		return e
 	}

@@ -274,7 +274,7 @@ func (s *restacking) stopAt(ctx context.Context, st *runs.Stage, f *fault.Error,
 		return err
 	}
 	advise := func() []fault.Advice {
-		return runs.Advise(st, nil, runs.Now{Branch: true, Bounds: s.Project.ResumeBounds()})
+		return runs.Advise(st, nil, runs.Now{Branch: true, Retries: s.Project.Config.Limits.MaxStepRetries})
 	}
 	if !st.RestackStopped() || st.Git.Restack == nil || st.Git.Restack.BaseCommit != to.BaseCommit {
 		if err := s.repo.KeepCommit(ctx, runs.RestackRef(st, runs.RestackTries(st)+1), tip); err != nil {

@@ -47,7 +47,7 @@ func (a *Adviser) Advice(ctx context.Context, st *runs.Stage) []fault.Advice {
 // from is Advice for a person who wants to go on with an earlier step.
 func (a *Adviser) from(ctx context.Context, st *runs.Stage, step string) []fault.Advice {
 	p := a.s.Project
-	now := runs.Now{Step: step, Bounds: p.ResumeBounds(), Live: a.of.Working(st), Branch: a.of.BranchExists(st)}
+	now := runs.Now{Step: step, Retries: p.Config.Limits.MaxStepRetries, Live: a.of.Working(st), Branch: a.of.BranchExists(st)}
 	if ids, err := runs.ListRuns(p.Dir, p.RunsDir(), st.RequestID); err == nil && len(ids) > 0 && ids[0] > st.RunID && st.State != runs.Done {
 		now.Newest = ids[0]
 	}

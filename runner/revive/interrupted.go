@@ -17,7 +17,7 @@ func ResumeInterrupted(ctx context.Context, run *stage.Run, last *runs.Stage) (s
 	if err := load(ctx, run, last); err != nil {
 		return stage.Outcome{}, err
 	}
-	at, err := runs.Resume(run.Stage, run.Plan, runs.Ask{Mode: runs.ModeResume}, run.Project.ResumeBounds())
+	at, err := runs.Resume(run.Stage, run.Plan, runs.Ask{Mode: runs.ModeResume}, run.Project.Config.Limits.MaxStepRetries)
 	if err != nil {
 		return stage.Outcome{}, err
 	}
@@ -40,7 +40,7 @@ func ResumeInterrupted(ctx context.Context, run *stage.Run, last *runs.Stage) (s
 		if n := run.Stage.Deaths; n >= runs.MaxDeaths {
 			return fault.New(fault.RunnerDied, "count", n, "id", run.Stage.CurrentStepID)
 		}
-		if at, err = runs.Resume(run.Stage, run.Plan, runs.Ask{Mode: runs.ModeResume}, run.Project.ResumeBounds()); err != nil {
+		if at, err = runs.Resume(run.Stage, run.Plan, runs.Ask{Mode: runs.ModeResume}, run.Project.Config.Limits.MaxStepRetries); err != nil {
 			return err
 		}
 		return goOn(ctx, run, at, true)

@@ -16,7 +16,7 @@ func Resume(ctx context.Context, run *stage.Run, last *runs.Stage, ask runs.Ask,
 		return stage.Outcome{}, err
 	}
 	run.Unbounded = ask.Force
-	at, err := runs.Resume(run.Stage, run.Plan, ask, run.Project.ResumeBounds())
+	at, err := runs.Resume(run.Stage, run.Plan, ask, run.Project.Config.Limits.MaxStepRetries)
 	if err != nil {
 		return stage.Outcome{}, err
 	}
@@ -90,7 +90,7 @@ func proceed(ctx context.Context, run *stage.Run, ask runs.Ask) (stage.Outcome, 
 	if err := comeBack(ctx, run); err != nil {
 		return stage.Outcome{}, err
 	}
-	at, err := runs.Resume(run.Stage, run.Plan, ask, run.Project.ResumeBounds())
+	at, err := runs.Resume(run.Stage, run.Plan, ask, run.Project.Config.Limits.MaxStepRetries)
 	if err != nil {
 		return stage.Outcome{}, err
 	}

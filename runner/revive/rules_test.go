@@ -57,7 +57,7 @@ func TestRulesOfResume(t *testing.T) {
 
 // outcome is what a run does, in words.
 func outcome(st *runs.Stage, plan *runs.Plan, ask runs.Ask, isChanged bool) string {
-	at, err := runs.Resume(st, plan, ask, runs.Bounds{RoleTries: 2, StepRetries: 3})
+	at, err := runs.Resume(st, plan, ask, 3)
 	switch {
 	case err != nil:
 		return string(fault.CodeOf(err))

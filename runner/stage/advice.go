@@ -12,7 +12,7 @@ import (
 
 // adviceNow is that of an Adviser for the run in hand, as it stands when it stops.
 func adviceNow(ctx context.Context, run *Run) []fault.Advice {
-	now := runs.Now{Bounds: run.Project.ResumeBounds(), Branch: run.Stage.Git.WorkBranch != "", Found: run.Found(ctx, run.Stage)}
+	now := runs.Now{Retries: run.Project.Config.Limits.MaxStepRetries, Branch: run.Stage.Git.WorkBranch != "", Found: run.Found(ctx, run.Stage)}
 	FillIn(&now, run.Survey, run.Stage, run.Plan)
 	return runs.Advise(run.Stage, run.Plan, now)
 }

@@ -87,8 +87,6 @@ func record(run *Run, base, commit string, stacked []runs.StackedOn) error {
 	run.Stage.Artifacts.RequestPath = run.Request.Path
 	run.Dir = run.Project.Run(run.Request.ID, runID)
 	run.Repo = run.Repo.Marked(run.Mark())
-	run.Stage.Artifacts.ReportMD = run.Dir.RelPath("report.md")
-	run.Stage.Artifacts.LogsDir = run.Dir.RelPath("logs")
 	if run.Replaces != nil {
 		run.Stage.Replaces = run.Replaces.RunID
 	}
