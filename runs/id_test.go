@@ -6,8 +6,6 @@ import (
 	"time"
 )
 
-func fixed(sec int) func() time.Time { return func() time.Time { return at(sec) } }
-
 func TestRunIDs(t *testing.T) {
 	if got := NewRunID(t0, 0xf7); got != runID {
 		t.Errorf("got %s", got)
