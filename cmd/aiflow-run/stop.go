@@ -8,6 +8,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/project"
 	"aiflow/runner"
+	"aiflow/runs"
 )
 
 type stopOptions struct {
@@ -48,7 +49,15 @@ func stop(s *cli.Shell, o stopOptions, arg string) error {
 	case o.queue && !single:
 		key = "work.stop_session"
 	}
-	s.Printf("%s\n", s.Text(key, "id", h.RequestID, "run_id", h.RunID))
+	facts := []any{"id", h.RequestID, "run_id", h.RunID}
+	if id, _, err := locate(p, h.RunID); err == nil && key == "work.stop_done" && h.RunID != "" {
+		commands, err := commandsFor(s, p, []runs.Summary{{RequestID: id, RunID: h.RunID}})
+		if err != nil {
+			return err
+		}
+		facts = append(facts, "command", commands[0])
+	}
+	s.Printf("%s\n", s.Text(key, facts...))
 	return nil
 }
 
