@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		status := m.Run()
+		endsBrowser()
 		if f := flag.Lookup("test.run"); status == 0 && (f == nil || f.Value.String() == "") && len(seen) > 0 {
 			if missing := unseen(); len(missing) > 0 {
 				fmt.Println("no test saw the answers", strings.Join(missing, "\n"))

@@ -89,7 +89,29 @@ type tab struct {
 	close context.CancelFunc
 }
 
+// openBrowser gives t a profile of its own in the browser that all tests share.
 func openBrowser(t *testing.T) context.Context {
+	t.Helper()
+	if theBrowser == nil {
+		theBrowser = startBrowser(t)
+	}
+	ctx, cancel := context.WithTimeout(theBrowser, 4*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// theBrowser is started by the first test that needs it and ended by TestMain.
+var (
+	theBrowser  context.Context
+	endsBrowser = func() {}
+)
+
+func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	bin := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -105,29 +127,22 @@ func openBrowser(t *testing.T) context.Context {
 	default:
 		t.Skip("chromium is missing")
 	}
-	for range 2 { // now and then it ends at once on a busy machine
-		if ctx, err := startBrowser(t, bin); err == nil {
+	flags := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(bin), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("lang", "en"),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+	var err error
+	for range 3 { // now and then it ends at once on a busy machine
+		allocator, end := chromedp.NewExecAllocator(context.Background(), flags...)
+		ctx, cancel := chromedp.NewContext(allocator)
+		if err = chromedp.Do(ctx); err == nil {
+			endsBrowser = func() { cancel(); end() }
 			return ctx
 		}
+		cancel()
+		end()
 	}
-	ctx, err := startBrowser(t, bin)
-	if err != nil {
-		t.Fatalf("the browser does not start: %v", err)
-	}
-	return ctx
-}
-
-func startBrowser(t *testing.T, bin string) (context.Context, error) {
-	flags := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(bin), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("lang", "en"),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, flags...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	return ctx, chromedp.Do(ctx)
+	t.Fatalf("the browser does not start: %v", err)
+	return nil
 }
 
 // watched notes what a page must never have: a script of strangers that ran,
