@@ -77,6 +77,7 @@ func TestRealAgents(t *testing.T) {
 					}
 					e.Setenv("PATH", path)
 					e.Setenv("AGENT", name)
+					e.Setenv("GEMINI_CLI_NO_RELAUNCH", "true") // it starts itself twice otherwise, for a larger heap
 					return agentProject(e, name)
 				},
 				Condition: func(cond string) (bool, error) {

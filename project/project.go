@@ -108,25 +108,26 @@ func OpenAnyway(env Env) (*Project, error) {
 	})
 	p.git = sync.OnceValue(func() string { found, _ := gitcmd.Find(env.Environ); return found.Bin })
 	if err == nil && env.Config == "" && env.Getenv("AIFLOW_CONFIG") == "" {
-		err = leftOut(p)
+		err = LeftOut(root, p.Git(), config.File, config.RouterFile)
 	}
 	return p, err
 }
 
-// leftOut refuses a checkout to which a sparse checkout did not bring the project's settings:
-// as without any, its tests and limits would not hold.
-func leftOut(p *Project) error {
-	if !p.Root.Git || !p.has("info/sparse-checkout") {
+// LeftOut refuses a sparse checkout that lacks one of the files, which are relative to the
+// project: without the settings its tests and limits would not hold, and a new file would
+// stand for the one in git. Fault: CONFIG_INVALID with the command that takes it in.
+func LeftOut(root Root, git gitcmd.Git, files ...string) error {
+	if !root.Git || !root.has("info/sparse-checkout") {
 		return nil
 	}
-	out, _ := p.Git().Ask(context.Background(), "ls-files", "-v", "-z", "--", config.File, config.RouterFile)
+	out, _ := git.Ask(context.Background(), append([]string{"ls-files", "-v", "-z", "--"}, files...)...)
 	for entry := range strings.SplitSeq(string(out), "\x00") {
 		name, hidden := strings.CutPrefix(entry, "S ")
-		if _, err := os.Lstat(filepath.Join(p.Dir, filepath.FromSlash(name))); !hidden || !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(root.Dir, filepath.FromSlash(name))); !hidden || !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		folder := path.Join(filepath.ToSlash(p.Inside()), path.Dir(name))
-		return badConfig(nil, name, "sparse", name, "command", "git -C "+proc.Word(p.Top)+" sparse-checkout add "+proc.Word(folder))
+		folder := path.Join(filepath.ToSlash(root.Inside()), path.Dir(name))
+		return badConfig(nil, name, "sparse", name, "command", "git -C "+proc.Word(root.Top)+" sparse-checkout add "+proc.Word(folder))
 	}
 	return nil
 }

@@ -134,7 +134,8 @@ func (in *initializer) note(path, action string, lines ...string) {
 }
 
 // plain refuses what stands where init would write, before it writes anything: a
-// folder, a pipe, or a link that leads nowhere, whose owner it cannot ask.
+// folder, a pipe, or a link that leads nowhere, whose owner it cannot ask, and what
+// git has there but a sparse checkout leaves out.
 func (in *initializer) plain(files []shipped.File, agents bool) error {
 	names := []string{".gitignore", config.File, config.RouterFile, in.cfg.Paths.CacheDir + "/bin.mk"}
 	for _, f := range files {
@@ -145,6 +146,9 @@ func (in *initializer) plain(files []shipped.File, agents bool) error {
 	}
 	if agents {
 		names = append(names, shipped.AgentsFile)
+	}
+	if err := project.LeftOut(in.root, gitcmd.Git{Dir: in.root.Dir, Env: in.shell.Environ()}, names...); err != nil {
+		return err
 	}
 	for _, rel := range names {
 		if why := odd(in.path(rel), fs.FileMode.IsRegular); why != "" {
