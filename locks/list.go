@@ -55,14 +55,15 @@ func (e Entry) pairs(more ...any) []any {
 	return p
 }
 
-func (e Entry) fault(code fault.Code) *fault.Error { return fault.New(code, e.pairs()...) }
+// Fault is code with what is known about the lock.
+func (e Entry) Fault(code fault.Code) *fault.Error { return fault.New(code, e.pairs()...) }
 
 // refuse says who has it; an unreadable record is the cause.
 func (m *Manager) refuse(k Key, e Entry) error {
-	f := e.fault(k.refusal())
+	f := e.Fault(k.refusal())
 	f.Err = e.Problem
 	if p, ok := fault.As(e.Problem); ok {
-		f.Facts["reason"] = p.Facts["reason"]
+		f.Facts["reason"], f.Facts["flaw"] = p.Facts["reason"], p.Facts["reason"]
 	}
 	return f
 }
@@ -259,7 +260,7 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 	case e.flaw == flock.Directory:
 		return e, false, e.Problem // nobody's to remove, not even by force
 	case e.Live && (!force || e.Orphaned && patient):
-		return e, false, e.fault(fault.LockNotYours)
+		return e, false, e.Fault(fault.LockNotYours)
 	}
 	if err := m.disk.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return e, false, notWritable(err, e.Path)

@@ -164,7 +164,7 @@ func holder(e locks.Entry) *choose.Holder {
 	r := e.Record
 	return &choose.Holder{
 		RunID: r.RunID, Host: r.Host, Hostname: r.Hostname, PID: r.PID,
-		Since: r.CreatedAt, Until: r.ExpiresAt,
+		Since: r.CreatedAt, Until: r.ExpiresAt, Unreadable: e.Problem != nil,
 	}
 }
 

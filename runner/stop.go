@@ -87,6 +87,9 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 	if !found || !e.Live {
 		return Halted{}, nothingToDo("no_session")
 	}
+	if e.Problem != nil {
+		return Halted{}, e.Problem
+	}
 	h := Halted{OK: true, RunID: e.RunID, StopRequested: true}
 	path := stage.CacheFile(r.Project, stopFile)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -115,10 +118,11 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 }
 
 func signalHolder(e locks.Entry) error {
+	if e.Problem != nil {
+		return e.Problem
+	}
 	if e.Verdict != locks.Held && e.Verdict != locks.Overdue || !proc.Signal(e.PID, e.PIDStart, syscall.SIGTERM) {
-		return fault.New(fault.LockHeld, "path", e.Path, "pid", e.PID, "host", e.Host, "hostname", e.Hostname,
-			"request_id", e.RequestID, "run_id", e.RunID, "verdict", e.Verdict, "since", e.CreatedAt.Format(time.RFC3339),
-			"until", e.ExpiresAt.Format(time.RFC3339), "name", e.RequestID)
+		return e.Fault(fault.LockHeld)
 	}
 	return nil
 }

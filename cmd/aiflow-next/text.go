@@ -41,7 +41,10 @@ func (q *question) printNext(r choose.Result) {
 			q.line("%s", q.Text("next.stacked", "id", o.RequestID, "branch", o.Branch))
 		}
 	}
-	if h := r.Queue.Holder; h != nil {
+	switch h := r.Queue.Holder; {
+	case h != nil && h.Unreadable:
+		q.line("%s", q.Text("next.queue_unreadable"))
+	case h != nil:
 		q.line("%s", q.Text("next.queue_locked", "run_id", h.RunID, "pid", h.PID, "host", cmp.Or(h.Hostname, h.Host)))
 	}
 	if n := r.Stats.Runnable; n > 1 {

@@ -280,6 +280,9 @@ func (v *view) refuseRunning(id string) error {
 	if h == nil {
 		return nil
 	}
+	if h.Unreadable {
+		return fault.New(fault.LockUnreadable)
+	}
 	return fault.New(fault.RunInProgress, "request_id", id, "run_id", h.RunID, "pid", h.PID,
 		"host", h.Hostname, "since", h.Since.Format(time.RFC3339), "until", h.Until.Format(time.RFC3339))
 }

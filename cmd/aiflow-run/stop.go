@@ -40,6 +40,8 @@ func stop(s *cli.Shell, o stopOptions, arg string) error {
 	}
 	key := "work.stop_done"
 	switch {
+	case single && !o.now && h.RunID == "":
+		key = "work.stop_no_run"
 	case single && !o.now:
 		key = "work.stop_plain"
 	case o.queue && !o.now:
@@ -48,6 +50,8 @@ func stop(s *cli.Shell, o stopOptions, arg string) error {
 		key = "work.stop_asked"
 	case o.queue && !single:
 		key = "work.stop_session"
+	case h.RunID == "": // a command that held the lock, or a run that had not begun
+		key = "work.stop_holder"
 	}
 	facts := []any{"id", h.RequestID, "run_id", h.RunID}
 	if id, _, err := locate(p, h.RunID); err == nil && key == "work.stop_done" && h.RunID != "" {

@@ -74,6 +74,8 @@ func (e *Exclusion) Advise(depends string) []fault.Advice {
 			return []fault.Advice{fault.ToSee(fault.VerbBranches, "git branch -a"), fault.ToDo(fault.VerbSet, "aiflow request set "+id+" base=")}
 		}
 		return []fault.Advice{check}
+	case "lock_unreadable":
+		return []fault.Advice{fault.ToSee(fault.VerbRelease, "aiflow lock list")}
 	case "locked":
 		return []fault.Advice{fault.ToSee(fault.VerbLogs, "aiflow run logs -f "+run), fault.ToDo(fault.VerbStop, "aiflow run stop "+id)}
 	case "depends_not_found", "cycle", "cycle_with":

@@ -128,6 +128,9 @@ func notReadyKind(status string) string {
 }
 
 func heldBy(r *reqmeta.Request, h *Holder, code fault.Code) Exclusion {
+	if h.Unreadable {
+		return exclude(r, code, "lock_unreadable")
+	}
 	return exclude(r, code, "locked", "run_id", h.RunID, "pid", strconv.Itoa(h.PID),
 		"host", hostOf(h), "since", clock(h.Since), "until", clock(h.Until))
 }

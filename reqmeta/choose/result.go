@@ -17,6 +17,8 @@ type Holder struct {
 	PID      int       `json:"pid"`
 	Since    time.Time `json:"since"`
 	Until    time.Time `json:"until"`
+
+	Unreadable bool `json:"-"` // the lock's file is; who holds it is not known, if anybody does
 }
 
 // LatestRun is what the newest run of a request came to.
