@@ -82,7 +82,8 @@ func TestRejoinKeepsWhatAnAgentCommitted(t *testing.T) {
 	w := worktreeOf(t, b, dir)
 	start := b.sh(w.Path(), "rev-parse", "HEAD")
 	b.sh(w.Path(), "checkout", "-q", "-b", "agents-own")
-	own := b.commit(w.Path(), "by the agent", map[string]string{"f": "work\n", "n": "new\n"})
+	b.commit(w.Path(), "by the agent", map[string]string{"f": "work\n", "n": "new\n"})
+	own := b.sh(w.Path(), "rev-parse", "HEAD")
 	writeFile(t, filepath.Join(w.Path(), "u"), "uncommitted\n")
 	if err := w.repo.KeepCommit(t.Context(), "refs/aiflow/attempts/RUN/S01/agent1", own); err != nil {
 		t.Fatal(err)

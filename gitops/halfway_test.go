@@ -12,15 +12,17 @@ func TestPutBackTakesWhatGitWrote(t *testing.T) {
 	b := newBench(t)
 	dir := b.repo("r")
 	at := func(name string) string { return filepath.Join(dir, name) }
-	from := b.commit(dir, "third", map[string]string{"changed": "old\n", "gone": "here\n", "mine": "old\n", "staged": "old\n"})
+	b.commit(dir, "third", map[string]string{"changed": "old\n", "gone": "here\n", "mine": "old\n", "staged": "old\n"})
+	from := b.sh(dir, "rev-parse", "HEAD")
 	b.sh(dir, "checkout", "-q", "-b", "later")
 	b.sh(dir, "rm", "-q", "gone")
 	if err := os.Symlink("changed", at("link")); err != nil {
 		t.Fatal(err)
 	}
-	to := b.commit(dir, "fourth", map[string]string{
+	b.commit(dir, "fourth", map[string]string{
 		"changed": "new and long\n", "mine": "new\n", "staged": "new\n", "whole": "whole\n", "a/b/begun": "begun and not ended\n", "a/other": "theirs\n",
 	})
+	to := b.sh(dir, "rev-parse", "HEAD")
 	b.sh(dir, "checkout", "-q", "main")
 
 	writeFile(t, at("changed"), "new and")
@@ -68,7 +70,8 @@ func TestWritePutsBackWhatGitWroteAlone(t *testing.T) {
 	dir := b.repo("r")
 	from := b.sh(dir, "rev-parse", "HEAD")
 	b.sh(dir, "checkout", "-q", "-b", "later")
-	to := b.commit(dir, "third", map[string]string{"a/whole": "whole\n", "b/mine": "theirs\n", "f": "new\n"})
+	b.commit(dir, "third", map[string]string{"a/whole": "whole\n", "b/mine": "theirs\n", "f": "new\n"})
+	to := b.sh(dir, "rev-parse", "HEAD")
 	b.sh(dir, "checkout", "-q", "main")
 
 	g := b.git.In(dir)
@@ -92,7 +95,8 @@ func TestWriteLeavesWhatAPersonStaged(t *testing.T) {
 	dir := b.repo("r")
 	from := b.sh(dir, "rev-parse", "HEAD")
 	b.sh(dir, "checkout", "-q", "-b", "later")
-	to := b.commit(dir, "third", map[string]string{"a/whole": "whole\n", "f": "new\n"})
+	b.commit(dir, "third", map[string]string{"a/whole": "whole\n", "f": "new\n"})
+	to := b.sh(dir, "rev-parse", "HEAD")
 	b.sh(dir, "checkout", "-q", "main")
 	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("new\n"), 0o666); err != nil {
 		t.Fatal(err)

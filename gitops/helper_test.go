@@ -46,9 +46,12 @@ func (b *bench) sh(dir string, args ...string) string {
 	return strings.TrimSuffix(out, "\n")
 }
 
-func (b *bench) try(dir string, args ...string) (string, error) {
+func (b *bench) try(dir string, args ...string) (string, error) { return b.feed(dir, "", args...) }
+
+// feed runs git with a standard input.
+func (b *bench) feed(dir, input string, args ...string) (string, error) {
 	cmd := exec.Command(b.git.Bin, args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(input)
 	cmd.Env = append(append([]string(nil), b.env...), "GIT_AUTHOR_DATE=2026-01-02T03:04:05+0900", "GIT_COMMITTER_DATE=2026-01-02T03:04:05+0900")
 	var out, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &stderr
@@ -59,6 +62,13 @@ func (b *bench) try(dir string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
+const (
+	by         = "committer Tester <tester@example.org> 1767290645 +0900\n"
+	twoCommits = "commit refs/heads/main\n" + by + "data 6\nfirst\n\n" +
+		"M 644 inline .gitignore\ndata 25\n*.log\n/.aiflow/worktrees\n\nM 644 inline dir/g\ndata 4\ntwo\n\nM 644 inline f\ndata 4\none\n\n" +
+		"commit refs/heads/main\n" + by + "data 7\nsecond\n\nM 644 inline f\ndata 9\none\nmore\n\n"
+)
+
 // repo makes a repository with two commits: f and dir/g, then f changed.
 func (b *bench) repo(name string, init ...string) string {
 	b.t.Helper()
@@ -67,19 +77,20 @@ func (b *bench) repo(name string, init ...string) string {
 		b.t.Fatal(err)
 	}
 	b.sh(dir, append([]string{"init", "-q"}, init...)...)
-	b.commit(dir, "first", map[string]string{"f": "one\n", "dir/g": "two\n", ".gitignore": "*.log\n/.aiflow/worktrees\n"})
-	b.commit(dir, "second", map[string]string{"f": "one\nmore\n"})
+	if out, err := b.feed(dir, twoCommits, "fast-import", "--quiet"); err != nil {
+		b.t.Fatalf("%v: %s", err, out)
+	}
+	b.sh(dir, "reset", "-q", "--hard")
 	return dir
 }
 
-func (b *bench) commit(dir, message string, files map[string]string) string {
+func (b *bench) commit(dir, message string, files map[string]string) {
 	b.t.Helper()
 	for name, text := range files {
 		writeFile(b.t, filepath.Join(dir, name), text)
 	}
 	b.sh(dir, "add", "-A")
 	b.sh(dir, "commit", "-q", "--allow-empty", "-m", message)
-	return b.sh(dir, "rev-parse", "HEAD")
 }
 
 func (b *bench) open(dir string) *Repo {
