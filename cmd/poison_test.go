@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -153,7 +154,14 @@ func TestPoisonedSuite(t *testing.T) {
 	}
 	v := newVictim(t)
 	before := v.picture(t)
-	args := []string{"test", "-trimpath", "-short", "-count=1", "-vet=off", "./internal/gitcmd/...", "./hooks/...", "./project/...", "./doctor/...", "./cmd/aiflow-hook/..."}
+	args := []string{"test", "-short", "-count=1", "-vet=off"}
+	info, _ := debug.ReadBuildInfo()
+	for _, s := range info.Settings { // as this test: what is compiled already is used
+		if s.Key == "-race" || s.Key == "-trimpath" {
+			args = append(args, s.Key+"="+s.Value)
+		}
+	}
+	args = append(args, "./internal/gitcmd/...", "./hooks/...", "./project/...", "./doctor/...", "./cmd/aiflow-hook/...")
 	cmd := exec.Command("go", args...)
 	cmd.Dir = ".."
 	cmd.Env = append(append(os.Environ(), v.env...), "AIFLOW_POISONED=1", "GOFLAGS=-buildvcs=false")
