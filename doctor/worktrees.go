@@ -36,7 +36,7 @@ func worktrees(ctx context.Context, x *examiner) []worktreeLine {
 // judgeWorktree: a worktree is in use as long as its request's latest run can
 // go on, or somebody holds the request's lock.
 func judgeWorktree(ctx context.Context, x *examiner, id, rel string) string {
-	if e, ok, err := x.p.Locks().LookRequest(id); err == nil && ok && e.Live {
+	if e, ok, err := x.p.Locks().Look(worker(id)); err == nil && ok && e.Live {
 		return "in_use"
 	}
 	if x.repo.Moved(x.p.Path(rel)) {
@@ -53,6 +53,19 @@ func judgeWorktree(ctx context.Context, x *examiner, id, rel string) string {
 		return "unknown"
 	}
 	return "finished"
+}
+
+// worker is the lock of who works in such a folder: of a run, or of the landing that
+// left its scratch.
+func worker(id string) locks.Key {
+	place, scratch := strings.CutPrefix(id, project.LandScratch)
+	switch {
+	case !scratch:
+		return locks.Request(id)
+	case place == project.RestackLock:
+		return locks.Named(place)
+	}
+	return locks.Named(project.LandLock + "-" + place)
 }
 
 func checkWorktrees(ctx context.Context, x *examiner) {
@@ -131,9 +144,13 @@ func fixWorktrees(ctx context.Context, x *examiner) {
 			continue
 		}
 		removed, err := removeWorktree(ctx, x, l)
-		switch {
+		switch scratch := strings.HasPrefix(l.RequestID, project.LandScratch); {
+		case err != nil && scratch:
+			x.cannot("worktrees", "scratch", err, "path", l.Path)
 		case err != nil:
 			x.cannot("worktrees", "worktree", err, "path", l.Path)
+		case removed && scratch:
+			x.did("worktrees", "scratch", "path", l.Path)
 		case removed:
 			x.did("worktrees", "worktree", "path", l.Path)
 		}
@@ -141,15 +158,19 @@ func fixWorktrees(ctx context.Context, x *examiner) {
 }
 
 func removeWorktree(ctx context.Context, x *examiner, l worktreeLine) (bool, error) {
-	lease, err := x.p.Locks().AcquireRequest(ctx, l.RequestID, locks.Ask{})
+	lease, err := x.p.Locks().Acquire(ctx, worker(l.RequestID), locks.Ask{})
 	if err != nil {
-		if fault.Has(err, fault.RunInProgress) {
+		if fault.Has(err, fault.RunInProgress) || fault.Has(err, fault.LockHeld) {
 			return false, nil // a run, or another doctor, was quicker
 		}
 		return false, err
 	}
 	defer lease.Release()
 	path := x.p.Path(l.Path)
+	if strings.HasPrefix(l.RequestID, project.LandScratch) { // the next landing makes all of it again
+		err := x.repo.DropScratch(ctx, path)
+		return err == nil, err
+	}
 	switch what := judgeLocked(ctx, x, l); what {
 	case "broken":
 		return os.Remove(path) == nil, nil // only an empty folder goes

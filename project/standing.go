@@ -170,8 +170,13 @@ func ofLanding(e locks.Entry) bool {
 	return ok && key.Type == locks.TypeName && strings.HasPrefix(key.ID, LandLock+"-")
 }
 
-// LandLock is the kind of a landing's lock: locks.NameFor.
-const LandLock = "land"
+// LandLock is the kind of a landing's lock: locks.NameFor. RestackLock is the name of the
+// one of a restack, and LandScratch what the names of the worktrees of both begin with.
+const (
+	LandLock    = "land"
+	RestackLock = "restack"
+	LandScratch = "_land-"
+)
 
 // MadeDone is the run that made a request done: the newest finished one that
 // began before it was, and that nobody rejected.

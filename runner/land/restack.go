@@ -48,7 +48,7 @@ func (l *Lander) Restack(ctx context.Context, names []string) (Restacked, error)
 		return Restacked{}, err
 	}
 	s := &restacking{landing: own}
-	s.place = "restack"
+	s.place = project.RestackLock
 	if s.lease, err = l.Project.Locks().AcquireNamed(ctx, s.place, locks.Ask{}); err != nil {
 		return Restacked{}, err
 	}
