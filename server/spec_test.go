@@ -45,7 +45,10 @@ func TestRefusalsAreDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := w.call(201, "POST", "/api/requests", `{"title":"One more"}`).text("id")
-	other := map[string]bool{"GET /api/config 400": true, "GET /api/requests 400": true, "PUT /api/config 409": true, "GET /api/requests/{id}/runs/{run}/diff 400": true} // for other causes
+	other := map[string]bool{
+		"GET /api/config 400": true, "GET /api/requests 400": true, "PUT /api/config 409": true, "GET /api/requests/{id}/runs/{run}/diff 400": true,
+		"GET /api/requests/{id} 400": true, "GET /api/requests/{id}/meta 400": true,
+	} // for other causes
 	sent := map[string]string{
 		"PUT /api/requests/{id}": `{"markdown":"x"}`, "PATCH /api/requests/{id}/meta": `{"title":"x"}`,
 		"POST /api/requests": `{"title":"x"}`, "POST /api/requests/{id}/runs/{run}/answer": `{"text":"x"}`,
@@ -69,6 +72,11 @@ func TestRefusalsAreDescribed(t *testing.T) {
 	each("404", "", "RQ-nobody")
 	each("400", "[", id)
 	w.call(400, "DELETE", "/api/project-lock", "")
+	if err := os.Symlink("nowhere", w.path("requests/RQ-link.md")); err != nil {
+		t.Fatal(err)
+	}
+	w.call(400, "GET", "/api/requests/RQ-link", "")
+	w.call(400, "GET", "/api/requests/RQ-link/meta", "")
 	w.write(".aiflow/config.v1.json", "{")
 	w.call(400, "GET", "/api/config", "")
 	w.write(".aiflow/config.v1.json", "{}")
