@@ -100,24 +100,26 @@ figures:
 tidy:
 	$(GO) mod tidy -diff
 
-# The checks share what the build has compiled: same tags, same -trimpath.
-VETTED := ./... ./testdata/agents/models
+# The checks share what the build has compiled, or in "make test" what the tests need.
+VETTED   := ./... ./testdata/agents/models
+COMPILED := -trimpath
+test: COMPILED := -race
 vet:
-	$(GO) vet -trimpath -tags '$(TAGS)' $(VETTED)
+	$(GO) vet $(COMPILED) -tags '$(TAGS)' $(VETTED)
 
 format:
 	@out=$$(find . -name .git -prune -o -name node_modules -prune -o -name .demo -prune -o -name '*.go' -print0 | xargs -0 $(GO) tool gofumpt -l); \
 	if [ -n "$$out" ]; then echo "not formatted (go tool gofumpt -w FILE):"; echo "$$out"; exit 1; fi
 
-staticcheck: CHECKED = GOFLAGS="$$($(GO) env GOFLAGS) -trimpath" $(GO)
+staticcheck: CHECKER = GOFLAGS="$$($(GO) env GOFLAGS) $(COMPILED)" $$($(GO) tool -n staticcheck)
 staticcheck:
-	$(CHECKED) tool staticcheck -tags '$(TAGS)' $(VETTED)
+	$(CHECKER) -tags '$(TAGS)' $(VETTED)
 
 # A program with the race detector otherwise sleeps a second when it ends, and
 # the tests end many.
 race: export GORACE = atexit_sleep_ms=0
 race:
-	$(GO) test -race -vet=off -timeout 60m ./...
+	$(GO) test -race -vet=off -tags '$(TAGS)' -timeout 60m ./...
 
 # No account, no key and no network: models are played (testdata/agents).
 test-agents:

@@ -157,7 +157,7 @@ func TestPoisonedSuite(t *testing.T) {
 	args := []string{"test", "-short", "-count=1", "-vet=off"}
 	info, _ := debug.ReadBuildInfo()
 	for _, s := range info.Settings { // as this test: what is compiled already is used
-		if s.Key == "-race" || s.Key == "-trimpath" {
+		if s.Key == "-race" || s.Key == "-trimpath" || s.Key == "-tags" {
 			args = append(args, s.Key+"="+s.Value)
 		}
 	}
