@@ -54,7 +54,8 @@ func stop(s *cli.Shell, o stopOptions, arg string) error {
 		key = "work.stop_holder"
 	}
 	facts := []any{"id", h.RequestID, "run_id", h.RunID}
-	if id, _, err := locate(p, h.RunID); err == nil && key == "work.stop_done" && h.RunID != "" {
+	if key == "work.stop_done" {
+		id, _, _ := locate(p, h.RunID) // of a run without a record the command is to show it
 		commands, err := commandsFor(s, p, []runs.Summary{{RequestID: id, RunID: h.RunID}})
 		if err != nil {
 			return err

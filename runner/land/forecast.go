@@ -71,7 +71,7 @@ func (l *Lander) Forecast(ctx context.Context, o Options) (Forecast, error) {
 }
 
 // scratch is where a git that cannot try merges tries them.
-func (s *landing) scratch() string { return s.path("forecast-" + s.Project.Suffix()) }
+func (s *landing) scratch() string { return s.path("_forecast-" + s.Project.Suffix() + "-") }
 
 // alone are the commits that the branches become when each lands first, with what it
 // stands on; none for one that collides with what is there, or whose history is another.

@@ -147,7 +147,7 @@ func (l *Lander) Land(ctx context.Context, o Options) (Result, error) {
 	}
 	err = s.all(ctx, todo)
 	// Also what a landing left that died when all had landed.
-	err = errors.Join(err, s.repo.DropScratch(context.WithoutCancel(ctx), s.path("land")))
+	err = errors.Join(err, s.repo.DropScratch(context.WithoutCancel(ctx), s.path(project.LandScratch)))
 	if to, ok, e := s.repo.BranchTip(ctx, s.result.Into); e == nil && ok {
 		s.result.To = to
 	}
@@ -393,6 +393,6 @@ func (s *landing) At(name string) {
 }
 
 // path is where the landing works; no request has such a name.
-func (s *landing) path(kind string) string {
-	return filepath.Join(s.Project.Path(s.Project.WorktreesDir()), "_"+kind+"-"+strings.TrimPrefix(s.place, "land-"))
+func (s *landing) path(begins string) string {
+	return filepath.Join(s.Project.Path(s.Project.WorktreesDir()), begins+strings.TrimPrefix(s.place, project.LandLock+"-"))
 }

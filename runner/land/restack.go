@@ -85,7 +85,7 @@ func (l *Lander) Restack(ctx context.Context, names []string) (Restacked, error)
 			out.LeftOut = append(out.LeftOut, s.leftOut(item, err))
 		}
 	}
-	return out, s.repo.DropScratch(context.WithoutCancel(ctx), s.path("land"))
+	return out, s.repo.DropScratch(context.WithoutCancel(ctx), s.path(project.LandScratch))
 }
 
 // stacked are the runs to look at: those named, else all that wait to be merged.

@@ -9,6 +9,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/locks"
+	"aiflow/project"
 	"aiflow/runner/agent"
 	"aiflow/runs"
 )
@@ -28,7 +29,7 @@ func (s *landing) stand(ctx context.Context, commit string) error {
 		return err
 	}
 	defer func() { _ = turn.Release() }()
-	s.ws, err = s.repo.Scratch(ctx, s.path("land"), commit)
+	s.ws, err = s.repo.Scratch(ctx, s.path(project.LandScratch), commit)
 	s.stands = commit
 	return err
 }
