@@ -131,9 +131,9 @@ func (s *restacking) below(ctx context.Context, st *runs.Stage) (on []runs.Stack
 			}
 		}
 		switch {
-		case r != nil && r.SaysOver() && s.standing.Home() == "HEAD" || last != nil && s.standing.Merged(last):
+		case r != nil && r.SaysOver() && s.standing.Home() == "HEAD" || last != nil && (s.standing.MergedHere(last) || s.inBase(ctx, st, last)):
 			continue
-		case last == nil || !s.standing.AwaitsMerge(last) || project.StaleNow(ctx, s.Project, last).On != "" || project.Emptied(ctx, s.Project, last):
+		case last == nil || !last.Unmerged() || !s.standing.BranchExists(last) || project.StaleNow(ctx, s.Project, last).On != "" || project.Emptied(ctx, s.Project, last):
 			return nil, "", waitsFor(st, id)
 		}
 		tip, _, err := s.repo.BranchTip(ctx, last.Git.WorkBranch)
@@ -155,6 +155,13 @@ func (s *restacking) below(ctx context.Context, st *runs.Stage) (on []runs.Stack
 		err = project.StackConflict(on, stuck, files)
 	}
 	return on, commit, err
+}
+
+// inBase: the base of a run has all of another one. One that was landed elsewhere alone
+// is still what it stands on.
+func (s *restacking) inBase(ctx context.Context, st, below *runs.Stage) bool {
+	in, err := s.Project.LandedIn(ctx, "refs/heads/"+st.Git.BaseBranch, []*runs.Stage{below})
+	return err == nil && in[below.RunID]
 }
 
 // restack moves one run; nil: it stands where it should.
