@@ -188,7 +188,7 @@ func (r *Repo) CheckedOut(ctx context.Context, branch string) string {
 		return main
 	}
 	for _, a := range r.admins() {
-		if (a.branch == branch || interrupted(a.dir, branch)) && exists(a.path) {
+		if (a.branch == branch || interrupted(a.dir, branch)) && exists(filepath.Join(a.path, ".git")) { // else git calls it prunable
 			return a.path
 		}
 	}

@@ -74,15 +74,17 @@ func (r *Repo) InPlace(ctx context.Context) (*Workspace, error) {
 }
 
 // unregister removes a worktree without git's own look for changes (--force):
-// leave has looked at far more than that, and nothing else calls this.
+// leave has looked at far more than that, and nothing else calls this. Once begun it
+// goes to the end: half a worktree is none, and nobody would take the rest away.
 func (r *Repo) unregister(ctx context.Context, path string, a *admin) error {
+	ctx = context.WithoutCancel(ctx)
 	args := quiet("worktree", "remove", "--force", "--", path)
 	if a.locked == making {
 		args = quiet("worktree", "remove", "--force", "--force", "--", path)
 	}
 	_, err := r.git.Do(ctx, args...)
-	if err == nil || ctx.Err() != nil {
-		return err
+	if err == nil {
+		return nil
 	}
 	if a.locked != "" && a.locked != making {
 		return failed(err, fault.WorkspaceFailed, "path", path, "reason", "locked")

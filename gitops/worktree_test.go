@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -163,9 +164,7 @@ func TestDeleteBranch(t *testing.T) {
 			t.Errorf("%s is checked out: %v", name, err)
 		}
 	}
-	if err := r.RemoveWorktree(t.Context(), w.Path(), Keep{}); err != nil {
-		t.Fatal(err)
-	}
+	remove(t, filepath.Join(w.Path(), ".git")) // a git that was killed while it removed the worktree
 	for range 2 {
 		if err := r.DeleteBranch(t.Context(), w.Branch(), head); err != nil {
 			t.Error(err)
@@ -453,6 +452,23 @@ func TestRemoveWorktree(t *testing.T) {
 				t.Errorf("again: %v", err)
 			}
 		})
+	}
+}
+
+// A person who stops a command while a worktree is taken away leaves none that is half gone.
+func TestRemoveWorktreeGoesToItsEnd(t *testing.T) {
+	b := newBench(t)
+	r := b.open(b.repo("r"))
+	w := b.worktree(r, "RQ-1")
+	writeFile(t, filepath.Join(w.Path(), "f"), "x")
+	ctx, stop := context.WithCancel(t.Context())
+	l, err := r.Leave(ctx, w.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := r.unregister(ctx, l.path, l.admin); err != nil || exists(w.Path()) || strings.Contains(b.sh(r.root, "worktree", "list"), "RQ-1") {
+		t.Errorf("err = %v, there: %t", err, exists(w.Path()))
 	}
 }
 

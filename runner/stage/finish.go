@@ -41,8 +41,9 @@ func Finish(ctx context.Context, run *Run) error {
 }
 
 // PutAway is what is left to do once the end is recorded. Each part is done
-// even if another fails.
+// even if another fails, or a person stops the command.
 func PutAway(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, error)) error {
+	ctx = context.WithoutCancel(ctx)
 	run.recorded = true
 	if slices.Contains(run.Stage.Warnings(), runs.NoTestRan) {
 		run.Tell(Event{Kind: Warned, What: run.Words.Text("work.no_test_ran", nil)})

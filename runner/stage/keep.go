@@ -166,6 +166,7 @@ func LookForLeaving(ctx context.Context, run *Run) func() (*gitops.Leaving, erro
 		return func() (*gitops.Leaving, error) { return nil, nil }
 	}
 	repo, path := run.Repo, run.WorkspacePath()
+	ctx = context.WithoutCancel(ctx) // see PutAway
 	return Background(func() (*gitops.Leaving, error) { return repo.Leave(ctx, path) })
 }
 
