@@ -22,12 +22,9 @@ import (
 func checkFiles(ctx context.Context, x *examiner) {
 	checkLocks(x)
 	s, err := x.look()
-	switch {
-	case fault.Has(err, fault.RequestsDirNotFound):
+	if err != nil {
 		x.fails("requests_dir", err)
-	case err != nil:
-		x.fails("requests_dir", fault.Wrap(err, fault.RequestsDirNotFound, "path", x.p.Path(x.p.RequestsDir())))
-	default:
+	} else {
 		checkRequestsDir(x, s.Folder)
 		checkValid(ctx, x, s)
 		checkDuplicates(x, s.Folder)

@@ -116,22 +116,31 @@ const (
 	requestBody = 20 << 20 // a request file may have 16 MiB
 )
 
-// Serve answers on l until ctx ends, and watches the project meanwhile.
+// Serve answers on l until ctx ends or the project's folder is gone, and watches
+// the project meanwhile.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h := s.httpServer(ctx)
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
-	var watching sync.WaitGroup
-	watching.Go(func() { s.Watch(ctx) })
-	defer watching.Wait()
-	defer cancel()
+	var gone error
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		gone = s.Watch(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-watched
+	}()
 	select {
 	case err := <-failed:
 		return err
+	case <-watched:
 	case <-ctx.Done():
 	}
+	cancel()
 	late, done := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer done()
 	if err := h.Shutdown(late); err != nil {
@@ -140,7 +149,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	return nil
+	<-watched
+	return gone
 }
 
 func (s *Server) httpServer(ctx context.Context) *http.Server {

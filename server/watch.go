@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -57,12 +58,17 @@ func newWatcher(s *Server) *watcher {
 	return &watcher{s: s, locks: map[string]locks.Entry{}, live: map[string]*liveRun{}, known: map[string]stamp{}}
 }
 
-// Watch publishes what happens in the project until ctx ends.
-func (s *Server) Watch(ctx context.Context) {
+// Watch publishes what happens in the project until ctx ends, or until the
+// project's folder is gone: what is written after that would make another one
+// in its place.
+func (s *Server) Watch(ctx context.Context) error {
 	w := newWatcher(s)
 	defer s.folder.close()
 	w.begin(ctx)
 	for woken := false; ctx.Err() == nil; w.look(ctx) {
+		if _, err := os.Stat(s.Project.Dir); errors.Is(err, fs.ErrNotExist) {
+			return fault.Wrap(err, fault.RequestsDirNotFound, "path", s.Project.Path(s.Project.RequestsDir()), "gone", s.Project.Dir)
+		}
 		// The first change of a request file is told at once, those that follow it together.
 		if woken {
 			time.Sleep(watchEvery)
@@ -71,6 +77,7 @@ func (s *Server) Watch(ctx context.Context) {
 			woken = s.folder.wait(watchEvery)
 		}
 	}
+	return nil
 }
 
 // begin takes what is there as known, and puts right what was left.

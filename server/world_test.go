@@ -92,7 +92,7 @@ func (w *world) serve(change ...func(*Options, *http.Server)) {
 	w.http = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	var watching sync.WaitGroup
 	s := w.s
-	watching.Go(func() { s.Watch(ctx) })
+	watching.Go(func() { _ = s.Watch(ctx) })
 	w.t.Cleanup(func() {
 		cancel()
 		watching.Wait()
