@@ -89,7 +89,7 @@ func Read(name string, stdin io.Reader, o Options, there *folder.Folder, hashes 
 		c.Store, inside = storeName(o.From, there.Root, in)
 		c.anyList = o.From == "todo" && !inside
 	}
-	if err := c.resolve(there.Requests, there.BesideIDs()); err != nil {
+	if err := c.resolve(there.Requests, there.RequestsBeside()); err != nil {
 		return nil, nil, err
 	}
 	if hashes == nil {
@@ -268,7 +268,7 @@ func (p *Plan) key(it *Item) string {
 // again is a task that was imported before.
 func (p *Plan) again(t *task, there *folder.Folder, update bool) {
 	t.item.Result = Unchanged
-	if !update {
+	if !update || there.PathBeside(t.old.ID) == t.old.Path { // what is done and elsewhere stays
 		return
 	}
 	data, err := there.Read(t.old)

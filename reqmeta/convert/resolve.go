@@ -12,20 +12,18 @@ import (
 	"aiflow/reqmeta"
 )
 
-// resolve gives every task its id, what it waits for, and whether it is taken. The
-// ids beside are those of requests that are done and elsewhere.
-func (c *conv) resolve(there []*reqmeta.Request, beside []string) error {
+// resolve gives every task its id, what it waits for, and whether it is taken.
+// Beside are requests that are done and elsewhere.
+func (c *conv) resolve(there, beside []*reqmeta.Request) error {
 	c.twice()
-	if err := c.recognize(there); err != nil {
+	all := slices.Concat(there, beside)
+	if err := c.recognize(all); err != nil {
 		return err
 	}
 	used := map[string]bool{}
-	for _, r := range there {
+	for _, r := range all {
 		used[strings.ToLower(r.ID)] = true
 		used[strings.ToLower(reqmeta.Stem(r.Path))] = true
-	}
-	for _, id := range beside {
-		used[strings.ToLower(id)] = true
 	}
 	if c.From == "todo" {
 		c.gone(there)

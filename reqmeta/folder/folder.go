@@ -29,10 +29,10 @@ type Folder struct {
 	vague   map[string]int32   // ids that broken files may have, whose heads do not say: their indexes
 	names   map[string]string  // other names of files, as paths and as ids: the path that counts
 	mapping *reqmeta.Mapping
-	beside  []string                 // folders of what is done
-	done    func() map[string]string // ids that are done in folders beside this one, read when it is asked
-	read    int                      // how many files were opened to make it
-	keep    func()                   // writes the cache; nil when that is not worth it
+	beside  []string                           // folders of what is done
+	done    func() map[string]*reqmeta.Request // by id, what is done in folders beside this one, read when it is asked
+	read    int                                // how many files were opened to make it
+	keep    func()                             // writes the cache; nil when that is not worth it
 }
 
 // prefix is what every path begins with.
@@ -212,18 +212,18 @@ func (f *Folder) Beside(dirs []string) {
 		return
 	}
 	f.beside = dirs
-	f.done = sync.OnceValue(func() map[string]string {
-		ids := map[string]string{}
+	f.done = sync.OnceValue(func() map[string]*reqmeta.Request {
+		done := map[string]*reqmeta.Request{}
 		for _, dir := range dirs {
 			there, err := Cache{Mapping: f.mapping}.Load(f.Root, dir)
 			if err != nil {
 				continue // it is not there yet
 			}
 			for _, r := range there.Requests {
-				ids[r.ID] = r.Path
+				done[r.ID] = r
 			}
 		}
-		return ids
+		return done
 	})
 }
 
@@ -250,12 +250,22 @@ func (f *Folder) BesideIDs() []string {
 	return slices.Sorted(maps.Keys(f.done()))
 }
 
+// RequestsBeside are the requests in these folders, in the order of their ids.
+func (f *Folder) RequestsBeside() (there []*reqmeta.Request) {
+	for _, id := range f.BesideIDs() {
+		there = append(there, f.done()[id])
+	}
+	return there
+}
+
 // PathBeside is the file that has an id in one of these folders; "" for none.
 func (f *Folder) PathBeside(id string) string {
-	if f.done == nil {
-		return ""
+	if f.done != nil {
+		if r := f.done()[id]; r != nil {
+			return r.Path
+		}
 	}
-	return f.done()[id]
+	return ""
 }
 
 // IsDuplicate reports whether several files have that id.
