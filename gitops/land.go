@@ -248,7 +248,11 @@ func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
 
 func swap(ctx context.Context, r *Repo, branch, from, to string) error {
 	_, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: landed", "--end-of-options", "refs/heads/"+branch, to, from)
-	return orMoved(ctx, r, err, branch, from)
+	moved := orMoved(ctx, r, err, branch, from)
+	if gitcmd.Exit(err) <= 0 || errors.Is(moved, ErrMoved) {
+		return moved
+	}
+	return landRefused(err, "", branch, nil, append(refusal(err, r.root), "unseen", true)...)
 }
 
 // MoveBranch moves a branch that nobody has checked out from one commit to another one,
@@ -327,8 +331,12 @@ func notForward(at, branch, why string, files []string, more ...any) error {
 	return landRefused(nil, at, branch, files, append(more, "cause_key", why)...)
 }
 
+// landRefused is about the checkout at a folder; "" where the branch is in none.
 func landRefused(err error, at, branch string, files []string, more ...any) error {
-	facts := append(Unfinished(at), "path", at, "branch", branch, "files", strings.Join(files, ", "))
+	facts := []any{"branch", branch}
+	if at != "" {
+		facts = append(append(facts, Unfinished(at)...), "path", at, "files", strings.Join(files, ", "))
+	}
 	return fault.Wrap(err, fault.LandRefused, append(facts, more...)...)
 }
 
@@ -449,22 +457,28 @@ func restored(ctx context.Context, g gitcmd.Git, list []change) (files []string,
 // refusedAt is why a checkout does not go forward, with the files that git names, and
 // the lock that another git holds or has left behind.
 func refusedAt(ctx context.Context, g gitcmd.Git, branch string, err error) error {
-	at, said := g.Dir, gitcmd.Stderr(err)
-	trouble, where := diskTrouble(err, at)
 	var files []string
-	for l := range strings.Lines(said) {
+	for l := range strings.Lines(gitcmd.Stderr(err)) {
 		if name, ok := strings.CutPrefix(l, "\t"); ok {
 			files = append(files, strings.TrimSpace(name))
 		}
 	}
-	facts := append(ignoredOf(ctx, g, files), "cause", saysFirst(err), "output", said)
+	return landRefused(err, g.Dir, branch, files, append(ignoredOf(ctx, g, files), refusal(err, g.Dir)...)...)
+}
+
+// refusal are the facts of what git said: a lock, or what cannot be written, is nothing
+// that its status shows.
+func refusal(err error, at string) []any {
+	said := gitcmd.Stderr(err)
+	trouble, where := diskTrouble(err, at)
+	facts := []any{"cause", saysFirst(err), "output", said}
 	if _, lock, ok := strings.Cut(said, "Unable to create '"); ok && gitcmd.Busy(err) {
 		lock, _, _ = strings.Cut(lock, "'")
 		facts = append(facts, "lock", lock, "unseen", true)
 	} else if trouble != "" {
 		facts = append(facts, "unwritable", where, "unseen", true)
 	}
-	return landRefused(err, at, branch, files, facts...)
+	return facts
 }
 
 // saysFirst is the first line of what git said.

@@ -97,7 +97,7 @@ func readRef(repo *objects, ref string) (string, error) {
 
 // BranchTip is the commit that a local branch stands at.
 func (r *reader) BranchTip(ctx context.Context, name string) (commit string, ok bool, err error) {
-	if !ValidBranch(name) {
+	if !config.IsBranch("refs/heads/" + name) {
 		return "", false, nil
 	}
 	return r.refTip(ctx, "refs/heads/"+name)
