@@ -100,7 +100,7 @@ func checkWorktrees(ctx context.Context, x *examiner) {
 // lostBranches are work branches that no run on record made.
 func lostBranches(ctx context.Context, x *examiner) []string {
 	prefix := "refs/heads/" + strings.TrimSuffix(x.p.Config.Git.WorkBranchPrefix, "/") + "/"
-	out, err := x.p.Git().Ask(ctx, "for-each-ref", "--format=%(refname:short)", prefix)
+	out, err := x.p.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", prefix)
 	if err != nil || len(out) == 0 {
 		return nil
 	}
@@ -116,7 +116,7 @@ func lostBranches(ctx context.Context, x *examiner) []string {
 	}
 	var lost []string
 	for branch := range strings.Lines(string(out)) {
-		if branch = strings.TrimSpace(branch); !known[branch] {
+		if branch = strings.TrimPrefix(strings.TrimSpace(branch), "refs/heads/"); !known[branch] {
 			lost = append(lost, branch)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"aiflow/internal/proc"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
+	"aiflow/reqmeta/folder"
 	"aiflow/runs"
 )
 
@@ -99,9 +100,10 @@ func runOf(p *Project, branch string) *runs.Stage {
 func TakeOver(ctx context.Context, p *Project, branch string) string {
 	st := runOf(p, branch)
 	if st == nil {
-		return takeOver(p, branch, nil, nil)
+		return takeOver(p, branch, nil, nil, nil)
 	}
-	return takeOver(p, branch, st, foreign(ctx, p, home(findStarts(ctx, p, "")), st))
+	requests, _ := p.Requests()
+	return takeOver(p, branch, st, foreign(ctx, p, home(findStarts(ctx, p, "")), st), requests)
 }
 
 // takeOvers is TakeOver for the runs of a survey, with one question for all of them.
@@ -112,23 +114,62 @@ func takeOvers(ctx context.Context, s *Survey) func(branch string) string {
 	})
 	return func(branch string) string {
 		if st := s.waiting[branch]; st != nil {
-			return takeOver(s.p, branch, st, bases())
+			return takeOver(s.p, branch, st, bases(), s.Folder)
 		}
-		return takeOver(s.p, branch, nil, nil)
+		return takeOver(s.p, branch, nil, nil, nil)
 	}
 }
 
-func takeOver(p *Project, branch string, st *runs.Stage, foreign []string) string {
+func takeOver(p *Project, branch string, st *runs.Stage, foreign []string, requests *folder.Folder) string {
 	if st != nil && st.Landing != nil { // git refuses until what died is put back
 		return "aiflow land " + st.RequestID
 	}
-	if st != nil && len(foreign) > 0 {
-		at, below := began(p, st, map[string]bool{})
-		if slices.ContainsFunc(at, func(c string) bool { return slices.Contains(foreign, c) }) {
-			return "aiflow land " + strings.Join(append(below, st.RequestID), " ") + " --method rebase"
-		}
+	if st != nil && len(foreign) > 0 && slices.ContainsFunc(began(p, st, map[string]bool{}), func(c string) bool { return slices.Contains(foreign, c) }) {
+		return "aiflow land " + strings.Join(landsWith(p, st, requests), " ") + " --method rebase"
 	}
-	return "git merge " + proc.Word(branch)
+	return "git merge " + GitName(p, branch)
+}
+
+// GitName is what git takes for a branch, as a word of the shell: its name, or that of the
+// ref where the name means a tag, or is taken for a flag.
+func GitName(p *Project, branch string) string {
+	_, err := os.Stat(filepath.Join(p.CommonDir(), "refs", "tags", filepath.FromSlash(branch)))
+	packed, _ := os.ReadFile(filepath.Join(p.CommonDir(), "packed-refs"))
+	if err == nil || strings.HasPrefix(branch, "-") || bytes.Contains(packed, []byte(" refs/tags/"+branch+"\n")) {
+		branch = "refs/heads/" + branch
+	}
+	return proc.Word(branch)
+}
+
+// landsWith are a run's request and those whose finished runs it stands on, or which it
+// depends on, and that are not merged: the lowest first.
+func landsWith(p *Project, st *runs.Stage, requests *folder.Folder) (ids []string) {
+	seen := map[string]bool{}
+	var look func(st *runs.Stage)
+	look = func(st *runs.Stage) {
+		seen[st.RequestID] = true
+		for _, on := range st.Git.StackedOn {
+			if of, err := p.Run(on.RequestID, on.RunID).LoadStage(); err == nil && !seen[on.RequestID] && of.Unmerged() {
+				look(of)
+			}
+		}
+		if requests != nil {
+			if r := requests.Unique(st.RequestID); r != nil {
+				for _, id := range r.Meta.DependsOn {
+					on := requests.Unique(id)
+					if seen[id] || on == nil || on.SaysOver() {
+						continue
+					}
+					if of, err := runs.Latest(p.Dir, p.RunsDir(), id); err == nil && of != nil && of.Unmerged() {
+						look(of)
+					}
+				}
+			}
+		}
+		ids = append(ids, st.RequestID)
+	}
+	look(st)
+	return ids
 }
 
 // foreign are the commits at which runs began and which what is checked out does not have.
@@ -139,41 +180,31 @@ func foreign(ctx context.Context, p *Project, at string, of ...*runs.Stage) []st
 	var all []string
 	seen := map[string]bool{}
 	for _, st := range of {
-		commits, _ := began(p, st, seen)
-		all = append(all, commits...)
+		all = append(all, began(p, st, seen)...)
 	}
 	return beyond(ctx, p, at, all)
 }
 
 // began are the commits at which a run began that are nobody's result: of one that stands
-// on others, where the lowest of those began, for its branch brings that, too. below are
-// the requests of those others that are not merged, the lowest first. Each run is looked
-// at once, however many stand on it: seen are those that were.
-func began(p *Project, st *runs.Stage, seen map[string]bool) (at, below []string) {
-	var look func(st *runs.Stage)
-	look = func(st *runs.Stage) {
-		seen[st.RunID] = true
-		if len(st.Git.StackedOn) == 0 && st.Git.BaseCommit != "" {
-			at = append(at, st.Git.BaseCommit)
+// on others, where the lowest of those began, for its branch brings that, too. Each run is
+// looked at once, however many stand on it: seen are those that were.
+func began(p *Project, st *runs.Stage, seen map[string]bool) (at []string) {
+	if seen[st.RunID] {
+		return nil
+	}
+	seen[st.RunID] = true
+	if len(st.Git.StackedOn) == 0 && st.Git.BaseCommit != "" {
+		at = append(at, st.Git.BaseCommit)
+	}
+	for _, on := range st.Git.StackedOn {
+		if seen[on.RunID] {
+			continue
 		}
-		for _, on := range st.Git.StackedOn {
-			if seen[on.RunID] {
-				continue
-			}
-			of, err := p.Run(on.RequestID, on.RunID).LoadStage()
-			if err != nil {
-				continue // its record is lost
-			}
-			look(of)
-			if of.Unmerged() && !slices.Contains(below, on.RequestID) {
-				below = append(below, on.RequestID)
-			}
+		if of, err := p.Run(on.RequestID, on.RunID).LoadStage(); err == nil { // else its record is lost
+			at = append(at, began(p, of, seen)...)
 		}
 	}
-	if !seen[st.RunID] {
-		look(st)
-	}
-	return at, below
+	return at
 }
 
 // of is the base of a request's new run.
@@ -291,30 +322,47 @@ func commitsOf(ctx context.Context, p *Project, bases []string) map[string]strin
 	return found
 }
 
-// TakenBack reports whether a run was merged, and a commit does not say any more that its
-// request is done: somebody reverted it.
-func (s *Survey) TakenBack(ctx context.Context, commit string, st *runs.Stage) bool {
-	if s.doneIn(ctx, commit, map[string]bool{st.RequestID: true})[st.RequestID] {
+// TakenBack reports whether a run of a request was merged, and a commit does not say any
+// more that the request is done: somebody reverted it.
+func (s *Survey) TakenBack(ctx context.Context, commit, id string) bool {
+	if s.doneIn(ctx, commit, map[string]bool{id: true})[id] {
 		return false
 	}
-	in, err := s.p.LandedIn(ctx, commit, []*runs.Stage{st})
-	return st.HasEvent(runs.EventMerged) || err == nil && in[st.RunID]
+	all := s.finished(id)
+	in, err := s.p.LandedIn(ctx, commit, all)
+	return slices.ContainsFunc(all, func(st *runs.Stage) bool { return st.HasEvent(runs.EventMerged) || err == nil && in[st.RunID] })
+}
+
+// finished are the runs of a request that are done and that nobody rejected, the newest
+// first: perhaps not the last of it.
+func (s *Survey) finished(id string) (all []*runs.Stage) {
+	last := s.Latest(id)
+	if last != nil && last.State == runs.Done {
+		all = append(all, last)
+	}
+	ids, _ := runs.ListRuns(s.p.Dir, s.p.RunsDir(), id)
+	for _, run := range ids {
+		if last != nil && run == last.RunID {
+			continue
+		}
+		if st, err := s.p.Run(id, run).LoadStage(); err == nil && st.State == runs.Done && st.DroppedAt == nil {
+			all = append(all, st)
+		}
+	}
+	return all
 }
 
 // doneIn tells which of these ids are done in a commit: its tree says so, or
 // all commits of a run are in its history.
 func (s *Survey) doneIn(ctx context.Context, commit string, ids map[string]bool) map[string]bool {
-	done, there := map[string]bool{}, map[string]bool{}
-	for _, r := range requestsAt(ctx, s.p, commit, ids) {
-		there[r.ID] = true
-		if r.Meta.Status == reqmeta.Done && r.Valid() {
-			done[r.ID] = true
-		}
-	}
+	there, done := saidAt(ctx, s.p, commit, ids)
 	var finished []*runs.Stage
 	for id := range ids {
-		if st := s.Latest(id); !done[id] && st != nil && st.State == runs.Done {
-			finished = append(finished, st)
+		if done[id] {
+			continue
+		}
+		if all := s.finished(id); len(all) > 0 {
+			finished = append(finished, all[0])
 		}
 	}
 	if len(finished) == 0 {
@@ -322,13 +370,29 @@ func (s *Survey) doneIn(ctx context.Context, commit string, ids map[string]bool)
 	}
 	merged, landed, _ := landedIn(ctx, s.p, commit, finished)
 	for _, st := range finished {
-		id := st.RequestID
-		said := there[id] && landed[st.RunID].steps[runs.RecordStep] && s.doneAt(ctx, recordOf(st), st.Artifacts.RequestPath)
-		if merged[st.RunID] && !said { // where the run said done, somebody took it back since
-			done[id] = true
+		if merged[st.RunID] && !(there[st.RequestID] && saidDoneIn(ctx, s.p, landed, st)) {
+			done[st.RequestID] = true
 		}
 	}
 	return done
+}
+
+// saidAt tells which requests are in a commit's tree, and which of them it says are done.
+func saidAt(ctx context.Context, p *Project, commit string, ids map[string]bool) (there, done map[string]bool) {
+	there, done = map[string]bool{}, map[string]bool{}
+	for _, r := range requestsAt(ctx, p, commit, ids) {
+		there[r.ID] = true
+		if r.Meta.Status == reqmeta.Done && r.Valid() {
+			done[r.ID] = true
+		}
+	}
+	return there, done
+}
+
+// saidDoneIn: the word done of a run came into that history. Where it is not there any
+// more, somebody took it back since.
+func saidDoneIn(ctx context.Context, p *Project, landed Landed, st *runs.Stage) bool {
+	return landed[st.RunID].steps[runs.RecordStep] && doneAt(ctx, p, recordOf(st), st.Artifacts.RequestPath)
 }
 
 // requestsAt reads the requests with these ids from a commit's tree.

@@ -341,7 +341,7 @@ const (
 // merge itself did and a person changed it since.
 func (s *Survey) markDone(ctx context.Context, r *reqmeta.Request, st *runs.Stage, landed Landed) {
 	note := Note{Kind: NoteMerged, RequestID: r.ID, RunID: st.RunID, Status: reqmeta.Done}
-	theirs := s.doneAt(ctx, "HEAD", r.Path) || landed[st.RunID].steps[runs.RecordStep] && s.doneAt(ctx, recordOf(st), r.Path)
+	theirs := doneAt(ctx, s.p, "HEAD", r.Path) || landed[st.RunID].steps[runs.RecordStep] && doneAt(ctx, s.p, recordOf(st), r.Path)
 	if !theirs {
 		note.Cause = s.p.SetStatus(r, reqmeta.Done)
 		r.Meta.Status = reqmeta.Done
@@ -366,12 +366,12 @@ func recordOf(st *runs.Stage) string {
 }
 
 // doneAt reports whether a commit has the request file as done.
-func (s *Survey) doneAt(ctx context.Context, commit, path string) bool {
+func doneAt(ctx context.Context, p *Project, commit, path string) bool {
 	if commit == "" {
 		return false
 	}
-	data, err := s.p.Git().Ask(ctx, "cat-file", "blob", commit+":./"+path)
-	return err == nil && s.p.Mapping().Parse(path, data).Meta.Status == reqmeta.Done
+	data, err := p.Git().Ask(ctx, "cat-file", "blob", commit+":./"+path)
+	return err == nil && p.Mapping().Parse(path, data).Meta.Status == reqmeta.Done
 }
 
 func (s *Survey) recordMerge(ctx context.Context, st *runs.Stage) error {

@@ -91,11 +91,33 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 	}
 	s.landed, s.here = map[string]bool{}, map[string]bool{}
 	for tip, about := range tips {
-		found, err := p.LandedIn(ctx, tip, about)
+		found, landed, err := landedIn(ctx, p, tip, about)
 		s.Unsure = cmp.Or(s.Unsure, err)
+		if tip != s.home { // there it counts until somebody reverts it
+			dropTakenBack(ctx, p, tip, about, found, landed)
+		}
 		for id := range found {
 			s.landed[id] = true
 			s.here[id] = s.here[id] || tip == s.home
+		}
+	}
+}
+
+// dropTakenBack leaves of the runs that were found in a branch those that were not reverted there.
+func dropTakenBack(ctx context.Context, p *Project, tip string, about []*runs.Stage, found map[string]bool, landed Landed) {
+	ids := map[string]bool{}
+	for _, st := range about {
+		if found[st.RunID] {
+			ids[st.RequestID] = true
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	there, done := saidAt(ctx, p, tip, ids)
+	for _, st := range about {
+		if id := st.RequestID; found[st.RunID] && there[id] && !done[id] && saidDoneIn(ctx, p, landed, st) {
+			delete(found, st.RunID)
 		}
 	}
 }

@@ -46,6 +46,7 @@ type Survey struct {
 	Branches  func() Branches            // the work branches, which git is asked for once
 	waiting   map[string]*runs.Stage     // finished runs that wait to be merged, by branch
 	beyond    map[string]map[string]bool // branches on which runs were landed -> commits that are not checked out
+	undone    map[string]map[string]bool // these branches -> requests that are there and not done
 
 	unreadable map[string]error // newest runs that a newer program wrote
 }
@@ -251,28 +252,32 @@ func LatestRun(ctx context.Context, s *Survey, st *runs.Stage) *choose.LatestRun
 		if failed := LandFailed(ctx, s.p, st, there); failed != nil {
 			r.Fails = failed.Into
 		}
-		if l := st.Landed; l != nil && hasLanded(ctx, s, l) {
+		if l := st.Landed; l != nil && hasLanded(ctx, s, st) {
 			r.Landed = l.Into
 		}
 	}
 	return r
 }
 
-// hasLanded asks git once for each branch what it has beyond what is checked out.
-func hasLanded(ctx context.Context, s *Survey, l *runs.Landed) bool {
+// hasLanded asks git once for each branch what it has beyond what is checked out, and which
+// requests it has that are not done there: whose landing may have been reverted.
+func hasLanded(ctx context.Context, s *Survey, st *runs.Stage) bool {
+	l := st.Landed
 	commits, asked := s.beyond[l.Into]
 	if !asked {
 		if s.beyond == nil {
-			s.beyond = map[string]map[string]bool{}
+			s.beyond, s.undone = map[string]map[string]bool{}, map[string]map[string]bool{}
 		}
 		commits = map[string]bool{}
 		out, _ := s.p.Git().Ask(ctx, "rev-list", "refs/heads/"+l.Into, "^HEAD", "--") // a branch that is gone has nothing
 		for _, commit := range strings.Fields(string(out)) {
 			commits[commit] = true
 		}
-		s.beyond[l.Into] = commits
+		there, done := saidAt(ctx, s.p, "refs/heads/"+l.Into, s.withRuns)
+		maps.DeleteFunc(there, func(id string, _ bool) bool { return done[id] })
+		s.beyond[l.Into], s.undone[l.Into] = commits, there
 	}
-	return commits[l.Commit]
+	return commits[l.Commit] && !(s.undone[l.Into][st.RequestID] && doneAt(ctx, s.p, l.Commit, st.Artifacts.RequestPath))
 }
 
 // Branches are work branches and where they are; nil is not known, which counts as

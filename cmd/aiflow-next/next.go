@@ -42,7 +42,7 @@ func next(s *cli.Shell, o options, planned, explained bool) error {
 	}
 	app.Notes(s, survey)
 	if merge := survey.Facts.Merge; merge != nil {
-		survey.Facts.Merge = func(branch string) string { return app.FromHere(s, p, merge(branch), branch) }
+		survey.Facts.Merge = func(branch string) string { return app.FromHere(s, p, merge(branch)) }
 	}
 	q := &question{Shell: s, o: o, p: p, survey: survey}
 	show := q.showNext

@@ -13,7 +13,6 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/internal/config"
-	"aiflow/internal/proc"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runner"
@@ -195,7 +194,7 @@ func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error 
 	c := countersNow(v, now)
 	s.Printf("%s\n", s.Text("work.session_counts", "state", v.State, "count", c.Runs, "done", c.Done,
 		"needs_input", c.NeedsInput, "failed", c.Failed, "skips", c.Skips))
-	printLanded(s, v, now)
+	printLanded(s, p, v, now)
 	return nil
 }
 
@@ -232,12 +231,12 @@ func countersNow(v runner.Session, now []runs.Summary) runner.Counters {
 
 // printLanded says how to take over what the session landed, while that is not done:
 // a squash with a message of one's own does it, too.
-func printLanded(s *cli.Shell, v runner.Session, now []runs.Summary) {
+func printLanded(s *cli.Shell, p *project.Project, v runner.Session, now []runs.Summary) {
 	i := slices.IndexFunc(v.Results, func(r runner.Result) bool {
 		return r.LandedInto != "" && slices.ContainsFunc(now, func(n runs.Summary) bool { return n.RunID == r.RunID && n.LandedOn == r.LandedInto })
 	})
 	if i >= 0 {
-		s.Printf("%s\n", s.Text("work.auto_take", "command", "git merge "+proc.Word(v.Results[i].LandedInto)))
+		s.Printf("%s\n", s.Text("work.auto_take", "command", "git merge "+project.GitName(p, v.Results[i].LandedInto)))
 	}
 }
 

@@ -153,7 +153,7 @@ func waitsFor(st *runs.Stage, id string) *fault.Error {
 // it is not done otherwise.
 func rejected(ctx context.Context, s *landing, id string) bool {
 	r, last := s.survey.Folder.Unique(id), s.survey.Latest(id)
-	return r != nil && !r.SaysOver() && last != nil && (last.DroppedAt != nil || s.survey.TakenBack(ctx, s.result.From, last))
+	return r != nil && !r.SaysOver() && last != nil && (last.DroppedAt != nil || s.survey.TakenBack(ctx, s.result.From, id))
 }
 
 // there: somebody has taken the run over since the landing began.
@@ -338,7 +338,7 @@ func (s *landing) collides(ctx context.Context, st *runs.Stage, from string, fil
 // more than landing it would have.
 func byHand(ctx context.Context, s *landing, st *runs.Stage, from string) string {
 	own, err := moves(ctx, s, st, from)
-	switch branch := proc.Word(st.Git.WorkBranch); {
+	switch branch := project.GitName(s.Project, st.Git.WorkBranch); {
 	case err != nil || !own:
 		return "git merge " + branch
 	case len(st.Git.StackedOn) > 0:

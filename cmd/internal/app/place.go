@@ -71,13 +71,14 @@ func Lasting(own string) string {
 // checked out, as that shell takes it: in a linked worktree git alone would
 // merge into another branch.
 func Merge(s *cli.Shell, p *project.Project, branch string) string {
-	return FromHere(s, p, project.TakeOver(s.Context(), p, branch), branch)
+	return FromHere(s, p, project.TakeOver(s.Context(), p, branch))
 }
 
 // FromHere is the command that takes over a branch as that shell takes it.
-func FromHere(s *cli.Shell, p *project.Project, command, branch string) string {
-	if !strings.HasPrefix(command, "git ") || project.Checkout(calledFrom(s, p.Env.Dir)) == p.Top {
+func FromHere(s *cli.Shell, p *project.Project, command string) string {
+	rest, git := strings.CutPrefix(command, "git ")
+	if !git || project.Checkout(calledFrom(s, p.Env.Dir)) == p.Top {
 		return command
 	}
-	return "git -C " + proc.Word(Here(s, p, ".")) + " merge " + proc.Word(branch)
+	return "git -C " + proc.Word(Here(s, p, ".")) + " " + rest
 }
