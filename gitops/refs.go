@@ -189,7 +189,7 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, commit string) error {
 		return failed(ErrMoved, fault.GitCommandFailed, "branch", name, "commit", tip, "reason", "moved")
 	}
 	if where := r.CheckedOut(ctx, name); where != "" {
-		return refuse(fault.GitCommandFailed, "checked_out", "branch", name, "path", where)
+		return fault.New(fault.NothingToDo, append(Unfinished(where), "reason", "checked_out", "branch", name, "path", where)...)
 	}
 	if _, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: removed", "-d", "--end-of-options", "refs/heads/"+name, commit); err != nil {
 		return failed(errors.Join(ErrMoved, err), fault.GitCommandFailed, "branch", name, "reason", "moved")
