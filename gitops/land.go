@@ -102,7 +102,7 @@ type Take struct {
 func (w *Workspace) Take(ctx context.Context, t Take) (commit string, conflicts []string, err error) {
 	inherit(ctx, w)
 	run := func(input []byte, args ...string) (string, error) {
-		all := quiet("-c", "i18n.commitEncoding=UTF-8")
+		all := quiet("-c", "i18n.commitEncoding=UTF-8", "-c", "rerere.autoUpdate=false") // else what collides is not listed
 		if !t.Hooks {
 			all = append(all, "-c", "core.hooksPath="+os.DevNull)
 		}
