@@ -138,7 +138,7 @@ func failedIn(dir string, err error, code fault.Code, pairs ...any) error {
 	if _, ok := fault.As(err); ok || err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	facts := []any{"cause", gitcmd.Stderr(err), "output", gitcmd.Stderr(err)}
+	facts := []any{"cause", inOneLine(gitcmd.Stderr(err)), "output", gitcmd.Stderr(err)}
 	if f, ok := errors.AsType[*gitcmd.Failure](err); ok {
 		facts = append(facts, "exit_status", f.ExitStatus, "command", gitcmd.CommandLine(f.Args))
 	}
@@ -146,6 +146,18 @@ func failedIn(dir string, err error, code fault.Code, pairs ...any) error {
 		return fault.Wrap(err, trouble, append(facts, "path", path)...)
 	}
 	return because(fault.Wrap(err, code, append(facts, pairs...)...))
+}
+
+// inOneLine is what git said as a sentence can have it, without its hints, which are of
+// commands that the reader did not type.
+func inOneLine(said string) string {
+	var lines []string
+	for l := range strings.Lines(said) {
+		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "hint:") {
+			lines = append(lines, l)
+		}
+	}
+	return strings.Join(lines, " ")
 }
 
 // refuse makes a fault of our own judgement.

@@ -373,8 +373,11 @@ func TestAddWorktreeRefusals(t *testing.T) {
 	b.sh(root, "config", "filter.bad.clean", "cat")
 	b.commit(root, "cannot be checked out", map[string]string{".gitattributes": "f filter=bad\n"})
 	b.sh(root, "branch", "side")
-	if _, err := r.AddWorktree(t.Context(), path, "side", Keep{}); !fault.Has(err, fault.WorkspaceFailed) || exists(path) || r.adminOf(path) != nil {
+	_, err := r.AddWorktree(t.Context(), path, "side", Keep{})
+	if f, _ := fault.As(err); f == nil || f.Code != fault.WorkspaceFailed || exists(path) || r.adminOf(path) != nil {
 		t.Errorf("err = %v; left over: %t", err, exists(path))
+	} else if said := f.Facts["cause"]; strings.Contains(said, "\n") || !strings.Contains(said, "smudge filter bad failed") {
+		t.Errorf("%q is no part of a sentence", said)
 	}
 }
 
