@@ -28,9 +28,14 @@ func (e Entry) Advise() []fault.Advice {
 	}
 	switch {
 	case e.LockType == TypeQueue:
-		list = append(list, fault.ToDo(fault.VerbStopAfter, "aiflow run stop --queue"), fault.ToDo(fault.VerbStop, "aiflow run stop --queue --now"))
+		list = append(list, fault.ToDo(fault.VerbStopAfter, "aiflow run stop --queue"))
+		if !e.Away {
+			list = append(list, fault.ToDo(fault.VerbStop, "aiflow run stop --queue --now"))
+		}
 	case e.RunID != "":
-		list = append(list, fault.ToDo(fault.VerbStop, "aiflow run stop "+e.RunID))
+		if !e.Away {
+			list = append(list, fault.ToDo(fault.VerbStop, "aiflow run stop "+e.RunID))
+		}
 	case e.LockType != TypeSlot: // a command holds it, no run
 		list = append(list, fault.ToDo(fault.VerbWait, "aiflow lock exec "+flag+" --wait 30s -- COMMAND"))
 	}
@@ -55,6 +60,7 @@ func AdviceOf(err error) []fault.Advice {
 			return Entry{
 				Record:  Record{LockType: k.Type, RunID: f.Facts["run_id"]},
 				Verdict: verdict, Live: verdict != Dead && verdict != Expired, Path: f.Facts["path"],
+				Away: f.Facts["away"] != "",
 			}.Advise()
 		}
 	}

@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -25,6 +26,10 @@ type Entry struct {
 	// Orphaned: the holder has ended, the command that it ran has not. Who
 	// takes or releases the lock ends it.
 	Orphaned bool
+
+	// Away: the holder cannot be told to stop from here. It is on another machine
+	// or in another pid namespace, or its record does not tell it from others.
+	Away bool
 
 	flaw flock.Flaw
 }
@@ -52,6 +57,9 @@ func (e Entry) pairs(more ...any) []any {
 	if e.Verdict != "" {
 		p = append(p, "verdict", e.Verdict)
 	}
+	if e.Away {
+		p = append(p, "away", cmp.Or(e.Hostname, e.Host))
+	}
 	return p
 }
 
@@ -60,7 +68,11 @@ func (e Entry) Fault(code fault.Code) *fault.Error { return fault.New(code, e.pa
 
 // refuse says who has it; an unreadable record is the cause.
 func (m *Manager) refuse(k Key, e Entry) error {
-	f := e.Fault(k.refusal())
+	return e.refuse(k.refusal())
+}
+
+func (e Entry) refuse(code fault.Code) error {
+	f := e.Fault(code)
 	f.Err = e.Problem
 	if p, ok := fault.As(e.Problem); ok {
 		f.Facts["reason"], f.Facts["flaw"] = p.Facts["reason"], p.Facts["reason"]
@@ -74,7 +86,7 @@ func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flock.Flaw, guarde
 	if f != "" {
 		e.Record = Record{Version: rec.Version}
 		e.setKey(k)
-		e.Problem = unreadable(nil, e.Path, "reason", f, "version", rec.Version)
+		e.Problem = misread(e.Path, f, rec.Version)
 	}
 	j := judge(sight{
 		rec: e.Record, flaw: f, self: m.self, now: m.clock.Now().Round(0), ttl: m.ttl,
@@ -84,6 +96,7 @@ func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flock.Flaw, guarde
 		shared: m.files.Shared,
 	})
 	e.Verdict, e.Live, e.Orphaned = j.verdict, j.live, j.orphaned
+	e.Away = e.PID != 0 && (!e.isOf(m.self) || e.PIDNS != m.self.PIDNS || e.PIDStart == 0)
 	return e
 }
 
@@ -260,7 +273,7 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 	case e.flaw == flock.Directory:
 		return e, false, e.Problem // nobody's to remove, not even by force
 	case e.Live && (!force || e.Orphaned && patient):
-		return e, false, e.Fault(fault.LockNotYours)
+		return e, false, e.refuse(fault.LockNotYours)
 	}
 	if err := m.disk.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return e, false, notWritable(err, e.Path)
@@ -270,6 +283,19 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 
 func tempSuffix(r Record) string {
 	return strconv.Itoa(r.PID) + "-" + r.Token[:min(16, len(r.Token))] + "-" + strconv.FormatUint(r.Beat, 10)
+}
+
+// misread is LOCK_UNREADABLE for a file with a flaw. One that no time makes free
+// stays, and a folder is to be moved away by hand.
+func misread(path string, f flock.Flaw, version string) error {
+	more := []any{"reason", f, "version", version}
+	if f == flawNewer || irregular(f) {
+		more = append(more, "stays", f)
+	}
+	if f == flock.Directory {
+		more = append(more, "odd", path)
+	}
+	return unreadable(nil, path, more...)
 }
 
 func unreadable(err error, path string, more ...any) error {

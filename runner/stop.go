@@ -122,7 +122,9 @@ func signalHolder(e locks.Entry) error {
 		return e.Problem
 	}
 	if e.Verdict != locks.Held && e.Verdict != locks.Overdue || !proc.Signal(e.PID, e.PIDStart, syscall.SIGTERM) {
-		return e.Fault(fault.LockHeld)
+		f := e.Fault(fault.LockHeld)
+		f.Facts["there"] = f.Facts["away"]
+		return f
 	}
 	return nil
 }

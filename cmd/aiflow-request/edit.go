@@ -85,6 +85,10 @@ func (e *editing) refused(err error) error {
 			pairs = append(pairs, name, f.Facts[name])
 		}
 	}
+	switch editlock.Verdict(f.Facts["verdict"]) {
+	case editlock.Unreadable, editlock.Newer: // whoever it is of, no time in it frees it
+		pairs = append(pairs, "odd", e.shown(f.Facts["path"]))
+	}
 	return fault.New(fault.EditInProgress, pairs...)
 }
 
