@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -136,7 +135,7 @@ func giveLanding(s *Server, w http.ResponseWriter, r *http.Request, c *child, of
 		Lock string `json:"lock"`
 	}{lock})
 	if over {
-		data, err := os.ReadFile(c.out)
+		data, err := c.printed()
 		if err != nil {
 			return err
 		}
@@ -173,7 +172,7 @@ func giveLast(s *Server, w http.ResponseWriter, r *http.Request, of string) erro
 	if c != nil {
 		select {
 		case <-c.over:
-			data, err := os.ReadFile(c.out)
+			data, err := c.printed()
 			if err == nil {
 				v.Result, err = landAnswer(data)
 			}

@@ -81,14 +81,14 @@ func readMeta(r *http.Request) (map[string]string, conditions, error) {
 	case len(values) == 0:
 		return nil, e, invalid("body", "allowed", strings.Join(metaKeys(), ", "))
 	case values["status"] == reqmeta.Running:
-		return nil, e, runningByHand()
+		return nil, e, runningByHand(r.PathValue("id"))
 	}
 	return values, e, nil
 }
 
-// runningByHand refuses the status that only a run may set.
-func runningByHand() error {
-	return invalid("status", "cause_key", "request.running_by_hand")
+// runningByHand refuses the status that only a run may set; id may be "".
+func runningByHand(id string) error {
+	return invalid("status", "cause_key", "request.running_by_hand", "id", id)
 }
 
 func metaValue(key string, raw json.RawMessage) (string, bool) {

@@ -190,7 +190,7 @@ func newFile(s *Server, req *reqmeta.Request, old []byte, n newText) ([]byte, er
 		case now.ID != req.ID:
 			return nil, invalid("id")
 		case now.Meta.Status == reqmeta.Running && was.Meta.Status != reqmeta.Running:
-			return nil, runningByHand()
+			return nil, runningByHand(req.ID)
 		}
 		return sized(s, data)
 	}

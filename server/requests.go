@@ -281,7 +281,7 @@ func createRequest(s *Server, w http.ResponseWriter, r *http.Request, n newReque
 	case n.Template != "" && n.Template != reqmeta.TemplateName:
 		return invalid("template", "allowed", reqmeta.TemplateName)
 	case n.Status == reqmeta.Running:
-		return runningByHand()
+		return runningByHand("")
 	}
 	p := s.Project
 	made, err := edit.Create(p.Env.Disk, p.Dir, p.RequestsDir(), edit.NewRequest{

@@ -160,6 +160,9 @@ func (w *world) call(want int, method, path, body string, headers ...string) rep
 		w.t.Fatalf("%s %s: %d, want %d: %s", method, path, res.StatusCode, want, data)
 	}
 	validate(w.t, r, res, data)
+	if want >= 400 && bytes.Contains(data, []byte(" ?`")) { // a command without what a sentence was to name
+		w.t.Errorf("%s %s: %s", method, path, data)
+	}
 	return reply{w.t, res.StatusCode, res.Header, data}
 }
 
