@@ -58,7 +58,7 @@ func (s *Store) updateRunner(ctx context.Context, r Runner, op, update, conditio
 		return err
 	})
 	if err != nil && conditionFailed(err) {
-		return lockLost(r.RunnerID, LostReplaced)
+		return lockLost(r.RunnerID, LostReplaced, "runner", r.RunnerID)
 	}
 	return err
 }

@@ -71,6 +71,9 @@ type doer struct {
 	hurry <-chan struct{}
 	slot  *locks.Lease // of the task in hand
 	mu    sync.Mutex
+
+	trouble string // what was told last, and when
+	told    time.Time
 }
 
 // room takes the slot that the run of the next task needs.
@@ -86,6 +89,9 @@ func (d *doer) room(context.Context) (release func(), err error) {
 	d.slot = slot
 	return func() { _ = slot.Release() }, nil
 }
+
+// troubleEvery is how often a person is told of the same trouble.
+const troubleEvery = time.Minute
 
 // touchWait is how long a task waits for runs that may change the same files.
 const touchWait = 24 * time.Hour
@@ -201,6 +207,12 @@ func (d *doer) tell(e queue.Event) {
 		_ = d.s.PrintJSON(line)
 		_ = d.s.Flush()
 		return
+	}
+	if e.Kind == queue.EventTrouble { // the same at each poll, and a night has many
+		if line.Message == d.trouble && d.s.Now().Sub(d.told) < troubleEvery {
+			return
+		}
+		d.trouble, d.told = line.Message, d.s.Now()
 	}
 	d.s.Tell(d.s.Catalog().Text("queue.event_"+e.Kind, fault.Facts{"id": line.TaskID, "name": line.Runner, "reason": strings.ReplaceAll(line.Message, "\n", " ")}))
 }

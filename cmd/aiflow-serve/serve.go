@@ -96,9 +96,20 @@ func listen(ctx context.Context, host string, port int) (net.Listener, error) {
 		return nil, fault.Wrap(err, fault.PortInUse, "host", host, "value", port)
 	}
 	if err != nil {
-		return nil, cli.Usage("no_listen", "host", host, "port", port, "reason", err)
+		return nil, cli.Usage("no_listen", "host", host, "port", port, "reason", innermost(err))
 	}
 	return l, nil
+}
+
+// innermost is the cause of err, without the calls on the way to it.
+func innermost(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return dns.Err
+	}
+	for next := err; next != nil; next = errors.Unwrap(next) {
+		err = next
+	}
+	return err.Error()
 }
 
 // identify settles the token and says in serve.json where we are. leave gives
