@@ -40,7 +40,7 @@ func findStarts(ctx context.Context, p *Project, asked string) starts {
 	}
 	if strings.HasPrefix(st.here, p.Config.Git.WorkBranchPrefix) {
 		if st.usual == "" {
-			if run := runOf(p, st.here); run != nil {
+			if run := RunOf(p, st.here); run != nil {
 				st.usual = run.Git.BaseBranch
 			}
 			if st.usual == "" {
@@ -83,8 +83,8 @@ func isUnborn(ctx context.Context, p *Project, branch string) bool {
 	return gitcmd.Exit(err) == 1
 }
 
-// runOf is the run that made a work branch, nil when it is not on record.
-func runOf(p *Project, branch string) *runs.Stage {
+// RunOf is the run that made a work branch, nil when it is not on record.
+func RunOf(p *Project, branch string) *runs.Stage {
 	id := path.Dir(strings.TrimPrefix(branch, p.Config.Git.WorkBranchPrefix))
 	ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), id)
 	for _, runID := range ids {
@@ -98,7 +98,7 @@ func runOf(p *Project, branch string) *runs.Stage {
 // TakeOver is the command that takes over a branch: not a merge where its run began
 // at a commit which what is checked out does not have, and which that would bring as well.
 func TakeOver(ctx context.Context, p *Project, branch string) string {
-	st := runOf(p, branch)
+	st := RunOf(p, branch)
 	if st == nil {
 		return takeOver(p, branch, nil, nil, nil)
 	}

@@ -23,7 +23,7 @@ func Create(ctx context.Context, run *Run) error {
 	}
 	dirty := lookForDirty(ctx, run)
 	if run.strict() {
-		if err := refuseDirty(run, dirty); err != nil {
+		if err := refuseDirty(ctx, run, dirty); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"aiflow/gitops"
 	"aiflow/internal/fault"
+	"aiflow/project"
+	"aiflow/runs"
 )
 
 // mostNamed is how many files are named before they are counted.
@@ -37,13 +39,20 @@ func lookForDirty(ctx context.Context, run *Run) func() ([]string, error) {
 	}
 }
 
-// refuseDirty is for work in place and for git.require_clean_worktree.
-func refuseDirty(run *Run, look func() ([]string, error)) error {
+// refuseDirty is for work in place and for git.require_clean_worktree. What a run that
+// stopped in the checkout left there is told as that.
+func refuseDirty(ctx context.Context, run *Run, look func() ([]string, error)) error {
 	dirty, err := look()
 	if err != nil || len(dirty) == 0 {
 		return err
 	}
-	return fault.New(fault.WorktreeDirty, "path", dirty[0], "count", len(dirty), "request_id", run.Request.ID)
+	f := fault.New(fault.WorktreeDirty, "path", dirty[0], "count", len(dirty), "request_id", run.Request.ID)
+	if h, err := run.Repo.Head(ctx); err == nil && run.InPlace() {
+		if st := project.RunOf(run.Project, h.Branch); st != nil && st.State != runs.Done && st.DroppedAt == nil {
+			f.Facts["stopped"] = st.RunID
+		}
+	}
+	return f
 }
 
 // Named are the facts of a list of files of which the first are named, in the fact key.

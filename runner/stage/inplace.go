@@ -19,7 +19,7 @@ func CheckOutInPlace(ctx context.Context, run *Run) error {
 		run.Workspace = ws
 		return nil
 	}
-	if err := refuseDirty(run, lookForDirty(ctx, run)); err != nil {
+	if err := refuseDirty(ctx, run, lookForDirty(ctx, run)); err != nil {
 		return err
 	}
 	if err := run.restore(); err != nil {
