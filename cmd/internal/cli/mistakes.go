@@ -26,8 +26,11 @@ func (l *line) mistake(err error, common []urfave.Flag) error {
 		}},
 		{`^invalid value "(?P<value>.*)" for flag -(?P<name>\S+): `, func(name, value string) error {
 			kind := "bad_number"
-			if _, ok := named(l.command.flags(), name).(*urfave.DurationFlag); ok {
+			switch named(l.command.flags(), name).(type) {
+			case *urfave.DurationFlag:
 				kind = "bad_duration"
+			case *urfave.Float64Flag:
+				kind = "bad_amount"
 			}
 			if value == "" {
 				return Usage("missing_value", "name", dashed(name))
