@@ -34,6 +34,10 @@ type Colliding struct {
 // Forecast says what Land would do. It moves no branch and writes no record.
 func (l *Lander) Forecast(ctx context.Context, o Options) (Forecast, error) {
 	s, err := l.begin(ctx, o)
+	if f, ok := fault.As(err); ok && f.Code == fault.LandRefused && o.Into == "" { // of the branch that is being rebased
+		o.Into = f.Facts["branch"]
+		s, err = l.begin(ctx, o)
+	}
 	if err != nil {
 		return Forecast{}, err
 	}
