@@ -45,6 +45,12 @@ func TestPageKeepsLineEnds(t *testing.T) {
 	if got := w.read("requests/RQ-1.md"); got != before+"!\r\nfive" {
 		t.Errorf("%q", got)
 	}
+	p.write("\nsix") // a head that changes below it is no conflict
+	w.write("requests/RQ-1.md", strings.Replace(before, "title: C", "title: D", 1)+"!\r\nfive")
+	p.saveState("saved")
+	if got := w.read("requests/RQ-1.md"); got != strings.Replace(before, "title: C", "title: D", 1)+"!\r\nfive\r\nsix" {
+		t.Errorf("%q", got)
+	}
 	p.clean()
 }
 

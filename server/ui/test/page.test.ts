@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Autosave, Conflict, type AutosaveParts, type HeldLock, type SaveState } from '../src/page/autosave.js';
+import { Autosave, Conflict, Unreachable, type AutosaveParts, type HeldLock, type SaveState } from '../src/page/autosave.js';
 import { compare, difference, foldReason, inTree, layout, treeOf, unified, withoutSpace } from '../src/page/diff.js';
 import { isSafeHref } from '../src/page/dom.js';
 import { Drafts, MAX_VERSIONS } from '../src/page/drafts.js';
@@ -465,6 +465,7 @@ class Desk {
   readonly versions: string[] = [];
   file = { text: 'start', etag: '1' };
   refuse: unknown;
+  lose = false;
   held = new AbortController();
   private timers: { at: number; run: () => void }[] = [];
   private clock = 0;
@@ -479,8 +480,9 @@ class Desk {
       },
       release: async () => void this.states.push('released'),
       save: async (text, etag) => {
-        if (etag !== this.file.etag) throw new Conflict('changed');
-        this.file = { text, etag: String(Number(etag) + 1) };
+        if (etag !== this.file.etag && !this.auto.knows(this.file.text)) throw new Conflict('changed');
+        this.file = { text, etag: String(Number(this.file.etag) + 1) };
+        if (this.lose) throw new Unreachable('no answer');
         return this.file;
       },
       keepDraft: (text) => void this.kept.push(text),
@@ -584,6 +586,35 @@ test('autosave: what others wrote is never overwritten unseen', async () => {
   d.auto.takeTheirs({ text: 'theirs again', etag: '99' });
   assert.ok(d.versions.includes('more') && !d.auto.isDirty);
   assert.equal(d.auto.changedElsewhere({ text: 'newer', etag: '100' }), true);
+});
+
+test('autosave: what was written and never answered is no conflict', async () => {
+  for (const told of [true, false]) {
+    const d = new Desk();
+    d.lose = true;
+    d.auto.input('a');
+    await d.pass(0);
+    await d.pass(2_000);
+    assert.equal(d.heard(), 'locking typing saving failed');
+    d.lose = false;
+    d.auto.input('ab');
+    if (told) assert.equal(d.auto.changedElsewhere(d.file), false);
+    await d.pass(5_000);
+    assert.equal(d.file.text, 'ab');
+    assert.equal(d.heard(), 'typing saving saved');
+  }
+  const d = new Desk();
+  d.lose = true;
+  d.auto.input('a');
+  await d.pass(0);
+  await d.pass(2_000);
+  d.auto.changedElsewhere(d.file);
+  assert.equal(d.heard(), 'locking typing saving failed saved');
+  assert.equal(d.kept.at(-1), '-');
+  d.lose = false;
+  d.auto.input('mine');
+  d.auto.changedElsewhere({ text: 'theirs', etag: '99' });
+  assert.ok(d.auto.isConflict);
 });
 
 test('autosave: closing saves, and gives the lock back', async () => {

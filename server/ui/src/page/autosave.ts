@@ -61,6 +61,8 @@ export class Autosave {
   private saveBy: number | undefined;
   private busy: Promise<void> | undefined;
   private closed = false;
+  /** What was sent and got no answer: it may be what the file has now. */
+  private sent: string[] = [];
 
   constructor(
     private readonly parts: AutosaveParts,
@@ -82,12 +84,13 @@ export class Autosave {
     return this.state.s === 'conflict';
   }
 
-  get etag(): string {
-    return this.saved.etag;
+  /** What the file had when it was last seen, or what we may have written since. */
+  knows(text: string): boolean {
+    return text === this.saved.text || this.sent.includes(text);
   }
 
-  get savedText(): string {
-    return this.saved.text;
+  get etag(): string {
+    return this.saved.etag;
   }
 
   input(text: string): void {
@@ -125,8 +128,10 @@ export class Autosave {
   changedElsewhere(now: Saved): boolean {
     if (now.etag === this.saved.etag) return false;
     if (this.busy || this.isDirty) {
-      if (!this.busy && now.text !== this.saved.text) this.go({ s: 'conflict' });
-      else if (!this.busy) this.saved = { text: this.saved.text, etag: now.etag }; // only the head changed
+      if (this.busy) return false;
+      if (!this.knows(now.text)) this.go({ s: 'conflict' });
+      else this.saved = now; // only the head changed, or it is what we wrote
+      if (!this.isDirty) this.done();
       return false;
     }
     this.saved = now;
@@ -216,13 +221,16 @@ export class Autosave {
     }
     try {
       const before = this.saved.text;
+      this.sent.push(text);
       this.saved = { text, etag: (await this.parts.save(text, this.saved.etag)).etag };
+      this.sent = [];
       this.parts.keepVersion(before);
       this.parts.keepVersion(text);
-      if (this.isDirty) this.saveSoon();
-      else this.parts.dropDraft();
-      this.go(this.isDirty ? { s: 'typing' } : { s: 'saved', at: this.parts.now() });
+      if (!this.isDirty) return this.done();
+      this.saveSoon();
+      this.go({ s: 'typing' });
     } catch (e) {
+      if (!(e instanceof Unreachable)) this.sent.pop();
       this.draft();
       if (e instanceof Conflict) this.go({ s: 'conflict' });
       else {
@@ -230,6 +238,13 @@ export class Autosave {
         if (e instanceof Unreachable) this.again(RETRY, 'saveTimer', () => void this.flush());
       }
     }
+  }
+
+  /** All that was typed is in the file. */
+  private done(): void {
+    this.sent = [];
+    this.parts.dropDraft();
+    this.go({ s: 'saved', at: this.parts.now() });
   }
 
   private saveSoon(): void {

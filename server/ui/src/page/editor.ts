@@ -31,6 +31,9 @@ function uuid(): string {
   return `${x.slice(0, 8)}-${x.slice(8, 12)}-${x.slice(12, 16)}-${x.slice(16, 20)}-${x.slice(20)}`;
 }
 
+/** The text of a request as a textarea gives it back. */
+const textOf = (d: Detail): string => d.body_markdown.replace(/\r\n?/g, '\n');
+
 export class Editor {
   readonly el = h('section', { class: 'editor' });
   private readonly area: HTMLTextAreaElement;
@@ -68,7 +71,7 @@ export class Editor {
         cancel: (timer) => clearTimeout(timer as number),
         explain,
       },
-      { text: start.body_markdown, etag },
+      { text: textOf(start), etag },
     );
     this.area = h('textarea', { class: 'text', 'aria-label': t('edit.label'), spellcheck: 'false', rows: 20 });
     this.area.value = start.body_markdown;
@@ -109,7 +112,7 @@ export class Editor {
 
   /** The file as it now stands. */
   changed(d: Detail, etag: string): void {
-    if (this.auto.changedElsewhere({ text: d.body_markdown, etag })) this.put(d.body_markdown);
+    if (this.auto.changedElsewhere({ text: textOf(d), etag })) this.put(textOf(d));
     else if (this.auto.isConflict) this.paintSides(d);
   }
 
@@ -129,7 +132,7 @@ export class Editor {
     try {
       const a = await call<Detail>('PUT', requestPath(this.id), { body_markdown: text }, { 'If-Match': etag });
       this.saved(a.data, a.etag);
-      return { text: a.data.body_markdown, etag: a.etag };
+      return { text: textOf(a.data), etag: a.etag };
     } catch (e) {
       if (e instanceof ApiError && e.code === 'CONFLICT') return this.reconcile(text, e);
       if (e instanceof ApiError && (e.isOffline || e.status >= 500)) throw new Unreachable(e.message);
@@ -137,13 +140,13 @@ export class Editor {
     }
   }
 
-  /** A head that changed below the same text is no conflict. */
+  /** A head that changed below the same text is no conflict, nor is what we wrote without hearing of it. */
   private async reconcile(text: string, e: ApiError): Promise<Saved> {
     const now = await call<Detail>('GET', requestPath(this.id));
-    if (now.data.body_markdown !== this.auto.savedText) throw new Conflict(e.message);
+    if (!this.auto.knows(textOf(now.data))) throw new Conflict(e.message);
     const a = await call<Detail>('PUT', requestPath(this.id), { body_markdown: text }, { 'If-Match': now.etag });
     this.saved(a.data, a.etag);
-    return { text: a.data.body_markdown, etag: a.etag };
+    return { text: textOf(a.data), etag: a.etag };
   }
 
   private put(text: string): void {
@@ -213,7 +216,7 @@ export class Editor {
 
   /** The file beside what was typed: nobody chooses between two texts of which they see one. */
   private paintSides(now: Detail): void {
-    const hunks = compare(now.body_markdown, this.area.value);
+    const hunks = compare(textOf(now), this.area.value);
     fill(
       this.sides,
       h('p', { class: 'small-head' }, t('edit.sides')),
@@ -231,7 +234,7 @@ export class Editor {
 
   private async settle(which: 'theirs' | 'ours'): Promise<void> {
     const now = await call<Detail>('GET', requestPath(this.id));
-    const theirs = { text: now.data.body_markdown, etag: now.etag };
+    const theirs = { text: textOf(now.data), etag: now.etag };
     if (which === 'ours') await this.auto.keepOurs(theirs);
     else {
       this.auto.takeTheirs(theirs);
