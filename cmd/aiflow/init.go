@@ -65,6 +65,9 @@ type initializer struct {
 }
 
 func initProject(s *cli.Shell, o initOptions) error {
+	if _, err := app.WorkingDir(s); err != nil {
+		return err
+	}
 	root, err := project.FindRoot(".")
 	if fault.Has(err, fault.GitNotRepo) { // the folder itself is made one
 		root = project.Root{}

@@ -45,14 +45,19 @@ func Env(s *cli.Shell, flags map[string]string) (project.Env, error) {
 	return env, nil
 }
 
-// WorkingDir is the folder that the command was started in. One that was removed
-// lies in no repository.
+// WorkingDir is the folder that the command was started in. One that was removed, as the
+// workspace of a run that ended is, lies in no repository; the project above it is named.
 func WorkingDir(s *cli.Shell) (string, error) {
 	dir, err := os.Getwd()
-	if err != nil {
-		return "", fault.Wrap(err, fault.GitNotRepo, "path", s.Getenv("PWD"))
+	if err == nil {
+		return dir, nil
 	}
-	return dir, nil
+	gone := s.Getenv("PWD")
+	f := fault.Wrap(err, fault.GitNotRepo, "path", gone, "gone", gone)
+	if root, err := project.FindRoot(gone); err == nil {
+		f.Facts["below"] = proc.Word(root.Dir)
+	}
+	return "", f
 }
 
 // AdoptLanguage takes over the project's language and says nothing about its
