@@ -29,7 +29,13 @@ func open(s *cli.Shell, w where, patience time.Duration) (*queue.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := w.dynamo(s)
+	at, name := w.dynamo(s), "--endpoint"
+	if w.endpoint == "" {
+		name = "AIFLOW_DYNAMODB_ENDPOINT"
+	}
+	if err := cli.CheckEndpoint(name, at.Endpoint); err != nil {
+		return nil, err
+	}
 	api, err := queue.Dial(context.Background(), at)
 	if err != nil {
 		return nil, err

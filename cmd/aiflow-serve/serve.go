@@ -67,14 +67,7 @@ func (o options) check() error {
 	if o.portSaid && (o.port < 0 || o.port > 65535) {
 		return cli.Usage("bad_value", "name", "--port", "value", o.port, "allowed", "0..65535")
 	}
-	if o.queueEndpoint == "" {
-		return nil
-	}
-	u, err := url.Parse(o.queueEndpoint)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return cli.Usage("bad_value", "name", "--queue-endpoint", "value", o.queueEndpoint, "allowed", "http://HOST:PORT")
-	}
-	return nil
+	return cli.CheckEndpoint("--queue-endpoint", o.queueEndpoint)
 }
 
 // keys are the flags as configuration.

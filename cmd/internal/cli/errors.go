@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -14,6 +15,14 @@ import (
 // "cli.usage_<kind>" as its cause.
 func Usage(kind string, pairs ...any) error {
 	return fault.New(fault.UsageError, append(pairs, "cause_key", "cli.usage_"+kind)...)
+}
+
+// CheckEndpoint refuses what is no address of a server; "" is none.
+func CheckEndpoint(name, value string) error {
+	if u, err := url.Parse(value); value != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return Usage("bad_value", "name", name, "value", value, "allowed", "http://HOST:PORT")
+	}
+	return nil
 }
 
 // Named refuses flags that are given without the name which they need, as a variable of a
