@@ -294,7 +294,7 @@ func TestRunFromStartToMerge(t *testing.T) {
 	w.write(record, strings.Replace(w.read(record), `"attempts": {`, `"attempts": {"calls": [{"role": "qa", "attempt": 1, "provider": "p", "started_at": "2026-01-02T03:04:05Z", "usage": {"input": 1, "cached": 2, "output": 3, "turns": 1, "duration_ms": 4}}], `, 1))
 	w.call(200, "GET", "/api/requests/RQ-1/runs", "").wants("items.0.usage.output", 3.0, "items.0.run_id", run, "items.0.state", "DONE", "items.0.reason_code", nil)
 	w.call(200, "GET", "/api/requests/RQ-1/latest-run", "").wants("run_id", run, "awaits_merge", true)
-	w.call(404, "GET", at+"/errors", "").wants("error.reason_code", "RUN_NOT_FOUND")
+	w.call(404, "GET", at+"/errors", "").wants("error.reason_code", "NOT_FOUND")
 	if r := w.call(200, "GET", at+"/report", ""); !strings.Contains(string(r.body), run) || r.header.Get("Content-Type") != "text/markdown; charset=utf-8" {
 		t.Errorf("%s", r.body)
 	}

@@ -300,6 +300,9 @@ func showStage(s *Server, w http.ResponseWriter, r *http.Request, st *runs.Stage
 
 func showErrors(s *Server, w http.ResponseWriter, r *http.Request, st *runs.Stage, d *runs.Dir) error {
 	errs, err := d.LoadErrors()
+	if fault.Has(err, fault.RunNotFound) { // the run is there, its errors.json is not
+		return fault.New(fault.NotFound)
+	}
 	if err != nil {
 		return err
 	}
@@ -322,7 +325,7 @@ func showReport(_ *Server, w http.ResponseWriter, _ *http.Request, _ *runs.Stage
 	case err != nil:
 		return err
 	case text == "":
-		return noRun(d.RequestID, "run_id", d.RunID)
+		return fault.New(fault.NotFound)
 	}
 	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
 	_, _ = w.Write(mask([]byte(text), true))
