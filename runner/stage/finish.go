@@ -90,6 +90,16 @@ func mergesWell(ctx context.Context, run *Run, head string, stored []byte) (bool
 	if same, err := run.Repo.Stores(ctx, head, run.Request.Path, run.Text); err != nil || !same {
 		return false, err
 	}
+	if text, err := os.ReadFile(run.Project.Path(run.Request.Path)); err == nil { // a person may have written into it since
+		if run.Request.Parse(text).Meta.Status == reqmeta.Running {
+			text, err = edit.GiveBack(run.Request, text, run.Text, "status", "updated_at")
+		}
+		if err == nil && !bytes.Equal(text, run.Text) {
+			if same, err := run.Repo.Stores(ctx, "HEAD", run.Request.Path, text); err != nil || !same {
+				return false, err
+			}
+		}
+	}
 	at, ok, err := run.Repo.BranchTip(ctx, run.Stage.Git.BaseBranch)
 	if err != nil || !ok {
 		at = "HEAD"
