@@ -255,6 +255,9 @@ func (p *Lock) claim(ctx context.Context, r Record) error {
 		return err
 	}
 	if ok && found.Verdict != Mine && found.Verdict != Stale {
+		if found.Age < -clockTolerance { // of a clock that was ahead: it ages from now on
+			_ = p.files.Touch(recordFile, p.clock.Now())
+		}
 		return p.conflict(found)
 	}
 	return p.put(ctx, r, found.ETag)

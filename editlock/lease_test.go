@@ -272,6 +272,30 @@ func TestProjectTakesOverWhenALeaseIsOver(t *testing.T) {
 	})
 }
 
+// A clock was ahead when the record was written, and is right now: whoever asks, each in
+// a process of its own, waits for the record's time and no longer.
+func TestProjectRecordFromTheFutureEnds(t *testing.T) {
+	inProject(t, func(t *testing.T, b *bench) {
+		ahead := b.start.Add(10 * time.Hour)
+		b.write(t, `{"leaseId":"ahead","mtime":"`+ahead.UTC().Format(time.RFC3339)+`","ttlSeconds":30}`)
+		if err := os.Chtimes(filepath.Join(b.dir, recordFile), ahead, ahead); err != nil {
+			t.Fatal(err)
+		}
+		one := Ask{RetryLimit: 1}
+		first, _ := b.open("first")
+		if _, err := first.Acquire(context.Background(), one); fault.CodeOf(err) != fault.LockHeld {
+			t.Fatal(err)
+		}
+		time.Sleep(FileLockTTL + clockTolerance)
+		second, _ := b.open("second")
+		l, err := second.Acquire(context.Background(), one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Release(context.Background())
+	})
+}
+
 // Seed 002's third telemetry test.
 func TestProjectRenewsAtTheThirdTry(t *testing.T) {
 	inProject(t, func(t *testing.T, b *bench) {
