@@ -69,10 +69,7 @@ func checkedOut(ctx context.Context, p *Project) string {
 // isUnborn reports whether the branch that is checked out has no commit yet. Git is
 // asked only where its files do not say that it has.
 func isUnborn(ctx context.Context, p *Project, branch string) bool {
-	if branch == "" {
-		return false
-	}
-	if _, err := os.Stat(filepath.Join(p.CommonDir(), "refs", "heads", filepath.FromSlash(branch))); err == nil {
+	if branch == "" || p.Root.tip("refs/heads/"+branch) != "" {
 		return false
 	}
 	packed, _ := os.ReadFile(filepath.Join(p.CommonDir(), "packed-refs"))

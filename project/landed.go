@@ -47,6 +47,8 @@ func (p *Project) LandedIn(ctx context.Context, tip string, about []*runs.Stage)
 
 func landedIn(ctx context.Context, p *Project, tip string, about []*runs.Stage) (map[string]bool, Landed, error) {
 	found := map[string]bool{}
+	at := p.Root.tip(tip)
+	about = slices.DeleteFunc(slices.Clone(about), func(st *runs.Stage) bool { return at == beganAt(st) && at != "" }) // nothing came since
 	if len(about) == 0 {
 		return found, nil, nil
 	}
@@ -90,8 +92,9 @@ func beyond(ctx context.Context, p *Project, tip string, commits []string) []str
 // parted are those of the commits that are there, and what a history lacks of all that
 // they bring; none where git cannot say.
 func parted(ctx context.Context, p *Project, tip string, commits []string) (there []string, lacks map[string]bool) {
-	if len(commits) == 0 {
-		return nil, nil
+	at := p.Root.tip(tip)
+	if !slices.ContainsFunc(commits, func(c string) bool { return c != at }) {
+		return commits, nil
 	}
 	ask := func() ([]byte, error) {
 		return p.Git().AskInput(ctx, []byte(strings.Join(commits, "\n")+"\n^"+tip+"\n"), "rev-list", "--stdin")

@@ -322,11 +322,15 @@ func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
 // any of the runs can lie before it. "" where that run stands on others, which may be
 // among these and were perhaps made anew since.
 func oldestBase(stages []*runs.Stage) string {
-	first := slices.MinFunc(stages, func(a, b *runs.Stage) int { return strings.Compare(a.RunID, b.RunID) })
-	if len(first.Git.StackedOn) > 0 || first.HasEvent(runs.EventRestacked) {
+	return beganAt(slices.MinFunc(stages, func(a, b *runs.Stage) int { return strings.Compare(a.RunID, b.RunID) }))
+}
+
+// beganAt is the commit before which nothing of a run can lie; "" where it stands on others.
+func beganAt(st *runs.Stage) string {
+	if len(st.Git.StackedOn) > 0 || st.HasEvent(runs.EventRestacked) {
 		return ""
 	}
-	return first.Git.BaseCommit
+	return st.Git.BaseCommit
 }
 
 // Trailers of the commits that a run makes.

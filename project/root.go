@@ -323,6 +323,24 @@ func (r Root) branch() (name string, plain bool) {
 	return name, plain && name != "" && name != ".invalid"
 }
 
+// tip is the commit of HEAD or a ref, where a file of its own says so; "" of any other. A
+// commit is its own.
+func (r Root) tip(name string) string {
+	if name == "HEAD" {
+		branch, _ := r.branch()
+		name = "refs/heads/" + branch
+	}
+	if !strings.HasPrefix(name, "refs/") {
+		return name
+	}
+	dir := r.CommonDir()
+	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if dir == "" || err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
 func gitDirOf(top string) (string, error) {
 	path := filepath.Join(top, ".git")
 	text, err := os.ReadFile(path)
