@@ -196,3 +196,17 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, commit string) error {
 	}
 	return nil
 }
+
+// Lacks is the first of these commits that is not there; "" for none.
+func (r *Repo) Lacks(ctx context.Context, commits []string) (string, error) {
+	out, err := r.git.AskInput(ctx, []byte(strings.Join(commits, "\n")+"\n"), "cat-file", "--batch-check")
+	if err != nil {
+		return "", failed(err, fault.GitCommandFailed)
+	}
+	for l := range strings.Lines(string(out)) {
+		if commit, lacks := strings.CutSuffix(l, " missing\n"); lacks {
+			return commit, nil
+		}
+	}
+	return "", nil
+}

@@ -341,7 +341,7 @@ func resumesAtTests(s *Stage) bool {
 	case fault.UnitTestFailed, fault.E2ETestFailed, fault.StaticCheckFailed, fault.QARejected, fault.TestTimeout,
 		fault.TestCommandNotFound, fault.E2ERequired, fault.GitCommitFailed, fault.StepTooLarge:
 		return true
-	case fault.DiskFull, fault.PathNotWritable, fault.GitTimeout,
+	case fault.DiskFull, fault.PathNotWritable, fault.GitTimeout, fault.GitCommandFailed,
 		fault.RetryLimitExceeded, fault.JSONParseError, fault.JSONSchemaInvalid, fault.CLINotAvailable, fault.CLIAuthRequired, fault.CLINotTrusted,
 		fault.ModelNotFound, fault.ContextTooLong, fault.BudgetExhausted, fault.ToolDenied, fault.AgentTimeout, fault.AgentSilent, fault.ProcessCrashed, fault.NeedsClarification:
 		return s.Current() != nil && s.Current().Implemented // what stopped came after the work: qa

@@ -87,6 +87,9 @@ func noteOwnLocks(run *stage.Run) {
 // comeBack makes sure that nobody else works for this run any more, opens its
 // workspace, and takes over what was committed but not recorded.
 func comeBack(ctx context.Context, run *stage.Run) error {
+	if err := commitsThere(ctx, run); err != nil {
+		return err
+	}
 	endStrays(run)
 	if is := project.StaleNow(ctx, run.Project, run.Stage); is.On != "" {
 		run.Warn("work.stale_below", run.Stage, fault.Facts{"on": is.On, "run_id": run.Stage.RunID})
@@ -111,6 +114,27 @@ func comeBack(ctx context.Context, run *stage.Run) error {
 		return stage.Rejoin(ctx, run, step)
 	}
 	return nil
+}
+
+// commitsThere refuses a run whose record names a commit that is not there: it was edited
+// by hand, or the repository is another one. Only a new run can do without.
+func commitsThere(ctx context.Context, run *stage.Run) error {
+	st := run.Stage
+	var named []string
+	if st.Git.BaseCommit != "" {
+		named = append(named, st.Git.BaseCommit)
+	}
+	for _, c := range st.Git.Commits {
+		named = append(named, c.Hash)
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	commit, err := run.Repo.Lacks(ctx, named)
+	if err != nil || commit == "" {
+		return err
+	}
+	return fault.New(fault.ReplanRequired, "request_id", st.RequestID, "run_id", st.RunID, "reason", "commit_lost", "commit", commit, "id", st.CurrentStepID)
 }
 
 // endStrays ends what the dead runner left running. It is looked for even when
