@@ -14,7 +14,7 @@ type Waiting struct {
 	Resume []runs.Summary     // stopped
 	Gone   []runs.Summary     // finished and not merged; the request's file was moved or deleted
 	Broken []*reqmeta.Request // cannot be used as they are written
-	Kept   []choose.Exclusion // ready, and kept from being run until somebody mends something
+	Kept   []choose.Exclusion // kept from being run until somebody mends something
 	Unsure error              // why git could not say what has been merged
 }
 
@@ -72,11 +72,13 @@ func (w *Waiting) add(standing *Standing, st *runs.Stage, status string) {
 	}
 }
 
-// KeptBack are the ready requests that something keeps from being run.
+// KeptBack are the ready requests that something keeps from being run, and those that a
+// run left blocked whose record is lost.
 func (s *Survey) KeptBack() []choose.Exclusion {
 	var kept []choose.Exclusion
+	begun := newest(s.branches, s.p.Config.Git.WorkBranchPrefix)
 	for _, e := range s.Select().Excluded {
-		if e.NeedsMending() {
+		if e.NeedsMending() || e.Kind == "not_ready_blocked" && begun[e.RequestID] != "" && s.Latest(e.RequestID) == nil {
 			kept = append(kept, e)
 		}
 	}
