@@ -198,7 +198,7 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, commit string) error {
 }
 
 // Lacks is the first of these commits that is not there; "" for none.
-func (r *Repo) Lacks(ctx context.Context, commits []string) (string, error) {
+func Lacks(ctx context.Context, r *Repo, commits []string) (string, error) {
 	out, err := r.git.AskInput(ctx, []byte(strings.Join(commits, "\n")+"\n"), "cat-file", "--batch-check")
 	if err != nil {
 		return "", failed(err, fault.GitCommandFailed)

@@ -94,6 +94,8 @@ func (m *Manager) slotsTaken(n int, held []Entry) error {
 			name = e.Path // cannot be read, or names nobody
 		case session.PID != 0 && e.RunID == "":
 			continue // free for its next run
+		case e.RunID == "": // a command has it (aiflow lock exec), which is no run
+			name = fmt.Sprintf("%s %s (%d)", e.LockType, e.Name, e.PID)
 		}
 		names = append(names, name)
 		if first.RunID == "" {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"aiflow/cmd/aiflow-hook/gate"
 	"aiflow/cmd/internal/app"
@@ -283,12 +284,14 @@ func (w here) options(s *cli.Shell, o gate.Options, prefix string) gate.Options 
 		o.DoneDirs = append(o.DoneDirs, prefix+path.Clean(dir))
 	}
 	o.Mapping = project.MappingOf(w.config)
-	o.Done = func(id string) bool {
-		if len(p.DoneDirs) == 0 {
-			return false
-		}
-		f, err := w.folder()
-		return err == nil && f.DoneBeside(id)
+	if len(p.DoneDirs) > 0 {
+		o.Done = sync.OnceValue(func() []string {
+			f, err := w.folder()
+			if err != nil {
+				return nil
+			}
+			return f.BesideIDs()
+		})
 	}
 	o.There = func(id string) bool {
 		f, err := w.folder()

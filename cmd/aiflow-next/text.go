@@ -42,7 +42,7 @@ func (q *question) printNext(r choose.Result) {
 		}
 	}
 	switch h := r.Queue.Holder; {
-	case h != nil && h.Unreadable:
+	case h == nil && r.Queue.Locked:
 		q.line("%s", q.Text("next.queue_unreadable"))
 	case h != nil:
 		q.line("%s", q.Text("next.queue_locked", "run_id", h.RunID, "pid", h.PID, "host", cmp.Or(h.Hostname, h.Host)))

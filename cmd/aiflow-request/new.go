@@ -226,7 +226,7 @@ func warnMissing(s *cli.Shell, p *project.Project, r *reqmeta.Request) {
 		if !exists(folder, id) && !folder.DoneBeside(id) {
 			facts := fault.Facts{"id": r.ID, "dep": id, "meant": folder.Meant(id, r.ID)}
 			if _, err := folder.Get(id); facts["meant"] == "" {
-				if f, ok := fault.As(err); ok { // several may be
+				if f, ok := fault.As(err); ok && f.Facts["count"] != "" { // several begin so
 					facts["meant"] = f.Facts["similar"]
 				}
 			}

@@ -177,7 +177,7 @@ func Unchanged(text string) string {
 		return ""
 	}
 	var a Answer
-	if json.Unmarshal(raw, &a) != nil || a.Status != OK || a.UnifiedDiff() != "" {
+	if json.Unmarshal(renamed(raw), &a) != nil || a.Status != OK || a.UnifiedDiff() != "" {
 		return ""
 	}
 	return strings.TrimSpace(a.Unchanged)

@@ -6,6 +6,7 @@
 package contract
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -126,13 +127,22 @@ func decode(text string) (json.RawMessage, string, error) {
 	return raw, rest, nil
 }
 
-// renamed gives an object of D27 the name that D42 has for its version.
+// renamed gives an object of D27 the name that D42 has for its version, and its status
+// in small letters.
 func renamed(raw json.RawMessage) json.RawMessage {
 	var o map[string]json.RawMessage
-	if json.Unmarshal(raw, &o) != nil || o["version"] != nil || o["contract_version"] == nil {
+	if json.Unmarshal(raw, &o) != nil {
 		return raw
 	}
-	o["version"] = o["contract_version"]
+	status := bytes.ToLower(o["status"])
+	if o["version"] == nil && o["contract_version"] != nil {
+		o["version"] = o["contract_version"]
+	} else if bytes.Equal(status, o["status"]) {
+		return raw
+	}
+	if status != nil {
+		o["status"] = status
+	}
 	out, err := json.Marshal(o)
 	if err != nil {
 		return raw

@@ -72,6 +72,9 @@ func queueState(h *Holder) QueueState {
 	if h == nil {
 		return QueueState{}
 	}
+	if h.Unreadable {
+		h = nil
+	}
 	return QueueState{Locked: true, Holder: h, ReasonCode: fault.QueueLocked}
 }
 

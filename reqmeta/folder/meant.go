@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"slices"
 	"strings"
 
 	"aiflow/internal/near"
@@ -14,6 +15,7 @@ const MaxMeant = 50
 // Guesser is Meant for somebody who tells of many ids, at most MaxMeant times.
 type Guesser struct {
 	Folder *Folder
+	Beside func() []string // ids that are done elsewhere, which the folder does not know; nil: none
 	asked  int
 }
 
@@ -22,28 +24,49 @@ func (g *Guesser) Meant(id, by string) string {
 	if g.asked++; g.asked > MaxMeant {
 		return ""
 	}
-	return g.Folder.Meant(id, by)
+	var beside []string
+	if g.Beside != nil {
+		beside = g.Beside()
+	}
+	return g.Folder.meant(id, by, beside)
 }
 
 // Meant gives the id that was probably meant by one that no request has: the
 // only one that differs in case alone, or that begins with it, or that has it as
 // a part, or that is written nearly so, also among what is done beside. "" when
 // there is none, or none more likely than the others. What the request by
-// depends on is not itself.
-func (f *Folder) Meant(id, by string) string {
-	ids := make([]string, 0, len(f.Requests))
+// depends on is not itself, and another number is no slip: task-4 is not task-5.
+func (f *Folder) Meant(id, by string) string { return f.meant(id, by, nil) }
+
+func (f *Folder) meant(id, by string, beside []string) string {
+	ids := append(f.BesideIDs(), beside...)
 	for _, r := range f.Requests {
 		if r.ID != by {
 			ids = append(ids, r.ID)
 		}
 	}
-	ids = append(ids, f.BesideIDs()...)
+	ids = slices.DeleteFunc(ids, func(have string) bool { return otherNumber(have, id) })
 	for _, fits := range []func(have, id string) bool{strings.EqualFold, strings.HasPrefix, hasPart} {
 		if found := onlyOne(ids, id, fits); found != "" {
 			return found
 		}
 	}
 	return near.Only(id, ids)
+}
+
+// otherNumber reports whether two ids are the same but for their numbers. Zeros before
+// one do not count.
+func otherNumber(a, b string) bool {
+	digit := func(r rune) bool { return r >= '0' && r <= '9' }
+	words := func(id string) []string { return strings.FieldsFunc(id, digit) }
+	numbers := func(id string) []string {
+		list := strings.FieldsFunc(id, func(r rune) bool { return !digit(r) })
+		for i := range list {
+			list[i] = strings.TrimLeft(list[i], "0")
+		}
+		return list
+	}
+	return slices.Equal(words(a), words(b)) && !slices.Equal(numbers(a), numbers(b))
 }
 
 func onlyOne(ids []string, id string, fits func(have, id string) bool) string {

@@ -22,6 +22,8 @@ func TestMeant(t *testing.T) {
 		{"q-7", "", "Q-7"},                                       // and not q-70, which begins so
 		{"RQ-20260101-003-lgoout", "", "RQ-20260101-003-logout"}, // slips
 		{"RQ-20260101-03-logout", "", "RQ-20260101-003-logout"},
+		{"Q-8", "", ""}, // another number is no slip
+		{"q-07", "", "Q-7"},
 		{"RQ-20260101-004", "", ""}, // as near to each of three
 		{"brken", "", "broken"},
 		{"twic", "", "twice"}, // one id, though two files have it

@@ -102,7 +102,8 @@ func questionsIn(a contract.Answer, between string) string {
 func LooksLikeAnswer(text string) bool {
 	raw, err := contract.Object(text)
 	if err != nil {
-		return badObject().MatchString(text) && badRole().MatchString(text) && badStatus().MatchString(text)
+		status := badStatus().FindStringSubmatch(text)
+		return badObject().MatchString(text) && badRole().MatchString(text) && status != nil && !strings.EqualFold(status[1], contract.OK)
 	}
 	var o struct {
 		Role   string `json:"role"`
@@ -114,5 +115,5 @@ func LooksLikeAnswer(text string) bool {
 var (
 	badObject = Lazily(`(?m)^\s*\{`)
 	badRole   = Lazily(`"role"\s*:\s*"`)
-	badStatus = Lazily(`"status"\s*:\s*"(needs_input|blocked|failed|error)"`)
+	badStatus = Lazily(`"status"\s*:\s*"([^"]*)"`)
 )

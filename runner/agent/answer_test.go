@@ -44,6 +44,8 @@ func TestLooksLikeAnswer(t *testing.T) {
 		"?\n{\"role\": \"x\", \"status\": \"needs_input\", \"summary\": \"a\nb\"}": true, // a line break in a string
 		`{"role": "x", "status": "blocked",}`:                                      true,
 		"{\"role\": \"x\", \"status\": \"failed\"}\n{\"a\": 1}":                    true,
+		`{"role": "x", "status": "NEEDS_INPUT",}`:                                  true,
+		`{"role": "x", "status": "OK",}`:                                           false,
 		`{"role": "x", "status": "ok",}`:                                           false, // its work is there
 		`I say "role": "x", "status": "failed"`:                                    false,
 	} {

@@ -12,6 +12,12 @@ func GoesElsewhere(err error) bool {
 	return code.OfProvider() || code == fault.AgentTimeout || code == fault.AgentSilent
 }
 
+// Unusable: there was an answer, and something is wrong with it that its author can mend.
+func Unusable(err error) bool {
+	code := fault.CodeOf(err)
+	return code == fault.JSONParseError || code == fault.JSONSchemaInvalid || code == fault.PatchApplyFailed
+}
+
 // Lost: nobody can be asked by this provider until a person did something.
 func Lost(code fault.Code) bool {
 	return code == fault.CLINotAvailable || code == fault.CLIAuthRequired || code == fault.CLINotTrusted

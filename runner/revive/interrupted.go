@@ -3,6 +3,7 @@ package revive
 import (
 	"context"
 
+	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/locks"
@@ -130,7 +131,7 @@ func commitsThere(ctx context.Context, run *stage.Run) error {
 	if len(named) == 0 {
 		return nil
 	}
-	commit, err := run.Repo.Lacks(ctx, named)
+	commit, err := gitops.Lacks(ctx, run.Repo, named)
 	if err != nil || commit == "" {
 		return err
 	}

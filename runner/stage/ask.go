@@ -21,12 +21,16 @@ func ask(ctx context.Context, run *Run, q question) error {
 	if err != nil {
 		return err
 	}
-	calls := notWaiting(run, c.Calls(q.role))
+	named, asked := c.Calls(q.role), q.failure
+	calls := notWaiting(run, named)
 	tries := max(1, run.Project.Config.Limits.MaxRoleTries)
 	var before error
 	for try := 0; ; {
 		call := c.Turn(calls, try, tries)
 		err = tryRole(ctx, run, q, call)
+		if f, ok := fault.As(err); ok && f.Code.Waits() && len(named) > 1 {
+			f.Facts["named"] = "true" // a fallback is
+		}
 		if err == nil || ctx.Err() != nil || !c.FallsBackOn(err) {
 			return agent.InsteadOf(err, before)
 		}
@@ -43,6 +47,9 @@ func ask(ctx context.Context, run *Run, q question) error {
 		run.Tell(Event{Kind: RoleFailed, StepID: q.stepID(), What: run.InWords(err)})
 		if try == tries {
 			return agent.TriesUsedUp(q.role, tries, err)
+		}
+		if agent.Unusable(err) {
+			q.failure = strings.TrimSpace(asked + "\n\n" + run.Words.Text("work.prompt_unusable", fault.Facts{"cause": run.InWords(err)}))
 		}
 		if q.role == config.RoleImplementer && !q.mending { // others change nothing; mending goes on where it stands
 			if err := PutBack(ctx, run, run.Stage.CurrentStepIndex); err != nil {

@@ -30,7 +30,7 @@ type Options struct {
 	PromptsDir  string
 	DoneDirs    []string             // folders beside RequestsDir of what is done
 	Mapping     *reqmeta.Mapping     // by which they are read
-	Done        func(id string) bool // whether it is done in a folder beside the requests; nil: never
+	Done        func() []string      // ids that are done in folders beside the requests; nil: none
 	Ignore      []string             // globs of files in RequestsDir that are no requests
 	StateDirs   []string             // never committed: runs, locks, cache
 	From, To    string               // judge what changed from one commit to the other instead; "": what is staged

@@ -66,12 +66,14 @@ func (t tree) needs(id string) []string {
 	return nil
 }
 
+func (o *Options) done(id string) bool { return o.Done != nil && slices.Contains(o.Done(), id) }
+
 // missing reports dependencies that lead nowhere.
 func (j *judgement) missing(t tree, files []*pair) {
-	guess := folder.Guesser{Folder: t.folder}
+	guess := folder.Guesser{Folder: t.folder, Beside: j.o.Done}
 	for _, f := range files {
 		for _, dep := range t.needs(f.new.ID) {
-			if t.byID[dep] != nil || !reqmeta.CheckID(dep) || j.o.Done != nil && j.o.Done(dep) {
+			if t.byID[dep] != nil || !reqmeta.CheckID(dep) || j.o.done(dep) {
 				continue
 			}
 			meant := guess.Meant(dep, f.new.ID)
@@ -89,7 +91,7 @@ func (j *judgement) missing(t tree, files []*pair) {
 func (j *judgement) deleted(files []pair, t tree) {
 	gone := map[string]string{}
 	for i := range files {
-		if old := files[i].old; old != nil && t.byID[old.ID] == nil && (j.o.Done == nil || !j.o.Done(old.ID)) {
+		if old := files[i].old; old != nil && t.byID[old.ID] == nil && !j.o.done(old.ID) {
 			gone[old.ID] = files[i].path
 		}
 	}
