@@ -104,7 +104,6 @@ var injected = map[fault.Code]string{
 	fault.FailedInARow:       "runner.TestWhatEndsASession",
 	fault.MaxSkipsReached:    "runner.TestWhatEndsASession",
 	fault.LockStaleDetected:  "locks.TestCase07NoFlock",
-	fault.GitCommandFailed:   "gitops.TestFiltersAndLineEndings",
 	fault.StageWriteFailed:   "runs.TestFullDiskSaysSo",
 	fault.InternalError:      "cmd/internal/cli.TestExitStatus",
 	fault.UnknownError:       "runs.TestErrorsOfOtherKinds",
