@@ -248,22 +248,29 @@ func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
 
 func swap(ctx context.Context, r *Repo, branch, from, to string) error {
 	_, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: landed", "--end-of-options", "refs/heads/"+branch, to, from)
-	moved := orMoved(ctx, r, err, branch, from)
-	if gitcmd.Exit(err) <= 0 || errors.Is(moved, ErrMoved) {
-		return moved
-	}
-	return landRefused(err, "", branch, nil, append(refusal(err, r.root), "unseen", true)...)
+	return orRefused(ctx, r, err, branch, from)
 }
 
 // MoveBranch moves a branch that nobody has checked out from one commit to another one,
-// which need not be later, and keeps the old one under a ref. ErrMoved in the chain.
+// which need not be later, and keeps the old one under a ref. ErrMoved in the chain, or
+// LAND_REFUSED.
 func (r *Repo) MoveBranch(ctx context.Context, branch, from, to, kept string) error {
 	if !ValidBranch(branch) || !strings.HasPrefix(kept, "refs/aiflow/") {
 		return refuse(fault.GitCommandFailed, "bad_name", "branch", branch, "name", kept)
 	}
 	input := "start\nupdate " + kept + " " + from + "\nupdate refs/heads/" + branch + " " + to + " " + from + "\ncommit\n"
 	_, err := r.git.DoInput(ctx, []byte(input), "update-ref", "-m", "aiflow: restacked", "--stdin")
-	return orMoved(ctx, r, err, branch, from)
+	return orRefused(ctx, r, err, branch, from)
+}
+
+// orRefused says of an error that the branch is no longer where it was, or that something,
+// mostly a hook, keeps it there.
+func orRefused(ctx context.Context, r *Repo, err error, branch, from string) error {
+	moved := orMoved(ctx, r, err, branch, from)
+	if gitcmd.Exit(err) <= 0 || errors.Is(moved, ErrMoved) {
+		return moved
+	}
+	return landRefused(err, "", branch, nil, append(refusal(err, r.root), "unseen", true)...)
 }
 
 // orMoved says of an error that the branch is no longer where it was, if so.
