@@ -48,6 +48,9 @@ func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing
 		return s, nil
 	}
 	if p.Root.Git {
+		if s.branches == nil {
+			s.Unsure = refusal(ctx, p)
+		}
 		s.readHistories(ctx, p, waiting)
 	}
 	s.told, err = saidDone(ctx, p, s.home, waiting)
