@@ -62,7 +62,7 @@ export class Autosave {
   private busy: Promise<void> | undefined;
   private closed = false;
   /** What was sent and got no answer: it may be what the file has now. */
-  private sent: string[] = [];
+  private readonly sent = new Set<string>();
 
   constructor(
     private readonly parts: AutosaveParts,
@@ -86,7 +86,7 @@ export class Autosave {
 
   /** What the file had when it was last seen, or what we may have written since. */
   knows(text: string): boolean {
-    return text === this.saved.text || this.sent.includes(text);
+    return text === this.saved.text || this.sent.has(text);
   }
 
   get etag(): string {
@@ -127,8 +127,8 @@ export class Autosave {
   /** The file changed elsewhere. true: the editor should show the new text. */
   changedElsewhere(now: Saved): boolean {
     if (now.etag === this.saved.etag) return false;
-    if (this.busy || this.isDirty) {
-      if (this.busy) return false;
+    if (this.busy) return false;
+    if (this.isDirty) {
       if (!this.knows(now.text)) this.go({ s: 'conflict' });
       else this.saved = now; // only the head changed, or it is what we wrote
       if (!this.isDirty) this.done();
@@ -221,16 +221,16 @@ export class Autosave {
     }
     try {
       const before = this.saved.text;
-      this.sent.push(text);
+      this.sent.add(text);
       this.saved = { text, etag: (await this.parts.save(text, this.saved.etag)).etag };
-      this.sent = [];
+      this.sent.clear();
       this.parts.keepVersion(before);
       this.parts.keepVersion(text);
       if (!this.isDirty) return this.done();
       this.saveSoon();
       this.go({ s: 'typing' });
     } catch (e) {
-      if (!(e instanceof Unreachable)) this.sent.pop();
+      if (!(e instanceof Unreachable)) this.sent.delete(text);
       this.draft();
       if (e instanceof Conflict) this.go({ s: 'conflict' });
       else {
@@ -242,7 +242,7 @@ export class Autosave {
 
   /** All that was typed is in the file. */
   private done(): void {
-    this.sent = [];
+    this.sent.clear();
     this.parts.dropDraft();
     this.go({ s: 'saved', at: this.parts.now() });
   }
