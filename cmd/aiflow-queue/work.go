@@ -32,7 +32,8 @@ type workOptions struct {
 }
 
 // runWorker takes tasks and runs them, one at a time, until it is stopped. The
-// first signal lets the task in hand be finished, the second ends it.
+// first signal lets the task in hand be finished, the second ends it. With once the
+// error is that of the task, as aiflow-run gives it.
 func runWorker(s *cli.Shell, w where, o workOptions) error {
 	if o.poll < 50*time.Millisecond {
 		return cli.Usage("bad_value", "name", "--poll", "value", o.poll, "allowed", ">= 50ms")
@@ -61,7 +62,10 @@ func runWorker(s *cli.Shell, w where, o workOptions) error {
 		Board: q, Clock: clock(s), RunnerID: o.runnerID, ProjectRoot: p.Dir, Poll: o.poll, Once: o.once,
 		Room: d.room, Do: d.do, Tell: d.tell,
 	}
-	return worker.Run(now, stop)
+	if err := worker.Run(now, stop); err != nil || !o.once {
+		return err
+	}
+	return d.failed
 }
 
 // doer runs tasks in one project and tells about it.
@@ -71,6 +75,9 @@ type doer struct {
 	hurry <-chan struct{}
 	slot  *locks.Lease // of the task in hand
 	mu    sync.Mutex
+
+	cause  error // what sentence told last
+	failed error // why the last task ended in ERROR
 
 	trouble string // what was told last, and when
 	told    time.Time
@@ -104,7 +111,7 @@ func (d *doer) do(ctx context.Context, job queue.Job) (string, error) {
 	id := job.Task.RequestID
 	if id == "" {
 		if strings.TrimSpace(job.Task.Prompt) == "" {
-			return "", d.sentence(fault.New(fault.InvalidRequest, "key", "prompt", "cause", d.s.Text("queue.no_prompt")))
+			return "", d.sentence(fault.New(fault.InvalidRequest, "key", "prompt", "id", job.Task.TaskID, "cause", d.s.Text("queue.no_prompt")))
 		}
 		r, err := d.requestOf(job.Task, guard)
 		if err != nil {
@@ -183,6 +190,7 @@ func (d *doer) step(e stage.Event) {
 // sentence is what the queue keeps as error_message: code and message in one
 // line.
 func (d *doer) sentence(err error) error {
+	d.cause = err
 	body := d.s.Body(err)
 	return errors.New(string(body.ReasonCode) + ": " + body.Message)
 }
@@ -202,6 +210,9 @@ func (d *doer) tell(e queue.Event) {
 	line := workEvent{At: queue.FormatTime(d.s.Now()), Event: e.Kind, TaskID: e.Task.TaskID, Runner: e.Runner}
 	if e.Err != nil {
 		line.Message = d.explain(e.Err)
+	}
+	if e.Kind == queue.EventError {
+		d.failed = d.cause
 	}
 	if d.s.JSON {
 		_ = d.s.PrintJSON(line)
