@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -298,4 +299,33 @@ func TestPageSaysTheLastEvent(t *testing.T) {
 	if after, _ := strconv.ParseInt(said(), 10, 64); after <= before {
 		t.Errorf("the last event was %d, then %d", before, after)
 	}
+}
+
+// Another folder in the place of the requests, also behind a link, is the one that is shown and watched.
+func TestAnotherFolderOfRequests(t *testing.T) {
+	w := newWorld(t, someRequests())
+	at := func(name string) string { return filepath.Join(w.dir, name) }
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	st := w.listen()
+	whole := has(`"ids":[]`)
+	do(os.Rename(at("requests"), at("one")))
+	st.until("request", whole)
+	w.call(409, "GET", "/api/requests/RQ-1", "").wants("error.reason_code", "REQUESTS_DIR_NOT_FOUND")
+	do(os.Symlink("one", at("requests")))
+	st.until("request", whole)
+	w.call(200, "GET", "/api/requests/RQ-1", "")
+	w.write("one/RQ-3.md", request("status: draft\ntitle: behind the link\n", ""))
+	st.until("request", has(`["RQ-3"]`))
+	w.call(200, "GET", "/api/requests/RQ-3", "").wants("title", "behind the link")
+	w.write("two/RQ-4.md", request("status: draft\ntitle: of another folder\n", ""))
+	do(os.Symlink("two", at("next")))
+	do(os.Rename(at("next"), at("requests")))
+	st.until("request", whole)
+	w.call(200, "GET", "/api/requests/RQ-4", "")
+	w.call(404, "GET", "/api/requests/RQ-1", "")
 }

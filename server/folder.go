@@ -2,6 +2,7 @@ package server
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type folderCache struct {
 	folder  *folder.Folder
 	gen     uint64
 	stale   bool
+	at      stamp   // which folder stands at dir, also behind a link
 	beside  []stamp // of the folders of what is done
 	changed map[string]bool
 	all     bool // more changed than can be named
@@ -48,9 +50,16 @@ func (c *folderCache) poll() {
 	if !slices.Equal(beside, c.beside) {
 		c.beside, c.all, c.stale = beside, true, true
 	}
+	at := stampOf(os.Stat(c.dir))
+	if at.mtime, at.size = 0, 0; at != c.at { // another folder in its place, or none
+		c.at, c.all, c.stale = at, true, true
+		c.unwatch()
+	}
+	if at == (stamp{}) {
+		return
+	}
 	if c.tell == nil {
-		c.tell = newNotifier(c.dir)
-		c.stale = true
+		c.watch()
 		return
 	}
 	names, all, ok := c.tell.changes()
@@ -64,8 +73,24 @@ func (c *folderCache) poll() {
 		c.all, c.stale = true, true
 	}
 	if !ok {
+		c.unwatch()
+		c.watch()
+	}
+}
+
+// watch begins to be told of changes; it must be told of what is behind a link, not of the link.
+func (c *folderCache) watch() {
+	real, err := filepath.EvalSymlinks(c.dir)
+	if err != nil {
+		real = c.dir
+	}
+	c.tell, c.stale = newNotifier(real), true
+}
+
+func (c *folderCache) unwatch() {
+	if c.tell != nil {
 		c.tell.close()
-		c.tell = newNotifier(c.dir)
+		c.tell = nil
 	}
 }
 
@@ -110,13 +135,12 @@ func (c *folderCache) get() (*folder.Folder, uint64, error) {
 func (c *folderCache) take() (names []string, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	first := c.tell == nil
 	c.poll()
 	for n := range c.changed {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	all = c.all && !first
+	all = c.all
 	c.changed, c.all = map[string]bool{}, false
 	return names, all
 }
@@ -124,10 +148,7 @@ func (c *folderCache) take() (names []string, all bool) {
 func (c *folderCache) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.tell != nil {
-		c.tell.close()
-		c.tell = nil
-	}
+	c.unwatch()
 }
 
 // sweep finds changes by looking at every file.
