@@ -132,7 +132,6 @@ func (s *Server) failWith(w http.ResponseWriter, r *http.Request, status int, er
 	}
 	locate(s, w, err)
 	w.Header().Del("ETag")
-	w.Header().Del("Content-Range")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = give(w, status, errorBody{s.detail(r, err)})
 }

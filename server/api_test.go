@@ -348,7 +348,11 @@ func testLogs(t *testing.T, w *world, at string) {
 	if part := w.call(206, "GET", at+"/logs/"+names["step"], "", "Range", "bytes=2-4"); string(part.body) != step[2:5] {
 		t.Errorf("%q of %q", part.body, step)
 	}
-	w.call(416, "GET", at+"/logs/"+names["step"], "", "Range", "bytes=99999-")
+	for _, part := range []string{"bytes=99999-", "bytes=4-2", "lines=1-2"} {
+		beyond := w.call(416, "GET", at+"/logs/"+names["step"], "", "Range", part)
+		beyond.wants("error.reason_code", "INVALID_REQUEST")
+		beyond.wants("error.context.key", "Range")
+	}
 	for from := range step { // each byte stands in a line, which has a number
 		part := w.call(206, "GET", at+"/logs/"+names["step"]+"?numbered=1", "", "Range", fmt.Sprintf("bytes=%d-%d", from, from))
 		if want := strconv.Itoa(1 + strings.Count(step[:from], "\n")); part.header.Get("X-Log-Line") != want {

@@ -39,8 +39,31 @@ func showLog(s *Server, w http.ResponseWriter, r *http.Request, _ *runs.Stage, d
 		w.Header().Set("X-Log-Line", strconv.Itoa(line))
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(s.Project.Now().Add(10 * writeTime))
-	http.ServeContent(w, r, "", time.Time{}, &masked{f: f, size: fi.Size()})
+	part := &ranged{ResponseWriter: w}
+	http.ServeContent(part, r, "", time.Time{}, &masked{f: f, size: fi.Size()})
+	if part.refused {
+		s.failWith(w, r, http.StatusRequestedRangeNotSatisfiable, invalid("Range", "allowed", fi.Size()))
+	}
 	return nil
+}
+
+// ranged keeps back the words that net/http has for a range that cannot be given: the API has its own.
+type ranged struct {
+	http.ResponseWriter
+	refused bool
+}
+
+func (p *ranged) WriteHeader(status int) {
+	if p.refused = status == http.StatusRequestedRangeNotSatisfiable; !p.refused {
+		p.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (p *ranged) Write(b []byte) (int, error) {
+	if p.refused {
+		return len(b), nil
+	}
+	return p.ResponseWriter.Write(b)
 }
 
 // beginning is where a range of bytes begins; 0 where nobody says it.
