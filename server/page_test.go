@@ -506,6 +506,7 @@ func TestPageManyRows(t *testing.T) {
 	p.key("/")
 	p.do("void document.execCommand('insertText', false, 'number 9999')")
 	p.until("document.querySelectorAll('.rq').length === 1 && location.search === '?q=number+9999'")
+	p.until("document.querySelector('.rq').getBoundingClientRect().bottom < innerHeight") // it is seen
 	p.clean()
 }
 
@@ -531,6 +532,8 @@ func TestPageComesBack(t *testing.T) {
 	one.close()
 	w.write("requests/RQ-3.md", request("title: Third\nstatus: ready\n", ""))
 	two.until(shows("Third"))
+	editor := w.tab(browser, "/requests/RQ-1/edit")
+	editor.until("document.activeElement.tagName === 'TEXTAREA'")
 
 	if err := w.ts.Listener.Close(); err != nil {
 		t.Fatal(err)
@@ -538,6 +541,8 @@ func TestPageComesBack(t *testing.T) {
 	w.ts.CloseClientConnections()
 	two.sees("No connection since")
 	two.shot("lost")
+	editor.do("void document.execCommand('insertText', false, 'typed meanwhile')")
+	editor.sees("Read-only: ")
 	two.press("Doctor")
 	two.until("document.querySelector('.doctor .reason h2')?.textContent === 'The server does not answer.'")
 	two.press("Requests") // what was read of the list stays
@@ -551,6 +556,8 @@ func TestPageComesBack(t *testing.T) {
 	two.until(shows("Fourth"))
 	two.until("!document.body.innerText.includes('No connection since')")
 	two.clean()
+	// Who typed meanwhile is the writer again.
+	editor.until("(await (await fetch('/api/requests/RQ-1')).json()).body_markdown.includes('typed meanwhile') && !document.querySelector('textarea').readOnly")
 }
 
 // again serves the same project at the same address, as after a restart.

@@ -469,6 +469,7 @@ class Desk {
   held = new AbortController();
   private timers: { at: number; run: () => void }[] = [];
   private clock = 0;
+  away = false;
   readonly auto: Autosave;
 
   constructor() {
@@ -480,6 +481,7 @@ class Desk {
       },
       release: async () => void this.states.push('released'),
       save: async (text, etag) => {
+        if (this.away) throw new Error('no such request');
         if (etag !== this.file.etag && !this.auto.knows(this.file.text)) throw new Conflict('changed');
         this.file = { text, etag: String(Number(this.file.etag) + 1) };
         if (this.lose) throw new Unreachable('no answer');
@@ -556,6 +558,30 @@ test('autosave: no lock, no writing; then it tries again', async () => {
   d.refuse = undefined;
   await d.auto.retry();
   assert.equal(d.file.text, 'mine');
+});
+
+test('autosave: what kept it from writing goes, and it goes on by itself', async () => {
+  const d = new Desk();
+  d.refuse = 'no server';
+  d.auto.input('mine');
+  await d.pass(0);
+  assert.equal(d.heard(), 'locking readonly');
+  d.refuse = undefined;
+  await d.auto.goOn();
+  assert.equal(d.file.text, 'mine');
+  d.held.abort(new Error('no server'));
+  d.heard();
+  await d.auto.goOn();
+  assert.equal(d.heard(), 'clean');
+  d.away = true; // the file
+  d.auto.input('more');
+  await d.pass(0);
+  await d.pass(2_000);
+  assert.ok(d.heard().endsWith('failed'));
+  d.away = false;
+  d.auto.changedElsewhere(d.file);
+  await d.pass(2_000);
+  assert.equal(d.file.text, 'more');
 });
 
 test('autosave: a lock that is lost stops writing at once', async () => {

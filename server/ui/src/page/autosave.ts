@@ -112,6 +112,13 @@ export class Autosave {
     if (this.lock && this.isDirty) await this.flush();
   }
 
+  /** What kept it from writing may be gone: what is typed goes on, and who has typed nothing takes no lock. */
+  async goOn(): Promise<void> {
+    if (this.state.s !== 'readonly') return;
+    if (this.isDirty) await this.retry();
+    else this.go({ s: 'clean' });
+  }
+
   /** Saves now. */
   async flush(): Promise<void> {
     this.parts.cancel(this.saveTimer);
@@ -126,6 +133,7 @@ export class Autosave {
 
   /** The file changed elsewhere. true: the editor should show the new text. */
   changedElsewhere(now: Saved): boolean {
+    if (this.state.s === 'failed') this.saveSoon(); // the file may have been away
     if (now.etag === this.saved.etag) return false;
     if (this.busy) return false;
     if (this.isDirty) {

@@ -232,6 +232,14 @@ export class Editor {
     this.area.focus();
   }
 
+  /** The server is there again: what kept it from writing may have been that. */
+  async goOn(): Promise<void> {
+    if (!this.auto.isReadonly || this.auto.isConflict) return;
+    const now = await call<Detail>('GET', requestPath(this.id));
+    this.changed(now.data, now.etag);
+    await this.auto.goOn();
+  }
+
   private async settle(which: 'theirs' | 'ours'): Promise<void> {
     const now = await call<Detail>('GET', requestPath(this.id));
     const theirs = { text: textOf(now.data), etag: now.etag };

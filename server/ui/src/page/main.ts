@@ -6,6 +6,7 @@ import { showHelp } from './help.js';
 import { currentLang, pickLang, setLang, t } from './i18n.js';
 import { Live, type Connection } from './live.js';
 import { memory } from './memory.js';
+import { newRequest } from './new_request.js';
 import { canNotify, isNotifying, notify, switchNotifying } from './notify.js';
 import { button, choice, link, showTitle, tickElapsed, toast, toastPlace, toldPlace, type View } from './parts.js';
 import { readAddress, type Route } from './router.js';
@@ -235,6 +236,7 @@ class App {
     const own = this.view?.keys?.[e.key];
     if (own) own();
     else if (e.key === '?') showHelp();
+    else if (e.key === 'n') newRequest(this.go, []);
     else if (place && /^\d$/.test(e.key)) this.go(place[0]);
     else return;
     e.preventDefault();

@@ -106,9 +106,9 @@ export const link = (href: string, label: Child, props: Readonly<Record<string, 
 
 export const requestLink = (id: string, label: Child = id): HTMLElement => link(requestAt(id), label, { 'data-key': 'r:' + id });
 
-/** A sentence with `code` in it, whose ids lead to the requests that they name. */
+/** A sentence with `code` in it, whose ids lead to the requests that they name; a command is for typing, and has no links. */
 export function withLinks(text: string, known: (id: string) => boolean, skip = '', run: (id: string) => string | undefined = () => undefined): Child[] {
-  return text.split('`').map((part, i) => (i % 2 === 1 ? h('code', null, linked(part, known, skip, run)) : linked(part, known, skip, run)));
+  return text.split('`').map((part, i) => (i % 2 === 1 ? h('code', null, part.includes(' ') ? part : linked(part, known, skip, run)) : linked(part, known, skip, run)));
 }
 
 function linked(text: string, known: (id: string) => boolean, skip: string, run: (id: string) => string | undefined): Child[] {
@@ -139,7 +139,7 @@ export function errorCard(e: ErrorObject, tone: Tone, ...more: Child[]): HTMLEle
   return h(
     'section',
     { class: `card reason ${tone}`, role: 'alert' },
-    h('h2', null, e.title || e.reason_code),
+    h('h2', null, withCode(e.title || e.reason_code)),
     e.message ? h('p', null, withCode(e.message)) : null,
     h('p', { class: 'code-name' }, e.reason_code),
     actionsList(e.actions),
@@ -149,8 +149,10 @@ export function errorCard(e: ErrorObject, tone: Tone, ...more: Child[]): HTMLEle
 
 export function errorOf(e: unknown): ErrorObject {
   if (e instanceof ApiError) {
-    // Who typed something into a form made no call: what was wrong with it is enough.
-    return { reason_code: e.code, title: (e.code === 'INVALID_REQUEST' && e.context['cause']) || e.message, message: '', severity: '', actions: e.actions.filter((a) => !a.includes('openapi.yaml')) }; // that one is for programs
+    // Who typed something into a form made no call, nor did who looks for what is not set up: what is wrong is enough.
+    const said = { INVALID_REQUEST: 'cause', NOT_FOUND: 'reason' }[e.code];
+    const why = said && e.context[said];
+    return { reason_code: e.code, title: why || e.message, message: '', severity: '', actions: e.code === 'NOT_FOUND' && why ? [] : e.actions.filter((a) => !a.includes('openapi.yaml')) }; // that one is for programs
   }
   return { reason_code: 'INTERNAL', title: e instanceof Error ? e.message : String(e), message: '', severity: '', actions: [] };
 }
@@ -180,7 +182,8 @@ export function toast(text: Child, tone: Tone = 'quiet'): void {
 
 export function showError(e: unknown): void {
   const o = errorOf(e);
-  toast([h('strong', null, o.title), ' ', o.reason_code === 'OFFLINE' ? null : h('span', { class: 'code-name' }, o.reason_code), actionsList(o.actions)], 'bad');
+  if (o.reason_code === 'OFFLINE') toast(h('strong', null, o.title), 'warn'); // it passes, and the bar says the rest
+  else toast([h('strong', null, withCode(o.title)), ' ', h('span', { class: 'code-name' }, o.reason_code), actionsList(o.actions)], 'bad');
 }
 
 /** Asks before something that cannot simply be undone. */

@@ -57,6 +57,7 @@ export class RequestView implements View {
 
   onEvent(e: LiveEvent): void {
     if (e.kind === 'log') return;
+    if (e.kind === 'reset') void this.editor?.goOn().catch(showError);
     const ids = e.data['ids'];
     if (e.kind === 'request' && Array.isArray(ids) && ids.length > 0 && !ids.includes(this.id) && !this.concerns(ids)) return;
     if (e.kind === 'stage' && e.data['request_id'] !== this.id && !this.concerns([e.data['request_id']])) return;
@@ -131,7 +132,7 @@ export class RequestView implements View {
         'div',
         { class: 'row wrap facts' },
         priorityChip(d.meta.priority),
-        statusChip(d.meta.status ?? ''),
+        d.meta.status ? statusChip(d.meta.status) : null,
         locked ? (locked.pid > 0 ? chip(t('standing.running'), 'now') : chip(t('standing.locked'), 'ask')) : null,
         latest?.stale ? chip(t('standing.stale'), 'ask') : latest?.land_failed ? chip(t('run.land_failed'), 'ask') : latest?.awaits_merge ? chip(t('req.awaits'), 'good') : null,
         (d.meta.labels ?? []).map((l) => h('span', { class: 'label' }, l)),
@@ -167,8 +168,8 @@ export class RequestView implements View {
         : null,
       isLocked && run
         ? link(runAt(this.id, run), t('req.to_run'), { class: 'btn primary', 'data-key': 'watch' })
-        : broken
-          ? null
+        : broken || isLocked || d.derived.why?.reason_code.startsWith('DEPENDS_')
+          ? null // it would be refused
           : button(t('req.run'), () => this.run(false), { class: can ? 'btn primary' : 'btn', 'data-key': 'run' }),
       !isLocked && !broken && unfinished ? button(t('req.fresh'), () => this.run(true), { 'data-key': 'fresh' }) : null,
       hasText(d) || this.editor ? button(this.edit ? t('req.read') : t('req.edit'), () => this.toggleEdit(), { 'data-key': 'edit' }) : null,

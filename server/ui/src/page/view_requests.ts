@@ -60,7 +60,7 @@ export class RequestsView implements View {
   private readonly moved = h('div', { class: 'moved' });
   private readonly body = h('div', { class: 'rows', role: 'list', 'aria-label': t('list.rows') });
   /** There is nothing to search or run before the first one. */
-  private readonly below = h('div');
+  private readonly below = h('div', { class: 'below' });
   private readonly make = button(t('list.new'), () => this.create());
   private readonly next = button(t('list.run_next'), () => runNext(this.go), { class: 'btn primary' });
   private readonly search: HTMLInputElement;
@@ -82,6 +82,7 @@ export class RequestsView implements View {
     this.search.addEventListener('input', () => {
       this.refilter({ ...this.filter, text: this.search.value });
       this.find();
+      if (this.body.getBoundingClientRect().top > innerHeight * 0.6) this.search.scrollIntoView({ block: 'start' }); // what is found is below it
     });
     this.labels = choice([['', t('list.any_label')]], filter.label);
     this.labels.setAttribute('aria-label', t('list.label'));
@@ -264,7 +265,9 @@ export class RequestsView implements View {
   private refilter(f: Filter, atTop = false): void {
     this.filter = f;
     this.el.classList.toggle('narrow', isNarrowed(f) && (atTop || this.el.classList.contains('narrow')));
-    history.replaceState(null, '', address({ view: 'requests', filter: f }));
+    const to = address({ view: 'requests', filter: f });
+    if (atTop) history.pushState(null, '', to); // as a link would
+    else history.replaceState(null, '', to);
     this.paintFilters();
     this.show();
   }
