@@ -28,7 +28,7 @@ func TestPageMorning(t *testing.T) {
 	rowOf := func(id string) string {
 		return "[...document.querySelectorAll('.rq')].find((e) => e.querySelector('.id').textContent === " + quoted(id) + ")"
 	}
-	p.until("document.title === '! Needs you (1) · aiflow'")
+	p.until("document.title === '! Needs you (1) · aiflow' && !document.body.innerText.includes('What to do first')")
 	lanes := "[...document.querySelectorAll('.lane')].map((l) => [...l.querySelectorAll('.lane-title')].map((a) => a.textContent).join('+')).join()"
 	if got := p.do(lanes); got != `"Fails,Works,Comes next"` {
 		t.Errorf("the lanes are %s", got)
@@ -72,6 +72,10 @@ func TestPageMorning(t *testing.T) {
 	if p.do("(([list, lanes]) => list.getBoundingClientRect().bottom <= innerHeight && !lanes.checkVisibility())([document.querySelector('.rows'), document.querySelector('.lanes')])") != "true" {
 		t.Error("who asked for those that wait has to look for them")
 	}
+	p.do("void history.back()")
+	p.until("location.search === '' && document.querySelector('.lanes')?.checkVisibility()")
+	p.do("void history.forward()")
+	rows("RQ-1")
 	p.do("void document.querySelector('[data-key=statusmerge]').click()")
 	p.until("document.querySelectorAll('.rq').length === 2")
 	p.open(p.address())
@@ -125,6 +129,7 @@ func TestPageMorning(t *testing.T) {
 	p.until("document.activeElement.dataset.key !== 'open'")
 	p.do("void ((e) => { e.focus(); e.click(); })(" + rowOf("RQ-4") + ".querySelector('.title'))")
 	p.until("location.pathname === '/requests/RQ-4'")
+	p.until("[...document.querySelectorAll('.do .btn')].map((e) => e.textContent).join() === 'Edit text,Edit details,Mark as done,Archive,In the graph'") // to run it would be refused
 	p.do("void history.back()")
 	p.until("document.activeElement.closest('.rq')?.querySelector('.id').textContent === 'RQ-4'")
 	p.press("Fails")

@@ -64,7 +64,13 @@ func TestPageLands(t *testing.T) {
 	if got := strings.TrimSpace(w.read("wall.txt")); got != "red" {
 		t.Errorf("the wall is %s", got)
 	}
+	p.sees("resolve the conflict by hand: git merge aiflow/RQ-2/")
 	p.shot("landed")
+	// One press on its request makes no second run in the place of the first.
+	p.open("/requests/RQ-2")
+	p.press("Run")
+	p.sees("A finished branch of this request waits to be merged.")
+	p.answerDialog("Cancel")
 	p.clean()
 	w.idle()
 }

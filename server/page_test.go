@@ -633,6 +633,10 @@ func TestPageWhileRunning(t *testing.T) {
 	if text := lost.do(saved); strings.Contains(text, "never saved") {
 		t.Skip("the machine was so slow that it was saved")
 	}
+	lost.sees("aiflow run stop RUN-")
+	if got := lost.do("document.body.innerText.includes('--force')"); got != "false" {
+		t.Error("it is offered to take the lock from who is at work")
+	}
 	lost.open("/requests/RQ-2/edit")
 	lost.sees("There is unsaved text")
 	lost.shot("recover")

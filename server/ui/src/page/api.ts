@@ -333,7 +333,7 @@ export interface LandItem {
 export interface LandLeft extends LandItem {
   readonly files: readonly string[];
   readonly with: string;
-  readonly error: { readonly reason_code: string; readonly message: string; readonly context?: Readonly<Record<string, string>> } | null;
+  readonly error: { readonly reason_code: string; readonly message: string; readonly context?: Readonly<Record<string, string>>; readonly actions?: readonly string[] | null } | null;
 }
 
 interface Refused {

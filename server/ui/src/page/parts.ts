@@ -129,6 +129,11 @@ export function withCode(text: string): Child[] {
   return text.split('`').map((part, i) => (i % 2 === 1 ? h('code', null, part) : part));
 }
 
+/** Every way out is a line of its own. */
+export function waysOut(list: readonly string[]): Child {
+  return list.length > 0 ? h('ul', { class: 'hints plain-list' }, list.map((one) => h('li', { class: 'hint' }, '→ ', withCode(one)))) : null;
+}
+
 export function actionsList(actions: readonly string[] | null | undefined): Child {
   if (!actions || actions.length === 0) return null;
   return h('div', { class: 'actions-list' }, h('h3', null, t('common.next_actions')), h('ol', null, actions.map((a) => h('li', null, withCode(a)))));

@@ -3,7 +3,7 @@ import { fill, h, type Child } from './dom.js';
 import { moment } from './format.js';
 import { t, word } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { button, chip, commands, errorCard, errorOf, link, lockMeans, requestLink, showError, withCode, type Tone, type View } from './parts.js';
+import { button, chip, commands, errorCard, errorOf, link, lockMeans, requestLink, showError, waysOut, withCode, type Tone, type View } from './parts.js';
 import { runAt } from './router.js';
 
 export class DoctorView implements View {
@@ -107,18 +107,13 @@ function listed(checks: readonly Check[]): Child {
       'li',
       { class: `check ${tone(c.status)}` },
       chip(word('check', c.status), tone(c.status), c.status),
-      h('div', null, h('strong', null, c.name || c.id), ' ', h('span', { class: 'code-name' }, c.id), h('p', null, withCode(c.message)), c.hint && c.status !== 'PASS' ? hints(c.hint) : null, evidence(c.evidence)),
+      h('div', null, h('strong', null, c.name || c.id), ' ', h('span', { class: 'code-name' }, c.id), h('p', null, withCode(c.message)), c.hint && c.status !== 'PASS' ? waysOut(c.hint.split('\n')) : null, evidence(c.evidence)),
     );
   return h('ul', { class: 'checks plain-list' }, checks.map(one));
 }
 
 function tone(status: string): Tone {
   return status === 'FAIL' ? 'bad' : status === 'WARN' ? 'ask' : status === 'PASS' ? 'good' : 'quiet';
-}
-
-/** Every way out is a line of its own. */
-function hints(text: string): Child {
-  return h('ul', { class: 'hints plain-list' }, text.split('\n').map((one) => h('li', { class: 'hint' }, '→ ', withCode(one))));
 }
 
 function evidence(v: unknown): Child {

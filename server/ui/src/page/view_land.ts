@@ -3,7 +3,7 @@ import { call, get, type Forecast, type Landing, type LandItem, type LandLeft, t
 import { fill, h, type Child } from './dom.js';
 import { t } from './i18n.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { button, confirmed, copyButton, errorCard, errorOf, link, withCode, type View } from './parts.js';
+import { button, confirmed, copyButton, errorCard, errorOf, link, waysOut, withCode, type View } from './parts.js';
 import { requestAt, runAt } from './router.js';
 
 /** What is finished and waits to be merged: what merges, what collides with what, and the buttons that do it. */
@@ -111,7 +111,7 @@ export class LandView implements View {
   }
 
   private left(l: LandLeft): Child {
-    return h('li', null, this.named(l), ' ', l.error?.message ?? '', ' ', h('span', { class: 'code-name' }, l.error?.reason_code), this.move(l), l.files.length > 0 ? h('div', { class: 'muted' }, h('code', null, l.files.join(', '))) : null);
+    return h('li', null, this.named(l), ' ', withCode(l.error?.message ?? ''), ' ', h('span', { class: 'code-name' }, l.error?.reason_code), this.move(l), l.files.length > 0 ? h('div', { class: 'muted' }, h('code', null, l.files.join(', '))) : null, waysOut(l.error?.actions ?? []));
   }
 
   /** What stands on something that is no longer what it was can be moved here. */

@@ -50,9 +50,11 @@ export class RequestView implements View {
     },
   };
 
+  private isFinished = (): boolean => this.detail?.derived.latest_run?.awaits_merge === true;
+
   /** One stray key starts nothing. */
   private async askRun(): Promise<void> {
-    if (await confirmed(t('req.ask_run'), t('list.run'))) await runRequest(this.go, this.id);
+    if (await confirmed(t(this.isFinished() ? 'req.again_sure' : 'req.ask_run'), t('list.run'))) await runRequest(this.go, this.id);
   }
 
   onEvent(e: LiveEvent): void {
@@ -270,6 +272,7 @@ export class RequestView implements View {
   }
 
   private async run(fresh: boolean): Promise<void> {
+    if (this.isFinished() && !(await confirmed(t('req.again_sure'), t('list.run')))) return;
     await this.editor?.close();
     await runRequest(this.go, this.id, fresh);
   }

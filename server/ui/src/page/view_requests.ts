@@ -442,7 +442,8 @@ export class RequestsView implements View {
     const seen = [lanes.needs, lanes.merge, go].flatMap((l) => l.slice(0, inLane));
     this.cards.only(new Set(seen.map(runOf)));
     for (const i of seen) this.card(i);
-    const key = JSON.stringify([list.stats.total < 5, broken.map((b) => [b.path, b.problems]), [lanes.needs.length, lanes.merge.length, go.length + beyond], [lanes.needs, lanes.merge, go].map((l) => l.slice(0, inLane).map((i) => [i.id, i.title, i.derived.rank, i.derived.locked, i.derived.latest_run]))]);
+    const isNew = list.stats.total < 5 && !list.items.some((i) => i.derived.latest_run);
+    const key = JSON.stringify([isNew, broken.map((b) => [b.path, b.problems]), [lanes.needs.length, lanes.merge.length, go.length + beyond], [lanes.needs, lanes.merge, go].map((l) => l.slice(0, inLane).map((i) => [i.id, i.title, i.derived.rank, i.derived.locked, i.derived.latest_run]))]);
     fillIf(this.top, key, () => [
       lanes.needs.length + lanes.merge.length + go.length === 0
         ? null
@@ -453,7 +454,7 @@ export class RequestsView implements View {
             this.lane('merge', lanes.merge, (i) => this.card(i)),
             this.lane('next', go, (i) => (i.derived.locked ? [this.outcome(i), ' ', `${i.derived.latest_run?.percent ?? 0}%`, this.card(i)] : i.derived.rank === 1 ? chip(t('list.next'), 'good') : i.derived.rank === null ? null : h('span', { class: 'muted' }, `#${i.derived.rank}`)), beyond),
           ),
-      list.stats.total < 5
+      isNew
         ? h('section', { class: 'card first-steps' }, h('h2', null, t('list.first')), h('ol', null, h('li', null, t('list.first_1')), h('li', null, t('list.first_2')), h('li', null, t('list.first_3'))))
         : null,
       broken.length === 0
