@@ -24,6 +24,7 @@ func TestPageLands(t *testing.T) {
 	}
 	// What a run made is merged on its own page, and what came of it is told.
 	p := w.tab(browser, "/requests/RQ-5/runs/"+w.call(200, "GET", "/api/requests/RQ-5/latest-run", "").text("run_id"))
+	p.sees("aiflow run drop RUN-")
 	p.press("Merge")
 	p.sees("Merge onto main: RQ-5?")
 	p.answerDialog("Merge")

@@ -173,6 +173,7 @@ function done(r: RunDetail, doing: Doings): HTMLElement {
   const anew = r.advice.find((a) => a.verb === 'run'); // its tests fail where it was landed
   const move = anew ? undefined : r.advice.find((a) => a.kind === 'remedy' && ['restack', 'drop'].includes(a.verb)); // what it stands on is no longer what it was
   const commits = s.git.commits ?? [];
+  const drop = `aiflow run drop ${r.run_id}`;
   return h(
     'section',
     { class: `card reason ${move || anew ? 'ask' : 'good'} outcome` },
@@ -188,6 +189,7 @@ function done(r: RunDetail, doing: Doings): HTMLElement {
       commits.length > 0 ? link(runAt(r.request_id, r.run_id, 'diff'), t('run.see_diff'), { class: merge ? 'btn primary' : 'btn', 'data-key': 'see-diff' }) : null,
     ),
     merge ? h('p', { class: 'row wrap' }, button(t('landing.one'), doing.merge, { 'data-key': 'merge' }), link('/land', t('landing.see'), { class: 'btn', 'data-key': 'land' }), h('code', null, merge), copyButton(merge)) : null,
+    merge && !anew && !move ? h('p', { class: 'row wrap' }, h('span', { class: 'muted' }, t('run.reject')), h('code', null, drop), copyButton(drop)) : null,
     commits.length > 0 ? h('ul', { class: 'plain-list commits' }, commits.map((c) => h('li', null, h('code', null, c.hash.slice(0, 10)), ' ', c.subject))) : null,
   );
 }
