@@ -2,6 +2,7 @@ package runs
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"aiflow/internal/fault"
@@ -36,6 +37,8 @@ func TestPlanRules(t *testing.T) {
 			level := "WARN "
 			if f.Fail {
 				level = "FAIL "
+			} else if report := Report(NewStage(reqID, runID, "A title", t0), nil, ReportFacts{Findings: []Finding{f}}, "", words); !strings.Contains(report, "- report.unusual."+f.Kind+" allowed=") {
+				t.Errorf("%s: no sentence in the report:\n%s", name, report)
 			}
 			got = append(got, level+string(f.Code)+" "+f.Kind+" "+f.Facts["key"])
 		}

@@ -3,7 +3,6 @@ package runs
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,15 +76,16 @@ func (w *reporter) summary() {
 	}
 	for _, f := range w.f.Findings {
 		if !f.Fail {
-			w.item("report.warning", with(f.Facts, "kind", f.Kind))
+			w.item(unusual[f.Kind], f.Facts)
 		}
 	}
 }
 
-func with(facts fault.Facts, name, value string) fault.Facts {
-	all := fault.Facts{name: value}
-	maps.Copy(all, facts)
-	return all
+// unusual are the sentences for what is allowed of a plan, and rarely wise.
+var unusual = map[string]string{
+	"many_steps":       "report.unusual.many_steps",
+	"many_assumptions": "report.unusual.many_assumptions",
+	"many_files":       "report.unusual.many_files",
 }
 
 func resultKey(s State) string {
