@@ -83,6 +83,9 @@ func (q *question) printReasons(r choose.Result) {
 		}
 		q.Printf("  %s: %s\n", q.Paint(term.Dim, string(r.ReasonCode)), r.Text(q.Shell))
 	}
+	if e := list[0]; r.Next == nil && e.Obstacle() != nil { // its reason names no command
+		q.Printf("\n%s\n", q.Text("next.steps_of", "id", e.RequestID))
+	}
 }
 
 // byUrgency gives the reasons of the sound ones: what waits for a person, what
