@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"aiflow/internal/fault"
@@ -161,10 +162,34 @@ func (s *Server) detail(r *http.Request, err error) errorDetail {
 func (s *Server) shown(facts fault.Facts) fault.Facts {
 	all := fault.Facts{}
 	for k, v := range facts {
-		v = strings.ReplaceAll(v, s.Project.Dir+string(filepath.Separator), "")
-		all[k] = string(mask([]byte(strings.ReplaceAll(v, s.Project.Dir, ".")), true))
+		all[k] = string(mask([]byte(fromDir(v, s.Project.Dir)), true))
 	}
 	return all
+}
+
+// fromDir names what is in dir from there; another folder whose name only begins like it, or ends like it, stays.
+func fromDir(text, dir string) string {
+	var b strings.Builder
+	inName := func(r rune) bool { return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for {
+		before, after, found := strings.Cut(text, dir)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		left, _ := utf8.DecodeLastRuneInString(b.String())
+		right, size := utf8.DecodeRuneInString(after)
+		beyond, _ := utf8.DecodeRuneInString(after[size:])
+		switch {
+		case inName(left) || inName(right) || right == '.' && inName(beyond):
+			b.WriteString(dir)
+		case right == filepath.Separator:
+			after = after[size:]
+		default:
+			b.WriteByte('.')
+		}
+		text = after
+	}
 }
 
 // locate names the run that is in the way.

@@ -311,11 +311,14 @@ func TestAnotherFolderOfRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	p := w.tab(openBrowser(t), "/")
+	p.until("document.querySelectorAll('.rq').length > 0")
 	st := w.listen()
 	whole := has(`"ids":[]`)
 	do(os.Rename(at("requests"), at("one")))
 	st.until("request", whole)
 	w.call(409, "GET", "/api/requests/RQ-1", "").wants("error.reason_code", "REQUESTS_DIR_NOT_FOUND")
+	p.sees("The requests folder was not found")
 	do(os.Symlink("one", at("requests")))
 	st.until("request", whole)
 	w.call(200, "GET", "/api/requests/RQ-1", "")
@@ -328,4 +331,5 @@ func TestAnotherFolderOfRequests(t *testing.T) {
 	st.until("request", whole)
 	w.call(200, "GET", "/api/requests/RQ-4", "")
 	w.call(404, "GET", "/api/requests/RQ-1", "")
+	p.until("document.querySelectorAll('.rq').length === 1 && !document.querySelector('.card.bad')")
 }

@@ -177,3 +177,20 @@ func TestHostOfOpenServer(t *testing.T) {
 		t.Error(status)
 	}
 }
+
+func TestPathsAreNamedFromTheProject(t *testing.T) {
+	for text, want := range map[string]string{
+		"/a/b":                       ".",
+		"/a/b/c.md":                  "c.md",
+		"/a/b/c and '/a/b', /a/b.":   "c and '.', ..",
+		"/a/b2/c":                    "/a/b2/c",
+		"/a/b-old/c /a/b.old /a/b/d": "/a/b-old/c /a/b.old d",
+		"/x/a/b/c":                   "/x/a/b/c",
+		"/a/b日/c":                    "/a/b日/c",
+		"nothing":                    "nothing",
+	} {
+		if got := fromDir(text, "/a/b"); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}

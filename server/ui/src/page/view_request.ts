@@ -89,7 +89,7 @@ export class RequestView implements View {
       this.gone = false;
     } catch (e) {
       if (!this.detail) throw e;
-      if (e instanceof ApiError && e.status === 404 && !this.editor) this.fail(e);
+      if (e instanceof ApiError && !e.isOffline && e.status < 500 && !this.editor) this.fail(e);
     }
   }
 

@@ -1,12 +1,12 @@
 import { runNext, runRequest, stopQueue, stopRun, type Go } from './actions.js';
-import { call, get, requestPath, type Item, type List, type Session } from './api.js';
+import { ApiError, call, get, requestPath, type Item, type List, type Session } from './api.js';
 import { fill, fillIf, h, type Child } from './dom.js';
 import { moment } from './format.js';
 import { Cards } from './home_cards.js';
 import { currentLang, t, word } from './i18n.js';
 import { heldStill, inOrder, isBroken, labelsOf, matchesFilter, needsAnswer, patched, sorted, standing, type Standing } from './list_state.js';
 import { coalesced, type LiveEvent } from './live.js';
-import { age, button, chip, choice, confirmed, errorOf, link, priorityChip, priorityOptions, requestLink, showError, showTitle, stateTone, toast, withCode, type Tone, type View } from './parts.js';
+import { age, button, chip, choice, confirmed, errorCard, errorOf, link, priorityChip, priorityOptions, requestLink, showError, showTitle, stateTone, toast, withCode, type Tone, type View } from './parts.js';
 import { address, noFilter, requestAt, runAt, type Filter } from './router.js';
 import { newRequest } from './new_request.js';
 import { nightStrip } from './timeline_view.js';
@@ -52,6 +52,7 @@ export class RequestsView implements View {
   private readonly cards: Cards;
   private readonly rows = new Map<string, HTMLElement>();
   private readonly drawn = new WeakMap<HTMLElement, Item>();
+  private readonly wrong = h('div');
   private readonly banner = h('div');
   private readonly counts = h('div', { class: 'counts', role: 'group', 'aria-label': t('list.status') });
   private readonly top = h('div');
@@ -108,6 +109,7 @@ export class RequestsView implements View {
         h('h1', null, t('nav.requests')),
         h('div', { class: 'row' }, this.make, this.next),
       ),
+      this.wrong,
       this.banner,
       this.counts,
       this.night,
@@ -181,7 +183,19 @@ export class RequestsView implements View {
     return true;
   }
 
+  /** What is known of the list stays, with why there is nothing newer. */
   private async load(): Promise<void> {
+    try {
+      await this.read();
+      fillIf(this.wrong, '', () => null);
+    } catch (e) {
+      if (!(e instanceof ApiError) || e.isOffline || e.status >= 500) throw e;
+      const error = errorOf(e);
+      fillIf(this.wrong, JSON.stringify(error), () => errorCard(error, 'bad'));
+    }
+  }
+
+  private async read(): Promise<void> {
     if (!this.isLoaded && !this.served && isUnfiltered(this.filter) && (await this.begin())) return;
     const before = this.served;
     const data = await get<List>('/requests' + (before?.revision ? `?since=${before.revision}` : ''));
