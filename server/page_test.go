@@ -558,6 +558,19 @@ func TestPageComesBack(t *testing.T) {
 	two.clean()
 	// Who typed meanwhile is the writer again.
 	editor.until("(await (await fetch('/api/requests/RQ-1')).json()).body_markdown.includes('typed meanwhile') && !document.querySelector('textarea').readOnly")
+	// Who goes to another tab writes there.
+	turn := func(p *tab, to string) {
+		p.do("void (Object.defineProperty(document, 'visibilityState', {value: '" + to + "', configurable: true}), document.dispatchEvent(new Event('visibilitychange')))")
+	}
+	turn(editor, "hidden")
+	other := w.tab(browser, "/requests/RQ-2/edit")
+	other.until("document.activeElement.tagName === 'TEXTAREA'")
+	other.do("void document.execCommand('insertText', false, 'typed there')")
+	other.until("(await (await fetch('/api/requests/RQ-2')).json()).body_markdown.includes('typed there')")
+	turn(other, "hidden")
+	turn(editor, "visible")
+	editor.do("void document.execCommand('insertText', false, 'and here')")
+	editor.until("(await (await fetch('/api/requests/RQ-1')).json()).body_markdown.includes('and here')")
 }
 
 // again serves the same project at the same address, as after a restart.

@@ -582,6 +582,11 @@ test('autosave: what kept it from writing goes, and it goes on by itself', async
   d.auto.changedElsewhere(d.file);
   await d.pass(2_000);
   assert.equal(d.file.text, 'more');
+  d.auto.input('last'); // and whoever goes elsewhere lets others write
+  await d.pass(0);
+  await d.auto.letGo();
+  assert.equal(d.file.text, 'last');
+  assert.ok(d.heard().endsWith('saving saved released'));
 });
 
 test('autosave: a lock that is lost stops writing at once', async () => {

@@ -178,7 +178,8 @@ export class Autosave {
     if (this.isDirty) this.draft();
   }
 
-  private async letGo(): Promise<void> {
+  /** Saves, and lets others write. */
+  async letGo(): Promise<void> {
     await this.flush();
     if (!this.isDirty) await this.drop();
   }

@@ -46,6 +46,8 @@ export class Editor {
   private readonly auto: Autosave;
   private leases = new Map<HeldLock, GuardedProjectLockLease>();
   private readonly onLeave = (e: Event) => this.leave(e);
+  /** Who goes to another tab may want to write there, and who comes back here. */
+  private readonly onTurn = () => void (document.visibilityState === 'hidden' ? this.auto.letGo() : this.goOn()).catch(() => undefined);
   private previewTimer = 0;
 
   constructor(
@@ -97,6 +99,7 @@ export class Editor {
     this.offer();
     window.addEventListener('pagehide', this.onLeave);
     window.addEventListener('beforeunload', this.onLeave);
+    document.addEventListener('visibilitychange', this.onTurn);
   }
 
   focus(): void {
@@ -106,6 +109,7 @@ export class Editor {
   async close(): Promise<void> {
     window.removeEventListener('pagehide', this.onLeave);
     window.removeEventListener('beforeunload', this.onLeave);
+    document.removeEventListener('visibilitychange', this.onTurn);
     clearTimeout(this.previewTimer);
     await this.auto.close();
   }
@@ -232,7 +236,7 @@ export class Editor {
     this.area.focus();
   }
 
-  /** The server is there again: what kept it from writing may have been that. */
+  /** The server is there again, or somebody looks here again: what kept it from writing may have gone. */
   async goOn(): Promise<void> {
     if (!this.auto.isReadonly || this.auto.isConflict) return;
     const now = await call<Detail>('GET', requestPath(this.id));
