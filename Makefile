@@ -125,7 +125,7 @@ race:
 
 # Tests make and remove many small files, which is cheaper in memory, where it has room
 # and lets programs start. The cache of the requests trusts a disk alone.
-MEMORY = $(shell grep -q ' /dev/shm [^ ]* [^ ]*noexec' /proc/mounts || df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "TMPDIR=/dev/shm" }')
+MEMORY = $(shell grep -qs ' /dev/shm [^ ]* [^ ]*noexec' /proc/mounts || df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "TMPDIR=/dev/shm" }')
 
 # No account, no key and no network: models are played (testdata/agents).
 test-agents:

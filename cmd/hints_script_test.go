@@ -502,7 +502,6 @@ var elsewhere = map[string]string{
 	"aiflow-queue init --namespace shop": "tables in DynamoDB",
 	"aiflow run clean --merged":          "what is merged, where there is any",
 	"aiflow run auto":                    "what is runnable, where there is any",
-	"aiflow init":                        "what the project has not got yet",
 }
 
 // state is a sum of all files of the copy that matter, or of those of one name.

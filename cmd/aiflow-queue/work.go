@@ -76,8 +76,7 @@ type doer struct {
 	slot  *locks.Lease // of the task in hand
 	mu    sync.Mutex
 
-	cause  error // what sentence told last
-	failed error // why the last task ended in ERROR
+	failed error // why the last task is not COMPLETE; nil after one that was cancelled or lost
 
 	trouble string // what was told last, and when
 	told    time.Time
@@ -111,7 +110,7 @@ func (d *doer) do(ctx context.Context, job queue.Job) (string, error) {
 	id := job.Task.RequestID
 	if id == "" {
 		if strings.TrimSpace(job.Task.Prompt) == "" {
-			return "", d.sentence(fault.New(fault.InvalidRequest, "key", "prompt", "id", job.Task.TaskID, "cause", d.s.Text("queue.no_prompt")))
+			return "", d.sentence(fault.New(fault.InvalidRequest, "key", "prompt", "task", job.Task.TaskID, "cause", d.s.Text("queue.no_prompt")))
 		}
 		r, err := d.requestOf(job.Task, guard)
 		if err != nil {
@@ -190,7 +189,7 @@ func (d *doer) step(e stage.Event) {
 // sentence is what the queue keeps as error_message: code and message in one
 // line.
 func (d *doer) sentence(err error) error {
-	d.cause = err
+	d.failed = err
 	body := d.s.Body(err)
 	return errors.New(string(body.ReasonCode) + ": " + body.Message)
 }
@@ -211,8 +210,8 @@ func (d *doer) tell(e queue.Event) {
 	if e.Err != nil {
 		line.Message = d.explain(e.Err)
 	}
-	if e.Kind == queue.EventError {
-		d.failed = d.cause
+	if e.Kind == queue.EventLost {
+		d.failed = nil
 	}
 	if d.s.JSON {
 		_ = d.s.PrintJSON(line)
