@@ -57,7 +57,11 @@ func (l *line) strange(name string, common []urfave.Flag) error {
 			return Usage("foreign_flag", "name", dashed(name), "command", l.path, "owner", at.path)
 		}
 	}
-	return Usage("unknown_flag", "name", dashed(name), "near", l.nearFlag(name, common), "command", l.path)
+	similar := l.nearFlag(name, common)
+	if similar == "" && strings.Contains(l.ArgsUsage, "KEY=VALUE") {
+		return Usage("key_as_flag", "name", dashed(name), "key", strings.ReplaceAll(name, "-", "_"), "command", l.path)
+	}
+	return Usage("unknown_flag", "name", dashed(name), "near", similar, "command", l.path)
 }
 
 // check compares the number of arguments with what ArgsUsage promises, and
