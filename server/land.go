@@ -152,15 +152,22 @@ func giveLanding(s *Server, w http.ResponseWriter, r *http.Request, c *child, of
 
 // showRestack tells of the last move of a run that was started here.
 func showRestack(s *Server, w http.ResponseWriter, r *http.Request, st *runs.Stage, _ *runs.Dir) error {
-	return giveLast(s, w, r, st.RunID)
+	return giveLast(s, w, r, st.RunID, false)
 }
 
-// showLanding tells of the last landing that was started here.
+// showLanding tells whether a landing goes on, whoever started it, and what the last one
+// that was started here came to.
 func showLanding(s *Server, w http.ResponseWriter, r *http.Request) error {
-	return giveLast(s, w, r, "")
+	lock, err := landLock(s, "land-", func(e locks.Entry) bool { return e.Live })
+	if err != nil {
+		return err
+	}
+	return giveLast(s, w, r, "", lock != "")
 }
 
-func giveLast(s *Server, w http.ResponseWriter, r *http.Request, of string) error {
+// giveLast tells of the last child that was started for of; goesOn: another one's work of
+// that kind is under way.
+func giveLast(s *Server, w http.ResponseWriter, r *http.Request, of string, goesOn bool) error {
 	s.mu.Lock()
 	c := s.landings[of]
 	s.mu.Unlock()
@@ -169,7 +176,8 @@ func giveLast(s *Server, w http.ResponseWriter, r *http.Request, of string) erro
 		Result  any          `json:"result"`
 		Error   *errorDetail `json:"error,omitempty"` // it came to nothing
 	}
-	if c != nil {
+	v.Running = goesOn
+	if c != nil && !goesOn {
 		select {
 		case <-c.over:
 			data, err := c.printed()
@@ -196,13 +204,20 @@ func landingBegun(ctx context.Context, s *Server, c *child, prefix string) (lock
 			return true, nil
 		default:
 		}
-		all, err := s.Project.Locks().List()
-		for _, e := range all {
-			if key, ok := locks.KeyOf(e.Path); ok && e.PID == c.pid && key.Type == locks.TypeName && strings.HasPrefix(key.ID, prefix) {
-				lock = key.ID
-			}
-		}
+		lock, err = landLock(s, prefix, func(e locks.Entry) bool { return e.PID == c.pid })
 		return lock != "", err
 	})
 	return lock, over, err
+}
+
+// landLock is the name of a lock that begins with prefix and whose holder is the one
+// that is meant; "" where there is none.
+func landLock(s *Server, prefix string, holder func(locks.Entry) bool) (string, error) {
+	all, err := s.Project.Locks().List()
+	for _, e := range all {
+		if key, ok := locks.KeyOf(e.Path); ok && key.Type == locks.TypeName && strings.HasPrefix(key.ID, prefix) && holder(e) {
+			return key.ID, nil
+		}
+	}
+	return "", err
 }

@@ -34,6 +34,10 @@ func TestLandingIsStarted(t *testing.T) {
 		t.Errorf("the lock is %q", lock)
 	}
 	w.call(409, "POST", "/api/land", "{}").wants("error.reason_code", "LOCK_HELD", "error.context.name", lock)
+	first := *w
+	w.serve() // a server that did not start it
+	w.call(200, "GET", "/api/land", "").wants("running", true, "result", nil)
+	*w = first
 	if err := os.WriteFile(w.path("../go"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
