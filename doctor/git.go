@@ -85,7 +85,22 @@ func tellRepository(x *examiner, repo *gitops.Repo, err error) {
 		x.fails("repository", notWritable(nil, path))
 		return
 	}
+	if left := oldLocks(x, repo); len(left) > 0 {
+		x.warn("repository", "locked", Evidence{"locks": first(left, maxEvidence)}, "count", len(left), "names", some(left))
+		return
+	}
 	x.pass("repository", "ok", Evidence{"top": repo.Top()}, "path", repo.Top())
+}
+
+// oldLocks are lock files of git that are too old to be of one that works: a git that was
+// killed leaves them, and every other one is refused until they are gone.
+func oldLocks(x *examiner, repo *gitops.Repo) (left []string) {
+	for _, path := range repo.LockFiles() {
+		if info, ok := stat(path); ok && x.Env.Clock.Now().Sub(info.ModTime()) > tempAge {
+			left = append(left, rel(x, path))
+		}
+	}
+	return left
 }
 
 func openRepo(ctx context.Context, p *project.Project) (*gitops.Repo, error) {

@@ -3,9 +3,14 @@ package doctor
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"aiflow/internal/fault"
+	"aiflow/internal/flock"
 	"aiflow/locks"
 )
 
@@ -37,8 +42,17 @@ func checkLocks(x *examiner) {
 			return
 		}
 	}
-	if !canMake(x.p.Path(x.p.Config.Paths.LocksDir)) {
-		x.fails("locks", notWritable(nil, x.p.Config.Paths.LocksDir))
+	dir := x.p.Config.Paths.LocksDir
+	if !canMake(x.p.Path(dir)) {
+		x.fails("locks", notWritable(nil, dir))
+		return
+	}
+	guard, err := os.OpenFile(filepath.Join(x.p.Path(dir), flock.GuardName), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	switch {
+	case err == nil:
+		_ = guard.Close()
+	case !errors.Is(err, fs.ErrNotExist):
+		x.fails("locks", notWritable(err, path.Join(dir, flock.GuardName)))
 		return
 	}
 	x.pass("locks", "ok", seen, "count", len(entries))

@@ -225,11 +225,12 @@ func checkDependencies(x *examiner, f *folder.Folder) {
 // canMake reports whether a folder is there and can be written to, or could be
 // made.
 func canMake(dir string) bool {
-	info, err := os.Stat(dir)
+	_, err := os.Lstat(dir)
 	for err != nil && filepath.Dir(dir) != dir {
 		dir = filepath.Dir(dir)
-		info, err = os.Stat(dir)
+		_, err = os.Lstat(dir)
 	}
+	info, err := os.Stat(dir) // a link that leads nowhere is no folder, and none can be made there
 	return err == nil && info.IsDir() && unix.Access(dir, unix.W_OK|unix.X_OK) == nil
 }
 

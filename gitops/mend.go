@@ -7,8 +7,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"hash"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiflow/internal/fault"
@@ -43,6 +45,22 @@ func (r *Repo) RestoreBranch(ctx context.Context, name, commit string) (made boo
 		return false, err
 	}
 	return true, nil
+}
+
+// LockFiles are the files by which a git keeps others from the checkout's index and HEAD, and
+// from refs and settings of the repository.
+func (r *reader) LockFiles() (found []string) {
+	for _, dir := range slices.Compact([]string{gitDirOf(r.top), r.commonDir}) {
+		names, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*.lock"))
+		found = append(found, names...)
+	}
+	_ = filepath.WalkDir(filepath.Join(r.commonDir, "refs"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".lock") {
+			found = append(found, path)
+		}
+		return nil
+	})
+	return found
 }
 
 // ClearBranchLock removes the lock file of a branch that only one run writes.
