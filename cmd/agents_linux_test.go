@@ -20,10 +20,7 @@ import (
 
 var slowAgents = flag.Bool("agents.slow", false, "also what takes the real AI commands minutes")
 
-const (
-	agentsDir = "../testdata/agents"
-	aloneBin  = "AIFLOW_TEST_ALONE" // set inside of the namespace: the folder of our binaries
-)
+const agentsDir = "../testdata/agents"
 
 // agents are the programs by the names under which our presets start them. What
 // npm makes of them in .bin is not there where its install scripts do not run.

@@ -28,6 +28,10 @@ import (
 const (
 	scripts = "../testdata/script"
 	tags    = "urfave_cli_no_docs,netgo,osusergo"
+
+	// aloneBin is set where the tests run again in a namespace without network: the
+	// folder of the binaries that the first run built.
+	aloneBin = "AIFLOW_TEST_ALONE"
 )
 
 // bin is the folder of the binaries, built by TestMain.
