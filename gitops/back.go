@@ -39,10 +39,10 @@ func (w *Workspace) TakeBack(ctx context.Context, tree string) error {
 // Of says whose branch the workspace is for, whatever somebody has checked out there.
 func (w *Workspace) Of(branch string) { w.branch = branch }
 
-// Rejoin puts the workspace's branch to commit and checks it out, and leaves
+// SoftReset puts the workspace's branch to commit and checks it out, and leaves
 // files and index as they are: what a command committed by itself, on this
 // branch or another, becomes changes again. The caller has kept the commits.
-func (w *Workspace) Rejoin(ctx context.Context, commit string) error {
+func (w *Workspace) SoftReset(ctx context.Context, commit string) error {
 	h, err := w.head(ctx)
 	if err != nil {
 		return err

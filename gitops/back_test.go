@@ -76,7 +76,7 @@ func TestTakeBackInPlaceLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-func TestRejoinKeepsWhatAnAgentCommitted(t *testing.T) {
+func TestSoftResetKeepsWhatAnAgentCommitted(t *testing.T) {
 	b := newBench(t)
 	dir := b.repo("r")
 	w := worktreeOf(t, b, dir)
@@ -88,7 +88,7 @@ func TestRejoinKeepsWhatAnAgentCommitted(t *testing.T) {
 	if err := w.repo.KeepCommit(t.Context(), "refs/aiflow/attempts/RUN/S01/agent1", own); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Rejoin(t.Context(), start); err != nil {
+	if err := w.SoftReset(t.Context(), start); err != nil {
 		t.Fatal(err)
 	}
 	set, err := w.Changes(t.Context())

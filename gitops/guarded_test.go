@@ -44,7 +44,7 @@ func TestGuardedRepositoryWritesNothing(t *testing.T) {
 		"Push":            func(ctx context.Context) error { return r.Push(ctx, w.Branch(), false) },
 		"RemoveWorktree":  func(ctx context.Context) error { return r.RemoveWorktree(ctx, w.Path(), keepAll(t)) },
 		"KeepCommit":      func(ctx context.Context) error { return r.KeepCommit(ctx, "refs/aiflow/attempts/b", head) },
-		"Rejoin":          func(ctx context.Context) error { return w.Rejoin(ctx, "HEAD~1") },
+		"SoftReset":       func(ctx context.Context) error { return w.SoftReset(ctx, "HEAD~1") },
 		"ResetTo":         func(ctx context.Context) error { return w.ResetTo(ctx, "HEAD", keepAll(t)) },
 		"TakeBack":        func(ctx context.Context) error { return w.TakeBack(ctx, "HEAD") },
 		"ApplyPatch":      func(ctx context.Context) error { return w.ApplyPatch(ctx, patch) },

@@ -21,35 +21,35 @@ import (
 	"aiflow/runs"
 )
 
-// starts says from which base new runs start. As a base, "" is what is checked
+// baseChoice says from which base new runs start. As a base, "" is what is checked
 // out in the main checkout.
-type starts struct {
-	asked  string // named by hand, for all requests
-	usual  string // of requests that name none
-	common string // base of those, once all else is known
-	here   string // the person's own branch that is checked out; "" is none
-	astray string // the work branch that is checked out, where nobody knows from what it was made
+type baseChoice struct {
+	requested        string // named by hand, for all requests
+	configured       string // of requests that name none
+	defaultBase      string // base of those, once all else is known
+	checkedOut       string // the person's own branch that is checked out; "" is none
+	unknownRunBranch string // the work branch that is checked out, where nobody knows from what it was made
 }
 
-// findStarts looks which branch is checked out. Of a work branch the base of its
+// findBaseChoice looks which branch is checked out. Of a work branch the base of its
 // run counts: who looks at a result does not mean to build on it.
-func findStarts(ctx context.Context, p *Project, asked string) starts {
-	st := starts{asked: asked, usual: p.Config.Git.BaseBranch}
+func findBaseChoice(ctx context.Context, p *Project, asked string) baseChoice {
+	st := baseChoice{requested: asked, configured: p.Config.Git.BaseBranch}
 	if p.Root.Git {
-		st.here = checkedOut(ctx, p)
+		st.checkedOut = checkedOut(ctx, p)
 	}
-	if strings.HasPrefix(st.here, p.Config.Git.WorkBranchPrefix) {
-		if st.usual == "" {
-			if run := RunOf(p, st.here); run != nil {
-				st.usual = run.Git.BaseBranch
+	if strings.HasPrefix(st.checkedOut, p.Config.Git.WorkBranchPrefix) {
+		if st.configured == "" {
+			if run := RunOf(p, st.checkedOut); run != nil {
+				st.configured = run.Git.BaseBranch
 			}
-			if st.usual == "" {
-				st.astray = st.here
+			if st.configured == "" {
+				st.unknownRunBranch = st.checkedOut
 			}
 		}
-		st.here = ""
+		st.checkedOut = ""
 	}
-	st.common = st.named(st.usual)
+	st.defaultBase = st.named(st.configured)
 	return st
 }
 
@@ -92,32 +92,32 @@ func RunOf(p *Project, branch string) *runs.Stage {
 	return nil
 }
 
-// TakeOver is the command that takes over a branch: not a merge where its run began
+// MergeCommand is the command that takes over a branch: not a merge where its run began
 // at a commit which what is checked out does not have, and which that would bring as well.
-func TakeOver(ctx context.Context, p *Project, branch string) string {
+func MergeCommand(ctx context.Context, p *Project, branch string) string {
 	st := RunOf(p, branch)
 	if st == nil {
-		return takeOver(p, branch, nil, nil, nil)
+		return mergeCommand(p, branch, nil, nil, nil)
 	}
 	requests, _ := p.Requests()
-	return takeOver(p, branch, st, foreign(ctx, p, home(findStarts(ctx, p, "")), st), requests)
+	return mergeCommand(p, branch, st, foreign(ctx, p, mergeTarget(findBaseChoice(ctx, p, "")), st), requests)
 }
 
-// takeOvers is TakeOver for the runs of a survey, with one question for all of them.
-func takeOvers(ctx context.Context, s *Survey) func(branch string) string {
+// mergeCommands is MergeCommand for the runs of a survey, with one question for all of them.
+func mergeCommands(ctx context.Context, s *Survey) func(branch string) string {
 	ctx = context.WithoutCancel(ctx) // it may be asked later
 	bases := sync.OnceValue(func() []string {
-		return foreign(ctx, s.p, home(s.starts()), slices.Collect(maps.Values(s.waiting))...)
+		return foreign(ctx, s.p, mergeTarget(s.baseChoice()), slices.Collect(maps.Values(s.waiting))...)
 	})
 	return func(branch string) string {
 		if st := s.waiting[branch]; st != nil {
-			return takeOver(s.p, branch, st, bases(), s.Folder)
+			return mergeCommand(s.p, branch, st, bases(), s.Folder)
 		}
-		return takeOver(s.p, branch, nil, nil, nil)
+		return mergeCommand(s.p, branch, nil, nil, nil)
 	}
 }
 
-func takeOver(p *Project, branch string, st *runs.Stage, foreign []string, requests *folder.Folder) string {
+func mergeCommand(p *Project, branch string, st *runs.Stage, foreign []string, requests *folder.Folder) string {
 	if st != nil && st.Landing != nil { // git refuses until what died is put back
 		return "aiflow land " + st.RequestID
 	}
@@ -179,7 +179,7 @@ func foreign(ctx context.Context, p *Project, at string, of ...*runs.Stage) []st
 	for _, st := range of {
 		all = append(all, began(p, st, seen)...)
 	}
-	return beyond(ctx, p, at, all)
+	return unreachable(ctx, p, at, all)
 }
 
 // began are the commits at which a run began that are nobody's result: of one that stands
@@ -205,17 +205,17 @@ func began(p *Project, st *runs.Stage, seen map[string]bool) (at []string) {
 }
 
 // of is the base of a request's new run.
-func (st *starts) of(r *reqmeta.Request) string {
-	if st.asked == "" && r.Meta.Base == "" {
-		return st.common
+func (st *baseChoice) of(r *reqmeta.Request) string {
+	if st.requested == "" && r.Meta.Base == "" {
+		return st.defaultBase
 	}
-	return st.named(cmp.Or(st.asked, r.Meta.Base))
+	return st.named(cmp.Or(st.requested, r.Meta.Base))
 }
 
 // named is the base of that name.
-func (st *starts) named(name string) string {
+func (st *baseChoice) named(name string) string {
 	name = strings.TrimPrefix(name, "refs/heads/")
-	if name == st.here || name == "HEAD" || name == "@" {
+	if name == st.checkedOut || name == "HEAD" || name == "@" {
 		return ""
 	}
 	return name
@@ -224,14 +224,14 @@ func (st *starts) named(name string) string {
 // UsualBase is the base of requests that name none, "" for what is checked out,
 // and the branch of the person's own that is checked out, "" for none.
 func (p *Project) UsualBase(ctx context.Context) (base, here string) {
-	st := findStarts(ctx, p, "")
-	return st.of(&reqmeta.Request{}), st.here
+	st := findBaseChoice(ctx, p, "")
+	return st.of(&reqmeta.Request{}), st.checkedOut
 }
 
 // StartFrom makes all requests start from a base that was named by hand; "" is
 // each one's own. Fault: BASE_BRANCH_NOT_FOUND, of that base.
 func (s *Survey) StartFrom(ctx context.Context, base string) error {
-	s.starts = sync.OnceValue(func() starts { return findStarts(ctx, s.p, base) })
+	s.baseChoice = sync.OnceValue(func() baseChoice { return findBaseChoice(ctx, s.p, base) })
 	s.Facts.Bases = sync.OnceValue(func() *choose.Bases { return s.bases(ctx) })
 	s.obstacles = sync.OnceValue(func() *obstacles { return s.lookForObstacles(ctx) })
 	s.Facts.Obstacles = func() func(*reqmeta.Request) *choose.Obstacle { return s.obstacles().of }
@@ -247,18 +247,18 @@ func (s *Survey) StartFrom(ctx context.Context, base string) error {
 // BaseOf is the base from which a new run of r starts: a branch, a tag or a
 // commit; "" is what is checked out in the main checkout.
 func (s *Survey) BaseOf(r *reqmeta.Request) string {
-	st := s.starts()
+	st := s.baseChoice()
 	return st.of(r)
 }
 
 // Here is the branch of the person's own that is checked out in the main
 // checkout; "" is none.
-func (s *Survey) Here() string { return s.starts().here }
+func (s *Survey) Here() string { return s.baseChoice().checkedOut }
 
 // bases reads what is done in the bases of the requests that are still to be
 // done; nil where all of them start from what is checked out.
 func (s *Survey) bases(ctx context.Context) *choose.Bases {
-	st := s.starts()
+	st := s.baseChoice()
 	if !s.p.Root.Git {
 		return nil
 	}
@@ -276,7 +276,7 @@ func (s *Survey) bases(ctx context.Context) *choose.Bases {
 			wanted[base][id] = true
 		}
 	}
-	s.missing = map[string]bool{"": st.astray != ""}
+	s.missing = map[string]bool{"": st.unknownRunBranch != ""}
 	if len(wanted) == 0 {
 		return nil
 	}
@@ -352,7 +352,7 @@ func (s *Survey) finished(id string) (all []*runs.Stage) {
 // doneIn tells which of these ids are done in a commit: its tree says so, or
 // all commits of a run are in its history.
 func (s *Survey) doneIn(ctx context.Context, commit string, ids map[string]bool) map[string]bool {
-	there, done := saidAt(ctx, s.p, commit, ids)
+	there, done := statusesAt(ctx, s.p, commit, ids)
 	var finished []*runs.Stage
 	for id := range ids {
 		if done[id] {
@@ -367,15 +367,15 @@ func (s *Survey) doneIn(ctx context.Context, commit string, ids map[string]bool)
 	}
 	merged, landed, _ := landedIn(ctx, s.p, commit, finished)
 	for _, st := range finished {
-		if merged[st.RunID] && !(there[st.RequestID] && saidDoneIn(ctx, s.p, landed, st)) {
+		if merged[st.RunID] && !(there[st.RequestID] && sawDoneIn(ctx, s.p, landed, st)) {
 			done[st.RequestID] = true
 		}
 	}
 	return done
 }
 
-// saidAt tells which requests are in a commit's tree, and which of them it says are done.
-func saidAt(ctx context.Context, p *Project, commit string, ids map[string]bool) (there, done map[string]bool) {
+// statusesAt tells which requests are in a commit's tree, and which of them it says are done.
+func statusesAt(ctx context.Context, p *Project, commit string, ids map[string]bool) (there, done map[string]bool) {
 	there, done = map[string]bool{}, map[string]bool{}
 	for _, r := range requestsAt(ctx, p, commit, ids) {
 		there[r.ID] = true
@@ -386,9 +386,9 @@ func saidAt(ctx context.Context, p *Project, commit string, ids map[string]bool)
 	return there, done
 }
 
-// saidDoneIn: the word done of a run came into that history. Where it is not there any
+// sawDoneIn: the word done of a run came into that history. Where it is not there any
 // more, somebody took it back since.
-func saidDoneIn(ctx context.Context, p *Project, landed Landed, st *runs.Stage) bool {
+func sawDoneIn(ctx context.Context, p *Project, landed Landed, st *runs.Stage) bool {
 	return landed[st.RunID].steps[runs.RecordStep] && doneAt(ctx, p, recordOf(st), st.Artifacts.RequestPath)
 }
 

@@ -69,7 +69,7 @@ func landedIn(ctx context.Context, p *Project, tip string, about []*runs.Stage) 
 			}
 		}
 	}
-	for _, commit := range within(ctx, p, tip, slices.Collect(maps.Keys(asked))) {
+	for _, commit := range reachable(ctx, p, tip, slices.Collect(maps.Keys(asked))) {
 		for _, id := range asked[commit] {
 			found[id] = true
 		}
@@ -77,21 +77,21 @@ func landedIn(ctx context.Context, p *Project, tip string, about []*runs.Stage) 
 	return found, landed, err
 }
 
-// within are those of the commits that a history has.
-func within(ctx context.Context, p *Project, tip string, commits []string) []string {
-	there, lacks := parted(ctx, p, tip, commits)
+// reachable are those of the commits that a history has.
+func reachable(ctx context.Context, p *Project, tip string, commits []string) []string {
+	there, lacks := partition(ctx, p, tip, commits)
 	return slices.DeleteFunc(there, func(c string) bool { return lacks[c] })
 }
 
-// beyond are those of the commits that are there, and that a history does not have.
-func beyond(ctx context.Context, p *Project, tip string, commits []string) []string {
-	there, lacks := parted(ctx, p, tip, commits)
+// unreachable are those of the commits that are there, and that a history does not have.
+func unreachable(ctx context.Context, p *Project, tip string, commits []string) []string {
+	there, lacks := partition(ctx, p, tip, commits)
 	return slices.DeleteFunc(there, func(c string) bool { return !lacks[c] })
 }
 
-// parted are those of the commits that are there, and what a history lacks of all that
+// partition are those of the commits that are there, and what a history lacks of all that
 // they bring; none where git cannot say.
-func parted(ctx context.Context, p *Project, tip string, commits []string) (there []string, lacks map[string]bool) {
+func partition(ctx context.Context, p *Project, tip string, commits []string) (there []string, lacks map[string]bool) {
 	at := p.Root.tip(tip)
 	if !slices.ContainsFunc(commits, func(c string) bool { return c != at }) {
 		return commits, nil

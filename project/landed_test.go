@@ -77,7 +77,7 @@ func TestEachRunOfALadderIsLookedAtOnce(t *testing.T) {
 	if is := p.StaleOn(top, there); is.On != "RQ-57" {
 		t.Errorf("with another lowest run: %+v", is)
 	}
-	if got := takeOver(p, "b", top, at, nil); got != "aiflow land "+strings.Join(want, " ")+" --method rebase" {
+	if got := mergeCommand(p, "b", top, at, nil); got != "aiflow land "+strings.Join(want, " ")+" --method rebase" {
 		t.Errorf("take over with %s", got)
 	}
 }

@@ -53,23 +53,23 @@ func Preconditions() []string {
 
 // obstacles are what a survey found that may keep requests from being run.
 type obstacles struct {
-	s         *Survey
-	st        starts
-	missing   map[string]bool // bases that are not there
-	at        map[string]*choose.Obstacle
-	allAt     *choose.Obstacle            // no workspace can be made at all
-	goesOn    map[string]bool             // ids with a run that was interrupted
-	mends     map[string]*choose.Obstacle // by id: a person changed what the run that failed left
-	replans   map[string]*choose.Obstacle // of those, where that cannot go on
-	taken     map[string]string           // branches in the way of the request's own
-	allTaken  string
-	unborn    *choose.Obstacle // what is checked out has no commit
-	badRouter *choose.Obstacle
-	badPrompt *choose.Obstacle
-	lacking   map[string]*choose.Obstacle // by role: its program is not on this machine
-	does, qa  bool                        // somebody plays the implementer, reviews
-	plans     bool
-	nobody    *choose.Obstacle
+	s                     *Survey
+	st                    baseChoice
+	missing               map[string]bool // bases that are not there
+	at                    map[string]*choose.Obstacle
+	allAt                 *choose.Obstacle            // no workspace can be made at all
+	continues             map[string]bool             // ids with a run that was interrupted
+	changed               map[string]*choose.Obstacle // by id: a person changed what the run that failed left
+	replans               map[string]*choose.Obstacle // of those, where that cannot go on
+	taken                 map[string]string           // branches in the way of the request's own
+	allTaken              string
+	unborn                *choose.Obstacle // what is checked out has no commit
+	badRouter             *choose.Obstacle
+	badPrompt             *choose.Obstacle
+	lacking               map[string]*choose.Obstacle // by role: its program is not on this machine
+	hasImplementer, hasQA bool                        // somebody plays the implementer, reviews
+	hasPlanner            bool
+	noImplementer         *choose.Obstacle
 }
 
 // Obstacle is what keeps r from being run; nil for nothing.
@@ -81,7 +81,7 @@ func (s *Survey) Lacks(r *reqmeta.Request, st *runs.Stage, plan *runs.Plan) *fau
 	o := s.obstacles()
 	found := o.of(r)
 	if plan != nil {
-		found = cmp.Or(o.workspace(r), o.toldBy(st.AsksSomebody(plan)))
+		found = cmp.Or(o.workspace(r), o.forPlan(st.NeedsRole(plan)))
 	}
 	if found == nil || found.Err.Code == fault.ReplanRequired {
 		return nil
@@ -89,16 +89,16 @@ func (s *Survey) Lacks(r *reqmeta.Request, st *runs.Stage, plan *runs.Plan) *fau
 	return found.Refusal(r.ID, r.Path)
 }
 
-// toldBy is why the rest of a plan cannot be worked on: what its steps need that
+// forPlan is why the rest of a plan cannot be worked on: what its steps need that
 // ask somebody, and what every run needs.
-func (o *obstacles) toldBy(asks bool) *choose.Obstacle {
+func (o *obstacles) forPlan(asks bool) *choose.Obstacle {
 	switch {
-	case !asks && !o.qa:
+	case !asks && !o.hasQA:
 		return nil
 	case !asks:
 		return cmp.Or(o.badPrompt, o.lacking[config.RoleQA])
-	case o.badRouter == nil && !o.does:
-		return o.nobody
+	case o.badRouter == nil && !o.hasImplementer:
+		return o.noImplementer
 	}
 	return cmp.Or(o.badRouter, o.badPrompt, o.lacking[config.RoleQA], o.lacking[config.RoleImplementer])
 }
@@ -114,7 +114,7 @@ func (s *Survey) Kept(r *reqmeta.Request) (choose.Exclusion, bool) {
 }
 
 func (o *obstacles) of(r *reqmeta.Request) *choose.Obstacle {
-	again := o.goesOn[r.ID]
+	again := o.continues[r.ID]
 	for i := range preconditions {
 		if c := &preconditions[i]; !again || c.again {
 			if found := c.holds(o, r); found != nil {
@@ -129,7 +129,7 @@ func (o *obstacles) of(r *reqmeta.Request) *choose.Obstacle {
 // String names what the answers depend on beside the requests themselves.
 func (o *obstacles) String() string {
 	var b strings.Builder
-	for _, at := range []map[string]*choose.Obstacle{o.at, o.replans, o.mends, o.lacking, {"": o.allAt, "u": o.unborn, "r": o.badRouter, "p": o.badPrompt}} {
+	for _, at := range []map[string]*choose.Obstacle{o.at, o.replans, o.changed, o.lacking, {"": o.allAt, "u": o.unborn, "r": o.badRouter, "p": o.badPrompt}} {
 		for id, found := range at {
 			if found != nil {
 				fmt.Fprintln(&b, id, found.Err)
@@ -138,7 +138,7 @@ func (o *obstacles) String() string {
 	}
 	lines := strings.SplitAfter(b.String(), "\n")
 	slices.Sort(lines) // maps have no order
-	return fmt.Sprintln(lines, o.missing, o.taken, o.allTaken, o.does, o.plans, o.qa, o.goesOn)
+	return fmt.Sprintln(lines, o.missing, o.taken, o.allTaken, o.hasImplementer, o.hasPlanner, o.hasQA, o.continues)
 }
 
 // State names all that a survey's obstacles depend on beside the requests.
@@ -146,10 +146,10 @@ func (s *Survey) State() string { return s.obstacles().String() }
 
 func (s *Survey) lookForObstacles(ctx context.Context) *obstacles {
 	s.Facts.Bases() // which looks for the bases
-	o := &obstacles{s: s, st: s.starts(), missing: s.missing, goesOn: map[string]bool{}, replans: map[string]*choose.Obstacle{}, mends: map[string]*choose.Obstacle{}}
+	o := &obstacles{s: s, st: s.baseChoice(), missing: s.missing, continues: map[string]bool{}, replans: map[string]*choose.Obstacle{}, changed: map[string]*choose.Obstacle{}}
 	o.readRouter()
-	if p := s.p; p.Root.Git && isUnborn(ctx, p, o.st.here) {
-		o.unborn = &choose.Obstacle{Err: fault.New(fault.GitNoCommit, "branch", o.st.here)}
+	if p := s.p; p.Root.Git && isUnborn(ctx, p, o.st.checkedOut) {
+		o.unborn = &choose.Obstacle{Err: fault.New(fault.GitNoCommit, "branch", o.st.checkedOut)}
 	}
 	o.taken, o.allTaken = takenBranches(s.branches, s.p.Config.Git.WorkBranchPrefix)
 	if !s.Fresh {
@@ -163,7 +163,7 @@ func (s *Survey) lookForObstacles(ctx context.Context) *obstacles {
 
 func (o *obstacles) readRouter() {
 	p := o.s.p
-	o.nobody = &choose.Obstacle{Err: noImplementer()}
+	o.noImplementer = &choose.Obstacle{Err: noImplementer()}
 	if _, err := os.Lstat(p.Path(config.RouterFile)); errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -179,8 +179,8 @@ func (o *obstacles) readRouter() {
 		}
 		return len(router.Calls(role)) > 0
 	}
-	o.does, o.plans, o.qa = plays(config.RoleImplementer), plays(config.RolePlanner), plays(config.RoleQA)
-	if o.does || o.plans || o.qa {
+	o.hasImplementer, o.hasPlanner, o.hasQA = plays(config.RoleImplementer), plays(config.RolePlanner), plays(config.RoleQA)
+	if o.hasImplementer || o.hasPlanner || o.hasQA {
 		if err := p.MistakenPrompt(); err != nil {
 			o.badPrompt = &choose.Obstacle{Err: err}
 		}
@@ -258,22 +258,22 @@ func (o *obstacles) readRuns(ctx context.Context) {
 		}
 		st := s.Latest(id)
 		if st != nil && st.State == runs.Failed && st.DroppedAt == nil && r.Meta.Status == reqmeta.Ready {
-			if err := mendedIn(ctx, s.p, st); err != nil {
-				o.mends[id] = &choose.Obstacle{Err: err}
+			if err := workspaceChanged(ctx, s.p, st); err != nil {
+				o.changed[id] = &choose.Obstacle{Err: err}
 			}
 		}
 		if st == nil || st.State.Ended() {
 			continue
 		}
-		o.goesOn[id] = true
-		if err := goesOnAs(s.p, st, r); err != nil {
+		o.continues[id] = true
+		if err := cannotContinue(s.p, st, r); err != nil {
 			o.replans[id] = &choose.Obstacle{Err: err, Line: lineOf(s.p, r, "steps")}
 		}
 	}
 }
 
-// goesOnAs is why an interrupted run cannot go on as its request now is.
-func goesOnAs(p *Project, st *runs.Stage, r *reqmeta.Request) *fault.Error {
+// cannotContinue is why an interrupted run cannot go on as its request now is.
+func cannotContinue(p *Project, st *runs.Stage, r *reqmeta.Request) *fault.Error {
 	var plan *runs.Plan
 	var err error
 	if len(st.Steps) > 0 {
@@ -342,7 +342,7 @@ func (o *obstacles) readWorkspaces(ctx context.Context) {
 		switch {
 		case ours && replacedLink(at):
 			o.at[r.ID] = blocked(rel, "git.link_lost")
-		case ours && (!isLocked || o.goesOn[r.ID]):
+		case ours && (!isLocked || o.continues[r.ID]):
 		case ours:
 			o.at[r.ID] = blocked(rel, "git.locked", "locked", rel)
 		case !e.IsDir():
@@ -388,7 +388,7 @@ func (o *obstacles) workspace(r *reqmeta.Request) *choose.Obstacle {
 
 func (o *obstacles) replan(r *reqmeta.Request) *choose.Obstacle { return o.replans[r.ID] }
 
-func (o *obstacles) mended(r *reqmeta.Request) *choose.Obstacle { return o.mends[r.ID] }
+func (o *obstacles) mended(r *reqmeta.Request) *choose.Obstacle { return o.changed[r.ID] }
 
 func (o *obstacles) commit(r *reqmeta.Request) *choose.Obstacle {
 	if o.st.of(r) == "" {
@@ -403,10 +403,10 @@ func (o *obstacles) base(r *reqmeta.Request) *choose.Obstacle {
 		return nil
 	}
 	if base == "" {
-		return &choose.Obstacle{Kind: choose.BaseUnclear, Err: noBase(o.st.astray, "cause_key", "git.work_branch")}
+		return &choose.Obstacle{Kind: choose.BaseUnclear, Err: noBase(o.st.unknownRunBranch, "cause_key", "git.work_branch")}
 	}
 	found := &choose.Obstacle{Kind: choose.BaseMissing, Err: noBase(base, "missing", base)}
-	if o.st.asked == "" && r.Meta.Base != "" {
+	if o.st.requested == "" && r.Meta.Base != "" {
 		found.Line = lineOf(o.s.p, r, "base")
 	}
 	return found
@@ -426,17 +426,17 @@ func (o *obstacles) branch(r *reqmeta.Request) *choose.Obstacle {
 }
 
 func (o *obstacles) router(r *reqmeta.Request) *choose.Obstacle {
-	if AsksSomebody(r) {
+	if NeedsRole(r) {
 		return o.badRouter
 	}
 	return nil
 }
 
-// AsksSomebody: r has no steps, or one that nothing is to be run for.
-func AsksSomebody(r *reqmeta.Request) bool { return len(r.Meta.Steps) == 0 || r.Idles() }
+// NeedsRole: r has no steps, or one that nothing is to be run for.
+func NeedsRole(r *reqmeta.Request) bool { return len(r.Meta.Steps) == 0 || r.Idles() }
 
 func (o *obstacles) prompts(r *reqmeta.Request) *choose.Obstacle {
-	if o.qa || AsksSomebody(r) {
+	if o.hasQA || NeedsRole(r) {
 		return o.badPrompt
 	}
 	return nil
@@ -446,7 +446,7 @@ func (o *obstacles) prompts(r *reqmeta.Request) *choose.Obstacle {
 // a request has no command for.
 func (o *obstacles) program(r *reqmeta.Request) *choose.Obstacle {
 	found := o.lacking[config.RoleQA]
-	if AsksSomebody(r) {
+	if NeedsRole(r) {
 		found = cmp.Or(o.lacking[config.RoleImplementer], found)
 	}
 	if len(r.Meta.Steps) == 0 {
@@ -456,14 +456,14 @@ func (o *obstacles) program(r *reqmeta.Request) *choose.Obstacle {
 }
 
 func (o *obstacles) somebody(r *reqmeta.Request) *choose.Obstacle {
-	if len(r.Meta.Steps) > 0 || o.does { // who only plans leaves the steps to an implementer
+	if len(r.Meta.Steps) > 0 || o.hasImplementer { // who only plans leaves the steps to an implementer
 		return nil
 	}
-	return o.nobody
+	return o.noImplementer
 }
 
 func (o *obstacles) everyStep(r *reqmeta.Request) *choose.Obstacle {
-	if o.does {
+	if o.hasImplementer {
 		return nil
 	}
 	i := slices.IndexFunc(r.Meta.Steps, reqmeta.Step.Idle)
@@ -495,7 +495,7 @@ func (o *obstacles) filled(r *reqmeta.Request) *choose.Obstacle {
 // criteria are what a planner needs.
 func (o *obstacles) criteria(r *reqmeta.Request) *choose.Obstacle {
 	n, line := r.Criteria()
-	if !o.plans || len(r.Meta.Steps) > 0 || n >= reqmeta.EnoughCriteria {
+	if !o.hasPlanner || len(r.Meta.Steps) > 0 || n >= reqmeta.EnoughCriteria {
 		return nil
 	}
 	found := &choose.Obstacle{Err: tooFew(r, "value", n, "allowed", reqmeta.EnoughCriteria), Line: func() int { return max(line, 1) }}

@@ -36,14 +36,14 @@ func (p *Project) Reconcile(ctx context.Context) (*Survey, error) {
 		return nil, err
 	}
 	for _, st := range waiting {
-		s.takeIn(ctx, st, landed)
+		s.recordLanded(ctx, st, landed)
 	}
 	return s, nil
 }
 
-// takeIn makes a merged run's request done. One that is done already (the
+// recordLanded makes a merged run's request done. One that is done already (the
 // merge itself brought that) is only noted with the run.
-func (s *Survey) takeIn(ctx context.Context, st *runs.Stage, landed Landed) {
+func (s *Survey) recordLanded(ctx context.Context, st *runs.Stage, landed Landed) {
 	r, err := s.Folder.Get(st.RequestID)
 	switch {
 	case err != nil || !r.Valid() || r.ID != st.RequestID:
@@ -65,7 +65,7 @@ func waiting(p *Project) ([]*runs.Stage, error) {
 	}
 	var found []*runs.Stage
 	for id := range ids {
-		if !mayWait(p, id) {
+		if !mayBeUnmerged(p, id) {
 			continue
 		}
 		st, err := runs.Latest(p.Dir, p.RunsDir(), id)
@@ -77,8 +77,8 @@ func waiting(p *Project) ([]*runs.Stage, error) {
 	return found, nil
 }
 
-// mayWait looks at the bytes of the newest record; when in doubt it says yes.
-func mayWait(p *Project, id string) bool {
+// mayBeUnmerged looks at the bytes of the newest record; when in doubt it says yes.
+func mayBeUnmerged(p *Project, id string) bool {
 	list, err := runs.ListRuns(p.Dir, p.RunsDir(), id)
 	if err != nil || len(list) == 0 {
 		return err != nil

@@ -96,11 +96,11 @@ func (p *Project) StaleOn(st *runs.Stage, there Branches, landed ...string) Stal
 // staleness is one question, in which each run and each request is looked at once: in a
 // stack there can be more ways down than anybody could go.
 type staleness struct {
-	p      *Project
-	there  Branches
-	landed []string                    // runs that are to be taken as landed
-	known  map[string]Stale            // by run
-	said   map[string]*reqmeta.Request // see saidOf
+	p        *Project
+	there    Branches
+	landed   []string                    // runs that are to be taken as landed
+	known    map[string]Stale            // by run
+	requests map[string]*reqmeta.Request // see requestWhereMerged
 }
 
 func (q *staleness) of(st *runs.Stage) Stale {
@@ -149,10 +149,10 @@ func LandFailed(ctx context.Context, p *Project, st *runs.Stage, there Branches)
 // stale reports whether a run is no longer what another one was put on top of at that time.
 func (q *staleness) stale(on runs.StackedOn, since time.Time) bool {
 	p, there := q.p, q.there
-	r, asked := q.said[on.RequestID]
+	r, asked := q.requests[on.RequestID]
 	if !asked {
-		r = saidOf(p, on.RequestID)
-		q.said[on.RequestID] = r
+		r = requestWhereMerged(p, on.RequestID)
+		q.requests[on.RequestID] = r
 	}
 	if r != nil && r.Meta.Status == reqmeta.Done {
 		if made := MadeDone(p, r); made == "" || made == on.RunID {
@@ -181,11 +181,11 @@ func (q *staleness) stale(on runs.StackedOn, since time.Time) bool {
 	return q.of(below).On != ""
 }
 
-// saidOf is a request as it is where a merge counts. A work branch that is checked out, and
+// requestWhereMerged is a request as it is where a merge counts. A work branch that is checked out, and
 // a merge that is not committed, say done of what was never merged.
-func saidOf(p *Project, id string) *reqmeta.Request {
+func requestWhereMerged(p *Project, id string) *reqmeta.Request {
 	ctx := context.Background()
-	if h := home(findStarts(ctx, p, "")); p.Root.Git && h != "" && (h != "HEAD" || p.Root.unfinished()) {
+	if h := mergeTarget(findBaseChoice(ctx, p, "")); p.Root.Git && h != "" && (h != "HEAD" || p.Root.unfinished()) {
 		for _, r := range requestsAt(ctx, p, h, map[string]bool{id: true}) {
 			return r
 		}

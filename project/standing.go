@@ -18,15 +18,15 @@ import (
 type Standing struct {
 	Unsure error // why git could not say what has been merged
 
-	working  map[locks.Key]locks.Entry // the live locks
-	branches Branches
-	landed   map[string]bool // runs that are in the home branch, in their base or where they were landed
-	here     map[string]bool // runs that are in the home branch
-	told     map[string]bool // finished runs whose request says done
+	working      map[locks.Key]locks.Entry // the live locks
+	branches     Branches
+	landed       map[string]bool // runs that are in the home branch, in their base or where they were landed
+	here         map[string]bool // runs that are in the home branch
+	doneByStatus map[string]bool // finished runs whose request says done
 
-	p    *Project
-	home string
-	base string // from which requests start that name none; "" is what is checked out
+	p           *Project
+	mergeTarget string
+	base        string // from which requests start that name none; "" is what is checked out
 }
 
 // Standing looks at the locks once and at git once or twice, for all of these
@@ -53,33 +53,33 @@ func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing
 		}
 		s.readHistories(ctx, p, waiting)
 	}
-	s.told, err = saidDone(ctx, p, s.home, waiting)
+	s.doneByStatus, err = saidDone(ctx, p, s.mergeTarget, waiting)
 	return s, err
 }
 
-// home is where a merge counts: "HEAD" where a person's own branch is checked out. Who
+// mergeTarget is where a merge counts: "HEAD" where a person's own branch is checked out. Who
 // looks at a result has its base for that; "" is nowhere.
-func home(st starts) string {
+func mergeTarget(st baseChoice) string {
 	switch {
-	case st.here != "":
+	case st.checkedOut != "":
 		return "HEAD"
-	case st.common != "":
-		return "refs/heads/" + st.common
+	case st.defaultBase != "":
+		return "refs/heads/" + st.defaultBase
 	}
 	return ""
 }
 
-// Home is the branch, or HEAD, in which a merge counts; "" is none.
-func (s *Standing) Home() string { return s.home }
+// MergeTarget is the branch, or HEAD, in which a merge counts; "" is none.
+func (s *Standing) MergeTarget() string { return s.mergeTarget }
 
 // readHistories looks for finished runs in the home branch, in the base of each, and
 // where it was landed.
 func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*runs.Stage) {
 	tips := map[string][]*runs.Stage{}
 	here := checkedOut(ctx, p)
-	start := findStarts(ctx, p, "")
-	if s.home, s.base = home(start), start.common; s.home != "" {
-		tips[s.home] = waiting
+	start := findBaseChoice(ctx, p, "")
+	if s.mergeTarget, s.base = mergeTarget(start), start.defaultBase; s.mergeTarget != "" {
+		tips[s.mergeTarget] = waiting
 	}
 	for _, st := range waiting {
 		bases := []string{st.Git.BaseBranch}
@@ -87,7 +87,7 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 			bases = append(bases, l.Into)
 		}
 		for _, base := range bases {
-			if base != here && "refs/heads/"+base != s.home {
+			if base != here && "refs/heads/"+base != s.mergeTarget {
 				tips["refs/heads/"+base] = append(tips["refs/heads/"+base], st)
 			}
 		}
@@ -96,12 +96,12 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 	for tip, about := range tips {
 		found, landed, err := landedIn(ctx, p, tip, about)
 		s.Unsure = cmp.Or(s.Unsure, err)
-		if tip != s.home { // there it counts until somebody reverts it
+		if tip != s.mergeTarget { // there it counts until somebody reverts it
 			dropTakenBack(ctx, p, tip, about, found, landed)
 		}
 		for id := range found {
 			s.landed[id] = true
-			s.here[id] = s.here[id] || tip == s.home
+			s.here[id] = s.here[id] || tip == s.mergeTarget
 		}
 	}
 }
@@ -117,9 +117,9 @@ func dropTakenBack(ctx context.Context, p *Project, tip string, about []*runs.St
 	if len(ids) == 0 {
 		return
 	}
-	there, done := saidAt(ctx, p, tip, ids)
+	there, done := statusesAt(ctx, p, tip, ids)
 	for _, st := range about {
-		if id := st.RequestID; found[st.RunID] && there[id] && !done[id] && saidDoneIn(ctx, p, landed, st) {
+		if id := st.RequestID; found[st.RunID] && there[id] && !done[id] && sawDoneIn(ctx, p, landed, st) {
 			delete(found, st.RunID)
 		}
 	}
@@ -158,9 +158,9 @@ func saidDone(ctx context.Context, p *Project, home string, waiting []*runs.Stag
 	return told, nil
 }
 
-// disbelieved are the requests that say done in a checkout which git or a landing is not
+// unmergedDone are the requests that say done in a checkout which git or a landing is not
 // done with, and whose finished runs are not merged. Mostly nothing is under way.
-func disbelieved(ctx context.Context, s *Survey) (map[string]bool, error) {
+func unmergedDone(ctx context.Context, s *Survey) (map[string]bool, error) {
 	if !s.p.Root.Git || !s.p.Root.unfinished() && !s.p.Root.has("index.lock") && !slices.ContainsFunc(s.Locks, ofLanding) {
 		return nil, nil
 	}
@@ -244,29 +244,31 @@ func (s *Standing) BranchExists(st *runs.Stage) bool {
 // Merged: all of a finished run is in the home branch, in its base or where
 // it was landed, or was once, or its request says that it is done.
 func (s *Standing) Merged(st *runs.Stage) bool {
-	return st.State == runs.Done && (s.seen(st) || s.said(st))
+	return st.State == runs.Done && (s.mergedInGit(st) || s.saysDone(st))
 }
 
-// said: its request says that it is done. While it lands only git's history counts: a
+// saysDone: its request says that it is done. While it lands only git's history counts: a
 // landing that died may have left the word in the checkout.
-func (s *Standing) said(st *runs.Stage) bool { return s.told[st.RunID] && st.Landing == nil }
+func (s *Standing) saysDone(st *runs.Stage) bool {
+	return s.doneByStatus[st.RunID] && st.Landing == nil
+}
 
 // MergedHere: all of a finished run is in the home branch, or was once, or its
 // request says that it is done. Only then does nothing depend on its record: one that
 // is merely in another branch would be done once more without it.
 func (s *Standing) MergedHere(st *runs.Stage) bool {
-	return st.State == runs.Done && (st.HasEvent(runs.EventMerged) || s.here[st.RunID] || s.said(st))
+	return st.State == runs.Done && (st.HasEvent(runs.EventMerged) || s.here[st.RunID] || s.saysDone(st))
 }
 
-// seen: the history shows that all of a run was merged.
-func (s *Standing) seen(st *runs.Stage) bool {
+// mergedInGit: the history shows that all of a run was merged.
+func (s *Standing) mergedInGit(st *runs.Stage) bool {
 	return st.HasEvent(runs.EventMerged) || s.landed[st.RunID]
 }
 
-// OnlySaid: a finished run counts as merged for no other reason than that its
+// MergedByStatusOnly: a finished run counts as merged for no other reason than that its
 // request says done.
-func (s *Standing) OnlySaid(st *runs.Stage) bool {
-	return s.said(st) && !s.seen(st)
+func (s *Standing) MergedByStatusOnly(st *runs.Stage) bool {
+	return s.saysDone(st) && !s.mergedInGit(st)
 }
 
 // Summary is a record's outline with how it stands.

@@ -33,12 +33,12 @@ type Survey struct {
 	// Elsewhere: another machine may do it; what this one lacks is not asked.
 	Elsewhere bool
 
-	p        *Project
-	held     map[locks.Key]locks.Entry
-	withRuns map[string]bool
-	starts   func() starts
-	branches map[string]bool // local ones that begin as work branches do, and what is in their way
-	missing  map[string]bool // bases that are not there
+	p          *Project
+	held       map[locks.Key]locks.Entry
+	withRuns   map[string]bool
+	baseChoice func() baseChoice
+	branches   map[string]bool // local ones that begin as work branches do, and what is in their way
+	missing    map[string]bool // bases that are not there
 
 	obstacles func() *obstacles
 	mu        sync.Mutex // of latest and unreadable
@@ -111,7 +111,7 @@ func (p *Project) LookWith(ctx context.Context, folder *folder.Folder) (*Survey,
 		return nil, err
 	}
 	s.find(ctx)
-	if s.Facts.Undone, err = disbelieved(ctx, s); err != nil {
+	if s.Facts.Undone, err = unmergedDone(ctx, s); err != nil {
 		return nil, err
 	}
 	if err := s.StartFrom(ctx, ""); err != nil {
@@ -127,7 +127,7 @@ func (p *Project) LookWith(ctx context.Context, folder *folder.Folder) (*Survey,
 	}
 	if len(s.withRuns) > 0 {
 		s.Facts.LatestRun = func(id string) *choose.LatestRun { return s.latestRun(ctx, id) }
-		s.Facts.Merge = takeOvers(ctx, s)
+		s.Facts.Merge = mergeCommands(ctx, s)
 	}
 	return s, nil
 }
@@ -197,9 +197,9 @@ func (s *Survey) Unreadable(id string) error {
 	return s.unreadable[id]
 }
 
-// RunOfOldName is a run that is finished and not merged, or waits, of a request whose file
+// RunBeforeRename is a run that is finished and not merged, or waits, of a request whose file
 // is gone and which had r's title: r has no run and was probably renamed. nil is none.
-func RunOfOldName(ctx context.Context, s *Survey, r *reqmeta.Request) *runs.Stage {
+func RunBeforeRename(ctx context.Context, s *Survey, r *reqmeta.Request) *runs.Stage {
 	if s.withRuns[r.ID] {
 		return nil
 	}
@@ -219,8 +219,8 @@ func RunOfOldName(ctx context.Context, s *Survey, r *reqmeta.Request) *runs.Stag
 	return nil
 }
 
-// OldName are the facts of such a run.
-func OldName(r *reqmeta.Request, st *runs.Stage) fault.Facts {
+// RenameFacts are the facts of such a run.
+func RenameFacts(r *reqmeta.Request, st *runs.Stage) fault.Facts {
 	return fault.New("", "id", r.ID, "name", st.RequestID, "run_id", st.RunID, "state", st.State,
 		"back", "mv "+proc.Word(r.Path)+" "+proc.Word(st.Artifacts.RequestPath)).Facts
 }
@@ -273,7 +273,7 @@ func hasLanded(ctx context.Context, s *Survey, st *runs.Stage) bool {
 		for _, commit := range strings.Fields(string(out)) {
 			commits[commit] = true
 		}
-		there, done := saidAt(ctx, s.p, "refs/heads/"+l.Into, s.withRuns)
+		there, done := statusesAt(ctx, s.p, "refs/heads/"+l.Into, s.withRuns)
 		maps.DeleteFunc(there, func(id string, _ bool) bool { return done[id] })
 		s.beyond[l.Into], s.undone[l.Into] = commits, there
 	}

@@ -16,9 +16,9 @@ import (
 // What stands in the places of workspaces, as git tells it: without go-git, which
 // the programs that start at every commit do not link.
 
-// mendedIn is why a run that failed is not begun anew: its workspace holds what a
+// workspaceChanged is why a run that failed is not begun anew: its workspace holds what a
 // person changed since.
-func mendedIn(ctx context.Context, p *Project, st *runs.Stage) *fault.Error {
+func workspaceChanged(ctx context.Context, p *Project, st *runs.Stage) *fault.Error {
 	dir := p.Path(p.Workspace(st))
 	if st.Git.Workspace == "." || st.Git.Workspace == "" || !isDir(dir) {
 		return nil

@@ -58,26 +58,26 @@ func (r *Runner) Auto(ctx context.Context, o AutoOptions) (Session, error) {
 	}
 	ctx = slots[len(slots)-1].Context()
 	a := r.newAuto(o, queue, slots)
-	a.again = given
-	r.Tell(stage.Event{Kind: stage.SessionBegun, What: a.bounds(o)})
+	a.given = given
+	r.Tell(stage.Event{Kind: stage.SessionBegun, What: a.describeBounds(o)})
 	_ = os.Remove(stage.CacheFile(r.Project, stopFile))
-	a.s.Before = r.keepLast(ctx)
-	a.set(Starting)
+	a.session.Before = r.keepPrevious(ctx)
+	a.setState(Starting)
 	if r.Doctor != nil {
 		if err := r.Doctor(ctx); err != nil {
 			a.end(Stopped, fault.Of(err, fault.InternalError))
-			return a.s, err
+			return a.session, err
 		}
 	}
-	r.putAwayLeft(ctx)
+	r.cleanUpFinished(ctx)
 	if o.LandInto != "" {
 		if err := a.openLanding(ctx); err != nil {
 			a.end(Stopped, fault.Of(err, fault.InternalError))
-			return a.s, err
+			return a.session, err
 		}
 	}
 	a.loop(ctx)
-	return a.s, nil
+	return a.session, nil
 }
 
 // command starts a session with the same bounds again.
@@ -102,42 +102,42 @@ func (o AutoOptions) command() string {
 }
 
 type auto struct {
-	r     *Runner
-	again AutoOptions // as given: what starts it again
-	o     AutoOptions
-	queue *locks.Lease
-	slots []*locks.Lease
-	hands []*hand // by slot; nil is free
-	over  chan over
-	skip  map[string]bool
-	lost  map[string]*fault.Error
-	purse stage.Purse
-	why   *fault.Error                            // no run begins any more
-	row   struct{ needsInput, failed, skips int } // in a row
+	r          *Runner
+	given      AutoOptions // as given: what starts it again
+	o          AutoOptions
+	queue      *locks.Lease
+	slots      []*locks.Lease
+	active     []*activeRun // by slot; nil is free
+	ended      chan endedRun
+	skip       map[string]bool
+	lost       map[string]*fault.Error
+	budget     stage.SessionBudget
+	stopReason *fault.Error                            // no run begins any more
+	inARow     struct{ needsInput, failed, skips int } // in a row
 
 	landing sync.Mutex // one of its runs lands at a time
 	mu      sync.Mutex // of s: runs say that they begin
-	s       Session
+	session Session
 }
 
-// hand is a run in hand.
-type hand struct {
+// activeRun is a run in hand.
+type activeRun struct {
 	requestID string
 	turn      int // of the session
-	asks      []config.Call
-	alone     bool // nothing may be in hand beside it
-	cut       context.CancelCauseFunc
+	calls     []config.Call
+	exclusive bool // nothing may be in hand beside it
+	cancel    context.CancelCauseFunc
 }
 
-// over is a run that is in hand no more.
-type over struct {
-	slot    int
-	out     Outcome
-	err     error // it could not begin
-	landed  string
-	notWhy  fault.Code
-	lost    map[string]*fault.Error
-	stopped bool // a person stopped this run alone
+// endedRun is a run that is in hand no more.
+type endedRun struct {
+	slot      int
+	outcome   Outcome
+	err       error // it could not begin
+	landed    string
+	notLanded fault.Code
+	lost      map[string]*fault.Error
+	stopped   bool // a person stopped this run alone
 }
 
 func (r *Runner) newAuto(o AutoOptions, queue *locks.Lease, slots []*locks.Lease) *auto {
@@ -153,30 +153,30 @@ func (r *Runner) newAuto(o AutoOptions, queue *locks.Lease, slots []*locks.Lease
 	}
 	now := r.Project.Now().Round(0) // the wall clock, by which its end is told: the other one stands still while a machine sleeps
 	a := &auto{
-		r: r, o: o, queue: queue, slots: slots, s: idle(), hands: make([]*hand, len(slots)), over: make(chan over, len(slots)),
+		r: r, o: o, queue: queue, slots: slots, session: idleSession(), active: make([]*activeRun, len(slots)), ended: make(chan endedRun, len(slots)),
 		skip: map[string]bool{}, lost: map[string]*fault.Error{},
-		purse: stage.Purse{Budget: runs.Budget{CostUSD: o.MaxCostUSD}, Since: now, Jobs: len(slots)},
+		budget: stage.SessionBudget{Budget: runs.Budget{CostUSD: o.MaxCostUSD}, Since: now, Jobs: len(slots)},
 	}
-	a.s.StartedAt = &now
-	a.s.Limits = SessionLimits{
+	a.session.StartedAt = &now
+	a.session.Limits = SessionLimits{
 		MaxRuns: o.MaxRuns, MaxMinutes: o.MaxMinutes, MaxCostUSD: o.MaxCostUSD, Jobs: len(slots), Stack: o.Stack || r.Project.Config.AutoRun.Stack,
 	}
 	if !o.Until.IsZero() {
-		a.s.Limits.Until = &o.Until
+		a.session.Limits.Until = &o.Until
 	}
 	return a
 }
 
-// bounds says when the session stops by itself, and what says so: a flag that
+// describeBounds says when the session stops by itself, and what says so: a flag that
 // was given, or the configuration.
-func (a *auto) bounds(given AutoOptions) string {
+func (a *auto) describeBounds(given AutoOptions) string {
 	by := func(flag, key string, isGiven bool) string {
 		if isGiven {
 			return flag
 		}
 		return key
 	}
-	at, why := a.latest(), "--until"
+	at, why := a.deadline(), "--until"
 	if !at.Equal(a.o.Until) {
 		why = by("--max-minutes", "auto_run.max_duration_min", given.MaxMinutes > 0)
 	}
@@ -197,41 +197,41 @@ func (a *auto) bounds(given AutoOptions) string {
 func (a *auto) change(f func(s *Session)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f(&a.s)
-	a.s.CurrentRequestID, a.s.CurrentRunID = nil, nil
-	if i := slices.IndexFunc(a.s.Turns, func(t Turn) bool { return t.Until == nil && t.RunID != "" }); i >= 0 {
-		a.s.CurrentRequestID, a.s.CurrentRunID = &a.s.Turns[i].RequestID, &a.s.Turns[i].RunID
+	f(&a.session)
+	a.session.CurrentRequestID, a.session.CurrentRunID = nil, nil
+	if i := slices.IndexFunc(a.session.Turns, func(t Turn) bool { return t.Until == nil && t.RunID != "" }); i >= 0 {
+		a.session.CurrentRequestID, a.session.CurrentRunID = &a.session.Turns[i].RequestID, &a.session.Turns[i].RunID
 	}
-	a.r.SaveCache(sessionFile, &a.s)
+	a.r.SaveCache(sessionFile, &a.session)
 }
 
-func (a *auto) set(state SessionState) { a.change(func(s *Session) { s.State = state }) }
+func (a *auto) setState(state SessionState) { a.change(func(s *Session) { s.State = state }) }
 
 func (a *auto) end(state SessionState, why *fault.Error) {
 	now := a.r.Project.Now()
-	why.Facts["auto"] = a.again.command()
+	why.Facts["auto"] = a.given.command()
 	a.change(func(s *Session) {
 		s.State, s.EndedAt = state, &now
 		s.StopReason = a.r.stopReason(context.Background(), why)
 	})
-	a.hook("on_stop", string(why.Code), Result{})
+	a.notify("on_stop", string(why.Code), Result{})
 }
 
 // loop begins what can begin in the slots that are free, in the order of the queue,
 // until something says stop and nothing is in hand any more.
 func (a *auto) loop(ctx context.Context) {
 	for told := ""; ; {
-		a.mayGoOn(ctx)
-		inHand, slot := a.inHand()
+		a.updateStopReason(ctx)
+		inHand, slot := a.countActive()
 		switch {
-		case inHand == 0 && a.why != nil:
-			a.end(Stopped, a.why)
+		case inHand == 0 && a.stopReason != nil:
+			a.end(Stopped, a.stopReason)
 			return
-		case a.why != nil || slot < 0 || a.s.Counters.Runs+inHand >= a.o.MaxRuns:
-			a.await(ctx, time.Time{})
+		case a.stopReason != nil || slot < 0 || a.session.Counters.Runs+inHand >= a.o.MaxRuns:
+			a.awaitEnd(ctx, time.Time{})
 			continue
 		case inHand == 0:
-			a.set(Selecting)
+			a.setState(Selecting)
 		}
 		c, out, err := a.r.pick(ctx, a.options(slot), a.queue)
 		switch {
@@ -239,19 +239,19 @@ func (a *auto) loop(ctx context.Context) {
 			a.begin(slot, c)
 		case ctx.Err() != nil:
 		case err != nil:
-			a.why = fault.Of(err, fault.InternalError)
+			a.stopReason = fault.Of(err, fault.InternalError)
 		case inHand > 0 && out.Waits != nil:
-			a.await(ctx, *out.Waits.Until)
+			a.awaitEnd(ctx, *out.Waits.Until)
 		case inHand > 0: // what it comes to may be what others wait for
-			a.await(ctx, time.Time{})
+			a.awaitEnd(ctx, time.Time{})
 		case out.taken != nil: // by a run that is not of this session
 			if said := a.r.InWords(out.taken); said != told {
 				told = said
 				a.r.Tell(stage.Event{Kind: stage.Noted, RequestID: fault.Of(out.taken, fault.TouchesTaken).Facts["id"], What: said})
 			}
-			a.await(ctx, a.r.Project.Now().Add(touchPause))
+			a.awaitEnd(ctx, a.r.Project.Now().Add(touchesPoll))
 		case out.Waits != nil:
-			if !a.wait(ctx, out.Waits) {
+			if !a.waitForProvider(ctx, out.Waits) {
 				return
 			}
 		default:
@@ -261,23 +261,23 @@ func (a *auto) loop(ctx context.Context) {
 	}
 }
 
-// mayGoOn finds why no run may begin any more. What interrupts the session comes before
+// updateStopReason finds why no run may begin any more. What interrupts the session comes before
 // what was known.
-func (a *auto) mayGoOn(ctx context.Context) {
+func (a *auto) updateStopReason(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
-		if why := interruption(ctx); a.why == nil || a.why.Code != why.Code {
-			a.why = why
+		if why := interruption(ctx); a.stopReason == nil || a.stopReason.Code != why.Code {
+			a.stopReason = why
 		}
-	case a.why == nil:
-		a.why = a.stop()
+	case a.stopReason == nil:
+		a.stopReason = a.limitReached()
 	}
 }
 
-// inHand counts the runs in hand; slot is the first that is free, -1 for none.
-func (a *auto) inHand() (n, slot int) {
+// countActive counts the runs in hand; slot is the first that is free, -1 for none.
+func (a *auto) countActive() (n, slot int) {
 	slot = -1
-	for i, h := range a.hands {
+	for i, h := range a.active {
 		switch {
 		case h != nil:
 			n++
@@ -290,26 +290,26 @@ func (a *auto) inHand() (n, slot int) {
 
 func (a *auto) options(slot int) Options {
 	skip := maps.Clone(a.skip)
-	for _, h := range a.hands {
+	for _, h := range a.active {
 		if h != nil {
 			skip[h.requestID] = true
 		}
 	}
-	return Options{Base: a.o.Base, Stack: a.o.Stack, Slot: a.slots[slot], Skip: skip, Lost: a.lost, purse: &a.purse, crowded: a.crowded()}
+	return Options{Base: a.o.Base, Stack: a.o.Stack, Slot: a.slots[slot], Skip: skip, Lost: a.lost, budget: &a.budget, mustWait: a.mustWait()}
 }
 
-// crowded says of a request that it has to wait for runs in hand: it asks a provider
+// mustWait says of a request that it has to wait for runs in hand: it asks a provider
 // whose limit they use up, or the process that worked for it, or for them, has died
 // before. Which of several at once was the reason only shows when each has its last
 // chance alone.
-func (a *auto) crowded() func(*reqmeta.Request, *runs.Stage) bool {
+func (a *auto) mustWait() func(*reqmeta.Request, *runs.Stage) bool {
 	asked, alone, some := map[string]int{}, false, false
-	for _, h := range a.hands {
+	for _, h := range a.active {
 		if h == nil {
 			continue
 		}
-		some, alone = true, alone || h.alone
-		for _, c := range h.asks {
+		some, alone = true, alone || h.exclusive
+		for _, c := range h.calls {
 			asked[c.Provider]++
 		}
 	}
@@ -319,7 +319,7 @@ func (a *auto) crowded() func(*reqmeta.Request, *runs.Stage) bool {
 	}
 	return func(req *reqmeta.Request, last *runs.Stage) bool {
 		return some && (alone || a.lastChance(last)) ||
-			err == nil && slices.ContainsFunc(stage.Asks(router, req, last), func(c config.Call) bool { return asked[c.Provider] >= c.Jobs })
+			err == nil && slices.ContainsFunc(stage.LimitedCalls(router, req, last), func(c config.Call) bool { return asked[c.Provider] >= c.Jobs })
 	}
 }
 
@@ -331,7 +331,7 @@ func (a *auto) lastChance(last *runs.Stage) bool {
 func (a *auto) begin(slot int, c *claimed) {
 	ctx, cut := context.WithCancelCause(c.lease.Context())
 	last := c.survey.Latest(c.id)
-	h := &hand{requestID: c.id, cut: cut, alone: a.lastChance(last)}
+	h := &activeRun{requestID: c.id, cancel: cut, exclusive: a.lastChance(last)}
 	if last != nil { // a wish of before, that a kill came first to
 		_ = os.Remove(stage.StopMark(a.r.Project.Run(c.id, last.RunID)))
 	}
@@ -342,10 +342,10 @@ func (a *auto) begin(slot int, c *claimed) {
 	}
 	if err == nil && len(a.slots) > 1 {
 		if router, _, err := config.LoadRouter(a.r.Project.Dir, a.r.Project.Config); err == nil {
-			h.asks = stage.Asks(router, req, last)
+			h.calls = stage.LimitedCalls(router, req, last)
 		}
 	}
-	a.hands[slot] = h
+	a.active[slot] = h
 	a.change(func(s *Session) {
 		h.turn = len(s.Turns)
 		s.Turns = append(s.Turns, Turn{Slot: slot + 1, RequestID: c.id, Title: title, From: a.r.Project.Now()})
@@ -358,23 +358,23 @@ func (a *auto) begin(slot int, c *claimed) {
 	go func() {
 		out, err := a.r.start(ctx, o, *c)
 		out.RequestID = c.id
-		v := over{slot: slot, out: out, err: err, lost: o.Lost, stopped: ctx.Err() != nil && c.lease.Context().Err() == nil}
+		v := endedRun{slot: slot, outcome: out, err: err, lost: o.Lost, stopped: ctx.Err() != nil && c.lease.Context().Err() == nil}
 		cut(nil)
 		_ = c.lease.Release()
-		v.landed, v.notWhy = a.landed(a.slots[len(a.slots)-1].Context(), out)
-		a.over <- v
+		v.landed, v.notLanded = a.landRun(a.slots[len(a.slots)-1].Context(), out)
+		a.ended <- v
 	}()
 }
 
-// await waits until a run is in hand no more, and at most until a moment. Meanwhile a
+// awaitEnd waits until a run is in hand no more, and at most until a moment. Meanwhile a
 // person may stop one run alone.
-func (a *auto) await(ctx context.Context, until time.Time) {
-	tick := time.NewTicker(stopLook)
+func (a *auto) awaitEnd(ctx context.Context, until time.Time) {
+	tick := time.NewTicker(stopMarkPoll)
 	defer tick.Stop()
 	for {
 		select {
-		case v := <-a.over:
-			a.note(ctx, v)
+		case v := <-a.ended:
+			a.recordEnd(ctx, v)
 			return
 		case <-tick.C:
 			if len(a.slots) > 1 {
@@ -387,20 +387,20 @@ func (a *auto) await(ctx context.Context, until time.Time) {
 	}
 }
 
-// stopLook is how often a session of several runs looks whether one is to stop.
-const stopLook = 100 * time.Millisecond
+// stopMarkPoll is how often a session of several runs looks whether one is to stop.
+const stopMarkPoll = 100 * time.Millisecond
 
 // stopAlone ends the runs that a person wants to stop, and no other.
 func (a *auto) stopAlone() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, h := range a.hands {
-		if h == nil || a.s.Turns[h.turn].RunID == "" {
+	for _, h := range a.active {
+		if h == nil || a.session.Turns[h.turn].RunID == "" {
 			continue
 		}
-		t := a.s.Turns[h.turn]
+		t := a.session.Turns[h.turn]
 		if _, err := os.Lstat(stage.StopMark(a.r.Project.Run(t.RequestID, t.RunID))); err == nil {
-			h.cut(fault.New(fault.Interrupted))
+			h.cancel(fault.New(fault.Interrupted))
 		}
 	}
 }
@@ -440,10 +440,10 @@ func interruptedIn(out Outcome, why *fault.Error) *fault.Error {
 	return why
 }
 
-// note takes a run out of its slot, counts how it ended and tells who asked to know.
-func (a *auto) note(ctx context.Context, v over) {
-	h, out := a.hands[v.slot], v.out
-	a.hands[v.slot] = nil
+// recordEnd takes a run out of its slot, counts how it ended and tells who asked to know.
+func (a *auto) recordEnd(ctx context.Context, v endedRun) {
+	h, out := a.active[v.slot], v.outcome
+	a.active[v.slot] = nil
 	maps.Copy(a.lost, v.lost)
 	if len(a.slots) > 1 {
 		_ = a.slots[v.slot].SetRun("") // a lost lock shows elsewhere
@@ -453,27 +453,27 @@ func (a *auto) note(ctx context.Context, v over) {
 	if v.err != nil || out.Stage == nil {
 		if v.err != nil && ctx.Err() == nil {
 			a.skipped(out.RequestID, v.err)
-			a.why = cmp.Or(a.why, everyones(v.err))
+			a.stopReason = cmp.Or(a.stopReason, affectsAllRuns(v.err))
 		}
 		return
 	}
 	st, code := out.Stage, fault.CodeOf(out.Err)
-	a.purse.Note(st)
-	a.change(func(s *Session) { s.Usage = a.purse.Used() })
+	a.budget.Record(st)
+	a.change(func(s *Session) { s.Usage = a.budget.Used() })
 	if len(a.slots) > 1 {
 		a.r.Tell(stage.Event{Kind: stage.Ended, RequestID: out.RequestID, RunID: out.RunID, Title: st.Title, What: strings.TrimSpace(string(st.State) + " " + string(code))})
 	}
 	switch {
 	case ctx.Err() != nil:
-		if why := interruption(ctx); a.why == nil || a.why.Code != why.Code || a.why.Facts["run_id"] == "" {
-			a.why = interruptedIn(out, why)
-		} else if id := interruptedIn(out, why).Facts["run_id"]; id != "" && id != a.why.Facts["run_id"] {
-			a.why.Facts["also"] = strings.TrimSpace(a.why.Facts["also"] + " " + id)
+		if why := interruption(ctx); a.stopReason == nil || a.stopReason.Code != why.Code || a.stopReason.Facts["run_id"] == "" {
+			a.stopReason = interruptedIn(out, why)
+		} else if id := interruptedIn(out, why).Facts["run_id"]; id != "" && id != a.stopReason.Facts["run_id"] {
+			a.stopReason.Facts["also"] = strings.TrimSpace(a.stopReason.Facts["also"] + " " + id)
 		}
 	case v.stopped:
 		a.skip[out.RequestID] = true // a person said so; not this session
 	case !st.State.Ended():
-		a.why = cmp.Or(a.why, everyones(out.Err))
+		a.stopReason = cmp.Or(a.stopReason, affectsAllRuns(out.Err))
 	}
 	if code.Waits() {
 		name := fault.Of(out.Err, fault.InternalError).Facts["name"]
@@ -485,12 +485,12 @@ func (a *auto) note(ctx context.Context, v over) {
 	res := Result{
 		RequestID: out.RequestID, RunID: out.RunID, Title: st.Title, State: st.State, WorkBranch: st.Git.WorkBranch,
 		ReasonCode: code, Warnings: st.Warnings(), StartedAt: st.StartedAt, EndedAt: now,
-		Usage: st.Usage(), LandedInto: v.landed, NotLanded: v.notWhy,
+		Usage: st.Usage(), LandedInto: v.landed, NotLanded: v.notLanded,
 	}
 	if f, ok := fault.As(out.Err); ok {
 		res.Said = f.Facts["said"]
 	}
-	a.row.skips = 0
+	a.inARow.skips = 0
 	a.change(func(s *Session) {
 		s.LastResult, s.Results = &res, append(s.Results, res)
 		s.Counters.Runs++
@@ -498,15 +498,15 @@ func (a *auto) note(ctx context.Context, v over) {
 	})
 	switch st.State {
 	case runs.Done:
-		a.hook("on_done", "", res)
+		a.notify("on_done", "", res)
 	case runs.NeedsInput, runs.Failed:
-		a.hook("on_needs_input", string(res.ReasonCode), res)
+		a.notify("on_needs_input", string(res.ReasonCode), res)
 	}
 }
 
-// everyones is why no request can begin, where that keeps more than one from it: nil
+// affectsAllRuns is why no request can begin, where that keeps more than one from it: nil
 // where it may be this request's own trouble.
-func everyones(err error) *fault.Error {
+func affectsAllRuns(err error) *fault.Error {
 	f := fault.Of(err, fault.InternalError)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS):
@@ -521,15 +521,15 @@ func (a *auto) count(s *Session, state runs.State) {
 	switch state {
 	case runs.Done:
 		s.Counters.Done++
-		a.row.needsInput, a.row.failed = 0, 0
+		a.inARow.needsInput, a.inARow.failed = 0, 0
 	case runs.NeedsInput:
 		s.Counters.NeedsInput++
-		a.row.needsInput++
-		a.row.failed = 0
+		a.inARow.needsInput++
+		a.inARow.failed = 0
 	case runs.Failed:
 		s.Counters.Failed++
-		a.row.failed++
-		a.row.needsInput = 0
+		a.inARow.failed++
+		a.inARow.needsInput = 0
 	}
 }
 
@@ -537,7 +537,7 @@ func (a *auto) count(s *Session, state runs.State) {
 // this session.
 func (a *auto) skipped(id string, err error) {
 	a.skip[id] = true
-	a.row.skips++
+	a.inARow.skips++
 	f := fault.Of(err, fault.InternalError)
 	a.change(func(s *Session) {
 		s.Counters.Skips++
@@ -546,23 +546,23 @@ func (a *auto) skipped(id string, err error) {
 	a.r.Tell(stage.Event{Kind: stage.Skipped, RequestID: id, What: string(f.Code)})
 }
 
-// stop says why no further run may begin, nil when one may.
-func (a *auto) stop() *fault.Error {
+// limitReached says why no further run may begin, nil when one may.
+func (a *auto) limitReached() *fault.Error {
 	cfg, now := a.r.Project.Config.AutoRun, a.r.Project.Now()
 	switch {
 	case stopAsked(a.r.Project):
 		return fault.New(fault.StopRequested)
-	case a.purse.Gone() != nil:
-		return a.purse.Gone()
-	case cfg.StopOnFailed && a.row.failed >= cfg.MaxConsecutiveFailed:
-		return fault.New(fault.FailedInARow, "count", a.row.failed, "run_id", a.s.LastResult.RunID)
-	case cfg.StopOnNeedsInput && a.row.needsInput >= cfg.MaxConsecutiveNeedsInput:
-		return fault.New(fault.NeedsInputInARow, "count", a.row.needsInput, "run_id", a.s.LastResult.RunID)
-	case a.row.skips >= cfg.MaxConsecutiveSkips:
-		return fault.New(fault.MaxSkipsReached, "count", a.row.skips, "reason", a.s.Skipped[len(a.s.Skipped)-1].ReasonCode)
-	case a.s.Counters.Runs >= a.o.MaxRuns:
-		return fault.New(fault.MaxRunsReached, "count", a.s.Counters.Runs)
-	case a.o.MaxMinutes > 0 && now.Sub(*a.s.StartedAt) >= time.Duration(a.o.MaxMinutes)*time.Minute:
+	case a.budget.Exhausted() != nil:
+		return a.budget.Exhausted()
+	case cfg.StopOnFailed && a.inARow.failed >= cfg.MaxConsecutiveFailed:
+		return fault.New(fault.FailedInARow, "count", a.inARow.failed, "run_id", a.session.LastResult.RunID)
+	case cfg.StopOnNeedsInput && a.inARow.needsInput >= cfg.MaxConsecutiveNeedsInput:
+		return fault.New(fault.NeedsInputInARow, "count", a.inARow.needsInput, "run_id", a.session.LastResult.RunID)
+	case a.inARow.skips >= cfg.MaxConsecutiveSkips:
+		return fault.New(fault.MaxSkipsReached, "count", a.inARow.skips, "reason", a.session.Skipped[len(a.session.Skipped)-1].ReasonCode)
+	case a.session.Counters.Runs >= a.o.MaxRuns:
+		return fault.New(fault.MaxRunsReached, "count", a.session.Counters.Runs)
+	case a.o.MaxMinutes > 0 && now.Sub(*a.session.StartedAt) >= time.Duration(a.o.MaxMinutes)*time.Minute:
 		return fault.New(fault.MaxDurationReached, "minutes", a.o.MaxMinutes)
 	case !a.o.Until.IsZero() && !now.Before(a.o.Until):
 		return fault.New(fault.MaxDurationReached)

@@ -20,24 +20,24 @@ func TestWhatEndsASession(t *testing.T) {
 		want   fault.Code
 	}{
 		{func(*auto) {}, ""},
-		{func(a *auto) { *a.s.StartedAt = a.s.StartedAt.Add(-time.Hour) }, fault.MaxDurationReached},
+		{func(a *auto) { *a.session.StartedAt = a.session.StartedAt.Add(-time.Hour) }, fault.MaxDurationReached},
 		{func(a *auto) { a.o.Until = g.p.Now().Add(-time.Second) }, fault.MaxDurationReached},
 		{func(a *auto) { a.o.Until = g.p.Now().Add(time.Hour) }, ""},
-		{func(a *auto) { a.row.failed = cfg.MaxConsecutiveFailed }, fault.FailedInARow},
-		{func(a *auto) { a.row.failed = cfg.MaxConsecutiveFailed - 1 }, ""},
-		{func(a *auto) { a.row.needsInput = cfg.MaxConsecutiveNeedsInput }, fault.NeedsInputInARow},
+		{func(a *auto) { a.inARow.failed = cfg.MaxConsecutiveFailed }, fault.FailedInARow},
+		{func(a *auto) { a.inARow.failed = cfg.MaxConsecutiveFailed - 1 }, ""},
+		{func(a *auto) { a.inARow.needsInput = cfg.MaxConsecutiveNeedsInput }, fault.NeedsInputInARow},
 		{func(a *auto) {
 			for range cfg.MaxConsecutiveSkips {
 				a.skipped("RQ-1", fault.New(fault.LockHeld))
 			}
 		}, fault.MaxSkipsReached},
-		{func(a *auto) { a.s.Counters.Runs = a.o.MaxRuns }, fault.MaxRunsReached},
+		{func(a *auto) { a.session.Counters.Runs = a.o.MaxRuns }, fault.MaxRunsReached},
 	} {
 		now := g.p.Now()
-		a := &auto{r: r, o: AutoOptions{MaxRuns: 5, MaxMinutes: 60}, s: Session{StartedAt: &now, LastResult: last}, skip: map[string]bool{}}
+		a := &auto{r: r, o: AutoOptions{MaxRuns: 5, MaxMinutes: 60}, session: Session{StartedAt: &now, LastResult: last}, skip: map[string]bool{}}
 		tc.change(a)
 		got := fault.Code("")
-		if why := a.stop(); why != nil {
+		if why := a.limitReached(); why != nil {
 			got = why.Code
 		}
 		if got != tc.want {
@@ -51,8 +51,8 @@ func TestWhatEndsASession(t *testing.T) {
 func TestASessionLastsByTheWallClock(t *testing.T) {
 	g := newGround(t, "---\ntitle: One\nstatus: draft\n---\n")
 	g.p.Env.Clock = proc.ClockOf(time.Now, proc.BootClock)
-	if a := g.runner().newAuto(AutoOptions{}, nil, nil); *a.s.StartedAt != a.s.StartedAt.Round(0) {
-		t.Errorf("%v is not of the wall clock alone", a.s.StartedAt)
+	if a := g.runner().newAuto(AutoOptions{}, nil, nil); *a.session.StartedAt != a.session.StartedAt.Round(0) {
+		t.Errorf("%v is not of the wall clock alone", a.session.StartedAt)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestEveryonesTrouble(t *testing.T) {
 		{fault.New(fault.LockHeld), ""},
 	} {
 		got := fault.Code("")
-		if why := everyones(tc.err); why != nil {
+		if why := affectsAllRuns(tc.err); why != nil {
 			got = why.Code
 		}
 		if got != tc.want {

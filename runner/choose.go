@@ -15,23 +15,23 @@ import (
 	"aiflow/runs"
 )
 
-// opening opens the repository and finds out who commits. Neither depends on
+// openInBackground opens the repository and finds out who commits. Neither depends on
 // the requests, which are read meanwhile.
-func (r *Runner) opening(ctx context.Context) func() (*gitops.Repo, error) {
+func (r *Runner) openInBackground(ctx context.Context) func() (*gitops.Repo, error) {
 	return stage.Background(func() (*gitops.Repo, error) {
 		repo, err := r.OpenRepo(ctx)
 		if err == nil {
 			_, _, err = repo.Identity(ctx)
 		}
 		if err == nil {
-			err = mayCommit(r)
+			err = checkWritable(r)
 		}
 		return repo, err
 	})
 }
 
-// mayCommit refuses a repository in which no commit can be made, before anything is.
-func mayCommit(r *Runner) error {
+// checkWritable refuses a repository in which no commit can be made, before anything is.
+func checkWritable(r *Runner) error {
 	if path := gitops.Unwritable(r.Project.CommonDir()); path != "" {
 		return notWritable(nil, path)
 	}
@@ -58,14 +58,14 @@ func (r *Runner) runNamed(ctx context.Context, o Options) (Outcome, error) {
 		if !fault.Has(err, fault.TouchesTaken) || !r.Project.Now().Before(until) {
 			return out, err
 		}
-		if err := proc.Sleep(ctx, touchPause); err != nil {
+		if err := proc.Sleep(ctx, touchesPoll); err != nil {
 			return Outcome{}, err
 		}
 	}
 }
 
 func tryNamed(ctx context.Context, r *Runner, o Options) (Outcome, error) {
-	repo := r.opening(ctx)
+	repo := r.openInBackground(ctx)
 	before, err := r.survey(ctx, o)
 	if err != nil {
 		return Outcome{}, err
@@ -97,7 +97,7 @@ func tryNamed(ctx context.Context, r *Runner, o Options) (Outcome, error) {
 		defer slot.Release()
 		at = slot.Context()
 	}
-	if err := beside(r.Project, survey.Folder, req); err != nil {
+	if err := checkTouches(r.Project, survey.Folder, req); err != nil {
 		return Outcome{}, err
 	}
 	r.warnAgain(ctx, survey, req)
@@ -173,7 +173,7 @@ func (r *Runner) runNext(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer o.Slot.Release()
-	r.putAwayLeft(o.Slot.Context())
+	r.cleanUpFinished(o.Slot.Context())
 	return r.Next(o.Slot.Context(), o, queue)
 }
 
@@ -207,7 +207,7 @@ func (r *Runner) pick(ctx context.Context, o Options, queue *locks.Lease) (*clai
 		return nil, Outcome{}, err
 	}
 	result := survey.Select()
-	held := r.heldUp(o, survey)
+	held := r.providerWaits(o, survey)
 	var soonest *stage.ProviderWait
 	var taken error
 	for _, choice := range result.Runnable {
@@ -223,10 +223,10 @@ func (r *Runner) pick(ctx context.Context, o Options, queue *locks.Lease) (*clai
 			}
 			continue
 		}
-		if o.crowded != nil && o.crowded(choice.Request, survey.Latest(choice.RequestID)) {
+		if o.mustWait != nil && o.mustWait(choice.Request, survey.Latest(choice.RequestID)) {
 			continue
 		}
-		if err := beside(r.Project, survey.Folder, choice.Request); err != nil {
+		if err := checkTouches(r.Project, survey.Folder, choice.Request); err != nil {
 			taken = cmp.Or(taken, err)
 			continue
 		}
@@ -248,7 +248,7 @@ func (r *Runner) pick(ctx context.Context, o Options, queue *locks.Lease) (*clai
 
 // claim takes the lock of a choice; nil where it may run no longer.
 func (r *Runner) claim(ctx context.Context, o Options, choice choose.Choice) (*claimed, error) {
-	repo := r.opening(ctx)
+	repo := r.openInBackground(ctx)
 	lease, err := r.lockRequest(ctx, choice.RequestID, Options{TakeOverdue: o.TakeOverdue})
 	if fault.Has(err, fault.RunInProgress) {
 		return nil, nil
@@ -258,7 +258,7 @@ func (r *Runner) claim(ctx context.Context, o Options, choice choose.Choice) (*c
 	}
 	survey, err := r.afterLock(ctx, o)
 	if err == nil {
-		if _, ok := choose.Judge(survey.Folder, survey.Facts, choice.RequestID); ok && beside(r.Project, survey.Folder, choice.Request) == nil {
+		if _, ok := choose.Judge(survey.Folder, survey.Facts, choice.RequestID); ok && checkTouches(r.Project, survey.Folder, choice.Request) == nil {
 			return &claimed{id: choice.RequestID, survey: survey, lease: lease, repo: repo}, nil
 		}
 	}

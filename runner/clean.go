@@ -192,7 +192,7 @@ func (c *cleaner) run(ctx context.Context, id string, ids []string, newest bool,
 	replaced := st.ReplacedBy != "" && !stay[st.ReplacedBy]
 	safe := !exists || tip == st.Git.BaseCommit || replaced && tip == st.Tip() || !replaced && c.merged(ctx, st, tip)
 	gone := c.requestGone(ctx, st) && (safe || st.State != runs.Done) // status tells how to land or drop what is finished
-	if !safe && !gone && !replaced && !c.standing.OnlySaid(st) || !replaced && !c.due(st, newest, exists, gone) {
+	if !safe && !gone && !replaced && !c.standing.MergedByStatusOnly(st) || !replaced && !c.due(st, newest, exists, gone) {
 		return CleanedItem{}, false
 	}
 	if !gone && st.State == runs.Done && !replaced {
@@ -262,10 +262,10 @@ func (c *cleaner) requestGone(ctx context.Context, st *runs.Stage) bool {
 func (c *cleaner) merged(ctx context.Context, st *runs.Stage, tip string) bool {
 	n := len(st.Git.Commits)
 	whole := n > 0 && st.Git.Commits[n-1].Hash == tip && c.standing.MergedHere(st)
-	if whole && !c.standing.OnlySaid(st) {
+	if whole && !c.standing.MergedByStatusOnly(st) {
 		return true
 	}
-	home := c.standing.Home()
+	home := c.standing.MergeTarget()
 	if home == "" {
 		return false
 	}

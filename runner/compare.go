@@ -61,7 +61,7 @@ func EndsOf(ctx context.Context, p *project.Project, st *runs.Stage) (Ends, erro
 		return e, nil
 	}
 	if !st.State.Ended() {
-		if now, err := soFar(ctx, p, st); err == nil && now != e.Head { // without it the commits are still shown
+		if now, err := commitOfWorkspace(ctx, p, st); err == nil && now != e.Head { // without it the commits are still shown
 			e.StepID, e.Attempt, e.Kept = step.StepID, max(step.Attempt, 1), now
 		}
 		return e, nil
@@ -86,8 +86,8 @@ func keptAttempts(ctx context.Context, p *project.Project, runID string) []Part 
 	return all
 }
 
-// soFar is the commit of what the workspace of a run holds now.
-func soFar(ctx context.Context, p *project.Project, st *runs.Stage) (string, error) {
+// commitOfWorkspace is the commit of what the workspace of a run holds now.
+func commitOfWorkspace(ctx context.Context, p *project.Project, st *runs.Stage) (string, error) {
 	repo, err := gitops.Open(ctx, p.Git(), p.Dir)
 	if err != nil {
 		return "", err

@@ -16,8 +16,8 @@ import (
 	"aiflow/runs"
 )
 
-// Dropped is what Drop did.
-type Dropped struct {
+// DropResult is what Drop did.
+type DropResult struct {
 	OK        bool     `json:"ok"`
 	RequestID string   `json:"request_id"`
 	RunID     string   `json:"run_id"`
@@ -35,58 +35,58 @@ type Dropped struct {
 // run that was dropped before. Each part can be done again after a crash.
 // Faults: RUN_IN_PROGRESS while somebody works for it; NOTHING_TO_DO for one that
 // was dropped, merged or replaced.
-func (r *Runner) Drop(ctx context.Context, requestID, runID string, discard bool) (Dropped, error) {
+func (r *Runner) Drop(ctx context.Context, requestID, runID string, discard bool) (DropResult, error) {
 	s, err := r.survey(ctx, Options{})
 	if err != nil {
-		return Dropped{}, err
+		return DropResult{}, err
 	}
 	lease, err := r.lockRequest(ctx, requestID, Options{})
 	if err != nil {
-		return Dropped{}, err
+		return DropResult{}, err
 	}
 	defer lease.Release()
 	st, err := r.Project.Run(requestID, runID).LoadStage()
 	if err != nil {
-		return Dropped{}, err
+		return DropResult{}, err
 	}
 	again := discard && st.DroppedAt != nil
 	newest := false
 	if !again {
-		if newest, err = r.droppable(ctx, st); err != nil {
-			return Dropped{}, err
+		if newest, err = r.checkDroppable(ctx, st); err != nil {
+			return DropResult{}, err
 		}
 	}
 	repo, err := r.OpenRepo(ctx)
 	if err != nil {
-		return Dropped{}, err
+		return DropResult{}, err
 	}
-	run := onRecord(r, s.Folder, repo, lease, st)
-	out := Dropped{OK: true, RequestID: requestID, RunID: runID, Branch: st.Git.WorkBranch}
+	run := recordedRun(r, s.Folder, repo, lease, st)
+	out := DropResult{OK: true, RequestID: requestID, RunID: runID, Branch: st.Git.WorkBranch}
 	ws, own, _ := repo.OpenWorktree(ctx, run.WorkspaceOf(st))
 	own = own && ws.Branch() == out.Branch
 	if at := repo.CheckedOut(ctx, out.Branch); !again && !own && at != "" && st.Git.Workspace != "." {
-		return Dropped{}, nothingToDo("checked_out", append(gitops.Unfinished(at), "request_id", requestID, "run_id", runID, "branch", out.Branch, "path", at)...)
+		return DropResult{}, nothingToDo("checked_out", append(gitops.Unfinished(at), "request_id", requestID, "run_id", runID, "branch", out.Branch, "path", at)...)
 	}
 	if newest {
-		if err := giveBack(ctx, run); err != nil {
-			return Dropped{}, err
+		if err := restoreStatus(ctx, run); err != nil {
+			return DropResult{}, err
 		}
-		if err := leaveDropped(ctx, run); err != nil {
-			return Dropped{}, err
+		if err := removeDroppedWorkspace(ctx, run); err != nil {
+			return DropResult{}, err
 		}
 	}
 	if !again {
 		if err := dropBranch(ctx, run, &out); err != nil {
-			return Dropped{}, err
+			return DropResult{}, err
 		}
-		if err := closeDropped(run); err != nil {
-			return Dropped{}, err
+		if err := recordDrop(run); err != nil {
+			return DropResult{}, err
 		}
 	}
 	out.Discarded = []string{}
 	if discard {
 		if out.Discarded, err = dropAttempts(ctx, r.Project.Git(), runID); err != nil {
-			return Dropped{}, err
+			return DropResult{}, err
 		}
 		out.Back = ""
 	}
@@ -101,8 +101,8 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string, discard bool
 	return out, err
 }
 
-// onRecord is a run on record, under the lock of its request, which may have no file.
-func onRecord(r *Runner, f *folder.Folder, repo *gitops.Repo, lease *locks.Lease, st *runs.Stage) *stage.Run {
+// recordedRun is a run on record, under the lock of its request, which may have no file.
+func recordedRun(r *Runner, f *folder.Folder, repo *gitops.Repo, lease *locks.Lease, st *runs.Stage) *stage.Run {
 	req := f.Unique(st.RequestID)
 	if req == nil {
 		req = &reqmeta.Request{ID: st.RequestID, Path: st.Artifacts.RequestPath, Mapping: r.Project.Mapping()}
@@ -110,9 +110,9 @@ func onRecord(r *Runner, f *folder.Folder, repo *gitops.Repo, lease *locks.Lease
 	return revive.Other(stage.New(&r.Setup, repo, req, lease), st)
 }
 
-// droppable refuses a run of which nothing is left to drop, and tells whether it
+// checkDroppable refuses a run of which nothing is left to drop, and tells whether it
 // is the one that the workspace and the request's status are of.
-func (r *Runner) droppable(ctx context.Context, st *runs.Stage) (newest bool, err error) {
+func (r *Runner) checkDroppable(ctx context.Context, st *runs.Stage) (newest bool, err error) {
 	of, err := r.Project.Standing(ctx, []*runs.Stage{st})
 	if err != nil {
 		return false, err
@@ -136,9 +136,9 @@ func (r *Runner) droppable(ctx context.Context, st *runs.Stage) (newest bool, er
 	return false, nothingToDo(reason, "request_id", st.RequestID, "run_id", about)
 }
 
-// giveBack gives the request the status from before the run. What a person wrote
+// restoreStatus gives the request the status from before the run. What a person wrote
 // there since stays.
-func giveBack(ctx context.Context, run *stage.Run) error {
+func restoreStatus(ctx context.Context, run *stage.Run) error {
 	if run.Request.Path == "" {
 		return nil
 	}
@@ -161,8 +161,8 @@ func giveBack(ctx context.Context, run *stage.Run) error {
 	return err
 }
 
-// leaveDropped removes the workspace, after what git does not hold was kept.
-func leaveDropped(ctx context.Context, run *stage.Run) error {
+// removeDroppedWorkspace removes the workspace, after what git does not hold was kept.
+func removeDroppedWorkspace(ctx context.Context, run *stage.Run) error {
 	if run.Stage.Git.Workspace != "." {
 		ws, ok, err := run.Repo.OpenWorktree(ctx, run.WorkspacePath())
 		if err != nil || !ok || ws.Branch() != run.Stage.Git.WorkBranch {
@@ -190,7 +190,7 @@ func leaveDropped(ctx context.Context, run *stage.Run) error {
 
 // dropBranch keeps the branch's tip with the run's attempts, where a commit is on
 // it, and deletes the branch if it still is there.
-func dropBranch(ctx context.Context, run *stage.Run, out *Dropped) error {
+func dropBranch(ctx context.Context, run *stage.Run, out *DropResult) error {
 	tip, ok, err := run.Repo.BranchTip(ctx, out.Branch)
 	if err != nil || !ok {
 		return err
@@ -207,9 +207,9 @@ func dropBranch(ctx context.Context, run *stage.Run, out *Dropped) error {
 	return run.Repo.DeleteBranch(ctx, out.Branch, tip)
 }
 
-// closeDropped records that the run was dropped, last of all: until then it is
+// recordDrop records that the run was dropped, last of all: until then it is
 // dropped again from the beginning.
-func closeDropped(run *stage.Run) error {
+func recordDrop(run *stage.Run) error {
 	now := run.Project.Now()
 	if !run.Stage.State.Ended() {
 		if err := run.Stage.Move(runs.NeedsInput, now); err != nil {

@@ -56,9 +56,9 @@ func (a *auto) land(ctx context.Context, names ...string) (land.Result, error) {
 	return l.Land(ctx, land.Options{Names: names, Into: a.o.LandInto, Wait: landWait})
 }
 
-// landed lands a finished run of the session and says what came of it. What cannot
+// landRun lands a finished run of the session and says what came of it. What cannot
 // land stays a finished branch; the session goes on.
-func (a *auto) landed(ctx context.Context, out Outcome) (into string, why fault.Code) {
+func (a *auto) landRun(ctx context.Context, out Outcome) (into string, why fault.Code) {
 	if a.o.LandInto == "" || out.Stage == nil || out.Stage.State != runs.Done || ctx.Err() != nil {
 		return "", ""
 	}

@@ -27,8 +27,8 @@ type LeaveOptions struct {
 	Shared  bool // what git and the records hold is of other worktrees, too, and stays
 }
 
-// Parting is one thing that was taken away, or stays.
-type Parting struct {
+// RemovedItem is one thing that was taken away, or stays.
+type RemovedItem struct {
 	Kind      string `json:"kind"` // hook, workspace, branch, ref, record, file, entry, folder
 	Name      string `json:"name"`
 	RequestID string `json:"request_id,omitempty"`
@@ -43,18 +43,18 @@ type Parting struct {
 // branches and refs whose work is merged or is nothing. What is only in a workspace
 // is kept as an attempt first. then is done while nobody can begin a run. Faults:
 // those of a lock that somebody holds; RUN_NOT_FOUND for a name that is nothing here.
-func (r *Runner) Leave(ctx context.Context, o LeaveOptions, then func([]Parting) error) error {
-	release, err := r.alone(ctx, o.DryRun)
+func (r *Runner) Leave(ctx context.Context, o LeaveOptions, then func([]RemovedItem) error) error {
+	release, err := r.takeAllSlots(ctx, o.DryRun)
 	defer release()
 	if err != nil {
 		return err
 	}
-	l := &leaver{r: r, o: o, byBranch: map[string]*runs.Stage{}, here: map[string]bool{}, others: map[string]bool{}}
+	l := &remover{r: r, o: o, byBranch: map[string]*runs.Stage{}, here: map[string]bool{}, nested: map[string]bool{}}
 	if r.Project.Root.Git && !o.Shared {
 		if err := l.begin(ctx); err != nil {
 			return err
 		}
-		for _, step := range []func(context.Context) error{l.workspaces, l.leftWorkspaces, l.branches, l.refs, l.records} {
+		for _, step := range []func(context.Context) error{l.workspaces, l.orphanWorkspaces, l.branches, l.refs, l.records} {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -63,9 +63,9 @@ func (r *Runner) Leave(ctx context.Context, o LeaveOptions, then func([]Parting)
 	return then(l.all)
 }
 
-// alone takes every slot, so that no run can begin, and refuses while anybody else
+// takeAllSlots takes every slot, so that no run can begin, and refuses while anybody else
 // holds a lock.
-func (r *Runner) alone(ctx context.Context, look bool) (release func(), err error) {
+func (r *Runner) takeAllSlots(ctx context.Context, look bool) (release func(), err error) {
 	var held []*locks.Lease
 	release = func() {
 		for _, l := range held {
@@ -73,17 +73,17 @@ func (r *Runner) alone(ctx context.Context, look bool) (release func(), err erro
 		}
 	}
 	m := r.Project.Locks()
-	if err := nobody(ctx, m); err != nil || look {
+	if err := checkNoHolders(ctx, m); err != nil || look {
 		return release, err
 	}
 	if held, err = project.TakeSlots(ctx, r.Project, r.Project.Config.Jobs()); err != nil {
 		return release, err
 	}
-	return release, nobody(ctx, m)
+	return release, checkNoHolders(ctx, m)
 }
 
-// nobody is why one cannot be alone: the first lock that somebody else holds.
-func nobody(ctx context.Context, m *locks.Manager) error {
+// checkNoHolders is why one cannot be alone: the first lock that somebody else holds.
+func checkNoHolders(ctx context.Context, m *locks.Manager) error {
 	all, err := m.List()
 	for _, e := range all {
 		key, ok := locks.KeyOf(e.Path)
@@ -99,18 +99,18 @@ func nobody(ctx context.Context, m *locks.Manager) error {
 	return err
 }
 
-type leaver struct {
+type remover struct {
 	r        *Runner
 	o        LeaveOptions
 	c        *cleaner
 	newest   []*runs.Stage          // the latest run of each request
 	byBranch map[string]*runs.Stage // runs on record
 	here     map[string]bool        // ids of requests and runs of this project
-	others   map[string]bool        // those of projects in folders below
-	all      []Parting
+	nested   map[string]bool        // those of projects in folders below
+	all      []RemovedItem
 }
 
-func (l *leaver) begin(ctx context.Context) error {
+func (l *remover) begin(ctx context.Context) error {
 	s, err := l.r.survey(ctx, Options{})
 	if fault.Has(err, fault.RequestsDirNotFound) {
 		s, err = &project.Survey{Folder: &folder.Folder{}}, nil
@@ -130,15 +130,15 @@ func (l *leaver) begin(ctx context.Context) error {
 			l.newest = append(l.newest, st)
 		}
 	}
-	if err := l.below(ctx); err != nil {
+	if err := l.findNestedProjects(ctx); err != nil {
 		return err
 	}
 	slices.SortFunc(l.newest, func(a, b *runs.Stage) int { return strings.Compare(a.RequestID, b.RequestID) })
-	return l.known(ctx)
+	return l.checkNames(ctx)
 }
 
-// known refuses a name to discard that is nothing here, before anything is done.
-func (l *leaver) known(ctx context.Context) error {
+// checkNames refuses a name to discard that is nothing here, before anything is done.
+func (l *remover) checkNames(ctx context.Context) error {
 	for i, name := range l.o.Discard {
 		if name == "all" || l.here[name] {
 			continue
@@ -158,8 +158,8 @@ func (l *leaver) known(ctx context.Context) error {
 	return nil
 }
 
-// did notes what became of p; err is why it did not go.
-func (l *leaver) did(p Parting, err error) {
+// add notes what became of p; err is why it did not go.
+func (l *remover) add(p RemovedItem, err error) {
 	switch {
 	case err != nil:
 		if _, ok := fault.As(err); !ok { // of the file system
@@ -177,47 +177,47 @@ func (l *leaver) did(p Parting, err error) {
 }
 
 // discarded reports whether a person named it by one of these names.
-func (l *leaver) discarded(names ...string) bool {
+func (l *remover) discarded(names ...string) bool {
 	return slices.Contains(l.o.Discard, "all") ||
 		slices.ContainsFunc(names, func(name string) bool { return name != "" && slices.Contains(l.o.Discard, name) })
 }
 
 // workspaces give the workspace of each request back, and its status.
-func (l *leaver) workspaces(ctx context.Context) error {
+func (l *remover) workspaces(ctx context.Context) error {
 	for _, st := range l.newest {
 		if st.DroppedAt != nil {
 			continue
 		}
-		p := Parting{Kind: "workspace", Name: l.r.Project.Workspace(st), RequestID: st.RequestID, RunID: st.RunID}
+		p := RemovedItem{Kind: "workspace", Name: l.r.Project.Workspace(st), RequestID: st.RequestID, RunID: st.RunID}
 		ws, ok, err := l.c.repo.OpenWorktree(ctx, l.r.Project.Path(p.Name))
 		there := err == nil && ok && ws.Branch() == st.Git.WorkBranch
 		if !l.o.DryRun {
 			err = l.giveUp(ctx, st)
 		}
 		if there && st.Git.Workspace != "." || err != nil {
-			l.did(p, err)
+			l.add(p, err)
 		}
 	}
 	return nil
 }
 
-func (l *leaver) giveUp(ctx context.Context, st *runs.Stage) error {
+func (l *remover) giveUp(ctx context.Context, st *runs.Stage) error {
 	lease, err := l.r.lockRequest(ctx, st.RequestID, Options{})
 	if err != nil {
 		return err
 	}
 	defer lease.Release()
-	run := onRecord(l.r, l.c.s.Folder, l.c.repo, lease, st)
+	run := recordedRun(l.r, l.c.s.Folder, l.c.repo, lease, st)
 	_, had, err := l.c.repo.BranchTip(ctx, st.Git.WorkBranch)
 	if err != nil {
 		return err
 	}
 	if st.State != runs.Done {
-		if err := giveBack(ctx, run); err != nil {
+		if err := restoreStatus(ctx, run); err != nil {
 			return err
 		}
 	}
-	if err := leaveDropped(ctx, run); err != nil || had {
+	if err := removeDroppedWorkspace(ctx, run); err != nil || had {
 		return err
 	}
 	tip, again, err := l.c.repo.BranchTip(ctx, st.Git.WorkBranch) // made only to look
@@ -227,22 +227,22 @@ func (l *leaver) giveUp(ctx context.Context, st *runs.Stage) error {
 	return err
 }
 
-// leftWorkspaces are those of no run on record.
-func (l *leaver) leftWorkspaces(ctx context.Context) error {
+// orphanWorkspaces are those of no run on record.
+func (l *remover) orphanWorkspaces(ctx context.Context) error {
 	root := l.r.Project.WorktreesDir()
 	entries, _ := os.ReadDir(l.r.Project.Path(root))
 	for _, e := range entries {
-		if l.o.DryRun && slices.ContainsFunc(l.all, func(p Parting) bool { return p.Name == path.Join(root, e.Name()) }) {
+		if l.o.DryRun && slices.ContainsFunc(l.all, func(p RemovedItem) bool { return p.Name == path.Join(root, e.Name()) }) {
 			continue
 		}
-		p := Parting{Kind: "workspace", Name: path.Join(root, e.Name()), RequestID: e.Name()}
+		p := RemovedItem{Kind: "workspace", Name: path.Join(root, e.Name()), RequestID: e.Name()}
 		at := l.r.Project.Path(p.Name)
 		if !l.o.DryRun && e.IsDir() && os.Remove(at) == nil { // it was empty
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err != nil || !e.IsDir() {
 			p.Did, p.Why = "stays", "foreign"
-			l.did(p, nil)
+			l.add(p, nil)
 			continue
 		}
 		var err error
@@ -251,58 +251,58 @@ func (l *leaver) leftWorkspaces(ctx context.Context) error {
 				Ref: stage.Orphans + "/" + e.Name(), Message: gitops.CommitMessage{Subject: "aiflow(" + e.Name() + "): what was left in the workspace"},
 			})
 		}
-		l.did(p, err)
+		l.add(p, err)
 	}
 	return nil
 }
 
 // branches removes work branches whose work is elsewhere.
-func (l *leaver) branches(ctx context.Context) error {
+func (l *remover) branches(ctx context.Context) error {
 	prefix := "refs/heads/" + l.r.Project.Config.Git.WorkBranchPrefix
 	refs, err := refsBelow(ctx, l.r.Project.Git(), strings.TrimSuffix(prefix, "/"))
 	for _, ref := range refs {
 		name := strings.TrimPrefix(ref.name, "refs/heads/")
 		st := l.byBranch[name]
-		p := Parting{Kind: "branch", Name: name, RequestID: path.Dir(strings.TrimPrefix(ref.name, prefix)), Commit: ref.commit}
+		p := RemovedItem{Kind: "branch", Name: name, RequestID: path.Dir(strings.TrimPrefix(ref.name, prefix)), Commit: ref.commit}
 		if st != nil {
 			p.RunID = st.RunID
 		}
-		if st == nil && !l.ours(p.RequestID) {
+		if st == nil && !l.isOurs(p.RequestID) {
 			continue
 		}
-		p.Why = l.safe(ctx, st, ref.commit)
-		l.part(p, func() error { return l.c.repo.DeleteBranch(ctx, name, ref.commit) })
+		p.Why = l.whySafe(ctx, st, ref.commit)
+		l.removeRef(p, func() error { return l.c.repo.DeleteBranch(ctx, name, ref.commit) })
 	}
 	return err
 }
 
-// part removes a branch or ref of which Why says that nothing is lost with it, or
+// removeRef removes a branch or ref of which Why says that nothing is lost with it, or
 // that the person named; any other stays.
-func (l *leaver) part(p Parting, remove func() error) {
+func (l *remover) removeRef(p RemovedItem, remove func() error) {
 	if p.Why == "" && l.discarded(p.Name, p.RequestID, p.RunID) {
 		p.Why = "discarded"
 	}
 	if p.Why == "" {
 		p.Did, p.Why = "stays", "not_merged"
-		l.did(p, nil)
+		l.add(p, nil)
 		return
 	}
 	var err error
 	if !l.o.DryRun {
 		err = remove()
 	}
-	l.did(p, err)
+	l.add(p, err)
 }
 
-// ours reports whether a run or request is of this project, and not of another
+// isOurs reports whether a run or request is of this project, and not of another
 // in the same repository.
-func (l *leaver) ours(id string) bool {
-	return l.here[id] || l.r.Project.Inside() == "." && !l.others[id]
+func (l *remover) isOurs(id string) bool {
+	return l.here[id] || l.r.Project.Inside() == "." && !l.nested[id]
 }
 
-// below finds what belongs to projects in folders below: branches and refs have no
+// findNestedProjects finds what belongs to projects in folders below: branches and refs have no
 // other mark of theirs.
-func (l *leaver) below(ctx context.Context) error {
+func (l *remover) findNestedProjects(ctx context.Context) error {
 	p := l.r.Project
 	if p.Inside() != "." {
 		return nil
@@ -328,31 +328,31 @@ func (l *leaver) below(ctx context.Context) error {
 				continue
 			}
 			seen[other.Dir] = true
-			l.note(other)
+			l.addNestedProject(other)
 		}
 	}
 	return nil
 }
 
-// note remembers the requests and runs of another project.
-func (l *leaver) note(other *project.Project) {
+// addNestedProject remembers the requests and runs of another project.
+func (l *remover) addNestedProject(other *project.Project) {
 	if all, err := other.Requests(); err == nil {
 		for _, q := range all.Requests {
-			l.others[q.ID] = true
+			l.nested[q.ID] = true
 		}
 	}
 	ids, _ := runs.ListRequestsWithRuns(other.Dir, other.RunsDir())
 	for id := range ids {
-		l.others[id] = true
+		l.nested[id] = true
 		all, _ := runs.ListRuns(other.Dir, other.RunsDir(), id)
 		for _, runID := range all {
-			l.others[runID] = true
+			l.nested[runID] = true
 		}
 	}
 }
 
-// safe is why nothing is lost with a commit; "" is that something would be.
-func (l *leaver) safe(ctx context.Context, st *runs.Stage, tip string) string {
+// whySafe is why nothing is lost with a commit; "" is that something would be.
+func (l *remover) whySafe(ctx context.Context, st *runs.Stage, tip string) string {
 	if st != nil && tip == st.Git.BaseCommit {
 		return "empty"
 	}
@@ -375,10 +375,10 @@ func (l *leaver) safe(ctx context.Context, st *runs.Stage, tip string) string {
 }
 
 // refs removes what was kept, where it is merged or a person says so.
-func (l *leaver) refs(ctx context.Context) error {
+func (l *remover) refs(ctx context.Context) error {
 	refs, err := refsBelow(ctx, l.r.Project.Git(), "refs/aiflow")
 	for _, ref := range refs {
-		p := Parting{Kind: "ref", Name: ref.name, Commit: ref.commit}
+		p := RemovedItem{Kind: "ref", Name: ref.name, Commit: ref.commit}
 		if id, _, _ := strings.Cut(strings.TrimPrefix(ref.name, runs.AttemptsOf("")), "/"); strings.HasPrefix(id, runs.IDPrefix) {
 			p.RunID = id
 			for _, st := range l.byBranch {
@@ -389,11 +389,11 @@ func (l *leaver) refs(ctx context.Context) error {
 		} else {
 			p.RequestID = path.Base(path.Dir(ref.name))
 		}
-		if !(p.RunID != "" && l.ours(p.RunID) || p.RequestID != "" && l.ours(p.RequestID)) {
+		if !(p.RunID != "" && l.isOurs(p.RunID) || p.RequestID != "" && l.isOurs(p.RequestID)) {
 			continue
 		}
-		p.Why = l.safe(ctx, nil, ref.commit)
-		l.part(p, func() error {
+		p.Why = l.whySafe(ctx, nil, ref.commit)
+		l.removeRef(p, func() error {
 			_, err := l.r.Project.Git().Do(ctx, "update-ref", "-d", ref.name, ref.commit)
 			return err
 		})
@@ -403,7 +403,7 @@ func (l *leaver) refs(ctx context.Context) error {
 
 // records go, but for what was kept in them whole and is nowhere else, and links,
 // which are a person's.
-func (l *leaver) records(context.Context) error {
+func (l *remover) records(context.Context) error {
 	p := l.r.Project
 	ids, err := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
 	if err != nil {
@@ -414,40 +414,40 @@ func (l *leaver) records(context.Context) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(l.all, func(w Parting) bool { return w.Kind == "workspace" && w.RequestID == id && w.Did == "failed" }) {
-			l.all = append(l.all, Parting{Kind: "record", Name: path.Join(p.RunsDir(), id), RequestID: id, Did: "stays", Why: "workspace"})
+		if slices.ContainsFunc(l.all, func(w RemovedItem) bool { return w.Kind == "workspace" && w.RequestID == id && w.Did == "failed" }) {
+			l.all = append(l.all, RemovedItem{Kind: "record", Name: path.Join(p.RunsDir(), id), RequestID: id, Did: "stays", Why: "workspace"})
 			continue // its workspace would belong to nobody
 		}
 		for _, runID := range all {
 			l.record(p.Run(id, runID))
 		}
 		if len(all) > 0 {
-			l.foreign(path.Join(p.RunsDir(), id))
+			l.reportForeign(path.Join(p.RunsDir(), id))
 		}
 	}
-	l.foreign(p.RunsDir())
+	l.reportForeign(p.RunsDir())
 	return nil
 }
 
-func (l *leaver) record(dir *runs.Dir) {
-	it := Parting{Kind: "record", Name: dir.Rel, RequestID: dir.RequestID, RunID: dir.RunID}
+func (l *remover) record(dir *runs.Dir) {
+	it := RemovedItem{Kind: "record", Name: dir.Rel, RequestID: dir.RequestID, RunID: dir.RunID}
 	kept, _ := os.ReadDir(filepath.Join(dir.Path, runs.KeptDir))
 	stays := len(kept) > 0 && !l.discarded(dir.RequestID, dir.RunID)
 	if stays {
 		it.Did, it.Why, it.Name = "stays", "kept_files", dir.RelPath(runs.KeptDir)
 	}
-	links, err := l.emptied(dir.Path, stays)
+	links, err := l.emptyRecord(dir.Path, stays)
 	if len(links) == 0 || stays || err != nil {
-		l.did(it, err)
+		l.add(it, err)
 	}
 	for _, link := range links {
-		l.did(Parting{Kind: "record", Name: dir.RelPath(link), Did: "stays", Why: "foreign"}, nil)
+		l.add(RemovedItem{Kind: "record", Name: dir.RelPath(link), Did: "stays", Why: "foreign"}, nil)
 	}
 }
 
-// emptied removes a record but for links and, when a person did not discard it, what
+// emptyRecord removes a record but for links and, when a person did not discard it, what
 // was kept. It gives the links.
-func (l *leaver) emptied(dir string, but bool) (links []string, err error) {
+func (l *remover) emptyRecord(dir string, but bool) (links []string, err error) {
 	var all []string
 	kept := filepath.Join(dir, runs.KeptDir)
 	err = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
@@ -482,13 +482,13 @@ func (l *leaver) emptied(dir string, but bool) (links []string, err error) {
 	return links, nil
 }
 
-// foreign names what is in a folder of records and is none, and takes away what is
+// reportForeign names what is in a folder of records and is none, and takes away what is
 // empty.
-func (l *leaver) foreign(rel string) {
+func (l *remover) reportForeign(rel string) {
 	at := l.r.Project.Path(rel)
 	if fi, err := os.Lstat(at); err != nil || !fi.IsDir() {
 		if err == nil {
-			l.did(Parting{Kind: "record", Name: rel, Did: "stays", Why: "foreign"}, nil)
+			l.add(RemovedItem{Kind: "record", Name: rel, Did: "stays", Why: "foreign"}, nil)
 		}
 		return
 	}
@@ -501,10 +501,10 @@ func (l *leaver) foreign(rel string) {
 			}
 			continue
 		}
-		if slices.ContainsFunc(l.all, func(p Parting) bool { return p.Name == name || strings.HasPrefix(p.Name, name+"/") }) {
+		if slices.ContainsFunc(l.all, func(p RemovedItem) bool { return p.Name == name || strings.HasPrefix(p.Name, name+"/") }) {
 			continue // told already
 		}
-		l.did(Parting{Kind: "record", Name: name, Did: "stays", Why: "foreign"}, nil)
+		l.add(RemovedItem{Kind: "record", Name: name, Did: "stays", Why: "foreign"}, nil)
 	}
 	if !l.o.DryRun {
 		_ = os.Remove(at)

@@ -18,10 +18,10 @@ const hookTimeout = 30 * time.Second
 // hookTail is how much is kept of what a notification says of its failure.
 const hookTail = 4096
 
-// hook runs the command that a key of auto_run names for an event, in the
+// notify runs the command that a key of auto_run names for an event, in the
 // checkout, and shows a desktop notification where one can be shown. What goes
 // wrong with it is a warning.
-func (a *auto) hook(key, reason string, res Result) {
+func (a *auto) notify(key, reason string, res Result) {
 	ctx, end := a.r.Afterwards(a.queue.Context())
 	defer end()
 	event := "stop"
@@ -41,7 +41,7 @@ func (a *auto) hook(key, reason string, res Result) {
 			Env: append(agent.CleanEnvironment(a.r.Project.Env.Environ), "AIFLOW_EVENT="+event, "AIFLOW_REASON="+reason,
 				"AIFLOW_REQUEST="+res.RequestID, "AIFLOW_RUN_ID="+res.RunID, "AIFLOW_BRANCH="+res.WorkBranch, "AIFLOW_NEEDS_YOU="+needs),
 		})
-		a.hookFailed(key, command, limit, exit, said.String(), err)
+		a.warnHookFailed(key, command, limit, exit, said.String(), err)
 	}
 	a.desktop(ctx, event, strings.TrimSpace(reason+" "+needs), res, limit)
 }
@@ -57,7 +57,7 @@ func (a *auto) needsYou(ctx context.Context) string {
 	}
 	var names []string
 	for i, e := range s.KeptBack() {
-		if i == mostNamed {
+		if i == maxNamed {
 			names = append(names, "…")
 			break
 		}
@@ -66,11 +66,11 @@ func (a *auto) needsYou(ctx context.Context) string {
 	return strings.Join(names, ", ")
 }
 
-// mostNamed is how many requests a notification names.
-const mostNamed = 10
+// maxNamed is how many requests a notification names.
+const maxNamed = 10
 
-// hookFailed tells of a notification that failed, if it did.
-func (a *auto) hookFailed(key, command string, limit time.Duration, exit proc.Exit, said string, err error) {
+// warnHookFailed tells of a notification that failed, if it did.
+func (a *auto) warnHookFailed(key, command string, limit time.Duration, exit proc.Exit, said string, err error) {
 	if err == nil && exit.Status == 0 && !exit.TimedOut {
 		return
 	}

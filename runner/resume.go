@@ -51,7 +51,7 @@ func (r *Runner) resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer slot.Release()
-	if err := beside(r.Project, s.Folder, req); err != nil {
+	if err := checkTouches(r.Project, s.Folder, req); err != nil {
 		return Outcome{}, err
 	}
 	last, err := r.newest(req.ID, o.RunID)
@@ -62,7 +62,7 @@ func (r *Runner) resume(ctx context.Context, o ResumeOptions) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := mayCommit(r); err != nil {
+	if err := checkWritable(r); err != nil {
 		return Outcome{}, err
 	}
 	run := stage.New(&r.Setup, repo, req, lease)

@@ -31,11 +31,11 @@ type Options struct {
 	Begun       func(requestID, runID string) // told when the run has a name; nil is nobody
 	// Lost is of a session: the providers that could not be asked, until a person
 	// does something. A session passes over what must wait.
-	Lost  map[string]*fault.Error
-	purse *stage.Purse // of a session; nil is no limit
-	// crowded is of a session: a request would only wait for a provider that its other
+	Lost   map[string]*fault.Error
+	budget *stage.SessionBudget // of a session; nil is no limit
+	// mustWait is of a session: a request would only wait for a provider that its other
 	// runs ask.
-	crowded func(req *reqmeta.Request, last *runs.Stage) bool
+	mustWait func(req *reqmeta.Request, last *runs.Stage) bool
 }
 
 // Outcome is what came of the wish to run something.

@@ -96,7 +96,7 @@ type Turn struct {
 
 // InHand are the runs that the session has in hand.
 func (s *Session) InHand() []Turn {
-	if s.over() {
+	if s.isOver() {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.Turns), func(t Turn) bool { return t.Until != nil || t.RunID == "" })
@@ -148,8 +148,8 @@ func (r *Runner) LoadSession(ctx context.Context) (Session, error) {
 		return Session{}, err
 	}
 	r.reword(ctx, &s)
-	s.Before = before(r.Project)
-	if !s.over() {
+	s.Before = loadPrevious(r.Project)
+	if !s.isOver() {
 		e, held, err := r.Project.Locks().LookQueue()
 		if err != nil {
 			return s, err
@@ -158,7 +158,7 @@ func (r *Runner) LoadSession(ctx context.Context) (Session, error) {
 			r.closeSession(ctx, &s)
 		}
 	}
-	s.StopAsked = !s.over() && stopAsked(r.Project)
+	s.StopAsked = !s.isOver() && stopAsked(r.Project)
 	return s, nil
 }
 
@@ -205,35 +205,35 @@ func readSession(p *project.Project, name string) (Session, error) {
 	path := stage.CacheFile(p, name)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return idle(), nil
+		return idleSession(), nil
 	}
 	if err != nil {
 		return Session{}, fault.Wrap(err, fault.StageUnreadable, "path", path)
 	}
-	s := idle()
+	s := idleSession()
 	if json.Unmarshal(data, &s) != nil {
-		return idle(), nil // losing it is harmless
+		return idleSession(), nil // losing it is harmless
 	}
 	return s, nil
 }
 
-// keepLast keeps the record of the last session that did something for when the
+// keepPrevious keeps the record of the last session that did something for when the
 // one that begins does nothing.
-func (r *Runner) keepLast(ctx context.Context) *Session {
+func (r *Runner) keepPrevious(ctx context.Context) *Session {
 	last, err := readSession(r.Project, sessionFile)
 	switch {
 	case err != nil:
 		return nil
 	case last.Idle():
-		return before(r.Project)
-	case !last.over():
+		return loadPrevious(r.Project)
+	case !last.isOver():
 		r.closeSession(ctx, &last)
 	}
 	r.SaveCache(beforeFile, &last)
 	return &last
 }
 
-func before(p *project.Project) *Session {
+func loadPrevious(p *project.Project) *Session {
 	s, err := readSession(p, beforeFile)
 	if err != nil || s.Idle() {
 		return nil
@@ -241,11 +241,11 @@ func before(p *project.Project) *Session {
 	return &s
 }
 
-func idle() Session {
+func idleSession() Session {
 	return Session{State: Idle, Results: []Result{}, Skipped: []SkipReason{}, Turns: []Turn{}}
 }
 
-func (s *Session) over() bool {
+func (s *Session) isOver() bool {
 	return s.State == Stopped || s.State == Completed || s.State == Idle
 }
 

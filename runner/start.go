@@ -34,12 +34,12 @@ func (r *Runner) start(ctx context.Context, o Options, c claimed) (Outcome, erro
 		return Outcome{}, err
 	}
 	run := stage.New(&r.Setup, repo, req, c.lease)
-	run.Begun, run.Lost, run.Purse = o.Begun, o.Lost, o.purse
+	run.Begun, run.Lost, run.SessionBudget = o.Begun, o.Lost, o.budget
 	run.Survey, run.Queue, run.Slot = s, c.queue, c.slot
 	r.Tell(stage.Event{Kind: stage.Chosen, RequestID: c.id, Title: req.Title()})
 	last := s.Latest(c.id)
-	if st := project.RunOfOldName(ctx, s, req); st != nil {
-		r.Warn("work.old_name", st, project.OldName(req, st))
+	if st := project.RunBeforeRename(ctx, s, req); st != nil {
+		r.Warn("work.old_name", st, project.RenameFacts(req, st))
 	}
 	if err := s.Unreadable(c.id); err != nil && !o.Fresh {
 		return Outcome{}, err
@@ -49,7 +49,7 @@ func (r *Runner) start(ctx context.Context, o Options, c claimed) (Outcome, erro
 		return Outcome{Outcome: out}, err
 	}
 	if last != nil && !o.Fresh {
-		if out, ok := revive.PutAway(ctx, run, last); ok {
+		if out, ok := revive.CleanUp(ctx, run, last); ok {
 			return Outcome{Outcome: out}, nil
 		}
 		if err := revive.RefuseChanged(ctx, run, last); err != nil {

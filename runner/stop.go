@@ -14,8 +14,8 @@ import (
 	"aiflow/runner/stage"
 )
 
-// Halted is what Stop did.
-type Halted struct {
+// StopResult is what Stop did.
+type StopResult struct {
 	OK            bool   `json:"ok"`
 	RequestID     string `json:"request_id"`
 	RunID         string `json:"run_id"`
@@ -29,74 +29,74 @@ const stopPoll = 20 * time.Millisecond
 // Stop asks the runner of a request to end its run and waits until it has. The
 // run stays resumable. Faults: NOTHING_TO_DO when nothing runs, LOCK_HELD when
 // the holder cannot be reached from here.
-func (r *Runner) Stop(ctx context.Context, requestID string, wait time.Duration) (Halted, error) {
+func (r *Runner) Stop(ctx context.Context, requestID string, wait time.Duration) (StopResult, error) {
 	m := r.Project.Locks()
 	e, found, err := m.LookRequest(requestID)
 	if err != nil {
-		return Halted{}, err
+		return StopResult{}, err
 	}
-	among := found && e.Live && amongOthers(r.Project, m, e)
-	for n := 0; among && found && e.Live && e.RunID == "" && n < nameTries; n++ { // it just begins
+	among := found && e.Live && inParallelSession(r.Project, m, e)
+	for n := 0; among && found && e.Live && e.RunID == "" && n < runIDTries; n++ { // it just begins
 		if err := proc.Sleep(ctx, stopPoll); err != nil {
-			return Halted{}, err
+			return StopResult{}, err
 		}
 		if e, found, err = m.LookRequest(requestID); err != nil {
-			return Halted{}, err
+			return StopResult{}, err
 		}
 	}
 	if !found || !e.Live {
-		return Halted{}, nothingToDo("not_running", "request_id", requestID)
+		return StopResult{}, nothingToDo("not_running", "request_id", requestID)
 	}
-	h := Halted{OK: true, RequestID: requestID, RunID: e.RunID, StopRequested: true}
+	h := StopResult{OK: true, RequestID: requestID, RunID: e.RunID, StopRequested: true}
 	if e.RunID != "" { // a signal to come is a person's wish
 		mark := stage.StopMark(r.Project.Run(requestID, e.RunID))
 		if err := os.WriteFile(mark, nil, 0o666); err != nil && among {
-			return Halted{}, notWritable(err, mark)
+			return StopResult{}, notWritable(err, mark)
 		}
 	}
 	if !among {
 		if err := signalHolder(e); err != nil {
-			return Halted{}, err
+			return StopResult{}, err
 		}
 	}
 	h.Ended = waitGone(ctx, m, locks.Request(requestID), e.Token, wait)
 	return h, nil
 }
 
-// nameTries is how often a run that has no name yet is looked at again.
-const nameTries = 250
+// runIDTries is how often a run that has no name yet is looked at again.
+const runIDTries = 250
 
-// amongOthers: the run is one of several that a session has in hand, which looks for the
+// inParallelSession: the run is one of several that a session has in hand, which looks for the
 // mark and ends that run alone.
-func amongOthers(p *project.Project, m *locks.Manager, e locks.Entry) bool {
+func inParallelSession(p *project.Project, m *locks.Manager, e locks.Entry) bool {
 	queue, found, err := m.LookQueue()
 	if err != nil || !found || !queue.Live || queue.PID != e.PID || queue.PIDStart != e.PIDStart {
 		return false
 	}
 	s, err := readSession(p, sessionFile)
-	return err == nil && !s.over() && s.Limits.Jobs > 1
+	return err == nil && !s.isOver() && s.Limits.Jobs > 1
 }
 
 // StopSession asks the auto-run to stop: after the run in hand, or now.
-func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) (Halted, error) {
+func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) (StopResult, error) {
 	m := r.Project.Locks()
 	e, found, err := m.LookQueue()
 	if err != nil {
-		return Halted{}, err
+		return StopResult{}, err
 	}
 	if !found || !e.Live {
-		return Halted{}, nothingToDo("no_session")
+		return StopResult{}, nothingToDo("no_session")
 	}
 	if e.Problem != nil {
-		return Halted{}, e.Problem
+		return StopResult{}, e.Problem
 	}
-	h := Halted{OK: true, RunID: e.RunID, StopRequested: true}
+	h := StopResult{OK: true, RunID: e.RunID, StopRequested: true}
 	path := stage.CacheFile(r.Project, stopFile)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return Halted{}, notWritable(err, path)
+		return StopResult{}, notWritable(err, path)
 	}
 	if err := os.WriteFile(path, nil, 0o666); err != nil {
-		return Halted{}, notWritable(err, path)
+		return StopResult{}, notWritable(err, path)
 	}
 	if !now {
 		return h, nil
@@ -111,7 +111,7 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 		}
 	}
 	if err := signalHolder(e); err != nil {
-		return Halted{}, err
+		return StopResult{}, err
 	}
 	h.Ended = waitGone(ctx, m, locks.Queue(), e.Token, wait)
 	return h, nil

@@ -11,10 +11,10 @@ import (
 	"aiflow/reqmeta/folder"
 )
 
-// beside refuses a request while another one is at work that may change the same files,
+// checkTouches refuses a request while another one is at work that may change the same files,
 // as the `touches` of both say. Who asks has its own lock and slot by then, so that of two
 // that begin at once one at least sees the other. Fault: TOUCHES_TAKEN.
-func beside(p *project.Project, f *folder.Folder, req *reqmeta.Request) error {
+func checkTouches(p *project.Project, f *folder.Folder, req *reqmeta.Request) error {
 	if len(req.Meta.Touches) == 0 {
 		return nil
 	}
@@ -28,16 +28,16 @@ func beside(p *project.Project, f *folder.Folder, req *reqmeta.Request) error {
 		}) {
 			continue
 		}
-		if reqmeta.Meet(req.Meta.Touches, claims(p, f, e)) {
+		if reqmeta.Meet(req.Meta.Touches, touchesOf(p, f, e)) {
 			return fault.New(fault.TouchesTaken, "id", req.ID, "request_id", e.RequestID, "run_id", e.RunID, "pid", e.PID, "hostname", e.Hostname)
 		}
 	}
 	return nil
 }
 
-// claims are the globs of a run in hand: those that it began with, whatever its request
+// touchesOf are the globs of a run in hand: those that it began with, whatever its request
 // says by now.
-func claims(p *project.Project, f *folder.Folder, e locks.Entry) []string {
+func touchesOf(p *project.Project, f *folder.Folder, e locks.Entry) []string {
 	if e.RunID != "" {
 		if data, err := p.Run(e.RequestID, e.RunID).LoadRequest(); err == nil {
 			return p.Mapping().Parse(e.RequestID+".md", data).Meta.Touches
@@ -49,5 +49,5 @@ func claims(p *project.Project, f *folder.Folder, e locks.Entry) []string {
 	return nil
 }
 
-// touchPause is between two looks whether the files are free.
-const touchPause = time.Second
+// touchesPoll is between two looks whether the files are free.
+const touchesPoll = time.Second

@@ -10,10 +10,10 @@ import (
 	"aiflow/runs"
 )
 
-// putAwayLeft puts away what runs left behind that were done when their runner
+// cleanUpFinished puts away what runs left behind that were done when their runner
 // died: nothing would choose their requests again. It never stops a session.
-func (r *Runner) putAwayLeft(ctx context.Context) {
-	left := leftBehind(r.Project)
+func (r *Runner) cleanUpFinished(ctx context.Context) {
+	left := leftoverRequests(r.Project)
 	if len(left) == 0 {
 		return
 	}
@@ -23,14 +23,14 @@ func (r *Runner) putAwayLeft(ctx context.Context) {
 	}
 	for _, id := range left {
 		if st := s.Latest(id); st != nil && st.State == runs.Done {
-			r.finishOne(ctx, s, id)
+			r.cleanUpRequest(ctx, s, id)
 		}
 	}
 }
 
-// leftBehind are the requests that have a workspace or the lock of a dead
+// leftoverRequests are the requests that have a workspace or the lock of a dead
 // runner.
-func leftBehind(p *project.Project) []string {
+func leftoverRequests(p *project.Project) []string {
 	found := map[string]bool{}
 	entries, _ := os.ReadDir(p.Path(p.WorktreesDir()))
 	for _, e := range entries {
@@ -45,7 +45,7 @@ func leftBehind(p *project.Project) []string {
 	return sortedKeys(found)
 }
 
-func (r *Runner) finishOne(ctx context.Context, s *project.Survey, id string) {
+func (r *Runner) cleanUpRequest(ctx context.Context, s *project.Survey, id string) {
 	req, err := s.Folder.Get(id)
 	if err != nil {
 		return
@@ -61,5 +61,5 @@ func (r *Runner) finishOne(ctx context.Context, s *project.Survey, id string) {
 		return
 	}
 	run := stage.New(&r.Setup, repo, req, lease)
-	revive.PutAway(lease.Context(), run, last)
+	revive.CleanUp(lease.Context(), run, last)
 }

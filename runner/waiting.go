@@ -12,10 +12,10 @@ import (
 	"aiflow/runner/stage"
 )
 
-// heldUp says what a request has to wait for before it can go on. Outside of a
+// providerWaits says what a request has to wait for before it can go on. Outside of a
 // session only a time that a program named holds anything up: a person who asks
 // again sees what comes of it.
-func (r *Runner) heldUp(o Options, s *project.Survey) func(*reqmeta.Request) *stage.ProviderWait {
+func (r *Runner) providerWaits(o Options, s *project.Survey) func(*reqmeta.Request) *stage.ProviderWait {
 	open := r.Providers().Open(r.Project.Now())
 	for name, w := range open {
 		if o.Lost == nil && !w.Named {
@@ -36,19 +36,19 @@ func (r *Runner) heldUp(o Options, s *project.Survey) func(*reqmeta.Request) *st
 		if err != nil {
 			return nil // what needs the router is refused, the rest asks nobody
 		}
-		return open.HoldsUp(router, req, s.Latest(req.ID))
+		return open.Blocking(router, req, s.Latest(req.ID))
 	}
 }
 
-// wait lets the session wait for a provider. false: that is longer than the
+// waitForProvider lets the session wait for a provider. false: that is longer than the
 // session may last, and it is over.
-func (a *auto) wait(ctx context.Context, w *stage.ProviderWait) bool {
+func (a *auto) waitForProvider(ctx context.Context, w *stage.ProviderWait) bool {
 	now := a.r.Project.Now()
 	until := w.Until.Add(agent.Spread(w.Until.Sub(now), a.r.Project.RandomHex(1)[0]))
-	if end := a.latest(); w.Lost != nil || !end.IsZero() && until.After(end) {
+	if end := a.deadline(); w.Lost != nil || !end.IsZero() && until.After(end) {
 		if w.Lost == nil { // the same session would not wait that long either
-			minutes := stage.Lasting(until.Sub(now), end.Sub(*a.s.StartedAt))
-			a.again.Until, a.again.MaxMinutes = time.Time{}, min(minutes, config.MaxMinutes)
+			minutes := stage.SessionMinutes(until.Sub(now), end.Sub(*a.session.StartedAt))
+			a.given.Until, a.given.MaxMinutes = time.Time{}, min(minutes, config.MaxMinutes)
 		}
 		a.end(Stopped, w.Refusal(a.r.Project, ""))
 		return false
@@ -62,15 +62,15 @@ func (a *auto) wait(ctx context.Context, w *stage.ProviderWait) bool {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.s.ProviderWait = nil
+	a.session.ProviderWait = nil
 	return true
 }
 
-// latest is when the session ends at the latest; zero is never.
-func (a *auto) latest() time.Time {
+// deadline is when the session ends at the latest; zero is never.
+func (a *auto) deadline() time.Time {
 	end := a.o.Until
 	if a.o.MaxMinutes > 0 {
-		if t := a.s.StartedAt.Add(time.Duration(a.o.MaxMinutes) * time.Minute); end.IsZero() || t.Before(end) {
+		if t := a.session.StartedAt.Add(time.Duration(a.o.MaxMinutes) * time.Minute); end.IsZero() || t.Before(end) {
 			end = t
 		}
 	}

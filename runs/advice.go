@@ -187,19 +187,19 @@ func helps(s *Stage, p *Plan) Mode {
 		return ModeResume // what went wrong is nothing that a plan decides
 	case code == fault.ForbiddenPathTouched && s.Error != nil && s.Error.Meta["touches"] != "":
 		return ModeRetryStep // its request says by now what it touches
-	case (code == fault.ForbiddenPathTouched || code == fault.GHDependencyDetected) && p.asksRole(s.CurrentStepIndex):
+	case (code == fault.ForbiddenPathTouched || code == fault.GHDependencyDetected) && p.stepNeedsRole(s.CurrentStepIndex):
 		return ModeRetryStep
 	default:
 		return Recommended(code)
 	}
 }
 
-func (p *Plan) asksRole(i int) bool { return p != nil && i < len(p.Steps) && p.Steps[i].Run == "" }
+func (p *Plan) stepNeedsRole(i int) bool { return p != nil && i < len(p.Steps) && p.Steps[i].Run == "" }
 
-// AsksSomebody reports whether a step that is not settled has no command.
-func (s *Stage) AsksSomebody(p *Plan) bool {
+// NeedsRole reports whether a step that is not settled has no command.
+func (s *Stage) NeedsRole(p *Plan) bool {
 	for i := range s.Steps {
-		if p.asksRole(i) && p.Steps[i].Test == "" && !s.Steps[i].Status.Settled() {
+		if p.stepNeedsRole(i) && p.Steps[i].Test == "" && !s.Steps[i].Status.Settled() {
 			return true
 		}
 	}

@@ -36,9 +36,9 @@ func LogsByTime(root, runPath, step string) []string {
 	return names
 }
 
-// Spoken reports whether a log is what a command, a test or a role said, not
+// IsOutput reports whether a log is what a command, a test or a role said, not
 // what the run itself wrote down.
-func Spoken(name string) bool {
+func IsOutput(name string) bool {
 	base := path.Base(name)
 	return path.Ext(base) == ".log" && base != path.Base(LogName(LogRunner, "", 0)) || strings.HasPrefix(base, LogApply+".")
 }

@@ -60,7 +60,7 @@ func Report(s *Stage, p *Plan, f ReportFacts, old string, text Text) string {
 		ours := w.part(n)
 		theirs := was[n].theirs
 		if n == partCriteria {
-			theirs = strays(was[n].ours, ours, text("report.criteria.none", nil)) + theirs
+			theirs = linesBetween(was[n].ours, ours, text("report.criteria.none", nil)) + theirs
 		}
 		if old == "" || !was[n].found {
 			theirs += w.invitation(n)

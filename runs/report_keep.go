@@ -34,7 +34,7 @@ func parseReport(old string) [numberOfParts]part {
 	var parts [numberOfParts]part
 	at, inside := 0, false
 	for line := range strings.Lines(old) {
-		n, closing, isMark := mark1(line)
+		n, closing, isMark := parseMark(line)
 		switch {
 		case isMark && !closing && !inside && !parts[n].found && n >= at:
 			at, inside = n, true
@@ -80,7 +80,7 @@ func WithFinding(report, text string) string {
 		*theirs += "\n"
 	}
 	for line := range strings.Lines(strings.TrimSpace(text)) {
-		if _, _, mark := mark1(line); mark { // it would end the part
+		if _, _, mark := parseMark(line); mark { // it would end the part
 			line = " " + line
 		}
 		*theirs += line
@@ -108,7 +108,7 @@ func whole(parts [numberOfParts]part) string {
 	return b.String()
 }
 
-func mark1(line string) (n int, closing, ok bool) {
+func parseMark(line string) (n int, closing, ok bool) {
 	m := markRE().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 	if m == nil {
 		return 0, false, false
@@ -147,24 +147,24 @@ func tickOf(old, criterion string) (ticked bool, behind string) {
 	return false, ""
 }
 
-// strays are the lines that a person put between the criteria: those of old
+// linesBetween are the lines that a person put between the criteria: those of old
 // that are not ours.
-func strays(old string, ours ...string) string {
+func linesBetween(old string, ours ...string) string {
 	known := map[string]bool{"": true}
 	for line := range strings.Lines(strings.Join(ours, "\n")) {
-		known[unboxed(line)] = true
+		known[withoutCheckbox(line)] = true
 	}
 	kept := ""
 	for line := range strings.Lines(old) {
-		if s := unboxed(line); !known[s] && !strings.HasPrefix(s, "## "+strconv.Itoa(partCriteria)+".") {
+		if s := withoutCheckbox(line); !known[s] && !strings.HasPrefix(s, "## "+strconv.Itoa(partCriteria)+".") {
 			kept += line
 		}
 	}
 	return kept
 }
 
-// unboxed is a line without its check box.
-func unboxed(line string) string {
+// withoutCheckbox is a line without its check box.
+func withoutCheckbox(line string) string {
 	line = strings.TrimSpace(line)
 	if m := tickRE().FindStringSubmatch(line); m != nil {
 		return strings.TrimSpace(m[2])

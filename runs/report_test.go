@@ -110,7 +110,7 @@ func TestReportWithoutItsMarksLosesNothing(t *testing.T) {
 	s, p := stageAt(t, 2), planWithCriteria()
 	full := Report(s, p, ReportFacts{}, "", words)
 	for _, line := range strings.SplitAfter(full, "\n") {
-		if _, _, isMark := mark1(line); !isMark {
+		if _, _, isMark := parseMark(line); !isMark {
 			continue
 		}
 		cut := strings.Replace(edit(t, full, "report.testlog.form\n", "my log\n"), line, "", 1)
@@ -140,7 +140,7 @@ func TestHostileTextStaysInItsLine(t *testing.T) {
 	}
 	marks := 0
 	for line := range strings.Lines(got) {
-		if _, _, isMark := mark1(line); isMark {
+		if _, _, isMark := parseMark(line); isMark {
 			marks++
 		}
 	}
@@ -221,7 +221,7 @@ func FuzzReportKeeps(f *testing.F) {
 		}
 		now := Report(s, p, ReportFacts{}, mine, words)
 		for line := range strings.Lines(text) {
-			if _, _, isMark := mark1(line); !isMark && !strings.Contains(now, strings.TrimSpace(line)) {
+			if _, _, isMark := parseMark(line); !isMark && !strings.Contains(now, strings.TrimSpace(line)) {
 				t.Errorf("%q is lost in\n%s", line, now)
 			}
 		}

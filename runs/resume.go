@@ -83,8 +83,8 @@ func Resume(s *Stage, p *Plan, a Ask, retries int) (Point, error) {
 	if a.Mode == ModeReplan {
 		return Point{Mode: ModeReplan, State: Init, NewRun: true}, nil
 	}
-	if planned := p != nil && len(p.Steps) > 0 && follows(s, p); !planned {
-		if s.begun() {
+	if planned := p != nil && len(p.Steps) > 0 && matchesPlan(s, p); !planned {
+		if s.anyStepStarted() {
 			return Point{}, fault.New(fault.ReplanRequired, "request_id", s.RequestID, "run_id", s.RunID, "reason", "plan_lost", "id", s.CurrentStepID)
 		}
 		return Point{Mode: a.Mode, State: Planning}, nil
@@ -122,8 +122,8 @@ func refuse(s *Stage, a Ask) error {
 	return nil
 }
 
-// begun reports whether work for any step was started.
-func (s *Stage) begun() bool {
+// anyStepStarted reports whether work for any step was started.
+func (s *Stage) anyStepStarted() bool {
 	return slices.ContainsFunc(s.Steps, func(p Step) bool { return p.Attempt > 0 || p.Status.Settled() })
 }
 
@@ -183,7 +183,7 @@ func limits(s *Stage, i int, a Ask, most int) error {
 	switch {
 	case code == fault.StepTooLarge:
 		return refusal(s, fault.ReplanRequired, string(code))
-	case sameTwice(stops(s), stopFacts(s)):
+	case stoppedTwiceAlike(stops(s), stopFacts(s)):
 		e := refusal(s, fault.ReplanRequired, string(code))
 		e.Facts["cause_key"] = "why.replan_required_again"
 		return e
@@ -220,7 +220,7 @@ func retries(s *Stage, stepID string) int {
 // isStop: the work stopped for a reason of its own. A stop at the gate (doctor,
 // a lock, a dirty workspace) says nothing about the work.
 func isStop(e Event) bool {
-	return (e.Event == EventNeedsInput || e.Event == EventFailed) && !atTheGate(fault.Code(e.ReasonCode))
+	return (e.Event == EventNeedsInput || e.Event == EventFailed) && !isGateRefusal(fault.Code(e.ReasonCode))
 }
 
 // refusal is a limit that force can go beyond; the fact says how.
@@ -257,11 +257,11 @@ func stopReason(s *Stage) fault.Code {
 	return fault.Code(s.ReasonCode())
 }
 
-// sameTwice: the last two stops, newest first, are of one step and for one
+// stoppedTwiceAlike: the last two stops, newest first, are of one step and for one
 // reason, which another plan could mend.
-func sameTwice(list []Event, facts map[string]string) bool {
+func stoppedTwiceAlike(list []Event, facts map[string]string) bool {
 	return len(list) > 1 && list[0].StepID == list[1].StepID && list[0].ReasonCode == list[1].ReasonCode &&
-		planCanMend(fault.Code(list[0].ReasonCode), facts)
+		replanHelps(fault.Code(list[0].ReasonCode), facts)
 }
 
 // stopFacts are the facts of the last stop of the work.
@@ -272,7 +272,7 @@ func stopFacts(s *Stage) map[string]string {
 	return nil
 }
 
-func atTheGate(code fault.Code) bool {
+func isGateRefusal(code fault.Code) bool {
 	switch code {
 	case fault.DoctorFailed, fault.WorktreeDirty, fault.RunInProgress, fault.QueueInProgress, fault.LockHeld,
 		fault.LockUnreadable, fault.ReplanRequired, fault.StepLimitReached, fault.BudgetExhausted:
@@ -281,9 +281,9 @@ func atTheGate(code fault.Code) bool {
 	return false
 }
 
-// planCanMend reports whether another plan may help; for what it cannot help
+// replanHelps reports whether another plan may help; for what it cannot help
 // nobody is sent to make one.
-func planCanMend(code fault.Code, facts map[string]string) bool {
+func replanHelps(code fault.Code, facts map[string]string) bool {
 	if status := facts["exit_status"]; status == "126" || status == "127" {
 		return false // the shell's word for a program that is missing or cannot be started
 	}

@@ -27,10 +27,10 @@ func (s *Stage) SetPlan(p *Plan, now time.Time) {
 	s.AddEvent(now, EventPlanned, "", "")
 }
 
-// Worked notes, before anything is started, that a process of this boot works
+// CountProcess notes, before anything is started, that a process of this boot works
 // for the run, and counts it when the one before died: it wrote no end, and
 // the machine has not been started anew since.
-func (s *Stage) Worked(boot string) {
+func (s *Stage) CountProcess(boot string) {
 	if s.Boot != "" && s.Boot == boot && !s.State.Ended() {
 		s.Deaths++
 	}
@@ -148,7 +148,7 @@ func (s *Stage) Fail(now time.Time, e *ErrorObject) error {
 	if p := s.Current(); p != nil && !p.Status.Settled() {
 		stepID = p.StepID
 		p.Status, p.EndedAt = Status(to), &now
-		if p.Error == nil || !atTheGate(e.ReasonCode) { // what the work stopped for is still to be mended
+		if p.Error == nil || !isGateRefusal(e.ReasonCode) { // what the work stopped for is still to be mended
 			p.Error = e
 		}
 	}
@@ -185,7 +185,7 @@ func (s *Stage) check() error {
 	return nil
 }
 
-func follows(s *Stage, p *Plan) bool {
+func matchesPlan(s *Stage, p *Plan) bool {
 	return slices.EqualFunc(s.Steps, p.Steps, func(a Step, b PlanStep) bool { return a.StepID == b.StepID })
 }
 

@@ -63,8 +63,8 @@ func (q *question) showNext() error {
 	r := q.survey.Select()
 	if r.Next != nil {
 		if req := q.survey.Folder.Unique(r.Next.RequestID); req != nil {
-			if st := project.RunOfOldName(q.Context(), q.survey, req); st != nil {
-				q.Warn("work.old_name", project.OldName(req, st))
+			if st := project.RunBeforeRename(q.Context(), q.survey, req); st != nil {
+				q.Warn("work.old_name", project.RenameFacts(req, st))
 			}
 		}
 	}

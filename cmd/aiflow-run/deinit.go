@@ -34,7 +34,7 @@ type leaver struct {
 	p               *project.Project
 	dryRun          bool
 	requests, force bool
-	parts           []runner.Parting
+	parts           []runner.RemovedItem
 	taken           []string // paths that went or changed
 	others          []string // worktrees of the same bare repository that are projects, too
 	made            bool     // there was no .aiflow before this command took its lock
@@ -81,7 +81,7 @@ func (l *leaver) run(discard []string) error {
 	}
 	r := work.Runner(l.shell, l.p)
 	r.Point = l.at
-	err = r.Leave(l.shell.Context(), runner.LeaveOptions{Discard: discard, DryRun: l.dryRun, Shared: len(l.others) > 0}, func(parts []runner.Parting) error {
+	err = r.Leave(l.shell.Context(), runner.LeaveOptions{Discard: discard, DryRun: l.dryRun, Shared: len(l.others) > 0}, func(parts []runner.RemovedItem) error {
 		l.parts = parts
 		if err := l.unhook(actions); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (l *leaver) run(discard []string) error {
 		return err
 	}
 	if len(l.others) > 0 {
-		l.parts = append(l.parts, runner.Parting{
+		l.parts = append(l.parts, runner.RemovedItem{
 			Kind: "folder", Name: app.Here(l.shell, l.p, filepath.Dir(l.p.Path(l.p.Config.Paths.LocksDir))) + "/", Did: "stays", Why: "worktrees",
 		})
 	}
@@ -200,7 +200,7 @@ func (l *leaver) temps(actions []hooks.Action) {
 }
 
 func (l *leaver) note(kind, name, did, why string) {
-	l.parts = append(l.parts, runner.Parting{Kind: kind, Name: name, Did: did, Why: why})
+	l.parts = append(l.parts, runner.RemovedItem{Kind: kind, Name: name, Did: did, Why: why})
 }
 
 // gone notes what was taken away, or would be; err is why it is still there.
@@ -338,7 +338,7 @@ func (l *leaver) entries(rel string, all []string, keep func(entry string) bool)
 
 // stays reports whether something in a folder, or the folder, is still there.
 func (l *leaver) stays(rel string) bool {
-	return slices.ContainsFunc(l.parts, func(p runner.Parting) bool {
+	return slices.ContainsFunc(l.parts, func(p runner.RemovedItem) bool {
 		return (p.Did == "stays" || p.Did == "failed") && (p.Name == rel || strings.HasPrefix(p.Name, rel+"/"))
 	})
 }
@@ -461,18 +461,18 @@ func (l *leaver) inside() bool {
 
 // taken is what deinit prints as JSON.
 type taken struct {
-	OK     bool             `json:"ok"`
-	DryRun bool             `json:"dry_run"`
-	Root   string           `json:"root"`
-	Items  []runner.Parting `json:"items"`
-	Next   []string         `json:"next"`
+	OK     bool                 `json:"ok"`
+	DryRun bool                 `json:"dry_run"`
+	Root   string               `json:"root"`
+	Items  []runner.RemovedItem `json:"items"`
+	Next   []string             `json:"next"`
 }
 
 func (l *leaver) print() error {
 	failed := l.failed()
 	next := l.next()
 	if l.shell.JSON {
-		return l.shell.Answer(taken{failed == nil, l.dryRun, l.p.Dir, append([]runner.Parting{}, l.parts...), next}, failed)
+		return l.shell.Answer(taken{failed == nil, l.dryRun, l.p.Dir, append([]runner.RemovedItem{}, l.parts...), next}, failed)
 	}
 	for _, p := range l.parts {
 		l.shell.Printf("%s\n", l.line(p))
@@ -524,7 +524,7 @@ func notWritable(err error, path string, more ...any) error {
 	return fault.Wrap(err, fault.PathNotWritable, append(more, "path", path)...)
 }
 
-func (l *leaver) line(p runner.Parting) string {
+func (l *leaver) line(p runner.RemovedItem) string {
 	line := term.Pad(l.shell.Text("work.deinit_"+p.Did), 14) + term.Escape(p.Name)
 	switch {
 	case p.Why == "":

@@ -96,7 +96,7 @@ func (f *follower) over() bool {
 func (f *follower) names() []string {
 	names := runs.LogsByTime(f.p.Dir, f.dir.Rel, f.o.step)
 	if f.o.last || !f.s.JSON {
-		names = slices.DeleteFunc(names, func(name string) bool { return !runs.Spoken(name) })
+		names = slices.DeleteFunc(names, func(name string) bool { return !runs.IsOutput(name) })
 	}
 	if f.o.last && len(names) > 1 {
 		names = names[len(names)-1:]

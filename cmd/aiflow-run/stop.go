@@ -26,7 +26,7 @@ func stop(s *cli.Shell, o stopOptions, arg string) error {
 	v, err := r.LoadSession(s.Context())
 	// A single run that holds the queue has no session; the record is of an earlier one.
 	single := o.queue && err == nil && (v.State == runner.Idle || v.State == runner.Stopped || v.State == runner.Completed)
-	var h runner.Halted
+	var h runner.StopResult
 	if o.queue {
 		h, err = r.StopSession(s.Context(), o.now, o.wait)
 	} else if arg, err = runningRequest(p, arg); err == nil {

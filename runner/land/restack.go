@@ -131,7 +131,7 @@ func (s *restacking) below(ctx context.Context, st *runs.Stage) (on []runs.Stack
 			}
 		}
 		switch {
-		case r != nil && r.SaysOver() && s.standing.Home() == "HEAD" || last != nil && (s.standing.MergedHere(last) || s.inBase(ctx, st, last)):
+		case r != nil && r.SaysOver() && s.standing.MergeTarget() == "HEAD" || last != nil && (s.standing.MergedHere(last) || s.inBase(ctx, st, last)):
 			continue
 		case last == nil || !last.Unmerged() || !s.standing.BranchExists(last) || project.StaleNow(ctx, s.Project, last).On != "" || project.Emptied(ctx, s.Project, last):
 			return nil, "", waitsFor(st, id)

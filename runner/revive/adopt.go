@@ -9,9 +9,9 @@ import (
 	"aiflow/runs"
 )
 
-// adopt records commits of this run that its runner made but did not live to
+// adoptCommits records commits of this run that its runner made but did not live to
 // record.
-func adopt(ctx context.Context, run *stage.Run) error {
+func adoptCommits(ctx context.Context, run *stage.Run) error {
 	tip, err := run.Workspace.Head(ctx)
 	if err != nil {
 		return err

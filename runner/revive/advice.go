@@ -52,7 +52,7 @@ func (a *Adviser) from(ctx context.Context, st *runs.Stage, step string) []fault
 		now.Newest = ids[0]
 	}
 	if a.of.AwaitsMerge(st) {
-		now.Merge = project.TakeOver(ctx, p, st.Git.WorkBranch)
+		now.Merge = project.MergeCommand(ctx, p, st.Git.WorkBranch)
 		stale := a.of.StaleOn(st)
 		now.Stale, now.Restacks = stale.On != "", stale.On != "" && stale.Again
 		if failed := a.of.LandFailed(st); failed != nil {

@@ -28,15 +28,15 @@ func Anew(ctx context.Context, run *stage.Run, last *runs.Stage) (stage.Outcome,
 	}
 	if last != nil {
 		run.ReadFindings(run.Project.Run(last.RequestID, last.RunID))
-		leaveBehind(ctx, run, last)
+		clearWorkspace(ctx, run, last)
 	}
 	return stage.Drive(ctx, run, stage.Begin)
 }
 
-// leaveBehind clears the workspace of an earlier run of the same request that
+// clearWorkspace clears the workspace of an earlier run of the same request that
 // is not gone on with. What it holds is kept first. It never stops a new run:
 // a workspace that cannot be cleared is reported when it is needed.
-func leaveBehind(ctx context.Context, run *stage.Run, last *runs.Stage) {
+func clearWorkspace(ctx context.Context, run *stage.Run, last *runs.Stage) {
 	at := run.WorkspaceOf(last) // not where a new one is made, where workspace.root was changed since
 	if _, err := os.Lstat(at); err != nil || last.Git.Workspace == "." || run.InPlace() || run.MayWrite() != nil {
 		return // a lost lock shows at the next write
@@ -57,16 +57,16 @@ func leaveBehind(ctx context.Context, run *stage.Run, last *runs.Stage) {
 	}
 }
 
-// leaveRunBefore does for a run that died at its very beginning what a fresh one
+// clearPreviousWorkspace does for a run that died at its very beginning what a fresh one
 // does first: it clears away the workspace that still is the earlier run's.
-func leaveRunBefore(ctx context.Context, run *stage.Run) {
-	last := runBefore(run)
+func clearPreviousWorkspace(ctx context.Context, run *stage.Run) {
+	last := previousRun(run)
 	if last == nil || run.InPlace() {
 		return
 	} // of two runs in one second both may name one branch; the later makes itself another
 	ws, ok, err := run.Repo.OpenWorktree(ctx, run.WorkspacePath())
 	if err == nil && ok && ws.Branch() == last.Git.WorkBranch {
-		leaveBehind(ctx, run, last)
+		clearWorkspace(ctx, run, last)
 	}
 }
 

@@ -27,7 +27,7 @@ func RefuseChanged(ctx context.Context, run *stage.Run, last *runs.Stage) error 
 	}
 	fresh := []any{"fresh", runs.Fresh(last)}
 	if tip := stage.ForeignTip(ctx, run.Repo, ws, last); tip != "" {
-		return changedThere(run, last, append(fresh, "commit", tip[:min(10, len(tip))])...)
+		return workspaceChanged(run, last, append(fresh, "commit", tip[:min(10, len(tip))])...)
 	}
 	changes, err := ws.Changes(ctx)
 	if err != nil || changes.Empty() {
@@ -36,13 +36,13 @@ func RefuseChanged(ctx context.Context, run *stage.Run, last *runs.Stage) error 
 	if step := last.Current(); step != nil && step.AttemptTree == changes.Tree {
 		return nil
 	}
-	return changedThere(run, last, append(fresh, "count", len(changes.Files))...)
+	return workspaceChanged(run, last, append(fresh, "count", len(changes.Files))...)
 }
 
-// resolved refuses, before anything is touched, what a person has to decide
+// refuseUndecided refuses, before anything is touched, what a person has to decide
 // about in the workspace: conflicts that were left open, and commits where the
 // point does not take what was changed. What is put aside may have both.
-func resolved(ctx context.Context, run *stage.Run, last *runs.Stage, at runs.Point) error {
+func refuseUndecided(ctx context.Context, run *stage.Run, last *runs.Stage, at runs.Point) error {
 	if !last.State.Ended() || at.Changed == runs.ChangedDiscard {
 		return nil
 	}
@@ -57,7 +57,7 @@ func resolved(ctx context.Context, run *stage.Run, last *runs.Stage, at runs.Poi
 		return nil
 	}
 	if tip := stage.ForeignTip(ctx, run.Repo, ws, last); tip != "" { // resuming takes it off the branch
-		return changedThere(run, last, "commit", tip[:min(10, len(tip))])
+		return workspaceChanged(run, last, "commit", tip[:min(10, len(tip))])
 	}
 	return nil
 }
@@ -72,10 +72,10 @@ func leftWorkspace(ctx context.Context, run *stage.Run, last *runs.Stage) (ws *g
 	return ws, ok && err == nil
 }
 
-// workspaceAllows looks at what is in the workspace. Clean is what equals its
+// pointForWorkspace looks at what is in the workspace. Clean is what equals its
 // HEAD or the kept attempt, unless somebody committed it; anything else is a
 // person's, and is refused, taken or kept aside as the point says.
-func workspaceAllows(ctx context.Context, run *stage.Run, at runs.Point, committed bool) (runs.Point, error) {
+func pointForWorkspace(ctx context.Context, run *stage.Run, at runs.Point, committed bool) (runs.Point, error) {
 	if run.Workspace == nil || at.State != runs.Implementing || len(run.Stage.Steps) == 0 {
 		return at, nil
 	}
@@ -90,9 +90,9 @@ func workspaceAllows(ctx context.Context, run *stage.Run, at runs.Point, committ
 	if changes.Empty() || changes.Tree == step.AttemptTree && !committed {
 		return at, nil
 	}
-	at, ok := changed(at, run.Stage.State.Ended())
+	at, ok := pointForChanges(at, run.Stage.State.Ended())
 	if !ok {
-		return at, changedThere(run, run.Stage, "count", len(changes.Files))
+		return at, workspaceChanged(run, run.Stage, "count", len(changes.Files))
 	}
 	return at, nil
 }
@@ -104,12 +104,12 @@ func refuseUnmerged(ctx context.Context, run *stage.Run, ws *gitops.Workspace, l
 	if err != nil || len(names) == 0 {
 		return nil // what cannot be asked is reported when it is needed
 	}
-	return changedThere(run, last, "count", len(names), "unmerged", strings.Join(names, ", "))
+	return workspaceChanged(run, last, "count", len(names), "unmerged", strings.Join(names, ", "))
 }
 
-// changedThere is the refusal to touch what a person left in the workspace of a
+// workspaceChanged is the refusal to touch what a person left in the workspace of a
 // run that stopped.
-func changedThere(run *stage.Run, last *runs.Stage, what ...any) error {
+func workspaceChanged(run *stage.Run, last *runs.Stage, what ...any) error {
 	return fault.New(fault.WorktreeDirty, append([]any{
 		"path", last.Git.Workspace, "request_id", run.Request.ID, "run_id", last.RunID, "workspace", proc.Word(run.WorkspaceOf(last)),
 	}, what...)...)

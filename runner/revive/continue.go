@@ -7,11 +7,11 @@ import (
 	"aiflow/runs"
 )
 
-// goOn continues at a point. interrupted says that nobody touched the
+// continueAt continues at a point. interrupted says that nobody touched the
 // workspace on purpose since the runner died.
-func goOn(ctx context.Context, run *stage.Run, at runs.Point, interrupted bool) error {
-	does := goesOn(at, run.Stage.State.Ended(), interrupted, run.InPlace())
-	if does.saysFirst {
+func continueAt(ctx context.Context, run *stage.Run, at runs.Point, interrupted bool) error {
+	does := continuationAt(at, run.Stage.State.Ended(), interrupted, run.InPlace())
+	if does.recordsFirst {
 		if does.setsAside {
 			run.Stage.BackTo = at.StepID
 		}
@@ -25,7 +25,7 @@ func goOn(ctx context.Context, run *stage.Run, at runs.Point, interrupted bool) 
 		}
 	}
 	if does.setsAside {
-		if err := goBack(ctx, run, at.Index); err != nil {
+		if err := returnToStep(ctx, run, at.Index); err != nil {
 			return err
 		}
 	}
@@ -40,15 +40,15 @@ func goOn(ctx context.Context, run *stage.Run, at runs.Point, interrupted bool) 
 	case finishes:
 		return stage.Finish(ctx, run)
 	case tests:
-		return goOnTesting(ctx, run, at, interrupted)
+		return continueAtTests(ctx, run, at, interrupted)
 	}
 	return stage.Steps(ctx, run)
 }
 
-// goBack sets aside what the run committed from a step on, under a name that is
+// returnToStep sets aside what the run committed from a step on, under a name that is
 // told, and returns to where that step began. Who finds the record of a runner
 // that died meanwhile does the rest of it.
-func goBack(ctx context.Context, run *stage.Run, i int) error {
+func returnToStep(ctx context.Context, run *stage.Run, i int) error {
 	if c := run.Stage.Current(); c != nil && !c.Status.Settled() {
 		if err := stage.KeepAttempt(ctx, run, c); err != nil {
 			return err
@@ -58,12 +58,12 @@ func goBack(ctx context.Context, run *stage.Run, i int) error {
 		return err
 	}
 	if run.Stage.Steps[i].Status.Settled() {
-		if err := setAside(ctx, run, i); err != nil {
+		if err := setStepsAside(ctx, run, i); err != nil {
 			return err
 		}
 	}
 	run.At("set_aside")
-	if err := run.Workspace.Rejoin(ctx, run.Stage.Tip()); err != nil {
+	if err := run.Workspace.SoftReset(ctx, run.Stage.Tip()); err != nil {
 		return err
 	}
 	changes, err := run.Workspace.Changes(ctx)
@@ -74,9 +74,9 @@ func goBack(ctx context.Context, run *stage.Run, i int) error {
 	return run.Save()
 }
 
-// setAside keeps the commits of step i and later ones, and takes them out of the
+// setStepsAside keeps the commits of step i and later ones, and takes them out of the
 // record.
-func setAside(ctx context.Context, run *stage.Run, i int) error {
+func setStepsAside(ctx context.Context, run *stage.Run, i int) error {
 	step, tip := run.Stage.Steps[i], run.Stage.Tip()
 	start := run.Stage.GoBack(run.Project.Now(), i)
 	n := run.Dir.NextAttempt(step.StepID)
@@ -96,9 +96,9 @@ func setAside(ctx context.Context, run *stage.Run, i int) error {
 	return run.Save()
 }
 
-// goOnTesting judges what is in the workspace. After a crash that must be what
+// continueAtTests judges what is in the workspace. After a crash that must be what
 // the step's command left; a test that died half way may have changed it.
-func goOnTesting(ctx context.Context, run *stage.Run, at runs.Point, interrupted bool) error {
+func continueAtTests(ctx context.Context, run *stage.Run, at runs.Point, interrupted bool) error {
 	step := &run.Stage.Steps[at.Index]
 	if interrupted {
 		changes, err := run.Workspace.Changes(ctx)

@@ -27,12 +27,12 @@ func ResumeInterrupted(ctx context.Context, run *stage.Run, last *runs.Stage) (s
 	}
 	run.Tell(stage.Event{Kind: stage.Found, StepID: last.CurrentStepID, What: string(last.State)})
 	noteOwnLocks(run)
-	run.Stage.Worked(run.Lease.Record().BootID)
+	run.Stage.CountProcess(run.Lease.Record().BootID)
 	if err := run.Save(); err != nil {
 		return stage.Outcome{}, err
 	}
 	return stage.Drive(ctx, run, func(ctx context.Context, run *stage.Run) error {
-		if err := comeBack(ctx, run); err != nil {
+		if err := reopenRun(ctx, run); err != nil {
 			return err
 		}
 		if err := stage.MarkRunning(run); err != nil {
@@ -44,7 +44,7 @@ func ResumeInterrupted(ctx context.Context, run *stage.Run, last *runs.Stage) (s
 		if at, err = runs.Resume(run.Stage, run.Plan, runs.Ask{Mode: runs.ModeResume}, run.Project.Config.Limits.MaxStepRetries); err != nil {
 			return err
 		}
-		return goOn(ctx, run, at, true)
+		return continueAt(ctx, run, at, true)
 	})
 }
 
@@ -58,9 +58,9 @@ func load(ctx context.Context, run *stage.Run, last *runs.Stage) error {
 	run.Repo = run.Repo.Marked(run.Mark())
 	run.Dir = run.Project.Run(run.Request.ID, last.RunID)
 	if _, err := run.Dir.LoadRequest(); err != nil && len(last.Steps) == 0 { // it died before it could keep that
-		run.Text = Unblocked(ctx, run, runBefore(run), text)
+		run.Text = Unblocked(ctx, run, previousRun(run), text)
 	} else {
-		run.Text = bytesBefore(run, run.Dir, text)
+		run.Text = restoredText(run, run.Dir, text)
 	}
 	run.ReadFindings(run.Dir)
 	if len(last.Steps) > 0 {
@@ -85,9 +85,9 @@ func noteOwnLocks(run *stage.Run) {
 	}
 }
 
-// comeBack makes sure that nobody else works for this run any more, opens its
+// reopenRun makes sure that nobody else works for this run any more, opens its
 // workspace, and takes over what was committed but not recorded.
-func comeBack(ctx context.Context, run *stage.Run) error {
+func reopenRun(ctx context.Context, run *stage.Run) error {
 	if err := commitsThere(ctx, run); err != nil {
 		return err
 	}
@@ -98,21 +98,21 @@ func comeBack(ctx context.Context, run *stage.Run) error {
 	run.Repo.ClearBranchLock(run.Stage.Git.WorkBranch)
 	run.Stage.AddEvent(run.Project.Now(), runs.EventResumed, run.Stage.CurrentStepID, "")
 	if len(run.Stage.Steps) == 0 {
-		leaveRunBefore(ctx, run)
+		clearPreviousWorkspace(ctx, run)
 		return nil // begin opens the workspace
 	}
-	if err := reopen(ctx, run); err != nil {
+	if err := reopenWorkspace(ctx, run); err != nil {
 		return err
 	}
 	run.At("reopened")
 	if i := run.Stage.Index(run.Stage.BackTo); i >= 0 {
-		return goBack(ctx, run, i) // the runner died on its way
+		return returnToStep(ctx, run, i) // the runner died on its way
 	}
-	if err := adopt(ctx, run); err != nil {
+	if err := adoptCommits(ctx, run); err != nil {
 		return err
 	}
 	if step := run.Stage.Current(); step != nil && !step.Status.Settled() {
-		return stage.Rejoin(ctx, run, step)
+		return stage.Uncommit(ctx, run, step)
 	}
 	return nil
 }
@@ -152,9 +152,9 @@ func endStrays(run *stage.Run) {
 	run.Stage.Agent = nil
 }
 
-// reopen opens the run's worktree, or makes it again from the work branch when
+// reopenWorkspace opens the run's worktree, or makes it again from the work branch when
 // somebody removed it. What is to be linked may have been added since.
-func reopen(ctx context.Context, run *stage.Run) error {
+func reopenWorkspace(ctx context.Context, run *stage.Run) error {
 	if run.InPlace() {
 		return stage.CheckOutInPlace(ctx, run)
 	}

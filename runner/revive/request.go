@@ -9,9 +9,9 @@ import (
 	"aiflow/runs"
 )
 
-// runBefore is the run of this request before this one, nil when there is none
+// previousRun is the run of this request before this one, nil when there is none
 // that can be read.
-func runBefore(run *stage.Run) *runs.Stage {
+func previousRun(run *stage.Run) *runs.Stage {
 	ids, err := runs.ListRuns(run.Project.Dir, run.Project.RunsDir(), run.Request.ID)
 	if err != nil {
 		return nil
@@ -38,13 +38,13 @@ func Unblocked(ctx context.Context, run *stage.Run, last *runs.Stage, text []byt
 	if last == nil || last.State != runs.NeedsInput && last.State != runs.Failed || run.Request.Meta.Status != reqmeta.Blocked {
 		return text
 	}
-	return bytesBefore(run, run.Project.Run(last.RequestID, last.RunID), text)
+	return restoredText(run, run.Project.Run(last.RequestID, last.RunID), text)
 }
 
-// bytesBefore is what the request file goes back to when the run is over: as
+// restoredText is what the request file goes back to when the run is over: as
 // it stands now, but with the status and date from before the run began, which
 // the run alone changed.
-func bytesBefore(run *stage.Run, dir *runs.Dir, now []byte) []byte {
+func restoredText(run *stage.Run, dir *runs.Dir, now []byte) []byte {
 	before, err := dir.LoadRequest()
 	if err != nil {
 		return now

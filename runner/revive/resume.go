@@ -36,22 +36,22 @@ func Resume(ctx context.Context, run *stage.Run, last *runs.Stage, ask runs.Ask,
 		}
 		stage.TellOldSteps(run, at.StepID) // a person insists: it goes on with its old steps, and says so
 	}
-	if err := answered(run, answer); err != nil {
+	if err := recordAnswer(run, answer); err != nil {
 		return stage.Outcome{}, err
 	}
 	run.Tell(stage.Event{Kind: stage.Chosen, Title: run.Request.Title()})
 	if at.NewRun {
 		return replan(ctx, run, last)
 	}
-	if err := resolved(ctx, run, last, at); err != nil {
+	if err := refuseUndecided(ctx, run, last, at); err != nil {
 		return stage.Outcome{}, err
 	}
-	return proceed(ctx, run, ask)
+	return continueRun(ctx, run, ask)
 }
 
-// answered writes a person's answer into the report, where roles are told from, with
+// recordAnswer writes a person's answer into the report, where roles are told from, with
 // the questions that it is to.
-func answered(run *stage.Run, text string) error {
+func recordAnswer(run *stage.Run, text string) error {
 	if text == "" {
 		return nil
 	}
@@ -84,25 +84,25 @@ func replan(ctx context.Context, run *stage.Run, old *runs.Stage) (stage.Outcome
 	return Anew(ctx, run, old)
 }
 
-func proceed(ctx context.Context, run *stage.Run, ask runs.Ask) (stage.Outcome, error) {
+func continueRun(ctx context.Context, run *stage.Run, ask runs.Ask) (stage.Outcome, error) {
 	ws, ok := leftWorkspace(ctx, run, run.Stage)
 	committed := ok && stage.ForeignTip(ctx, run.Repo, ws, run.Stage) != ""
-	if err := comeBack(ctx, run); err != nil {
+	if err := reopenRun(ctx, run); err != nil {
 		return stage.Outcome{}, err
 	}
 	at, err := runs.Resume(run.Stage, run.Plan, ask, run.Project.Config.Limits.MaxStepRetries)
 	if err != nil {
 		return stage.Outcome{}, err
 	}
-	if at, err = workspaceAllows(ctx, run, at, committed); err != nil {
+	if at, err = pointForWorkspace(ctx, run, at, committed); err != nil {
 		return stage.Outcome{}, err
 	}
 	noteOwnLocks(run)
-	run.Stage.Worked(run.Lease.Record().BootID)
+	run.Stage.CountProcess(run.Lease.Record().BootID)
 	return stage.Drive(ctx, run, func(ctx context.Context, run *stage.Run) error {
 		if err := stage.MarkRunning(run); err != nil {
 			return err
 		}
-		return goOn(ctx, run, at, false)
+		return continueAt(ctx, run, at, false)
 	})
 }

@@ -15,38 +15,38 @@ const (
 	finishes next = "finish" // with report and last commit
 )
 
-// does is what a run does when it goes on, from the first field to the last.
-type does struct {
-	saysFirst bool // in its record, what it does to the workspace
-	setsAside bool // the commits of the step and of those after it
-	putsBack  bool // the workspace, to the beginning of the step
-	next      next
+// continuation is what a run does when it goes on, from the first field to the last.
+type continuation struct {
+	recordsFirst bool // in its record, what it does to the workspace
+	setsAside    bool // the commits of the step and of those after it
+	putsBack     bool // the workspace, to the beginning of the step
+	next         next
 }
 
-// goesOn is what a run does at a point. ended: it had stopped with a reason.
+// continuationAt is what a run does at a point. ended: it had stopped with a reason.
 // interrupted: its runner died, and nobody touched the workspace on purpose since.
-func goesOn(at runs.Point, ended, interrupted, inPlace bool) does {
+func continuationAt(at runs.Point, ended, interrupted, inPlace bool) continuation {
 	switch at.State {
 	case runs.Planning:
-		return does{next: begins}
+		return continuation{next: begins}
 	case runs.Reporting:
-		return does{next: finishes}
+		return continuation{next: finishes}
 	case runs.Testing:
-		return does{next: tests}
+		return continuation{next: tests}
 	}
-	return does{
+	return continuation{
 		// After a crash nobody takes what is half put back for a person's work.
-		saysFirst: at.Back || at.Reset && ended,
-		setsAside: at.Back,
+		recordsFirst: at.Back || at.Reset && ended,
+		setsAside:    at.Back,
 		// A power cut may take the record of a step's start and leave what it did.
 		putsBack: at.Reset || interrupted && !inPlace,
 		next:     works,
 	}
 }
 
-// changed is the point where a run goes on that finds in its workspace what neither
+// pointForChanges is the point where a run goes on that finds in its workspace what neither
 // its last commit nor the kept attempt has; false: a person has to say what becomes of it.
-func changed(at runs.Point, ended bool) (runs.Point, bool) {
+func pointForChanges(at runs.Point, ended bool) (runs.Point, bool) {
 	switch {
 	case at.Changed == runs.ChangedTake: // never with Back, which is a retry
 		at.State, at.Reset = runs.Testing, false

@@ -67,16 +67,16 @@ func outcome(st *runs.Stage, plan *runs.Plan, ask runs.Ask, isChanged bool) stri
 	ended := st.State.Ended()
 	if isChanged && at.State == runs.Implementing {
 		var ok bool
-		if at, ok = changed(at, ended); !ok {
+		if at, ok = pointForChanges(at, ended); !ok {
 			return string(fault.WorktreeDirty)
 		}
 	}
-	d := goesOn(at, ended, !ended, false)
+	d := continuationAt(at, ended, !ended, false)
 	var words []string
 	for _, one := range []struct {
 		does bool
 		word string
-	}{{d.saysFirst, "say so"}, {d.setsAside, "set aside"}, {d.putsBack, "put back"}, {true, string(d.next)}} {
+	}{{d.recordsFirst, "say so"}, {d.setsAside, "set aside"}, {d.putsBack, "put back"}, {true, string(d.next)}} {
 		if one.does {
 			words = append(words, one.word)
 		}
@@ -114,7 +114,7 @@ func ofThree(state runs.State, reason fault.Code) (*runs.Stage, *runs.Plan) {
 // TestTheUsersCheckoutIsNotPutBack: in place nobody knows what is the person's own.
 func TestTheUsersCheckoutIsNotPutBack(t *testing.T) {
 	at := runs.Point{State: runs.Implementing}
-	if goesOn(at, false, true, true).putsBack || !goesOn(at, false, true, false).putsBack {
+	if continuationAt(at, false, true, true).putsBack || !continuationAt(at, false, true, false).putsBack {
 		t.Error("the checkout is put back, or a worktree is not")
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"aiflow/runs"
 )
 
-// PutAway does what is left to do for a run that was done but whose runner
+// CleanUp does what is left to do for a run that was done but whose runner
 // died before it had put everything away; false when there is no such run.
 // Such a run is not run again: its branch is there.
-func PutAway(ctx context.Context, run *stage.Run, last *runs.Stage) (stage.Outcome, bool) {
+func CleanUp(ctx context.Context, run *stage.Run, last *runs.Stage) (stage.Outcome, bool) {
 	if last.State != runs.Done || !diedFinishing(ctx, run, last) {
 		return stage.Outcome{}, false
 	}
@@ -25,7 +25,7 @@ func PutAway(ctx context.Context, run *stage.Run, last *runs.Stage) (stage.Outco
 		if err := run.Save(); err != nil {
 			return err
 		}
-		return stage.PutAway(ctx, run, stage.LookForLeaving(ctx, run))
+		return stage.CleanUp(ctx, run, stage.InspectWorkspace(ctx, run))
 	})
 	return out, err == nil
 }

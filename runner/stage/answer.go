@@ -24,10 +24,10 @@ func readAnswer(run *Run, r agent.Reply) (contract.Answer, error) {
 	return a, agent.RefusalIn(a, r)
 }
 
-// readOptional is for those who edit files: their answer is the files. A file
+// checkOptionalAnswer is for those who edit files: their answer is the files. A file
 // in AIFLOW_RESULT is held against the contract; of what they print only an
 // object that says which role it is from counts.
-func readOptional(run *Run, r agent.Reply) error {
+func checkOptionalAnswer(run *Run, r agent.Reply) error {
 	if r.File == "" && !agent.LooksLikeAnswer(r.Stdout) {
 		return nil
 	}
@@ -35,8 +35,8 @@ func readOptional(run *Run, r agent.Reply) error {
 	return err
 }
 
-// cleanResult makes room for the answer's file and removes an old one.
-func cleanResult(run *Run, c shellCommand) (string, error) {
+// prepareResult makes room for the answer's file and removes an old one.
+func prepareResult(run *Run, c shellCommand) (string, error) {
 	path := run.resultPath(c)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return "", notMade(err, run, "tmp")

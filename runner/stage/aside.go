@@ -15,11 +15,11 @@ import (
 	"aiflow/runs"
 )
 
-// putAside takes out of the workspace what configures agents and git ignores, before
+// setConfigAside takes out of the workspace what configures agents and git ignores, before
 // an AI command is started: it is in no change that a gate sees, and the command
 // would start what it names. What the set-up made or the configuration links stays,
 // and in the checkout itself everything: that is the person's own.
-func putAside(ctx context.Context, run *Run) error {
+func setConfigAside(ctx context.Context, run *Run) error {
 	if run.InPlace() || run.Workspace == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func putAside(ctx context.Context, run *Run) error {
 		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 			return notWritable(err, run.Dir.RelPath(runs.KeptDir))
 		}
-		if err := moved(filepath.Join(top, filepath.FromSlash(name)), to); err != nil {
+		if err := moveFile(filepath.Join(top, filepath.FromSlash(name)), to); err != nil {
 			return notWritable(err, name)
 		}
 		run.Tell(Event{Kind: Noted, What: run.Words.Text("work.put_aside", fault.Facts{"path": name, "kept": run.Dir.RelPath(filepath.ToSlash(kept))})})
@@ -76,8 +76,8 @@ func putAside(ctx context.Context, run *Run) error {
 	return nil
 }
 
-// moved moves a file, to another file system too (workspace.root).
-func moved(from, to string) error {
+// moveFile moves a file, to another file system too (workspace.root).
+func moveFile(from, to string) error {
 	err := os.Rename(from, to)
 	if !errors.Is(err, syscall.EXDEV) {
 		return err

@@ -22,7 +22,7 @@ func ask(ctx context.Context, run *Run, q question) error {
 		return err
 	}
 	named, asked := c.Calls(q.role), q.failure
-	calls := notWaiting(run, named)
+	calls := availableCalls(run, named)
 	tries := max(1, run.Project.Config.Limits.MaxRoleTries)
 	var before error
 	for try := 0; ; {
@@ -67,18 +67,18 @@ func tryRole(ctx context.Context, run *Run, q question, call config.Call) error 
 			call.Test = run.Project.Config.Tests.Unit.Command
 		}
 	}
-	done, err := takeTurn(ctx, run, q, call)
+	done, err := acquireProvider(ctx, run, q, call)
 	if err != nil {
 		return err
 	}
 	defer done()
-	ofSession, err := afford(run, &call)
+	ofSession, err := checkBudget(run, &call)
 	if err != nil {
 		return err
 	}
 	r := agent.Reply{Call: call, Try: countTry(run, q)}
 	at, began := run.Project.Now().UTC(), run.Project.Env.Clock.Boot()
-	err = overdrawn(run, ofSession, call, callRole(ctx, run, q, &r))
+	err = budgetExceeded(run, ofSession, call, callRole(ctx, run, q, &r))
 	took := run.Project.Env.Clock.Boot() - began
 	run.noteProvider(ctx, call.Provider, err)
 	if f, ok := fault.As(err); ok && run.Lost != nil && agent.Lost(f.Code) {
@@ -113,14 +113,14 @@ func callRole(ctx context.Context, run *Run, q question, r *agent.Reply) error {
 	if r.Call.Command.Output != config.OutputText {
 		sc.silent = seconds(run.Project.Config.Limits.SilentSec)
 	}
-	file, err := cleanResult(run, sc)
+	file, err := prepareResult(run, sc)
 	if err != nil {
 		return err
 	}
-	if err := putAside(ctx, run); err != nil {
+	if err := setConfigAside(ctx, run); err != nil {
 		return err
 	}
-	res, err := command(ctx, run, sc, argv, strings.NewReader(prompt))
+	res, err := runCommand(ctx, run, sc, argv, strings.NewReader(prompt))
 	r.Log = res.log
 	if res.said != nil {
 		r.Usage = res.said.Usage()
@@ -150,7 +150,7 @@ func roleEnded(call config.Call, c shellCommand, res result) error {
 	if res.TimedOut {
 		return timedOut(c, facts)
 	}
-	if res.mute {
+	if res.silent {
 		limit := config.Timeout{Sec: int(c.silent / time.Second), Key: "limits.silent_sec", File: c.limit.File}
 		return fault.New(fault.AgentSilent, append(facts, limit.Facts()...)...)
 	}

@@ -9,13 +9,13 @@ import (
 	"aiflow/runs"
 )
 
-// sendBack lets the implementer mend what a test or the review found, as often
+// autofix lets the implementer mend what a test or the review found, as often
 // as limits.max_autofix_cycles says for one execution of a step. false: cause
 // stops the run.
-func sendBack(ctx context.Context, run *Run, i int, cause error) (bool, error) {
+func autofix(ctx context.Context, run *Run, i int, cause error) (bool, error) {
 	code := fault.CodeOf(cause)
-	if code != fault.UnitTestFailed && code != fault.QARejected || run.mended >= run.Project.Config.Limits.MaxAutofixCycles ||
-		run.Plan.Steps[i].Run != "" || !run.plays(config.RoleImplementer) {
+	if code != fault.UnitTestFailed && code != fault.QARejected || run.autofixes >= run.Project.Config.Limits.MaxAutofixCycles ||
+		run.Plan.Steps[i].Run != "" || !run.hasRole(config.RoleImplementer) {
 		return false, nil
 	}
 	s := &run.Stage.Steps[i]
@@ -23,10 +23,10 @@ func sendBack(ctx context.Context, run *Run, i int, cause error) (bool, error) {
 	if err := KeepAttempt(ctx, run, s); err != nil {
 		return false, err
 	}
-	run.mended++
+	run.autofixes++
 	run.Stage.Counters.AutofixCycles++
 	e := run.Stage.AddEvent(run.Project.Now(), runs.EventRetry, s.StepID, code)
-	e.Detail = map[string]string{"autofix": fmt.Sprint(run.mended)}
+	e.Detail = map[string]string{"autofix": fmt.Sprint(run.autofixes)}
 	if run.Stage.State != runs.Implementing {
 		if err := run.Stage.Move(runs.Implementing, run.Project.Now()); err != nil {
 			return false, err

@@ -79,7 +79,7 @@ func record(run *Run, base, commit string, stacked []runs.StackedOn) error {
 	}
 	runID := runs.NewRunIDAfter(before, now, run.Project.RandomHex(1)[0])
 	run.Stage = runs.NewStage(run.Request.ID, runID, run.Request.Title(), now)
-	run.Stage.Worked(run.Lease.Record().BootID)
+	run.Stage.CountProcess(run.Lease.Record().BootID)
 	run.Stage.Git.BaseBranch, run.Stage.Git.BaseCommit, run.Stage.Git.StackedOn = base, commit, stacked
 	id, _ := runs.ParseRunID(runID)
 	run.Stage.Git.WorkBranch = BranchName(run, id.Time)

@@ -12,82 +12,82 @@ import (
 // maxCostFlag bounds a session.
 const maxCostFlag = "--max-cost"
 
-// Purse is what a session may spend, in all of its runs together.
-type Purse struct {
+// SessionBudget is what a session may spend, in all of its runs together.
+type SessionBudget struct {
 	runs.Budget
 	Since time.Time // when the session began
 	Jobs  int       // runs at a time; each call is told a part of what is left
 
-	mu   sync.Mutex
-	used map[string]*runs.Usage // by run, in this session
-	told map[string]float64     // by run: what its call in hand may cost
-	gone *fault.Error
+	mu        sync.Mutex
+	used      map[string]*runs.Usage // by run, in this session
+	reserved  map[string]float64     // by run: what its call in hand may cost
+	exhausted *fault.Error
 }
 
-// Note takes down what a run has used so far. Its call in hand is over.
-func (p *Purse) Note(st *runs.Stage) {
+// Record takes down what a run has used so far. Its call in hand is over.
+func (p *SessionBudget) Record(st *runs.Stage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.note(st)
+	p.record(st)
 }
 
-func (p *Purse) note(st *runs.Stage) {
+func (p *SessionBudget) record(st *runs.Stage) {
 	if p.used == nil {
-		p.used, p.told = map[string]*runs.Usage{}, map[string]float64{}
+		p.used, p.reserved = map[string]*runs.Usage{}, map[string]float64{}
 	}
 	p.used[st.RunID] = st.UsageSince(p.Since)
-	delete(p.told, st.RunID)
+	delete(p.reserved, st.RunID)
 }
 
 // Used is what all runs of the session have used.
-func (p *Purse) Used() *runs.Usage {
+func (p *SessionBudget) Used() *runs.Usage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.sum()
 }
 
-func (p *Purse) sum() (sum *runs.Usage) {
+func (p *SessionBudget) sum() (sum *runs.Usage) {
 	for _, u := range p.used {
 		sum = sum.Add(u)
 	}
 	return sum
 }
 
-// Gone says that nothing is left; nil is that something is.
-func (p *Purse) Gone() *fault.Error {
+// Exhausted says that nothing is left; nil is that something is.
+func (p *SessionBudget) Exhausted() *fault.Error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.over()
+	return p.checkExhausted()
 }
 
-func (p *Purse) over() *fault.Error {
-	if f := p.Spent(p.sum()); p.gone == nil && f != nil {
+func (p *SessionBudget) checkExhausted() *fault.Error {
+	if f := p.Spent(p.sum()); p.exhausted == nil && f != nil {
 		f.Facts["key"] = maxCostFlag
-		p.gone = f
+		p.exhausted = f
 	}
-	return p.gone
+	return p.exhausted
 }
 
-// spend gives a call of a run its part of what no other call may cost: however many
+// reserve gives a call of a run its part of what no other call may cost: however many
 // are asked at once, they cannot spend more than there is.
-func (p *Purse) spend(st *runs.Stage) (dollars float64, gone *fault.Error) {
+func (p *SessionBudget) reserve(st *runs.Stage) (dollars float64, gone *fault.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.note(st)
-	if p.CostUSD <= 0 || p.over() != nil {
-		return 0, p.gone
+	p.record(st)
+	if p.CostUSD <= 0 || p.checkExhausted() != nil {
+		return 0, p.exhausted
 	}
 	left := p.LeftUSD(p.sum())
-	for _, others := range p.told {
+	for _, others := range p.reserved {
 		left -= others
 	}
-	left = max(left/float64(max(p.Jobs, 1)), leastUSD)
-	p.told[st.RunID] = left
+	left = max(left/float64(max(p.Jobs, 1)), minUSD)
+	p.reserved[st.RunID] = left
 	return left, nil
 }
 
-// leastUSD is told where others may use up all that is left: 0 would be any amount.
-const leastUSD = 0.0001
+// minUSD is told where others may use up all that is left: 0 would be any amount.
+const minUSD = 0.0001
 
 // budget is what the run may use.
 func (run *Run) budget() runs.Budget {
@@ -98,20 +98,20 @@ func (run *Run) budget() runs.Budget {
 	return runs.Budget{CostUSD: l.MaxCostUSD, Tokens: int64(l.MaxTokens)}
 }
 
-// afford refuses a call where nothing is left to spend. Else call is told how
+// checkBudget refuses a call where nothing is left to spend. Else call is told how
 // much is; ofSession is that the session's end comes first.
-func afford(run *Run, call *config.Call) (ofSession bool, err error) {
+func checkBudget(run *Run, call *config.Call) (ofSession bool, err error) {
 	used := run.Stage.Usage()
 	if f := run.budget().Spent(used); f != nil {
 		return false, f
 	}
 	call.Budget = run.budget().LeftUSD(used)
-	if run.Purse == nil {
+	if run.SessionBudget == nil {
 		return false, nil
 	}
-	left, gone := run.Purse.spend(run.Stage)
+	left, gone := run.SessionBudget.reserve(run.Stage)
 	if gone != nil {
-		return true, outOfMoney(gone)
+		return true, sessionBudgetSpent(gone)
 	}
 	if left > 0 && (call.Budget <= 0 || left < call.Budget) {
 		call.Budget = left
@@ -120,9 +120,9 @@ func afford(run *Run, call *config.Call) (ofSession bool, err error) {
 	return false, nil
 }
 
-// overdrawn is what it means that a program ended itself at the sum which it was
+// budgetExceeded is what it means that a program ended itself at the sum which it was
 // told: err as it is, or the end of the session.
-func overdrawn(run *Run, ofSession bool, call config.Call, err error) error {
+func budgetExceeded(run *Run, ofSession bool, call config.Call, err error) error {
 	f, _ := fault.As(err)
 	if call.Budget <= 0 || len(call.Command.BudgetArgs) == 0 || !fault.Has(err, fault.BudgetExhausted) {
 		return err
@@ -132,22 +132,22 @@ func overdrawn(run *Run, ofSession bool, call config.Call, err error) error {
 		return err
 	}
 	f.Facts["key"] = maxCostFlag
-	run.Purse.mu.Lock()
-	defer run.Purse.mu.Unlock()
-	run.Purse.gone = f
-	return outOfMoney(f)
+	run.SessionBudget.mu.Lock()
+	defer run.SessionBudget.mu.Unlock()
+	run.SessionBudget.exhausted = f
+	return sessionBudgetSpent(f)
 }
 
-// outOfMoney interrupts the run in hand: its request did not use up anything of its
+// sessionBudgetSpent interrupts the run in hand: its request did not use up anything of its
 // own, and goes on in the next session.
-func outOfMoney(f *fault.Error) error {
+func sessionBudgetSpent(f *fault.Error) error {
 	return &fault.Error{Code: fault.Interrupted, Facts: fault.Facts{}, Err: f}
 }
 
 // warnUncounted says once of a program that it does not tell what a limit needs.
 func warnUncounted(run *Run, provider string, u *runs.Usage) {
 	key := run.budget().Uncounted(u)
-	if p := run.Purse; key == "" && p != nil && p.Uncounted(u) != "" {
+	if p := run.SessionBudget; key == "" && p != nil && p.Uncounted(u) != "" {
 		key = maxCostFlag
 	}
 	if key == "" || run.uncounted[provider] {

@@ -12,9 +12,9 @@ import (
 
 // Calls of several runs at once, each of which costs all that it was told, cost together
 // what the session may; when that is used up, nobody is told anything more.
-func TestPurseIsNeverOverdrawn(t *testing.T) {
+func TestSessionBudgetIsNeverOverdrawn(t *testing.T) {
 	for _, jobs := range []int{1, 2, 3, 7} {
-		p := &Purse{Budget: runs.Budget{CostUSD: 10}, Since: time.Unix(100, 0), Jobs: jobs}
+		p := &SessionBudget{Budget: runs.Budget{CostUSD: 10}, Since: time.Unix(100, 0), Jobs: jobs}
 		stages, told := make([]*runs.Stage, jobs), make([]float64, jobs)
 		for i := range stages {
 			stages[i] = &runs.Stage{RunID: "RUN-" + strconv.Itoa(i)}
@@ -27,7 +27,7 @@ func TestPurseIsNeverOverdrawn(t *testing.T) {
 				cost := told[i]
 				stages[i].Attempts.Calls = append(stages[i].Attempts.Calls, runs.RoleCall{StartedAt: time.Unix(200, 0), Usage: &runs.Usage{CostUSD: &cost}})
 			}
-			left, gone := p.spend(stages[i])
+			left, gone := p.reserve(stages[i])
 			if told[i] = left; (left > 0) == (gone != nil) {
 				t.Fatalf("%d at a time: told %v, %v", jobs, left, gone)
 			}
@@ -38,14 +38,14 @@ func TestPurseIsNeverOverdrawn(t *testing.T) {
 			if used := p.Used(); used != nil {
 				sum += *used.CostUSD
 			}
-			if sum > 10+float64(turn+1)*leastUSD {
+			if sum > 10+float64(turn+1)*minUSD {
 				t.Fatalf("%d at a time: %v after %d calls", jobs, sum, turn)
 			}
 		}
 		for _, st := range stages {
-			p.Note(st)
+			p.Record(st)
 		}
-		if gone := p.Gone(); jobs == 1 && (gone == nil || gone.Code != fault.BudgetExhausted || gone.Facts["key"] != "--max-cost") {
+		if gone := p.Exhausted(); jobs == 1 && (gone == nil || gone.Code != fault.BudgetExhausted || gone.Facts["key"] != "--max-cost") {
 			t.Errorf("%v", gone)
 		}
 		if used := *p.Used().CostUSD; math.Abs(used-10) > 0.1 {

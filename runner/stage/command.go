@@ -35,29 +35,29 @@ type shellCommand struct {
 // result is how a command ended, with the end of what it said.
 type result struct {
 	proc.Exit
-	tail string
-	log  string // relative to the project
-	from int64  // where in the log this command begins
-	took time.Duration
-	said *agent.Reader // of an AI command
-	cut  bool          // its events ended early
-	mute bool          // it was ended because it said nothing
+	tail   string
+	log    string // relative to the project
+	from   int64  // where in the log this command begins
+	took   time.Duration
+	said   *agent.Reader // of an AI command
+	cut    bool          // its events ended early
+	silent bool          // it was ended because it said nothing
 }
 
-// errMute ends a command that says nothing.
-var errMute = errors.New("nothing was said for too long")
+// errSilent ends a command that says nothing.
+var errSilent = errors.New("nothing was said for too long")
 
-// shell runs a command in a process group of its own and records it while it
+// runShell runs a command in a process group of its own and records it while it
 // runs. Its error is about the toolkit; the command's own failure is a result.
-func shell(ctx context.Context, run *Run, c shellCommand) (result, error) {
-	res, err := command(ctx, run, c, []string{run.ShellPath(), "-c", c.text}, nil)
+func runShell(ctx context.Context, run *Run, c shellCommand) (result, error) {
+	res, err := runCommand(ctx, run, c, []string{run.ShellPath(), "-c", c.text}, nil)
 	if err != nil {
 		return res, err
 	}
 	return res, forbiddenInLog(run, res)
 }
 
-func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin io.Reader) (result, error) {
+func runCommand(ctx context.Context, run *Run, c shellCommand, argv []string, stdin io.Reader) (result, error) {
 	if err := run.MayWrite(); err != nil {
 		return result{}, err
 	}
@@ -84,7 +84,7 @@ func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin
 	defer hang(nil)
 	heard := func() {}
 	if c.silent > 0 {
-		watch := time.AfterFunc(c.silent, func() { hang(errMute) })
+		watch := time.AfterFunc(c.silent, func() { hang(errSilent) })
 		defer watch.Stop()
 		heard = func() { watch.Reset(c.silent) }
 	}
@@ -96,7 +96,7 @@ func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin
 		Argv: argv, Dir: run.workDir(), Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr,
 		Timeout: seconds(c.limit.Sec), Grace: cmp.Or(run.Grace, defaultGrace), Hurry: run.Hurry, Started: run.noteAgent,
 	})
-	res.mute = ctx.Err() == nil && context.Cause(at) == errMute
+	res.silent = ctx.Err() == nil && context.Cause(at) == errSilent
 	if res.said != nil {
 		res.cut = res.said.Close()
 	}
@@ -121,7 +121,7 @@ func command(ctx context.Context, run *Run, c shellCommand, argv []string, stdin
 	if err != nil {
 		return res, noCommand(err, argv[0])
 	}
-	return res, caught(run, res.log)
+	return res, forbiddenCall(run, res.log)
 }
 
 func sizeOf(f *os.File) int64 {

@@ -44,7 +44,7 @@ func commitStep(ctx context.Context, run *Run, i int) error {
 // that only tests is none of them.
 func noteEmpty(run *Run, i int, patch []byte) {
 	s := &run.Stage.Steps[i]
-	if len(patch) > 0 || run.Plan.Steps[i].Run == "" && !run.plays(config.RoleImplementer) {
+	if len(patch) > 0 || run.Plan.Steps[i].Run == "" && !run.hasRole(config.RoleImplementer) {
 		return
 	}
 	s.ChangedNothing = true
@@ -121,7 +121,7 @@ func stepDone(run *Run, i int, made gitops.Commit) error {
 	if err := run.Save(); err != nil {
 		return err
 	}
-	run.stepped++
+	run.stepsDone++
 	run.Tell(Event{Kind: StepDone, Step: i + 1, StepID: s.StepID, Title: s.Title, What: made.Hash})
 	return run.saveReport()
 }

@@ -12,8 +12,8 @@ import (
 	"aiflow/runs"
 )
 
-// mostNamed is how many files are named before they are counted.
-const mostNamed = 3
+// maxNamed is how many files are named before they are counted.
+const maxNamed = 3
 
 // lookForDirty begins to look for changes in the user's checkout that nobody
 // committed. Nothing of the run is in it yet.
@@ -57,8 +57,8 @@ func refuseDirty(ctx context.Context, run *Run, look func() ([]string, error)) e
 
 // Named are the facts of a list of files of which the first are named, in the fact key.
 func Named(key string, files []string) fault.Facts {
-	facts := fault.Facts{key: strings.Join(files[:min(len(files), mostNamed)], ", ")}
-	if len(files) > mostNamed {
+	facts := fault.Facts{key: strings.Join(files[:min(len(files), maxNamed)], ", ")}
+	if len(files) > maxNamed {
 		facts["count"] = strconv.Itoa(len(files))
 	}
 	return facts

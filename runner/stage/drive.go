@@ -29,11 +29,11 @@ func Drive(ctx context.Context, run *Run, part func(context.Context, *Run) error
 	case fault.Has(err, fault.LockLost):
 		// Somebody else may own the run now: nothing shared is written.
 	case fault.CodeOf(err).Waits() || fault.Has(err, fault.Interrupted) || ctx.Err() != nil || errors.Is(err, context.Canceled):
-		out.Err = interrupted(run, err)
+		out.Err = recordInterruption(run, err)
 	case run.Stage.State == runs.Done:
 		out.Stage = asRecorded(run)
 	default:
-		out.Err = stop(after, run, err)
+		out.Err = recordStop(after, run, err)
 		if st := asRecorded(run); !st.State.Ended() {
 			out.Stage = st
 		}

@@ -84,24 +84,24 @@ func wantsE2E(c runs.Context) bool {
 	})
 }
 
-// planProves refuses a plan that cannot prove its regression criteria, before
+// checkE2EPlan refuses a plan that cannot prove its regression criteria, before
 // any work is done.
-func planProves(p *runs.Plan, cfg config.Config) error {
+func checkE2EPlan(p *runs.Plan, cfg config.Config) error {
 	switch {
 	case !p.Gates.RequireE2EForRegressionAC:
 		return nil
 	case !cfg.Tests.E2E.Enabled:
-		return unproved(p, "not_configured")
+		return e2eRequired(p, "not_configured")
 	case !slices.ContainsFunc(p.Steps, func(s runs.PlanStep) bool { return s.Gates.E2E }):
-		return unproved(p, "no_step")
+		return e2eRequired(p, "no_step")
 	}
 	return nil
 }
 
-// proved holds the last step to the plan: by then an end-to-end test must have
+// checkE2ERun holds the last step to the plan: by then an end-to-end test must have
 // passed, also when the configuration changed under the run. A person may have
 // waived it in the request meanwhile.
-func proved(run *Run, i int) error {
+func checkE2ERun(run *Run, i int) error {
 	if !run.Plan.Gates.RequireE2EForRegressionAC || i < len(run.Stage.Steps)-1 {
 		return nil
 	}
@@ -110,10 +110,10 @@ func proved(run *Run, i int) error {
 	if !wantsE2E(now) || slices.ContainsFunc(run.Stage.Steps, func(s runs.Step) bool { return s.Test.E2E.Status == runs.TestPass }) {
 		return nil
 	}
-	return unproved(run.Plan, "not_run")
+	return e2eRequired(run.Plan, "not_run")
 }
 
-func unproved(p *runs.Plan, reason string) error {
+func e2eRequired(p *runs.Plan, reason string) error {
 	id := ""
 	if i := slices.IndexFunc(p.Context.AcceptanceCriteria, func(c runs.Criterion) bool { return c.Type == regression }); i >= 0 {
 		id = p.Context.AcceptanceCriteria[i].ID

@@ -47,7 +47,7 @@ const (
 	RoleFailed   EventKind = "role_fail" // a try of a role cannot be used; What: why
 	SentBack     EventKind = "sent_back" // to the implementer; What: why
 	SetAside     EventKind = "set_aside" // commits of earlier steps that are done again; What: their name
-	Rejoined     EventKind = "rejoined"  // what a command committed by itself became the step's
+	Uncommitted  EventKind = "rejoined"  // what a command committed by itself became the step's
 	CommandBegun EventKind = "command"
 	TestBegun    EventKind = "test"
 	StepDone     EventKind = "step_done"

@@ -33,16 +33,16 @@ func Finish(ctx context.Context, run *Run) error {
 	if err := publish(ctx, run); err != nil {
 		return err
 	}
-	leaving := LookForLeaving(ctx, run)
+	leaving := InspectWorkspace(ctx, run)
 	if err := complete(run); err != nil {
 		return err
 	}
-	return PutAway(ctx, run, leaving)
+	return CleanUp(ctx, run, leaving)
 }
 
-// PutAway is what is left to do once the end is recorded. Each part is done
+// CleanUp is what is left to do once the end is recorded. Each part is done
 // even if another fails, or a person stops the command.
-func PutAway(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, error)) error {
+func CleanUp(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, error)) error {
 	ctx = context.WithoutCancel(ctx)
 	run.recorded = true
 	if slices.Contains(run.Stage.Warnings(), runs.NoTestRan) {
@@ -52,7 +52,7 @@ func PutAway(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, err
 	err := run.restore()
 	run.At("restored")
 	err = errors.Join(err, closeReplaced(run))
-	return errors.Join(err, tidy(ctx, run, leaving))
+	return errors.Join(err, removeRunWorkspace(ctx, run, leaving))
 }
 
 // doneText is the request's file on the work branch with the status done; nil
@@ -157,8 +157,8 @@ func TellOldSteps(run *Run, stepID string) {
 	run.Tell(Event{Kind: Warned, StepID: stepID, What: run.Words.Text("report.summary.old_steps", fault.Facts{"fresh": runs.Fresh(run.Stage)})})
 }
 
-// tidy removes the workspace. What is in it and in no commit is kept.
-func tidy(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, error)) error {
+// removeRunWorkspace removes the workspace. What is in it and in no commit is kept.
+func removeRunWorkspace(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, error)) error {
 	defer run.At("tidied")
 	defer run.DropTemporary()
 	if run.InPlace() {
@@ -169,14 +169,14 @@ func tidy(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, error)
 		return err
 	}
 	if len(l.Changed) > 0 {
-		return tidyLeftovers(ctx, run)
+		return keepLeftovers(ctx, run)
 	}
 	return l.RemoveWorktree(ctx, keep(run))
 }
 
-// tidyLeftovers removes a workspace in which tests left something after the
+// keepLeftovers removes a workspace in which tests left something after the
 // last commit. It is kept as an attempt.
-func tidyLeftovers(ctx context.Context, run *Run) error {
+func keepLeftovers(ctx context.Context, run *Run) error {
 	ws, ok, err := run.Repo.OpenWorktree(ctx, run.WorkspacePath())
 	if err != nil || !ok {
 		return err

@@ -44,8 +44,8 @@ func guardDir(run *Run) (string, error) {
 
 func (run *Run) markPath() string { return filepath.Join(run.Dir.Path, "tmp", "guard.mark") }
 
-// caught says which forbidden command was called since the last look.
-func caught(run *Run, log string) error {
+// forbiddenCall says which forbidden command was called since the last look.
+func forbiddenCall(run *Run, log string) error {
 	data, err := os.ReadFile(run.markPath())
 	if err != nil {
 		return nil

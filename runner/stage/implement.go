@@ -18,7 +18,7 @@ import (
 func implement(ctx context.Context, run *Run, i int) error {
 	s, p := &run.Stage.Steps[i], run.Plan.Steps[i]
 	if p.Run == "" {
-		if p.Test != "" && !run.plays(config.RoleImplementer) {
+		if p.Test != "" && !run.hasRole(config.RoleImplementer) {
 			return nil
 		}
 		return callImplementer(ctx, run, i, "")
@@ -30,13 +30,13 @@ func implement(ctx context.Context, run *Run, i int) error {
 	a := run.Stage.Attempts.Steps[s.StepID]
 	a.Implementer = s.Attempt
 	run.Stage.Attempts.Steps[s.StepID] = a
-	res, err := shell(ctx, run, c)
+	res, err := runShell(ctx, run, c)
 	if err != nil {
 		return err
 	}
 	run.At("step_command")
 	open := gitops.Marked(ctx, run.Workspace)
-	if err := Rejoin(ctx, run, s); err != nil {
+	if err := Uncommit(ctx, run, s); err != nil {
 		return err
 	}
 	facts := append(agent.NamedCommand(c.text), "path", res.log)
@@ -64,7 +64,7 @@ func timedOut(c shellCommand, facts []any) error {
 // callImplementer hands a step to the implementer role. failure is what it has
 // to mend; "" is nothing.
 func callImplementer(ctx context.Context, run *Run, i int, failure string) error {
-	if !run.plays(config.RoleImplementer) {
+	if !run.hasRole(config.RoleImplementer) {
 		if _, err := run.Router(); err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func callImplementer(ctx context.Context, run *Run, i int, failure string) error
 // Mending may change nothing: the test or the review that asked for it decides.
 func acceptWork(ctx context.Context, run *Run, q question, r agent.Reply) error {
 	open := gitops.Marked(ctx, run.Workspace)
-	if err := Rejoin(ctx, run, q.step); err != nil {
+	if err := Uncommit(ctx, run, q.step); err != nil {
 		return err
 	}
 	if len(open) > 0 {
@@ -102,7 +102,7 @@ func acceptWork(ctx context.Context, run *Run, q question, r agent.Reply) error 
 	}
 	why := contract.Unchanged(r.Text())
 	if why == "" || q.mending {
-		if err := takeWork(ctx, run, q.step, r); err != nil || q.mending {
+		if err := applyWork(ctx, run, q.step, r); err != nil || q.mending {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func acceptWork(ctx context.Context, run *Run, q question, r agent.Reply) error 
 	case err != nil:
 		return err
 	case !changes.Empty() && why != "":
-		return takeWork(ctx, run, q.step, r)
+		return applyWork(ctx, run, q.step, r)
 	case !changes.Empty():
 		return nil
 	case why != "":
@@ -130,11 +130,11 @@ func acceptWork(ctx context.Context, run *Run, q question, r agent.Reply) error 
 	return agent.Located(f, r)
 }
 
-// takeWork takes over what an implementer did: the files it edited, or the
+// applyWork takes over what an implementer did: the files it edited, or the
 // patch that it answered with.
-func takeWork(ctx context.Context, run *Run, s *runs.Step, r agent.Reply) error {
+func applyWork(ctx context.Context, run *Run, s *runs.Step, r agent.Reply) error {
 	if r.Call.Edits() {
-		return readOptional(run, r)
+		return checkOptionalAnswer(run, r)
 	}
 	a, err := readAnswer(run, r)
 	if err != nil {
@@ -178,10 +178,10 @@ func applyPatch(ctx context.Context, run *Run, s *runs.Step, r agent.Reply, patc
 	return err
 }
 
-// Rejoin makes what a command committed by itself changes of the step again:
+// Uncommit makes what a command committed by itself changes of the step again:
 // one step is one commit. Its own commits stay under refs/aiflow/attempts/. The branch
 // is made again where a command, or a person, deleted or renamed it meanwhile.
-func Rejoin(ctx context.Context, run *Run, s *runs.Step) error {
+func Uncommit(ctx context.Context, run *Run, s *runs.Step) error {
 	h, err := gitops.HeadOf(ctx, run.Workspace)
 	if err != nil {
 		return err
@@ -201,11 +201,11 @@ func Rejoin(ctx context.Context, run *Run, s *runs.Step) error {
 	if err := run.Repo.KeepCommit(ctx, ref, at); err != nil {
 		return err
 	}
-	if err := run.Workspace.Rejoin(ctx, start); err != nil {
+	if err := run.Workspace.SoftReset(ctx, start); err != nil {
 		return err
 	}
 	s.Notes = append(s.Notes, run.Words.Text("work.note_rejoined", fault.Facts{"name": ref}))
-	run.Tell(Event{Kind: Rejoined, StepID: s.StepID, What: ref})
+	run.Tell(Event{Kind: Uncommitted, StepID: s.StepID, What: ref})
 	return run.Save()
 }
 
@@ -230,7 +230,7 @@ func BackToBranch(ctx context.Context, run *Run, made bool) error {
 		}
 	}
 	run.Workspace.Of(run.Stage.Git.WorkBranch)
-	if err := run.Workspace.Rejoin(ctx, tip); err != nil {
+	if err := run.Workspace.SoftReset(ctx, tip); err != nil {
 		return err
 	}
 	TellBranch(run, made, h.Branch, ref)

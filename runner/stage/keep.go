@@ -160,13 +160,13 @@ func SummedItems(items []gitops.Item) gitops.Item {
 	return all
 }
 
-// LookForLeaving begins to look what is in the workspace that git does not hold.
-func LookForLeaving(ctx context.Context, run *Run) func() (*gitops.Leaving, error) {
+// InspectWorkspace begins to look what is in the workspace that git does not hold.
+func InspectWorkspace(ctx context.Context, run *Run) func() (*gitops.Leaving, error) {
 	if run.InPlace() {
 		return func() (*gitops.Leaving, error) { return nil, nil }
 	}
 	repo, path := run.Repo, run.WorkspacePath()
-	ctx = context.WithoutCancel(ctx) // see PutAway
+	ctx = context.WithoutCancel(ctx) // see CleanUp
 	return Background(func() (*gitops.Leaving, error) { return repo.Leave(ctx, path) })
 }
 

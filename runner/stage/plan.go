@@ -23,7 +23,7 @@ func makePlan(ctx context.Context, run *Run) error {
 	if err := runs.Err(plan.Check()); err != nil {
 		return err
 	}
-	if err := planProves(plan, run.Project.Config); err != nil {
+	if err := checkE2EPlan(plan, run.Project.Config); err != nil {
 		return err
 	}
 	now = run.Project.Now()
@@ -44,7 +44,7 @@ func makePlan(ctx context.Context, run *Run) error {
 // newPlan is the planner's where the router names one and the request has no
 // steps of its own.
 func newPlan(ctx context.Context, run *Run) (*runs.Plan, error) {
-	if len(run.Request.Meta.Steps) == 0 && run.plays(config.RolePlanner) {
+	if len(run.Request.Meta.Steps) == 0 && run.hasRole(config.RolePlanner) {
 		if err := run.Save(); err != nil {
 			return nil, err
 		}

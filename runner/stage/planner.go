@@ -23,7 +23,7 @@ func askPlanner(ctx context.Context, run *Run) (*runs.Plan, error) {
 	var plan *runs.Plan
 	step := runs.Step{StepID: config.RolePlanner, Title: run.Stage.Title}
 	err = ask(ctx, run, question{role: config.RolePlanner, accept: func(ctx context.Context, r agent.Reply) error {
-		if err := takeAway(ctx, run, config.RolePlanner, &step, start.Tree); err != nil {
+		if err := undoChanges(ctx, run, config.RolePlanner, &step, start.Tree); err != nil {
 			return err
 		}
 		a, err := readAnswer(run, r)
@@ -33,7 +33,7 @@ func askPlanner(ctx context.Context, run *Run) (*runs.Plan, error) {
 		if a.Planning == nil {
 			return agent.Located(contract.Lacks(r.Call.Role, "planning"), r)
 		}
-		plan = translate(run, a)
+		plan = planFromAnswer(run, a)
 		if err := runs.Err(plan.Check()); err != nil {
 			return agent.Located(err, r)
 		}
@@ -42,9 +42,9 @@ func askPlanner(ctx context.Context, run *Run) (*runs.Plan, error) {
 	return plan, err
 }
 
-// translate makes planning.json (D55) of a planner's answer (D42).
+// planFromAnswer makes planning.json (D55) of a planner's answer (D42).
 // docs/answers.md has the table.
-func translate(run *Run, a contract.Answer) *runs.Plan {
+func planFromAnswer(run *Run, a contract.Answer) *runs.Plan {
 	cfg := run.Project.Config
 	p := PlanOf(run.Stage, run.Request, run.Text, cfg)
 	p.Source, p.Steps = runs.SourcePlanner, nil

@@ -20,7 +20,7 @@ func TestTranslate(t *testing.T) {
 		t.Fatal(err)
 	}
 	run.Project.Config.Tests.Unit.Enabled = true
-	p := translate(run, a)
+	p := planFromAnswer(run, a)
 	if found := runs.Err(p.Check()); found != nil {
 		t.Fatal(found)
 	}
@@ -52,7 +52,7 @@ func TestPlansThatAreNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fault.CodeOf(runs.Err(translate(run, a).Check())); got != want {
+		if got := fault.CodeOf(runs.Err(planFromAnswer(run, a).Check())); got != want {
 			t.Errorf("%s: %s", steps, got)
 		}
 	}

@@ -43,12 +43,12 @@ func (s *Setup) Providers() Waits {
 		_ = json.Unmarshal(data, &waits)
 	}
 	now := s.Project.Now()
-	maps.DeleteFunc(waits, func(_ string, w ProviderWait) bool { return w.Until == nil || now.Sub(*w.Until) > forgotten })
+	maps.DeleteFunc(waits, func(_ string, w ProviderWait) bool { return w.Until == nil || now.Sub(*w.Until) > forgetAfter })
 	return waits
 }
 
-// forgotten is how long after its end a wait still counts towards the next.
-const forgotten = time.Hour
+// forgetAfter is how long after its end a wait still counts towards the next.
+const forgetAfter = time.Hour
 
 // Open are those that cannot be asked now.
 func (w Waits) Open(now time.Time) Waits {
@@ -68,7 +68,7 @@ func (s *Setup) noteProvider(ctx context.Context, provider string, err error) {
 	if _, known := s.Providers()[provider]; !(err == nil && known) && !(failed && f.Code.Waits()) {
 		return
 	}
-	if turn, err := s.Project.Locks().AcquireNamed(context.WithoutCancel(ctx), "providers", locks.Ask{Wait: noteWait}); err == nil { // other runs write there too
+	if turn, err := s.Project.Locks().AcquireNamed(context.WithoutCancel(ctx), "providers", locks.Ask{Wait: providersLockWait}); err == nil { // other runs write there too
 		defer turn.Release()
 	}
 	waits := s.Providers()
@@ -90,11 +90,11 @@ func (s *Setup) noteProvider(ctx context.Context, provider string, err error) {
 	s.SaveCache(providersFile, waits)
 }
 
-// noteWait is how long a writer waits for another one.
-const noteWait = 10 * time.Second
+// providersLockWait is how long a writer waits for another one.
+const providersLockWait = 10 * time.Second
 
-// takeTurn waits until the provider of a call may be asked by one more (providers.*.jobs).
-func takeTurn(ctx context.Context, run *Run, q question, call config.Call) (release func(), err error) {
+// acquireProvider waits until the provider of a call may be asked by one more (providers.*.jobs).
+func acquireProvider(ctx context.Context, run *Run, q question, call config.Call) (release func(), err error) {
 	if call.Jobs <= 0 {
 		return func() {}, nil
 	}
@@ -111,18 +111,18 @@ func takeTurn(ctx context.Context, run *Run, q question, call config.Call) (rele
 		if !told {
 			run.Tell(Event{Kind: Noted, StepID: q.stepID(), What: run.Words.Text("work.provider_turn", fault.Facts{"name": call.Provider, "count": strconv.Itoa(call.Jobs)})})
 		}
-		if err := proc.Sleep(ctx, turnPause); err != nil {
+		if err := proc.Sleep(ctx, providerPoll); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// turnPause is between two looks whether a provider has room.
-const turnPause = 200 * time.Millisecond
+// providerPoll is between two looks whether a provider has room.
+const providerPoll = 200 * time.Millisecond
 
-// Asks are the calls that a run of the request will begin with, of the providers that
+// LimitedCalls are the calls that a run of the request will begin with, of the providers that
 // have a limit of their own. last is its latest run.
-func Asks(router config.Router, req *reqmeta.Request, last *runs.Stage) []config.Call {
+func LimitedCalls(router config.Router, req *reqmeta.Request, last *runs.Stage) []config.Call {
 	var list []config.Call
 	for _, role := range rolesOf(router, req, last) {
 		call := router.Calls(role)[0]
@@ -133,8 +133,8 @@ func Asks(router config.Router, req *reqmeta.Request, last *runs.Stage) []config
 	return list
 }
 
-// notWaiting leaves out those that cannot be asked now, where another can.
-func notWaiting(run *Run, calls []config.Call) []config.Call {
+// availableCalls leaves out those that cannot be asked now, where another can.
+func availableCalls(run *Run, calls []config.Call) []config.Call {
 	if len(calls) < 2 {
 		return calls
 	}
@@ -149,9 +149,9 @@ func notWaiting(run *Run, calls []config.Call) []config.Call {
 	return left
 }
 
-// HoldsUp is the provider that has to be waited for before the request can go on;
+// Blocking is the provider that has to be waited for before the request can go on;
 // nil is none. last is its latest run.
-func (w Waits) HoldsUp(router config.Router, req *reqmeta.Request, last *runs.Stage) *ProviderWait {
+func (w Waits) Blocking(router config.Router, req *reqmeta.Request, last *runs.Stage) *ProviderWait {
 	var longest *ProviderWait
 	for _, role := range rolesOf(router, req, last) {
 		calls := router.Calls(role)
@@ -196,7 +196,7 @@ func (w *ProviderWait) Refusal(p *project.Project, requestID string) *fault.Erro
 // not last as long; far is longer than any may.
 func sessionFacts(p *project.Project, until time.Time) fault.Facts {
 	wait, usual := until.Sub(p.Now()), time.Duration(p.Config.AutoRun.MaxDurationMin)*time.Minute
-	switch minutes := Lasting(wait, usual); {
+	switch minutes := SessionMinutes(wait, usual); {
 	case minutes > config.MaxMinutes:
 		return fault.Facts{"far": "true"}
 	case wait > usual:
@@ -205,6 +205,6 @@ func sessionFacts(p *project.Project, until time.Time) fault.Facts {
 	return nil
 }
 
-// Lasting is how many minutes a session may last that waits first and then works
+// SessionMinutes is how many minutes a session may last that waits first and then works
 // as long as it was to.
-func Lasting(wait, work time.Duration) int { return int((wait+work)/time.Minute) + 1 }
+func SessionMinutes(wait, work time.Duration) int { return int((wait+work)/time.Minute) + 1 }

@@ -52,7 +52,7 @@ func TestWhatHoldsUp(t *testing.T) {
 		{"a step without one", map[string]int{"a": 1, "b": 1}, mixed, nil, "a"},
 	} {
 		got := ""
-		if w := waits(c.hours).HoldsUp(router, c.req, c.last); w != nil {
+		if w := waits(c.hours).Blocking(router, c.req, c.last); w != nil {
 			got = w.Provider
 		}
 		if got != c.want {

@@ -21,7 +21,7 @@ func reportFacts(run *Run) runs.ReportFacts {
 	if g.WorkBranch != "" {
 		f.MergeCommand = "git merge " + g.WorkBranch
 		if run.Stage.State == runs.Done { // a report is written after each step
-			f.MergeCommand = project.TakeOver(context.Background(), run.Project, g.WorkBranch)
+			f.MergeCommand = project.MergeCommand(context.Background(), run.Project, g.WorkBranch)
 			f.Stale = project.StaleNow(context.Background(), run.Project, run.Stage).On
 		}
 		f.PushCommand = "git push -u origin " + g.WorkBranch

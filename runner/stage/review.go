@@ -16,7 +16,7 @@ import (
 // review asks the qa role about a step whose tests pass. What it finds goes
 // into the report; what must be mended is QA_REJECTED.
 func review(ctx context.Context, run *Run, i int, tested gitops.ChangeSet) error {
-	if !run.plays(config.RoleQA) {
+	if !run.hasRole(config.RoleQA) {
 		return nil
 	}
 	s := &run.Stage.Steps[i]
@@ -24,7 +24,7 @@ func review(ctx context.Context, run *Run, i int, tested gitops.ChangeSet) error
 	err := ask(ctx, run, question{
 		role: config.RoleQA, step: s, plan: &run.Plan.Steps[i],
 		accept: func(ctx context.Context, r agent.Reply) error {
-			if err := takeAway(ctx, run, config.RoleQA, s, tested.Tree); err != nil {
+			if err := undoChanges(ctx, run, config.RoleQA, s, tested.Tree); err != nil {
 				return err
 			}
 			var err error
@@ -35,7 +35,7 @@ func review(ctx context.Context, run *Run, i int, tested gitops.ChangeSet) error
 	if err != nil {
 		return err
 	}
-	s.QA = opinion(a)
+	s.QA = qaResult(a)
 	if err := run.Save(); err != nil {
 		return err
 	}
@@ -45,9 +45,9 @@ func review(ctx context.Context, run *Run, i int, tested gitops.ChangeSet) error
 	return nil
 }
 
-// takeAway keeps and undoes what a role changed that should only read.
-func takeAway(ctx context.Context, run *Run, role string, s *runs.Step, tree string) error {
-	if err := Rejoin(ctx, run, s); err != nil {
+// undoChanges keeps and undoes what a role changed that should only read.
+func undoChanges(ctx context.Context, run *Run, role string, s *runs.Step, tree string) error {
+	if err := Uncommit(ctx, run, s); err != nil {
 		return err
 	}
 	now, err := run.Workspace.Changes(ctx)
@@ -81,7 +81,7 @@ func issuesLine(issues []runs.Issue) string {
 	return strings.Join(list, "; ")
 }
 
-func opinion(a contract.Answer) *runs.QA {
+func qaResult(a contract.Answer) *runs.QA {
 	q := &runs.QA{Status: runs.TestPass, Summary: agent.OneLine(a.Summary), Issues: []runs.Issue{}}
 	if a.SendsBack() {
 		q.Status = runs.TestFail

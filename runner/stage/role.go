@@ -27,9 +27,9 @@ func (run *Run) Router() (*agent.Router, error) {
 		return run.roles, nil
 	}
 	router, _, err := config.LoadRouter(run.Project.Dir, run.Project.Config)
-	asks := project.AsksSomebody(run.Request) // its steps, or what is left of the plan, need more than their commands
+	asks := project.NeedsRole(run.Request) // its steps, or what is left of the plan, need more than their commands
 	if run.Plan != nil {
-		asks = run.Stage.AsksSomebody(run.Plan)
+		asks = run.Stage.NeedsRole(run.Plan)
 	}
 	if err != nil && asks {
 		return nil, err
@@ -46,8 +46,8 @@ func (run *Run) Router() (*agent.Router, error) {
 	return roles, nil
 }
 
-// plays reports whether somebody plays the role.
-func (run *Run) plays(role string) bool {
+// hasRole reports whether somebody plays the role.
+func (run *Run) hasRole(role string) bool {
 	c, err := run.Router()
 	return err == nil && len(c.Calls(role)) > 0
 }

@@ -15,9 +15,9 @@ import (
 // Run is one run under way; see New.
 type Run struct {
 	*Setup
-	Begun func(requestID, runID string) // told when the run has a name; nil is nobody
-	Lost  map[string]*fault.Error       // of a session: the providers that cannot be asked until a person does something
-	Purse *Purse                        // of a session; nil is no limit
+	Begun         func(requestID, runID string) // told when the run has a name; nil is nobody
+	Lost          map[string]*fault.Error       // of a session: the providers that cannot be asked until a person does something
+	SessionBudget *SessionBudget                // of a session; nil is no limit
 
 	Repo               *gitops.Repo
 	Workspace          *gitops.Workspace // nil until it is open
@@ -35,14 +35,14 @@ type Run struct {
 	Replans   bool // its plan is to be made better
 	Unbounded bool // a person said to go on beyond the budget
 
-	fence       *fence
+	writeGuard  *writeGuard
 	recorded    bool                // the end of the run is on disk
 	roles       *agent.Router       // who plays which role; see Router
 	noRouter    bool                // the router cannot be used: nobody plays anything
 	guard       string              // the folder of forbidden commands; see guardDir
-	stepped     int                 // steps done by this process
+	stepsDone   int                 // steps done by this process
 	uncounted   map[string]bool     // providers that do not say what a limit needs
-	mended      int                 // autofix cycles of the step in hand
+	autofixes   int                 // autofix cycles of the step in hand
 	findings    string              // what a person wrote into the report of the run before
 	log         *os.File            // logs/runner.log while the run is driven
 	uncommitted []gitops.Change     // of the checkout as the run began; nil: not looked at

@@ -15,7 +15,7 @@ func Steps(ctx context.Context, run *Run) error {
 		if run.Stage.Steps[i].Status.Settled() {
 			continue
 		}
-		if most := run.Project.Config.Limits.MaxStepsPerRun; most > 0 && run.stepped >= most {
+		if most := run.Project.Config.Limits.MaxStepsPerRun; most > 0 && run.stepsDone >= most {
 			return fault.New(fault.StepLimitReached, "allowed", most)
 		}
 		if err := beginStep(run, i); err != nil {
@@ -43,7 +43,7 @@ func beginStep(run *Run, i int) error {
 	if err != nil {
 		return err
 	}
-	run.mended = 0
+	run.autofixes = 0
 	run.Tell(Event{Kind: StepBegun, Step: i + 1, StepID: s.StepID, Title: s.Title})
 	return run.Save()
 }
@@ -57,7 +57,7 @@ func JudgeStep(ctx context.Context, run *Run, i int) error {
 		if cause == nil {
 			return commitStep(ctx, run, i)
 		}
-		again, err := sendBack(ctx, run, i, cause)
+		again, err := autofix(ctx, run, i, cause)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func JudgeStep(ctx context.Context, run *Run, i int) error {
 }
 
 func judge(ctx context.Context, run *Run, i int) error {
-	changes, err := run.Workspace.Judged(ctx, len(testsOf(run, i)) > 0 || run.plays(config.RoleQA))
+	changes, err := run.Workspace.Judged(ctx, len(testsOf(run, i)) > 0 || run.hasRole(config.RoleQA))
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func judge(ctx context.Context, run *Run, i int) error {
 	if err := test(ctx, run, i, changes); err != nil {
 		return err
 	}
-	if err := proved(run, i); err != nil {
+	if err := checkE2ERun(run, i); err != nil {
 		return err
 	}
 	return review(ctx, run, i, changes)

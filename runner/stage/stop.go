@@ -12,10 +12,10 @@ import (
 	"aiflow/runs"
 )
 
-// interrupted leaves the run in the state it is in: it is found and resumed by
+// recordInterruption leaves the run in the state it is in: it is found and resumed by
 // the next command for its request. So is one whose provider has to be waited for.
-func interrupted(run *Run, cause error) error {
-	run.fence.stops.Store(true)
+func recordInterruption(run *Run, cause error) error {
+	run.writeGuard.stopping.Store(true)
 	if err := run.MayWrite(); err != nil {
 		return err
 	}
@@ -61,9 +61,9 @@ func interruptionOf(cause error) *fault.Error {
 // StopMark is the file by which a person's wish to stop a run is told from a signal.
 func StopMark(d *runs.Dir) string { return filepath.Join(d.Path, "stop.requested") }
 
-// stop ends the run as NEEDS_INPUT or FAILED: what the step did is kept, and
+// recordStop ends the run as NEEDS_INPUT or FAILED: what the step did is kept, and
 // the reason, what to do and the evidence are recorded (D57's order).
-func stop(ctx context.Context, run *Run, cause error) error {
+func recordStop(ctx context.Context, run *Run, cause error) error {
 	run.NameRun(cause)
 	if fault.Has(cause, fault.GitTimeout) { // what git waits for may keep it waiting again
 		var end context.CancelFunc

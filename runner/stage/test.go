@@ -99,7 +99,7 @@ func runTest(ctx context.Context, run *Run, i int, t stepTest) error {
 	shown := agent.FirstLine(t.command)
 	*t.slot(s) = runs.TestResult{Status: runs.TestRunning, Command: &t.command}
 	*t.count(&run.Stage.Counters)++
-	res, err := shell(ctx, run, shellCommand{
+	res, err := runShell(ctx, run, shellCommand{
 		text: t.command, log: t.kind, stepID: s.StepID, attempt: n, limit: t.limit, kind: TestBegun,
 	})
 	took := res.took.Milliseconds()
@@ -115,15 +115,15 @@ func runTest(ctx context.Context, run *Run, i int, t stepTest) error {
 		return nil
 	}
 	cause := testFault(t, res)
-	if lacks := lacks(ctx, run, res.tail); lacks != "" {
+	if lacks := missingInWorkspace(ctx, run, res.tail); lacks != "" {
 		cause.Facts["lacks"] = lacks
 	}
 	return orWarn(run, i, t, cause)
 }
 
-// lacks names what a failing test may have wanted and only the checkout has:
+// missingInWorkspace names what a failing test may have wanted and only the checkout has:
 // what its output speaks of, and what languages install beside a project.
-func lacks(ctx context.Context, run *Run, output string) string {
+func missingInWorkspace(ctx context.Context, run *Run, output string) string {
 	if run.Workspace == nil {
 		return ""
 	}

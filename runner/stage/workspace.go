@@ -46,7 +46,7 @@ func openWorkspace(ctx context.Context, run *Run) error {
 	}
 	setup := run.Project.Config.Workspace.Setup
 	for _, command := range setup {
-		res, err := shell(ctx, run, shellCommand{text: command, log: runs.LogSetup, kind: CommandBegun})
+		res, err := runShell(ctx, run, shellCommand{text: command, log: runs.LogSetup, kind: CommandBegun})
 		if err != nil {
 			return err
 		}

@@ -17,33 +17,33 @@ import (
 // workspaces) first asks whether it still may: nobody who writes has to think of it.
 func New(s *Setup, repo *gitops.Repo, req *reqmeta.Request, lease *locks.Lease) *Run {
 	own := *s
-	f := &fence{lease: lease, guard: s.Guard}
-	own.Project = s.Project.Guarded(f.ask)
-	return &Run{Setup: &own, fence: f, Repo: repo.Guarded(f.ask), Request: req, Lease: lease}
+	f := &writeGuard{lease: lease, guard: s.Guard}
+	own.Project = s.Project.Guarded(f.check)
+	return &Run{Setup: &own, writeGuard: f, Repo: repo.Guarded(f.check), Request: req, Lease: lease}
 }
 
 // Other is another run of the same request, under the same lease.
 func (run *Run) Other(st *runs.Stage) *Run {
 	dir := run.Project.Run(st.RequestID, st.RunID)
 	plan, _ := dir.LoadPlan() // none is what a run has that stopped before it planned
-	return &Run{Setup: run.Setup, fence: run.fence, Repo: run.Repo, Request: run.Request, Lease: run.Lease, Stage: st, Dir: dir, Plan: plan}
+	return &Run{Setup: run.Setup, writeGuard: run.writeGuard, Repo: run.Repo, Request: run.Request, Lease: run.Lease, Stage: st, Dir: dir, Plan: plan}
 }
 
-// fence says whether a run may still write: its lease and its guard.
-type fence struct {
-	lease *locks.Lease
-	guard func() error
-	stops atomic.Bool // the run only records that it stops here
+// writeGuard says whether a run may still write: its lease and its guard.
+type writeGuard struct {
+	lease    *locks.Lease
+	guard    func() error
+	stopping atomic.Bool // the run only records that it stops here
 }
 
-// ask lets a guard that says INTERRUPTED end the run, which may then record that
+// check lets a guard that says INTERRUPTED end the run, which may then record that
 // and put the request back.
-func (f *fence) ask() error {
+func (f *writeGuard) check() error {
 	err := f.lease.Check()
 	if err == nil && f.guard != nil {
 		err = f.guard()
 	}
-	if f.stops.Load() && fault.Has(err, fault.Interrupted) {
+	if f.stopping.Load() && fault.Has(err, fault.Interrupted) {
 		return nil
 	}
 	return err
@@ -51,7 +51,7 @@ func (f *fence) ask() error {
 
 // MayWrite says whether the run may still write. It is for what goes neither
 // through the project nor through the repository: commands, folders, logs.
-func (run *Run) MayWrite() error { return run.fence.ask() }
+func (run *Run) MayWrite() error { return run.writeGuard.check() }
 
 // Save writes stage.json.
 func (run *Run) Save() error { return run.Dir.SaveStage(run.Stage) }

@@ -71,7 +71,7 @@ func Lasting(own string) string {
 // checked out, as that shell takes it: in a linked worktree git alone would
 // merge into another branch.
 func Merge(s *cli.Shell, p *project.Project, branch string) string {
-	return FromHere(s, p, project.TakeOver(s.Context(), p, branch))
+	return FromHere(s, p, project.MergeCommand(s.Context(), p, branch))
 }
 
 // FromHere is the command that takes over a branch as that shell takes it.
