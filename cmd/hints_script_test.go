@@ -33,7 +33,7 @@ import (
 //
 //	go test ./cmd -run 'TestScripts$' -update
 
-// withHints writes the scripts of dir to a folder where "exec" is "told", which
+// withHints writes the scripts of dir to a folder where "exec" is "exechints", which
 // looks for hints in what the command says.
 func withHints(t *testing.T, dir string) string {
 	t.Helper()
@@ -52,7 +52,7 @@ func withHints(t *testing.T, dir string) string {
 			if behindRE.MatchString(line) {
 				return line
 			}
-			return execRE.ReplaceAllString(line, "${1}told $2")
+			return execRE.ReplaceAllString(line, "${1}exechints $2")
 		})
 		if more {
 			script += "\n-- " + rest
@@ -69,17 +69,17 @@ var (
 	behindRE = regexp.MustCompile(`&\w*&?$`) // testscript's own exec runs it
 )
 
-// cmdTold is exec, and follows what the command says to do.
-func cmdTold(ts *testscript.TestScript, neg bool, args []string) {
+// cmdExecHints is exec, and follows what the command says to do.
+func cmdExecHints(ts *testscript.TestScript, neg bool, args []string) {
 	w := sceneOf(ts)
-	w.hear(ts, "wait")
+	w.followHints(ts, "wait")
 	switch err := ts.Exec(args[0], args[1:]...); {
 	case err != nil && !neg:
 		ts.Fatalf("unexpected command failure: %v", err)
 	case err == nil && neg:
 		ts.Fatalf("unexpected command success")
 	}
-	w.hear(ts, args...)
+	w.followHints(ts, args...)
 }
 
 // scene is where a script runs.
@@ -125,8 +125,8 @@ type hint struct {
 	said    string     // all that was said with it: what is in the way is mended first
 }
 
-// hear follows the hints in what the last command said.
-func (w *scene) hear(ts *testscript.TestScript, args ...string) {
+// followHints follows the hints in what the last command said.
+func (w *scene) followHints(ts *testscript.TestScript, args ...string) {
 	if w == nil {
 		return
 	}
@@ -331,16 +331,16 @@ func (w *scene) follow(ts *testscript.TestScript, h hint, args []string) bool {
 	return err == nil
 }
 
-// twin is a copy of a world.
-type twin struct {
+// worldCopy is a copy of a script's folder, in which a hint is tried.
+type worldCopy struct {
 	dir, cwd string
 	env      []string
 }
 
-func (w *scene) copy(ts *testscript.TestScript) *twin {
-	top, err := os.MkdirTemp("", "twin")
+func (w *scene) copy(ts *testscript.TestScript) *worldCopy {
+	top, err := os.MkdirTemp("", "world-copy")
 	ts.Check(err)
-	c := &twin{dir: filepath.Join(top, "world")}
+	c := &worldCopy{dir: filepath.Join(top, "world")}
 	_ = exec.Command("cp", "-a", w.dir, c.dir).Run() // what comes and goes meanwhile is missed
 	here := func(s string) string { return strings.ReplaceAll(s, w.dir, c.dir) }
 	c.cwd = here(ts.MkAbs("."))
@@ -377,7 +377,7 @@ func (w *scene) copy(ts *testscript.TestScript) *twin {
 }
 
 // live reports whether a process of the script itself holds a lock.
-func (c *twin) live() bool {
+func (c *worldCopy) live() bool {
 	found := false
 	_ = filepath.WalkDir(c.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(path, ".lock.json") { // a script may make a FIFO there
@@ -392,7 +392,7 @@ func (c *twin) live() bool {
 	return found
 }
 
-func (c *twin) gone() {
+func (c *worldCopy) gone() {
 	killAll(c.dir)
 	_ = exec.Command("chmod", "-R", "u+rwX", c.dir).Run()
 	_ = os.RemoveAll(filepath.Dir(c.dir))
@@ -402,7 +402,7 @@ const goesOn = -2
 
 // typed runs a line in the copy, to its end or, after a while, until done says
 // that this is enough: what it began may go on for ever.
-func (c *twin) typed(line string, done func() bool) (out string, status int, err error) {
+func (c *worldCopy) typed(line string, done func() bool) (out string, status int, err error) {
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = c.cwd, c.env, time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -448,7 +448,7 @@ var (
 var blanks = strings.NewReplacer("<number>", "0", "<番号>", "0", "COMMAND", "true")
 
 // try follows a hint.
-func (c *twin) try(h hint) error {
+func (c *worldCopy) try(h hint) error {
 	line := blanks.Replace(h.line)
 	if serveRE.MatchString(line) && !strings.Contains(line, "--port") { // the usual port may be taken
 		line += " --port 0"
@@ -505,7 +505,7 @@ var elsewhere = map[string]string{
 }
 
 // state is a sum of all files of the copy that matter, or of those of one name.
-func (c *twin) state(name string) string {
+func (c *worldCopy) state(name string) string {
 	sum := sha256.New()
 	_ = filepath.WalkDir(c.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

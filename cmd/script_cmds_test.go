@@ -37,18 +37,18 @@ type command = func(ts *testscript.TestScript, neg bool, args []string)
 //	http STATUS METHOD PATH [BODY]   a call of the server that .aiflow/cache/serve.json names, with its token; ! is without
 func commands() map[string]command {
 	return map[string]command{
-		"json":     cmdJSON,
-		"sameas":   cmdSameAs,
-		"tree":     cmdTree,
-		"kill9":    cmdKill9,
-		"waitfile": cmdWaitFile,
-		"mkfifo":   cmdMkfifo,
-		"settime":  cmdSetTime,
-		"lines":    cmdLines,
-		"status":   cmdStatus,
-		"setenv":   cmdSetenv,
-		"http":     cmdHTTP,
-		"told":     cmdTold,
+		"json":      cmdJSON,
+		"sameas":    cmdSameAs,
+		"tree":      cmdTree,
+		"kill9":     cmdKill9,
+		"waitfile":  cmdWaitFile,
+		"mkfifo":    cmdMkfifo,
+		"settime":   cmdSetTime,
+		"lines":     cmdLines,
+		"status":    cmdStatus,
+		"setenv":    cmdSetenv,
+		"http":      cmdHTTP,
+		"exechints": cmdExecHints,
 	}
 }
 
@@ -237,9 +237,9 @@ func cmdSetenv(ts *testscript.TestScript, _ bool, args []string) {
 func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 2 && !neg, "status N CMD…")
 	w := sceneOf(ts)
-	w.hear(ts, "wait")
+	w.followHints(ts, "wait")
 	err := ts.Exec(args[1], args[2:]...)
-	w.hear(ts, args[1:]...)
+	w.followHints(ts, args[1:]...)
 	status := 0
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

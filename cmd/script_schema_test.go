@@ -45,7 +45,7 @@ func (r recorder) Log(args ...any) {
 
 var (
 	typedRE  = regexp.MustCompile(`(?m)^(?:> |\[background\] )(.*)$`)
-	callRE   = regexp.MustCompile(`^(?:\[[^\]]*\] )*(?:! |\? )?(?:exec |told |status \d+ )?((?:\S*/)?aiflow(?:-[a-z]+)?)((?: .*)?)$`)
+	callRE   = regexp.MustCompile(`^(?:\[[^\]]*\] )*(?:! |\? )?(?:exec |exechints |status \d+ )?((?:\S*/)?aiflow(?:-[a-z]+)?)((?: .*)?)$`)
 	endRE    = regexp.MustCompile(`: (exit status \d+|signal: .*)$`) // of a background line
 	stdoutRE = regexp.MustCompile(`(?m)^\[stdout\]\n`)
 )
