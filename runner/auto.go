@@ -432,60 +432,82 @@ func interruption(ctx context.Context) *fault.Error {
 	return fault.New(fault.Interrupted)
 }
 
-// interruptedIn names the run that was cut short, if one was.
-func interruptedIn(out Outcome, why *fault.Error) *fault.Error {
-	if f, ok := fault.As(out.Err); ok && f.Code == why.Code {
-		return f
-	}
-	return why
-}
-
-// recordEnd takes a run out of its slot, counts how it ended and tells who asked to know.
-func (a *auto) recordEnd(ctx context.Context, v endedRun) {
-	h, out := a.active[v.slot], v.outcome
-	a.active[v.slot] = nil
-	maps.Copy(a.lost, v.lost)
-	if len(a.slots) > 1 {
-		_ = a.slots[v.slot].SetRun("") // a lost lock shows elsewhere
-	}
+// recordEnd takes a run that ended out of its slot, finds out whether more runs may
+// begin after it, and records its result.
+func (a *auto) recordEnd(ctx context.Context, ended endedRun) {
 	now := a.r.Project.Now()
-	a.change(func(s *Session) { s.Turns[h.turn].Until = &now })
-	if v.err != nil || out.Stage == nil {
-		if v.err != nil && ctx.Err() == nil {
-			a.skipped(out.RequestID, v.err)
-			a.stopReason = cmp.Or(a.stopReason, affectsAllRuns(v.err))
-		}
+	turn := a.active[ended.slot].turn
+	a.active[ended.slot] = nil
+	maps.Copy(a.lost, ended.lost)
+	if len(a.slots) > 1 {
+		_ = a.slots[ended.slot].SetRun("") // a lost lock shows elsewhere
+	}
+	a.change(func(s *Session) { s.Turns[turn].Until = &now })
+	if ended.err != nil && ctx.Err() == nil {
+		a.skipped(ended.outcome.RequestID, ended.err)
+		a.stopReason = cmp.Or(a.stopReason, affectsAllRuns(ended.err))
+	}
+	if ended.err != nil || ended.outcome.Stage == nil {
 		return
 	}
-	st, code := out.Stage, fault.CodeOf(out.Err)
+	a.noteUsage(ended.outcome)
+	a.noteInterruption(ctx, ended)
+	if fault.CodeOf(ended.outcome.Err).Waits() {
+		a.skipUnlessKnownToWait(ended.outcome, now)
+		return // its request is ready, and goes on later
+	}
+	a.recordResult(ended, now)
+}
+
+// noteUsage adds what a run used to the session's usage, and tells that it ended.
+func (a *auto) noteUsage(out Outcome) {
+	st := out.Stage
 	a.budget.Record(st)
 	a.change(func(s *Session) { s.Usage = a.budget.Used() })
 	if len(a.slots) > 1 {
-		a.r.Tell(stage.Event{Kind: stage.Ended, RequestID: out.RequestID, RunID: out.RunID, Title: st.Title, What: strings.TrimSpace(string(st.State) + " " + string(code))})
+		what := strings.TrimSpace(string(st.State) + " " + string(fault.CodeOf(out.Err)))
+		a.r.Tell(stage.Event{Kind: stage.Ended, RequestID: out.RequestID, RunID: out.RunID, Title: st.Title, What: what})
 	}
+}
+
+// noteInterruption finds out whether a run that did not end stops the session. Of several
+// runs that were interrupted the first is named, and the others beside it.
+func (a *auto) noteInterruption(ctx context.Context, ended endedRun) {
+	out := ended.outcome
 	switch {
 	case ctx.Err() != nil:
-		if why := interruption(ctx); a.stopReason == nil || a.stopReason.Code != why.Code || a.stopReason.Facts["run_id"] == "" {
-			a.stopReason = interruptedIn(out, why)
-		} else if id := interruptedIn(out, why).Facts["run_id"]; id != "" && id != a.stopReason.Facts["run_id"] {
+		why := interruption(ctx)
+		if f, ok := fault.As(out.Err); ok && f.Code == why.Code {
+			why = f // which names the run
+		}
+		if a.stopReason == nil || a.stopReason.Code != why.Code || a.stopReason.Facts["run_id"] == "" {
+			a.stopReason = why
+		} else if id := why.Facts["run_id"]; id != "" && id != a.stopReason.Facts["run_id"] {
 			a.stopReason.Facts["also"] = strings.TrimSpace(a.stopReason.Facts["also"] + " " + id)
 		}
-	case v.stopped:
-		a.skip[out.RequestID] = true // a person said so; not this session
-	case !st.State.Ended():
+	case ended.stopped:
+		a.skip[out.RequestID] = true // a person stopped this run, and not the session
+	case !out.Stage.State.Ended():
 		a.stopReason = cmp.Or(a.stopReason, affectsAllRuns(out.Err))
 	}
-	if code.Waits() {
-		name := fault.Of(out.Err, fault.InternalError).Facts["name"]
-		if _, known := a.r.Providers().Open(now)[name]; !known {
-			a.skip[out.RequestID] = true // it could not be written down, and would be asked again and again
-		}
-		return // its request is ready, and goes on later
+}
+
+// skipUnlessKnownToWait skips the request of a run whose provider has to be waited for,
+// where that could not be written down: it would be asked again and again.
+func (a *auto) skipUnlessKnownToWait(out Outcome, now time.Time) {
+	name := fault.Of(out.Err, fault.InternalError).Facts["name"]
+	if _, known := a.r.Providers().Open(now)[name]; !known {
+		a.skip[out.RequestID] = true
 	}
+}
+
+// recordResult writes the result of a run into the session and notifies the person.
+func (a *auto) recordResult(ended endedRun, now time.Time) {
+	out, st := ended.outcome, ended.outcome.Stage
 	res := Result{
 		RequestID: out.RequestID, RunID: out.RunID, Title: st.Title, State: st.State, WorkBranch: st.Git.WorkBranch,
-		ReasonCode: code, Warnings: st.Warnings(), StartedAt: st.StartedAt, EndedAt: now,
-		Usage: st.Usage(), LandedInto: v.landed, NotLanded: v.notLanded,
+		ReasonCode: fault.CodeOf(out.Err), Warnings: st.Warnings(), StartedAt: st.StartedAt, EndedAt: now,
+		Usage: st.Usage(), LandedInto: ended.landed, NotLanded: ended.notLanded,
 	}
 	if f, ok := fault.As(out.Err); ok {
 		res.Said = f.Facts["said"]
