@@ -33,11 +33,11 @@ type Keep struct {
 
 // Kept is what was kept of a worktree, and what goes with it.
 type Kept struct {
-	Ref, Commit string // of changes and commits, "" when there were none
-	Changed     []string
-	Nested      []Item // moved to the same path below Keep.Dir
-	Ignored     []Item // likewise
-	Gone        []Item // ignored, and not kept
+	Ref     string // of changes and commits, "" when there were none
+	Changed []string
+	Nested  []Item // moved to the same path below Keep.Dir
+	Ignored []Item // likewise
+	Gone    []Item // ignored, and not kept
 }
 
 // Leaving is a worktree that was looked through because it is to go. It is the
@@ -148,7 +148,7 @@ func (l *Leaving) plan(ctx context.Context, k Keep) (Kept, error) {
 	}
 	if len(l.Changed)+len(l.Commits) > 0 {
 		var err error
-		if kept.Ref, kept.Commit, err = l.keepWork(ctx, k); err != nil {
+		if kept.Ref, err = l.keepWork(ctx, k); err != nil {
 			return kept, err
 		}
 	}
@@ -182,33 +182,34 @@ func (l *Leaving) shareIgnored(k Keep) (kept, gone []Item) {
 
 // keepWork makes a commit of changes and hidden files on top of all commits that
 // would be lost.
-func (l *Leaving) keepWork(ctx context.Context, k Keep) (ref, commit string, err error) {
+func (l *Leaving) keepWork(ctx context.Context, k Keep) (ref string, err error) {
 	dirty := refuse(fault.WorktreeDirty, "has_changes", "path", l.path, "name", l.first())
 	if k.Ref == "" {
-		return "", "", dirty
+		return "", dirty
 	}
 	tree, err := written(ctx, l.ws, true)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	attempts, err := l.repo.attempts(ctx, path.Dir(k.Ref))
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	for _, a := range attempts {
 		if a.tree == tree && len(l.Commits) == 0 {
-			return "", "", nil
+			return "", nil
 		}
 	}
 	if k.Refuse {
-		return "", "", dirty
+		return "", dirty
 	}
 	parents := l.Commits
 	if head, ok, err := revParse(ctx, l.ws.git, "HEAD"); err == nil && ok && !slices.Contains(parents, head) {
 		parents = append([]string{head}, parents...)
 	}
-	if commit, err = commitTree(ctx, l.ws, tree, parents, k.Message); err != nil {
-		return "", "", failedIn(l.path, err, fault.GitCommandFailed, "name", k.Ref)
+	commit, err := commitTree(ctx, l.ws, tree, parents, k.Message)
+	if err != nil {
+		return "", failedIn(l.path, err, fault.GitCommandFailed, "name", k.Ref)
 	}
 	for n := 1; ; n++ {
 		ref = k.Ref + "/" + strconv.Itoa(n)
@@ -217,9 +218,9 @@ func (l *Leaving) keepWork(ctx context.Context, k Keep) (ref, commit string, err
 		}
 	}
 	if _, err = l.repo.git.Do(ctx, "update-ref", "-m", "aiflow: kept", ref, commit, ""); err != nil {
-		return "", "", failed(err, fault.GitCommandFailed, "name", ref)
+		return "", failed(err, fault.GitCommandFailed, "name", ref)
 	}
-	return ref, commit, nil
+	return ref, nil
 }
 
 type attempt struct{ ref, tree string }

@@ -154,16 +154,6 @@ type PlanOutputs struct {
 // StepID is the id of the n-th step, from 1: S01, S02, …
 func StepID(n int) string { return fmt.Sprintf("S%02d", n) }
 
-// Step finds a step by its id; nil when there is none.
-func (p *Plan) Step(id string) *PlanStep {
-	for i := range p.Steps {
-		if p.Steps[i].StepID == id {
-			return &p.Steps[i]
-		}
-	}
-	return nil
-}
-
 // Finding is one thing that Check says about a plan. A FAIL stops the run with
 // Code; a WARN goes into the report.
 type Finding struct {

@@ -110,7 +110,7 @@ func (w *reporter) part(n int) string {
 	case partCriteria:
 		w.criteria()
 	case partTestLog:
-		w.say("report.testlog.how", nil)
+		w.say("report.testlog.how")
 	case partProgress:
 		w.progress()
 	case partEvidence:
@@ -155,7 +155,7 @@ func (w *reporter) line(s string) {
 	w.b.WriteByte('\n')
 }
 
-func (w *reporter) say(key string, facts fault.Facts) { w.line(w.text(key, safeFacts(facts))) }
+func (w *reporter) say(key string) { w.line(w.text(key, nil)) }
 
 func (w *reporter) item(key string, facts fault.Facts) { w.line("- " + w.text(key, safeFacts(facts))) }
 

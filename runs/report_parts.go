@@ -115,7 +115,7 @@ func (w *reporter) totals() (done, files, added, deleted int) {
 
 func (w *reporter) criteria() {
 	if w.p == nil || len(w.p.Context.AcceptanceCriteria) == 0 {
-		w.say("report.criteria.none", nil)
+		w.say("report.criteria.none")
 		return
 	}
 	for _, c := range w.p.Context.AcceptanceCriteria {
@@ -139,10 +139,10 @@ func criterionText(c Criterion) string {
 
 func (w *reporter) progress() {
 	if len(w.s.Steps) == 0 {
-		w.say("report.progress.none", nil)
+		w.say("report.progress.none")
 		return
 	}
-	w.say("report.progress.columns", nil)
+	w.say("report.progress.columns")
 	w.line("|---|---|---|---|---|")
 	for i := range w.s.Steps {
 		p := &w.s.Steps[i]
@@ -224,10 +224,10 @@ func (w *reporter) paths() []string {
 func (w *reporter) gates() {
 	rows := append(w.testGates(), w.f.Gates...)
 	if len(rows) == 0 {
-		w.say("report.gates.none", nil)
+		w.say("report.gates.none")
 		return
 	}
-	w.say("report.gates.columns", nil)
+	w.say("report.gates.columns")
 	w.line("|---|---|---|")
 	for _, g := range rows {
 		w.line("| " + inline(g.Name) + " | " + string(g.Status) + " | " + inline(g.Note) + " |")
@@ -279,7 +279,7 @@ func (w *reporter) findings() {
 			w.item("report.findings.test", fault.Facts{"step_id": p.StepID, "value": t})
 		}
 	}
-	w.say("report.findings.how", nil)
+	w.say("report.findings.how")
 }
 
 func (i Issue) place() string {

@@ -23,12 +23,10 @@ type Ask struct {
 	Mode  Mode   // "" is resume
 	Step  string // target_step_id
 	Force bool
-	Live  bool // somebody holds the request lock and lives
 }
 
 // Point is where the run goes on, and on what.
 type Point struct {
-	Mode   Mode  // what is really done
 	State  State // the state to move to
 	StepID string
 	Index  int
@@ -81,13 +79,13 @@ func Resume(s *Stage, p *Plan, a Ask, retries int) (Point, error) {
 		return Point{}, err
 	}
 	if a.Mode == ModeReplan {
-		return Point{Mode: ModeReplan, State: Init, NewRun: true}, nil
+		return Point{State: Init, NewRun: true}, nil
 	}
 	if planned := p != nil && len(p.Steps) > 0 && matchesPlan(s, p); !planned {
 		if s.anyStepStarted() {
 			return Point{}, fault.New(fault.ReplanRequired, "request_id", s.RequestID, "run_id", s.RunID, "reason", "plan_lost", "id", s.CurrentStepID)
 		}
-		return Point{Mode: a.Mode, State: Planning}, nil
+		return Point{State: Planning}, nil
 	}
 	i, err := target(s, a)
 	if err != nil {
@@ -108,8 +106,6 @@ func refuse(s *Stage, a Ask) error {
 	switch {
 	case a.Mode != ModeResume && a.Mode != ModeRetryStep && a.Mode != ModeReplan:
 		return fault.New(fault.UsageError, "key", "mode", "value", a.Mode, "allowed", "resume, retry_step, replan")
-	case a.Live:
-		return about(fault.RunInProgress, "live")
 	case s.DroppedAt != nil:
 		return about(fault.NothingToDo, "dropped")
 	case s.State == Done:
@@ -302,11 +298,11 @@ func replanHelps(code fault.Code, facts map[string]string) bool {
 // point is D34's section 6 for a run that may go on at step i.
 func point(s *Stage, i int, a Ask) Point {
 	if i >= len(s.Steps) {
-		return Point{Mode: ModeResume, State: Reporting, Index: len(s.Steps) - 1, StepID: s.Steps[len(s.Steps)-1].StepID}
+		return Point{State: Reporting, Index: len(s.Steps) - 1, StepID: s.Steps[len(s.Steps)-1].StepID}
 	}
-	at := Point{Mode: a.Mode, State: Implementing, Index: i, StepID: s.Steps[i].StepID, Changed: changed(a)}
+	at := Point{State: Implementing, Index: i, StepID: s.Steps[i].StepID, Changed: changed(a)}
 	if i < s.next() {
-		at.Mode, at.Back, at.Reset = ModeRetryStep, true, true
+		at.Back, at.Reset = true, true
 		return at
 	}
 	started := s.Steps[i].Attempt > 0
@@ -315,9 +311,6 @@ func point(s *Stage, i int, a Ask) Point {
 		return at
 	}
 	at.Reset = started
-	if started && s.State.Ended() && Recommended(stopReason(s)) == ModeRetryStep {
-		at.Mode = ModeRetryStep
-	}
 	return at
 }
 

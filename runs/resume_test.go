@@ -24,14 +24,13 @@ func again(t *testing.T, s *Stage, code fault.Code) {
 
 // D34's table 6.2, and what design.md 6.3 says about each.
 func TestWhereEachReasonGoesOn(t *testing.T) {
-	redo := Point{Mode: ModeResume, State: Implementing, StepID: "S02", Index: 1, Reset: true}
-	retry := Point{Mode: ModeRetryStep, State: Implementing, StepID: "S02", Index: 1, Reset: true}
-	tests := Point{Mode: ModeResume, State: Testing, StepID: "S02", Index: 1, Changed: ChangedTake}
+	redo := Point{State: Implementing, StepID: "S02", Index: 1, Reset: true}
+	tests := Point{State: Testing, StepID: "S02", Index: 1, Changed: ChangedTake}
 	for code, want := range map[fault.Code]Point{
-		fault.JSONParseError:       retry,
-		fault.JSONSchemaInvalid:    retry,
-		fault.PatchApplyFailed:     retry,
-		fault.AgentTimeout:         retry,
+		fault.JSONParseError:       redo,
+		fault.JSONSchemaInvalid:    redo,
+		fault.PatchApplyFailed:     redo,
+		fault.AgentTimeout:         redo,
 		fault.ForbiddenPathTouched: redo,
 		fault.UnitTestFailed:       tests,
 		fault.E2ETestFailed:        tests,
@@ -69,7 +68,7 @@ func TestRoleThatOnlyReadsIsAskedAgain(t *testing.T) {
 		s := stopped(t, code)
 		s.Current().Implemented = true
 		got, err := Resume(s, planOf(3), Ask{}, d34)
-		if want := (Point{Mode: ModeResume, State: Testing, StepID: "S02", Index: 1, Changed: ChangedTake}); err != nil || got != want {
+		if want := (Point{State: Testing, StepID: "S02", Index: 1, Changed: ChangedTake}); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", code, got, err)
 		}
 		got, err = Resume(s, planOf(3), Ask{Mode: ModeRetryStep}, d34)
@@ -89,30 +88,30 @@ func TestModes(t *testing.T) {
 		{
 			"retry a test failure", fault.UnitTestFailed,
 			Ask{Mode: ModeRetryStep},
-			Point{Mode: ModeRetryStep, State: Implementing, StepID: "S02", Index: 1, Reset: true},
+			Point{State: Implementing, StepID: "S02", Index: 1, Reset: true},
 		},
 		{
 			"retry by name", fault.UnitTestFailed,
 			Ask{Mode: ModeRetryStep, Step: "S02"},
-			Point{Mode: ModeRetryStep, State: Implementing, StepID: "S02", Index: 1, Reset: true},
+			Point{State: Implementing, StepID: "S02", Index: 1, Reset: true},
 		},
 		{
 			"retry, changes and all", fault.UnitTestFailed,
 			Ask{Mode: ModeRetryStep, Force: true},
-			Point{Mode: ModeRetryStep, State: Implementing, StepID: "S02", Index: 1, Reset: true, Changed: ChangedDiscard},
+			Point{State: Implementing, StepID: "S02", Index: 1, Reset: true, Changed: ChangedDiscard},
 		},
 		{
 			"a person's fix", fault.StepCommandFailed,
 			Ask{Force: true},
-			Point{Mode: ModeResume, State: Implementing, StepID: "S02", Index: 1, Reset: true, Changed: ChangedTake},
+			Point{State: Implementing, StepID: "S02", Index: 1, Reset: true, Changed: ChangedTake},
 		},
 		{
 			"too large, made smaller by hand", fault.StepTooLarge,
 			Ask{Force: true},
-			Point{Mode: ModeResume, State: Testing, StepID: "S02", Index: 1, Changed: ChangedTake},
+			Point{State: Testing, StepID: "S02", Index: 1, Changed: ChangedTake},
 		},
-		{"replan", fault.UnitTestFailed, Ask{Mode: ModeReplan}, Point{Mode: ModeReplan, State: Init, NewRun: true}},
-		{"replan what is too large", fault.StepTooLarge, Ask{Mode: ModeReplan}, Point{Mode: ModeReplan, State: Init, NewRun: true}},
+		{"replan", fault.UnitTestFailed, Ask{Mode: ModeReplan}, Point{State: Init, NewRun: true}},
+		{"replan what is too large", fault.StepTooLarge, Ask{Mode: ModeReplan}, Point{State: Init, NewRun: true}},
 	} {
 		got, err := Resume(stopped(t, tc.code), planOf(3), tc.ask, d34)
 		if err != nil || got != tc.want {
@@ -128,9 +127,6 @@ func TestRefusals(t *testing.T) {
 		ask   Ask
 		want  fault.Code
 	}{
-		{"it runs", nil, Ask{Live: true}, fault.RunInProgress},
-		{"it runs, force", nil, Ask{Live: true, Force: true}, fault.RunInProgress},
-		{"it runs, replan", nil, Ask{Live: true, Mode: ModeReplan}, fault.RunInProgress},
 		{"no such mode", nil, Ask{Mode: "again"}, fault.UsageError},
 		{"no such step", nil, Ask{Step: "S09"}, fault.StepNotAvailable},
 		{"a step that is not its turn", nil, Ask{Step: "S03"}, fault.StepNotAvailable},
@@ -267,16 +263,16 @@ func TestInterruptedRunsGoOnWhereTheyWere(t *testing.T) {
 		p    *Plan
 		want Point
 	}{
-		"INIT":             {init, nil, Point{Mode: ModeResume, State: Planning}},
-		"PLANNING":         {planning, nil, Point{Mode: ModeResume, State: Planning}},
-		"plan on disk":     {planning, three, Point{Mode: ModeResume, State: Planning}},
-		"planned":          {planned, three, Point{Mode: ModeResume, State: Implementing, StepID: "S01"}},
-		"plan lost, early": {planned, nil, Point{Mode: ModeResume, State: Planning}},
-		"in a step":        {implementing, three, Point{Mode: ModeResume, State: Implementing, StepID: "S02", Index: 1, Reset: true}},
-		"in the tests":     {testing2, three, Point{Mode: ModeResume, State: Testing, StepID: "S02", Index: 1, Changed: ChangedTake}},
-		"between steps":    {between, three, Point{Mode: ModeResume, State: Implementing, StepID: "S03", Index: 2}},
-		"after the last":   {lastDone, three, Point{Mode: ModeResume, State: Reporting, StepID: "S03", Index: 2}},
-		"in the report":    {reporting, three, Point{Mode: ModeResume, State: Reporting, StepID: "S03", Index: 2}},
+		"INIT":             {init, nil, Point{State: Planning}},
+		"PLANNING":         {planning, nil, Point{State: Planning}},
+		"plan on disk":     {planning, three, Point{State: Planning}},
+		"planned":          {planned, three, Point{State: Implementing, StepID: "S01"}},
+		"plan lost, early": {planned, nil, Point{State: Planning}},
+		"in a step":        {implementing, three, Point{State: Implementing, StepID: "S02", Index: 1, Reset: true}},
+		"in the tests":     {testing2, three, Point{State: Testing, StepID: "S02", Index: 1, Changed: ChangedTake}},
+		"between steps":    {between, three, Point{State: Implementing, StepID: "S03", Index: 2}},
+		"after the last":   {lastDone, three, Point{State: Reporting, StepID: "S03", Index: 2}},
+		"in the report":    {reporting, three, Point{State: Reporting, StepID: "S03", Index: 2}},
 	} {
 		got, err := Resume(tc.s, tc.p, Ask{}, d34)
 		if err != nil || got != tc.want {

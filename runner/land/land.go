@@ -51,7 +51,6 @@ type Event struct {
 	Kind string // taking, testing, landed, left_out, again, setup, only_kept, old_steps
 	Item Item
 	What string
-	Err  error // of left_out
 }
 
 // Item is a finished run, and what it became on the branch.
@@ -337,7 +336,7 @@ func (s *landing) all(ctx context.Context, todo []*runs.Stage) error {
 		default:
 			left := s.leftOut(item, err)
 			s.result.LeftOut = append(s.result.LeftOut, left)
-			s.tell(Event{Kind: "left_out", Item: item, Err: left.Err})
+			s.tell(Event{Kind: "left_out", Item: item})
 			continue
 		}
 		delete(s.out, st.RequestID)

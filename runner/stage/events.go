@@ -12,7 +12,6 @@ import (
 // Event is one thing that happened during a run.
 type Event struct {
 	Kind      EventKind
-	At        time.Time
 	RequestID string
 	RunID     string
 	Title     string // of the request or step

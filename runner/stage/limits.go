@@ -26,7 +26,7 @@ func checkLimits(run *Run, i int, changes gitops.ChangeSet) error {
 	if name := untouched(run.Request.Meta.Touches, paths); name != "" {
 		return offLimits(name, "not_touched", "touches", run.Request.Meta.Touches...)
 	}
-	maxLines, maxFiles := run.linesAllowed(p), run.filesAllowed(p)
+	maxLines, maxFiles := run.sizeLimits(p)
 	if lines > maxLines || files > maxFiles {
 		s.DiffStat.TooLarge = true
 		e := fault.New(fault.StepTooLarge, "lines", lines, "max_lines", maxLines, "files", files, "max_files", maxFiles)
@@ -43,21 +43,20 @@ func offLimits(path, reason, which string, globs ...string) error {
 	return fault.New(fault.ForbiddenPathTouched, "path", path, "allowed", allowed, "reason", reason, which, allowed)
 }
 
-// linesAllowed is the configured limit, or the planner's where that is lower.
-func (run *Run) linesAllowed(p *runs.PlanStep) int {
-	return run.lower(p, run.Project.Config.Limits.MaxDiffLines, p.Scope.MaxDiffLines)
-}
-
-func (run *Run) filesAllowed(p *runs.PlanStep) int {
-	return run.lower(p, run.Project.Config.Limits.MaxFiles, p.Scope.MaxFilesChanged)
-}
-
-// lower takes the figures of a plan seriously only when somebody chose them.
-func (run *Run) lower(p *runs.PlanStep, configured, planned int) int {
-	if run.Plan == nil || run.Plan.Source != runs.SourcePlanner || planned <= 0 {
-		return configured
+// sizeLimits are the configured limits, or a planner's where those are lower. The figures
+// of any other plan are nobody's choice.
+func (run *Run) sizeLimits(p *runs.PlanStep) (lines, files int) {
+	limits := run.Project.Config.Limits
+	lines, files = limits.MaxDiffLines, limits.MaxFiles
+	if run.Plan != nil && run.Plan.Source == runs.SourcePlanner {
+		if n := p.Scope.MaxDiffLines; n > 0 {
+			lines = min(lines, n)
+		}
+		if n := p.Scope.MaxFilesChanged; n > 0 {
+			files = min(files, n)
+		}
 	}
-	return min(configured, planned)
+	return lines, files
 }
 
 // forbiddenPaths are those of the configuration and, if any, of the step.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"aiflow/internal/config"
+	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/runs"
 )
@@ -70,7 +71,8 @@ func TestOutside(t *testing.T) {
 }
 
 func TestLowerLimitsAreThePlannersOnly(t *testing.T) {
-	run := &Run{Plan: &runs.Plan{Source: runs.SourceSingle}}
+	p := &project.Project{}
+	run := &Run{Setup: &Setup{Project: p}, Plan: &runs.Plan{}}
 	for _, tc := range []struct {
 		source              string
 		configured, planned int
@@ -82,8 +84,10 @@ func TestLowerLimitsAreThePlannersOnly(t *testing.T) {
 		{runs.SourcePlanner, 10, 20, 10},
 	} {
 		run.Plan.Source = tc.source
-		if got := run.lower(nil, tc.configured, tc.planned); got != tc.want {
-			t.Errorf("%+v: %d", tc, got)
+		p.Config.Limits.MaxDiffLines, p.Config.Limits.MaxFiles = tc.configured, tc.configured
+		step := &runs.PlanStep{Scope: runs.Scope{MaxDiffLines: tc.planned, MaxFilesChanged: tc.planned}}
+		if lines, files := run.sizeLimits(step); lines != tc.want || files != tc.want {
+			t.Errorf("%+v: %d lines, %d files", tc, lines, files)
 		}
 	}
 }

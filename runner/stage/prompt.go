@@ -20,7 +20,7 @@ import (
 // prompt is what a role is told: the project's own text or the shipped one,
 // with its places filled in.
 func prompt(ctx context.Context, run *Run, q question, call config.Call) (string, error) {
-	w := &filler{run: run, ctx: ctx, q: q, call: call, values: facts(run, q, call)}
+	w := &filler{run: run, ctx: ctx, q: q, values: facts(run, q, call)}
 	dir, lang := run.Project.Path(run.Project.Config.Paths.PromptsDir), cmp.Or(run.Words.Lang, run.Project.Config.Lang)
 	for _, part := range []struct{ place, name string }{
 		{prompts.Header, prompts.Header}, {"how", agent.How(call)},
@@ -64,7 +64,8 @@ func facts(run *Run, q question, call config.Call) map[string]string {
 	v["thresholds_json"] = v["planning_limits_json"]
 	if q.plan != nil {
 		v["step_json"], v["step_id"], v["step_title"] = asJSON(q.plan), q.plan.StepID, q.plan.Title
-		v["max_lines"] = strconv.Itoa(run.linesAllowed(q.plan))
+		lines, _ := run.sizeLimits(q.plan)
+		v["max_lines"] = strconv.Itoa(lines)
 		v["targets_snapshot"] = "**/*"
 		for _, targets := range [][]string{run.Request.Meta.Touches, q.plan.Scope.TargetPaths} {
 			if len(targets) > 0 {
@@ -111,7 +112,6 @@ type filler struct {
 	run    *Run
 	ctx    context.Context
 	q      question
-	call   config.Call
 	values map[string]string
 	err    error
 }

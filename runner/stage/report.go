@@ -40,8 +40,9 @@ func reportFacts(run *Run) runs.ReportFacts {
 }
 
 func stepGates(run *Run, s *runs.Step, p *runs.PlanStep) []runs.Gate {
-	size := fault.New("", "lines", s.DiffStat.LinesAdded+s.DiffStat.LinesDeleted, "max_lines", run.linesAllowed(p),
-		"files", s.DiffStat.FilesChanged, "max_files", run.filesAllowed(p))
+	maxLines, maxFiles := run.sizeLimits(p)
+	size := fault.New("", "lines", s.DiffStat.LinesAdded+s.DiffStat.LinesDeleted, "max_lines", maxLines,
+		"files", s.DiffStat.FilesChanged, "max_files", maxFiles)
 	var rows []runs.Gate
 	for _, g := range []struct {
 		name string

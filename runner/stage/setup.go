@@ -53,7 +53,6 @@ type Words struct {
 // Tell lets the observer know.
 func (s *Setup) Tell(e Event) {
 	if s.Observe != nil {
-		e.At = s.Project.Now()
 		s.Observe(e)
 	}
 }
