@@ -130,7 +130,7 @@ func (w *Workspace) write(relPath string, data []byte) error {
 	}
 	info, err := os.Lstat(p)
 	link := err == nil && info.Mode()&os.ModeSymlink != 0
-	if link || resolved(dir) != filepath.Join(resolved(w.path), strings.TrimPrefix(dir, w.path)) {
+	if link || atomicfile.RealPath(dir) != filepath.Join(atomicfile.RealPath(w.path), strings.TrimPrefix(dir, w.path)) {
 		return refuse(fault.GitCommitFailed, "not_inside", "path", relPath)
 	}
 	o := atomicfile.Options{TempSuffix: rand.Text(), Volatile: w.linked} // what is lost of a worktree is in the commit

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 )
@@ -289,7 +290,7 @@ func below(name, outer string) bool { return name == outer || strings.HasPrefix(
 // isSubmodule: its repository is where git puts those of a worktree's submodules.
 func isSubmodule(w *Workspace, name string) bool {
 	link := linkTarget(filepath.Join(w.path, filepath.FromSlash(name)))
-	return link != "" && below(resolved(link), filepath.Join(resolved(w.gitDir), "modules"))
+	return link != "" && below(atomicfile.RealPath(link), filepath.Join(atomicfile.RealPath(w.gitDir), "modules"))
 }
 
 // unchangedCopy: nothing is changed in the repository, and each of its commits

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 )
 
@@ -27,7 +28,7 @@ func (r *Repo) borrowed(worktree, name string) bool {
 		target = filepath.Join(filepath.Dir(at), target)
 	}
 	same := filepath.Join(r.top, filepath.FromSlash(name))
-	return target == same || resolved(target) == resolved(same) || linkOfOldPlace(target, name)
+	return target == same || atomicfile.RealPath(target) == atomicfile.RealPath(same) || linkOfOldPlace(target, name)
 }
 
 // Link makes paths of the checkout (node_modules, .env) appear in the worktree as links

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 )
@@ -125,18 +126,11 @@ func (r *Repo) own(path string) bool {
 	if !filepath.IsAbs(path) {
 		return false
 	}
-	if parent == home || resolved(parent) == resolved(home) && exists(home) {
+	if parent == home || atomicfile.RealPath(parent) == atomicfile.RealPath(home) && exists(home) {
 		return true
 	}
 	a := r.adminOf(path)
 	return a != nil && strings.Contains("/"+a.branch, "/"+filepath.Base(path)+"/")
-}
-
-func resolved(path string) string {
-	if p, err := filepath.EvalSymlinks(path); err == nil {
-		return p
-	}
-	return filepath.Clean(path)
 }
 
 // admin is git's record of a linked worktree.
@@ -195,9 +189,9 @@ func (r *Repo) headBranch(gitDir string) string {
 
 // adminOf finds the record of the worktree at path, nil when there is none.
 func (r *Repo) adminOf(path string) *admin {
-	want := filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
+	want := filepath.Join(atomicfile.RealPath(filepath.Dir(path)), filepath.Base(path))
 	for _, a := range r.admins() {
-		if a.path == filepath.Clean(path) || filepath.Join(resolved(filepath.Dir(a.path)), filepath.Base(a.path)) == want || sameFile(a.path, path) {
+		if a.path == filepath.Clean(path) || filepath.Join(atomicfile.RealPath(filepath.Dir(a.path)), filepath.Base(a.path)) == want || sameFile(a.path, path) {
 			return &a
 		}
 	}

@@ -127,6 +127,15 @@ func refusal(ctx context.Context, p *Project) error {
 	return nil
 }
 
+// whyUnsure is why git could not say what has been merged: err, or what keeps it from
+// telling the branches.
+func whyUnsure(ctx context.Context, p *Project, branches Branches, err error) error {
+	if err == nil && branches == nil {
+		return refusal(ctx, p)
+	}
+	return err
+}
+
 // readLanded reads messages in which the run's trailer stands before the
 // step's, as we write them.
 func readLanded(messages []byte) Landed {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/internal/prompts"
@@ -338,7 +339,7 @@ func (o *obstacles) readWorkspaces(ctx context.Context) {
 		}
 		at := filepath.Join(home, e.Name())
 		rel := p.WorktreesDir() + "/" + e.Name()
-		isLocked, ours := locked[resolved(at)]
+		isLocked, ours := locked[atomicfile.RealPath(at)]
 		switch {
 		case ours && replacedLink(at):
 			o.at[r.ID] = blocked(rel, "git.link_lost")

@@ -2,7 +2,6 @@ package project
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -311,9 +310,7 @@ func (s *Survey) reconcile(ctx context.Context, finished []*reqmeta.Request) {
 		stages[i] = s.Latest(r.ID)
 	}
 	there, merged, err := landedIn(ctx, s.p, "HEAD", stages)
-	if s.Unsure = err; s.Branches() == nil {
-		s.Unsure = cmp.Or(err, refusal(ctx, s.p))
-	}
+	s.Unsure = whyUnsure(ctx, s.p, s.Branches(), err)
 	for _, r := range finished {
 		if st := s.Latest(r.ID); there[st.RunID] {
 			s.markDone(ctx, r, st, merged)

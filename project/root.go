@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/reqmeta"
@@ -38,9 +39,7 @@ func FindRoot(dir string) (Root, error) {
 	if err != nil {
 		return Root{}, err
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
+	dir = atomicfile.RealPath(dir)
 	top, err := topOf(dir)
 	if err != nil {
 		return Root{}, err

@@ -32,7 +32,12 @@ type Standing struct {
 // Standing looks at the locks once and at git once or twice, for all of these
 // runs together. It changes nothing.
 func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing, error) {
-	s := &Standing{p: p}
+	return standing(ctx, p, stages, WorkBranches(ctx, p))
+}
+
+// standing is Project.Standing for those who know the work branches already.
+func standing(ctx context.Context, p *Project, stages []*runs.Stage, branches Branches) (*Standing, error) {
+	s := &Standing{p: p, branches: branches}
 	var err error
 	if _, s.working, err = liveLocks(p); err != nil {
 		return nil, err
@@ -43,15 +48,11 @@ func (p *Project) Standing(ctx context.Context, stages []*runs.Stage) (*Standing
 			waiting = append(waiting, st)
 		}
 	}
-	s.branches = WorkBranches(ctx, p)
 	if len(waiting) == 0 {
 		return s, nil
 	}
 	if p.Root.Git {
-		if s.branches == nil {
-			s.Unsure = refusal(ctx, p)
-		}
-		s.readHistories(ctx, p, waiting)
+		s.Unsure = whyUnsure(ctx, p, branches, s.readHistories(ctx, p, waiting))
 	}
 	s.doneByStatus, err = saidDone(ctx, p, s.mergeTarget, waiting)
 	return s, err
@@ -73,8 +74,8 @@ func mergeTarget(st baseChoice) string {
 func (s *Standing) MergeTarget() string { return s.mergeTarget }
 
 // readHistories looks for finished runs in the home branch, in the base of each, and
-// where it was landed.
-func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*runs.Stage) {
+// where it was landed. Its error is why git could not say all of that.
+func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*runs.Stage) (unsure error) {
 	tips := map[string][]*runs.Stage{}
 	here := checkedOut(ctx, p)
 	start := findBaseChoice(ctx, p, "")
@@ -95,7 +96,7 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 	s.landed, s.here = map[string]bool{}, map[string]bool{}
 	for tip, about := range tips {
 		found, landed, err := landedIn(ctx, p, tip, about)
-		s.Unsure = cmp.Or(s.Unsure, err)
+		unsure = cmp.Or(unsure, err)
 		if tip != s.mergeTarget { // there it counts until somebody reverts it
 			dropTakenBack(ctx, p, tip, about, found, landed)
 		}
@@ -104,6 +105,7 @@ func (s *Standing) readHistories(ctx context.Context, p *Project, waiting []*run
 			s.here[id] = s.here[id] || tip == s.mergeTarget
 		}
 	}
+	return unsure
 }
 
 // dropTakenBack leaves of the runs that were found in a branch those that were not reverted there.
@@ -176,7 +178,7 @@ func unmergedDone(ctx context.Context, s *Survey) (map[string]bool, error) {
 	if len(waiting) == 0 {
 		return nil, nil
 	}
-	of, err := s.p.Standing(ctx, waiting)
+	of, err := standing(ctx, s.p, waiting, s.Branches())
 	if err != nil {
 		return nil, err
 	}

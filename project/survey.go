@@ -19,36 +19,40 @@ import (
 	"aiflow/runs"
 )
 
-// Survey is a project looked over at one moment: every request file, the
-// locks and the latest runs, with what had to be put right first.
+// Survey is a project looked over at one moment. It comes about in three steps: collect
+// reads what is there, repair puts right what a killed command left half done, and Select
+// and Obstacle judge, as Facts say, when they are asked.
 type Survey struct {
-	Folder *folder.Folder
-	Facts  choose.Facts
+	// What was collected.
+	Folder   *folder.Folder
+	Locks    []locks.Entry   // every lock file, as Facts know of it
+	Found    []*runs.Stage   // finished runs without a record, as their branches tell
+	Branches func() Branches // the work branches, which git is asked for once
+
+	// What was repaired.
 	Notes  []Note
-	Locks  []locks.Entry // every lock file, as Facts know of it
-	Unsure error         // why git could not say what has been merged
-	Found  []*runs.Stage // finished runs without a record, as their branches tell
-	Fresh  bool          // what was interrupted is not to go on; set before anything is judged
+	Unsure error // why git could not say what has been merged
 
-	// Elsewhere: another machine may do it; what this one lacks is not asked.
-	Elsewhere bool
+	// How it is judged.
+	Facts     choose.Facts
+	Fresh     bool // what was interrupted is not to go on; set before anything is judged
+	Elsewhere bool // another machine may do it; what this one lacks is not asked
 
-	p          *Project
-	held       map[locks.Key]locks.Entry
-	withRuns   map[string]bool
-	baseChoice func() baseChoice
-	branches   map[string]bool // local ones that begin as work branches do, and what is in their way
-	missing    map[string]bool // bases that are not there
+	p        *Project
+	held     map[locks.Key]locks.Entry
+	withRuns map[string]bool
+	branches map[string]bool // local ones that begin as work branches do, and what is in their way
 
-	obstacles func() *obstacles
-	mu        sync.Mutex // of latest and unreadable
-	latest    map[string]*runs.Stage
-	Branches  func() Branches            // the work branches, which git is asked for once
-	waiting   map[string]*runs.Stage     // finished runs that wait to be merged, by branch
-	beyond    map[string]map[string]bool // branches on which runs were landed -> commits that are not checked out
-	undone    map[string]map[string]bool // these branches -> requests that are there and not done
-
+	mu         sync.Mutex // of latest and unreadable
+	latest     map[string]*runs.Stage
 	unreadable map[string]error // newest runs that a newer program wrote
+
+	baseChoice func() baseChoice
+	missing    map[string]bool // bases that are not there
+	obstacles  func() *obstacles
+	waiting    map[string]*runs.Stage     // finished runs that wait to be merged, by branch
+	beyond     map[string]map[string]bool // branches on which runs were landed -> commits that are not checked out
+	undone     map[string]map[string]bool // these branches -> requests that are there and not done
 }
 
 // Survey reads the project's state. What a killed command left half done is
@@ -99,23 +103,36 @@ func (p *Project) Requests() (*folder.Folder, error) {
 // LookWith is Look for those who have read the request files already.
 func (p *Project) LookWith(ctx context.Context, folder *folder.Folder) (*Survey, error) {
 	s := &Survey{Folder: folder, p: p, latest: map[string]*runs.Stage{}, unreadable: map[string]error{}, waiting: map[string]*runs.Stage{}}
-	s.Branches = sync.OnceValue(func() Branches { return WorkBranches(ctx, p) })
-	var err error
-	if s.Locks, s.held, err = liveLocks(p); err != nil {
+	if err := s.collect(ctx); err != nil {
 		return nil, err
+	}
+	return s, s.prepareFacts(ctx)
+}
+
+// collect reads the locks, which requests have runs, and the work branches.
+func (s *Survey) collect(ctx context.Context) (err error) {
+	s.Branches = sync.OnceValue(func() Branches { return WorkBranches(ctx, s.p) })
+	if s.Locks, s.held, err = liveLocks(s.p); err != nil {
+		return err
+	}
+	if s.withRuns, err = runs.ListRequestsWithRuns(s.p.Dir, s.p.RunsDir()); err != nil {
+		return err
+	}
+	s.find(ctx)
+	return nil
+}
+
+// prepareFacts tells the rules of package choose what they ask of a project. What costs
+// something is found out when they ask.
+func (s *Survey) prepareFacts(ctx context.Context) (err error) {
+	if s.Facts.Undone, err = unmergedDone(ctx, s); err != nil {
+		return err
+	}
+	if err := s.StartFrom(ctx, ""); err != nil {
+		return err
 	}
 	if e, ok := s.held[locks.Queue()]; ok {
 		s.Facts.Queue = holder(e)
-	}
-	if s.withRuns, err = runs.ListRequestsWithRuns(p.Dir, p.RunsDir()); err != nil {
-		return nil, err
-	}
-	s.find(ctx)
-	if s.Facts.Undone, err = unmergedDone(ctx, s); err != nil {
-		return nil, err
-	}
-	if err := s.StartFrom(ctx, ""); err != nil {
-		return nil, err
 	}
 	s.Facts.Concerned = slices.Collect(maps.Keys(s.withRuns))
 	for key := range s.held {
@@ -129,7 +146,7 @@ func (p *Project) LookWith(ctx context.Context, folder *folder.Folder) (*Survey,
 		s.Facts.LatestRun = func(id string) *choose.LatestRun { return s.latestRun(ctx, id) }
 		s.Facts.Merge = mergeCommands(ctx, s)
 	}
-	return s, nil
+	return nil
 }
 
 // Select decides what is next.

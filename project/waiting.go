@@ -16,6 +16,8 @@ type Waiting struct {
 	Broken []*reqmeta.Request // cannot be used as they are written
 	Kept   []choose.Exclusion // kept from being run until somebody mends something
 	Unsure error              // why git could not say what has been merged
+
+	Standing *Standing // of all of these runs
 }
 
 // Waiting finds it among these runs, which are all that are recorded, newest
@@ -37,11 +39,10 @@ func (p *Project) Waiting(ctx context.Context, all []*runs.Stage, stack bool) (W
 		s.Stacks(true)
 	}
 	w.Kept = s.KeptBack()
-	standing, err := p.Standing(ctx, all)
-	if err != nil {
+	if w.Standing, err = standing(ctx, p, all, s.Branches()); err != nil {
 		return w, err
 	}
-	w.Unsure = standing.Unsure
+	w.Unsure = w.Standing.Unsure
 	seen := map[string]bool{}
 	for _, st := range all {
 		if st.DroppedAt != nil {
@@ -50,9 +51,9 @@ func (p *Project) Waiting(ctx context.Context, all []*runs.Stage, stack bool) (W
 		switch gone := s.Folder.Index(st.RequestID) < 0; {
 		case seen[st.RequestID]:
 		case !gone:
-			w.add(standing, st, status[st.RequestID])
-		case standing.AwaitsMerge(st):
-			w.Gone = append(w.Gone, standing.Summary(st))
+			w.add(st, status[st.RequestID])
+		case w.Standing.AwaitsMerge(st):
+			w.Gone = append(w.Gone, w.Standing.Summary(st))
 		}
 		seen[st.RequestID] = true
 	}
@@ -61,14 +62,14 @@ func (p *Project) Waiting(ctx context.Context, all []*runs.Stage, stack bool) (W
 
 // add judges the newest run of a request; one that somebody made a draft again is not
 // to be gone on with.
-func (w *Waiting) add(standing *Standing, st *runs.Stage, status string) {
+func (w *Waiting) add(st *runs.Stage, status string) {
 	switch {
 	case status == "" || status == reqmeta.Archived:
-	case standing.AwaitsMerge(st):
-		w.Merge = append(w.Merge, standing.Summary(st))
+	case w.Standing.AwaitsMerge(st):
+		w.Merge = append(w.Merge, w.Standing.Summary(st))
 	case status == reqmeta.Done, status == reqmeta.Draft, st.ReplacedBy != "":
 	case st.State == runs.NeedsInput || st.State == runs.Failed:
-		w.Resume = append(w.Resume, standing.Summary(st))
+		w.Resume = append(w.Resume, w.Standing.Summary(st))
 	}
 }
 

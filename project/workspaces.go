@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
@@ -64,10 +65,10 @@ func worktrees(p *Project) map[string]bool {
 		}
 		at := filepath.Dir(absFrom(filepath.Join(dir, e.Name()), strings.TrimRight(string(link), "\r\n")))
 		why, err := os.ReadFile(filepath.Join(dir, e.Name(), "locked"))
-		found[resolved(at)] = err == nil && string(bytes.TrimSpace(why)) != "initializing"
+		found[atomicfile.RealPath(at)] = err == nil && string(bytes.TrimSpace(why)) != "initializing"
 		here := filepath.Join(p.Path(p.WorktreesDir()), filepath.Base(at))
 		if back, _ := gitDirOf(here); filepath.Base(back) == e.Name() && filepath.Base(filepath.Dir(back)) == "worktrees" {
-			found[resolved(here)] = false // moved with the project: it is repaired
+			found[atomicfile.RealPath(here)] = false // moved with the project: it is repaired
 		}
 	}
 	return found
@@ -79,13 +80,6 @@ func replacedLink(top string) bool {
 	link, _ := gitDirOf(top)
 	_, err := os.Lstat(filepath.Join(top, ".git"))
 	return err == nil && filepath.Base(filepath.Dir(link)) != "worktrees"
-}
-
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
 }
 
 // workIn is the first file in a folder that git has no record of, and that is

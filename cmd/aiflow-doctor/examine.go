@@ -9,6 +9,7 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/doctor"
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/term"
 	"aiflow/project"
 )
@@ -59,7 +60,7 @@ func hookBin() string {
 	if err != nil {
 		return ""
 	}
-	own := filepath.Join(filepath.Dir(app.Real(self)), "aiflow-hook")
+	own := filepath.Join(filepath.Dir(atomicfile.RealPath(self)), "aiflow-hook")
 	if _, err := os.Stat(own); err != nil {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
@@ -189,7 +190,7 @@ func printNew(s *cli.Shell, p *project.Project, r *reqmeta.Request) error {
 // where here is outside of it, as a linked worktree is.
 func seenFrom(here, root, rel string) string {
 	file := filepath.Join(root, filepath.FromSlash(rel))
-	here, from := app.Real(here), app.Real(root)
+	here, from := atomicfile.RealPath(here), atomicfile.RealPath(root)
 	if inside, err := filepath.Rel(from, here); err != nil || !filepath.IsLocal(inside) {
 		return file
 	}

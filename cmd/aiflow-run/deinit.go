@@ -345,7 +345,7 @@ func (l *leaver) stays(rel string) bool {
 
 // rewrite leaves no file where init made one and nobody else wrote into it.
 func (l *leaver) rewrite(rel, text string, made bool) error {
-	at := app.Real(l.p.Path(rel))
+	at := atomicfile.RealPath(l.p.Path(rel))
 	if text == "" && made {
 		return os.Remove(at)
 	}

@@ -56,11 +56,15 @@ func stop(s *cli.Shell, o stopOptions, arg string) error {
 	facts := []any{"id", h.RequestID, "run_id", h.RunID}
 	if key == "work.stop_done" {
 		id, _, _ := locate(p, h.RunID) // of a run without a record the command is to show it
-		commands, err := commandsFor(s, p, []runs.Summary{{RequestID: id, RunID: h.RunID}})
+		var known []*runs.Stage
+		if st, err := p.Run(id, h.RunID).LoadStage(); err == nil {
+			known = append(known, st)
+		}
+		of, err := p.Standing(s.Context(), known)
 		if err != nil {
 			return err
 		}
-		facts = append(facts, "command", commands[0])
+		facts = append(facts, "command", commandsFor(s, p, []runs.Summary{{RequestID: id, RunID: h.RunID}}, of)[0])
 	}
 	s.Printf("%s\n", s.Text(key, facts...))
 	return nil

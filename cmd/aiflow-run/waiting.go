@@ -22,10 +22,7 @@ func printWaiting(s *cli.Shell, p *project.Project, v runner.Session) error {
 	if err != nil {
 		return err
 	}
-	commands, err := commandsFor(s, p, w.Resume)
-	if err != nil {
-		return err
-	}
+	commands := commandsFor(s, p, w.Resume, w.Standing)
 	for _, r := range w.Merge {
 		if r.Stale != "" {
 			s.Printf("%s: %s\n", r.RequestID, staleText(s, r))
@@ -95,17 +92,13 @@ func keptBack(s *cli.Shell, w project.Waiting) []keptRequest {
 
 // commandsFor are the commands for runs that stopped: what helps most, and where
 // nothing does by itself, show, which says why.
-func commandsFor(s *cli.Shell, p *project.Project, list []runs.Summary) ([]string, error) {
+func commandsFor(s *cli.Shell, p *project.Project, list []runs.Summary, of *project.Standing) []string {
 	commands, stages := make([]string, len(list)), make([]*runs.Stage, 0, len(list))
 	for i, r := range list {
 		commands[i] = "aiflow run show " + r.RunID
 		if st, err := p.Run(r.RequestID, r.RunID).LoadStage(); err == nil {
 			stages = append(stages, st)
 		}
-	}
-	of, err := p.Standing(s.Context(), stages)
-	if err != nil {
-		return nil, err
 	}
 	by := work.Runner(s, p).Adviser(s.Context(), of)
 	for _, st := range stages {
@@ -121,7 +114,7 @@ func commandsFor(s *cli.Shell, p *project.Project, list []runs.Summary) ([]strin
 			commands[slices.IndexFunc(list, func(r runs.Summary) bool { return r.RunID == st.RunID })] = best.Command
 		}
 	}
-	return commands, nil
+	return commands
 }
 
 func waiting(s *cli.Shell, p *project.Project, v runner.Session) (project.Waiting, error) {

@@ -236,7 +236,7 @@ func (in *initializer) write(rel string, text []byte) error {
 		return err
 	}
 	suffix := strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(in.shell.Now().UnixNano(), 36)
-	if err := atomicfile.Write(atomicfile.OS{}, app.Real(in.path(rel)), text, atomicfile.Options{TempSuffix: suffix}); err != nil {
+	if err := atomicfile.Write(atomicfile.OS{}, atomicfile.RealPath(in.path(rel)), text, atomicfile.Options{TempSuffix: suffix}); err != nil {
 		return notWritable(err, rel)
 	}
 	return nil
@@ -289,7 +289,7 @@ func (in *initializer) bin() error {
 	if err != nil {
 		return nil
 	}
-	dir := filepath.Dir(app.Real(self))
+	dir := filepath.Dir(atomicfile.RealPath(self))
 	if strings.Contains(dir, "go-build") {
 		return nil
 	}

@@ -207,3 +207,11 @@ func ReadPlain(path string) ([]byte, error) {
 	}
 	return os.ReadFile(path)
 }
+
+// RealPath is where the links of a path lead; the path itself where one leads nowhere.
+func RealPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiflow/cmd/internal/cli"
+	"aiflow/internal/atomicfile"
 	"aiflow/internal/proc"
 	"aiflow/project"
 )
@@ -15,15 +16,7 @@ import (
 // calledFrom is where the person types who started us in dir. The Makefile of this
 // repository says so in AIFLOW_CALLED_FROM, since it works on another one.
 func calledFrom(s *cli.Shell, dir string) string {
-	return Real(cmp.Or(s.Getenv("AIFLOW_CALLED_FROM"), dir))
-}
-
-// Real is where the links of a path lead; the path itself where one leads nowhere.
-func Real(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
+	return atomicfile.RealPath(cmp.Or(s.Getenv("AIFLOW_CALLED_FROM"), dir))
 }
 
 // Here is a path of the project as that shell takes it.
@@ -48,7 +41,7 @@ func From(s *cli.Shell, dir, path string) string {
 // is none.
 func Beside(name string) string {
 	if self, err := os.Executable(); err == nil {
-		at := filepath.Join(filepath.Dir(Real(self)), name)
+		at := filepath.Join(filepath.Dir(atomicfile.RealPath(self)), name)
 		if fi, err := os.Stat(at); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
 			return at
 		}
@@ -61,7 +54,7 @@ func Beside(name string) string {
 // survives an upgrade, and own where it does not.
 func Lasting(own string) string {
 	found, err := exec.LookPath("aiflow-hook")
-	if err != nil || !filepath.IsAbs(found) || Real(found) != Real(own) {
+	if err != nil || !filepath.IsAbs(found) || atomicfile.RealPath(found) != atomicfile.RealPath(own) {
 		return own
 	}
 	return found
