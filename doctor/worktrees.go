@@ -100,23 +100,17 @@ func checkWorktrees(ctx context.Context, x *examiner) {
 // lostBranches are work branches that no run on record made.
 func lostBranches(ctx context.Context, x *examiner) []string {
 	prefix := "refs/heads/" + strings.TrimSuffix(x.p.Config.Git.WorkBranchPrefix, "/") + "/"
-	out, err := x.p.Git().Ask(ctx, "for-each-ref", "--format=%(refname)", prefix)
-	if err != nil || len(out) == 0 {
+	refs, err := x.p.Git().Refs(ctx, prefix)
+	if err != nil || len(refs) == 0 {
 		return nil
 	}
 	known := map[string]bool{}
-	ids, _ := runs.ListRequestsWithRuns(x.p.Dir, x.p.RunsDir())
-	for id := range ids {
-		list, _ := runs.ListRuns(x.p.Dir, x.p.RunsDir(), id)
-		for _, runID := range list {
-			if st, err := x.p.Run(id, runID).LoadStage(); err == nil {
-				known[st.Git.WorkBranch] = true
-			}
-		}
+	for st := range x.p.AllRuns() {
+		known[st.Git.WorkBranch] = true
 	}
 	var lost []string
-	for branch := range strings.Lines(string(out)) {
-		if branch = strings.TrimPrefix(strings.TrimSpace(branch), "refs/heads/"); !known[branch] {
+	for _, ref := range refs {
+		if branch := strings.TrimPrefix(ref.Name, "refs/heads/"); !known[branch] {
 			lost = append(lost, branch)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// moveAside moves a file or folder. Where something is at the new place already
+// MoveAside moves a file or folder. Where something is at the new place already
 // folders become one, and a file gets another name; nothing is overwritten. What
 // dies half way leaves each file at one of the two places.
-func moveAside(from, to string) error {
+func MoveAside(from, to string) error {
 	info, err := os.Lstat(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -27,7 +27,7 @@ func moveAside(from, to string) error {
 	case err == nil && there.IsDir() && info.IsDir():
 		return moveEntries(from, to)
 	case err == nil:
-		return moveAside(from, to+"~")
+		return MoveAside(from, to+"~")
 	}
 	if rename(from, to, info) == nil {
 		return nil
@@ -70,7 +70,7 @@ func moveEntries(from, to string) error {
 		return err
 	}
 	for _, e := range entries {
-		if err := moveAside(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+		if err := MoveAside(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
 			return err
 		}
 	}

@@ -120,12 +120,12 @@ func (l *Leaving) keep(ctx context.Context, k Keep) error {
 		}
 	}
 	for _, dir := range l.modules {
-		if err := moveAside(dir, filepath.Join(k.Dir, moduleName(dir))); err != nil {
+		if err := MoveAside(dir, filepath.Join(k.Dir, moduleName(dir))); err != nil {
 			return failed(err, fault.WorkspaceFailed, "path", dir, "reason", "not_kept")
 		}
 	}
 	for _, i := range kept.Ignored {
-		if err := moveAside(filepath.Join(l.path, filepath.FromSlash(i.Path)), filepath.Join(k.Dir, filepath.FromSlash(i.Path))); err != nil {
+		if err := MoveAside(filepath.Join(l.path, filepath.FromSlash(i.Path)), filepath.Join(k.Dir, filepath.FromSlash(i.Path))); err != nil {
 			return failed(err, fault.WorkspaceFailed, "path", i.Path, "reason", "not_kept")
 		}
 	}
@@ -255,7 +255,7 @@ func moveRepository(w *Workspace, name, dir string) error {
 			}
 		}
 	}
-	err = moveAside(at, filepath.Join(dir, filepath.FromSlash(name)))
+	err = MoveAside(at, filepath.Join(dir, filepath.FromSlash(name)))
 	return failed(err, fault.WorkspaceFailed, "path", at, "reason", "not_kept")
 }
 
@@ -265,7 +265,7 @@ func absorb(w *Workspace, at string) error {
 	dotGit := filepath.Join(at, ".git")
 	from := linkTarget(at)
 	moved := dotGit + ".aiflow"
-	err := moveAside(from, moved)
+	err := MoveAside(from, moved)
 	if err == nil {
 		err = os.Rename(dotGit, filepath.Join(moved, "was-a-link-to"))
 	}

@@ -71,14 +71,13 @@ func readNames(repo *objects) ([]Name, error) {
 }
 
 func (r *reader) askNames(ctx context.Context) ([]Name, error) {
-	out, err := r.git.Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags", stashRef)
+	refs, err := r.git.Refs(ctx, "refs/heads", "refs/tags", stashRef)
 	if err != nil {
 		return nil, failed(err, fault.GitCommandFailed)
 	}
 	var found []Name
-	for l := range bytes.Lines(out) {
-		ref, hash, _ := strings.Cut(line(l), " ")
-		found = append(found, Name{Ref: ref, Commit: hash})
+	for _, ref := range refs {
+		found = append(found, Name{Ref: ref.Name, Commit: ref.Commit})
 	}
 	return found, nil
 }

@@ -27,23 +27,9 @@ type Ask struct {
 	Waiting func(Entry)
 }
 
-// AcquireRequest takes the lock of a request; RUN_IN_PROGRESS when it is held.
-func (m *Manager) AcquireRequest(ctx context.Context, requestID string, a Ask) (*Lease, error) {
-	return m.Acquire(ctx, Request(requestID), a)
-}
-
-// AcquireQueue takes the queue lock; QUEUE_IN_PROGRESS when it is held. Who
-// needs a request's lock too takes it afterwards.
-func (m *Manager) AcquireQueue(ctx context.Context, a Ask) (*Lease, error) {
-	return m.Acquire(ctx, Queue(), a)
-}
-
-// AcquireNamed takes a lock of the user's own; LOCK_HELD when it is held.
-func (m *Manager) AcquireNamed(ctx context.Context, name string, a Ask) (*Lease, error) {
-	return m.Acquire(ctx, Named(name), a)
-}
-
-// Acquire takes the lock k. The lease's context descends from ctx.
+// Acquire takes the lock k; when it is held the refusal is RUN_IN_PROGRESS of a request,
+// QUEUE_IN_PROGRESS of the queue, SLOTS_TAKEN of a slot and LOCK_HELD of a name. Who needs
+// the queue and a request takes the queue first. The lease's context descends from ctx.
 func (m *Manager) Acquire(ctx context.Context, k Key, a Ask) (*Lease, error) {
 	if err := k.Check(); err != nil {
 		return nil, err

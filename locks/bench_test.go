@@ -47,7 +47,7 @@ func medians(b *testing.B, f func()) {
 func BenchmarkAcquireRelease(b *testing.B) {
 	m, ctx := benchManager(b), context.Background()
 	medians(b, func() {
-		if err := must[*Lease](b)(m.AcquireRequest(ctx, "RQ-1", Ask{})).Release(); err != nil {
+		if err := must[*Lease](b)(m.Acquire(ctx, Request("RQ-1"), Ask{})).Release(); err != nil {
 			b.Fatal(err)
 		}
 	})
@@ -55,7 +55,7 @@ func BenchmarkAcquireRelease(b *testing.B) {
 
 // Target: 200 us.
 func BenchmarkRenew(b *testing.B) {
-	l := must[*Lease](b)(benchManager(b).AcquireRequest(context.Background(), "RQ-1", Ask{}))
+	l := must[*Lease](b)(benchManager(b).Acquire(context.Background(), Request("RQ-1"), Ask{}))
 	medians(b, func() {
 		if err := l.Renew(); err != nil {
 			b.Fatal(err)
@@ -64,7 +64,7 @@ func BenchmarkRenew(b *testing.B) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	l := must[*Lease](b)(benchManager(b).AcquireRequest(context.Background(), "RQ-1", Ask{}))
+	l := must[*Lease](b)(benchManager(b).Acquire(context.Background(), Request("RQ-1"), Ask{}))
 	medians(b, func() {
 		if err := l.Check(); err != nil {
 			b.Fatal(err)
@@ -75,10 +75,10 @@ func BenchmarkCheck(b *testing.B) {
 // Target: 20 us, reading the record and asking for the process included.
 func BenchmarkVerdict(b *testing.B) {
 	m := benchManager(b)
-	must[*Lease](b)(m.AcquireRequest(context.Background(), "RQ-1", Ask{}))
+	must[*Lease](b)(m.Acquire(context.Background(), Request("RQ-1"), Ask{}))
 	other := Open(Options{Dir: m.dir, Clock: m.clock, Self: m.self})
 	medians(b, func() {
-		if e, ok, err := other.LookRequest("RQ-1"); err != nil || !ok || e.Verdict != Held {
+		if e, ok, err := other.Look(Request("RQ-1")); err != nil || !ok || e.Verdict != Held {
 			b.Fatal(e, err)
 		}
 	})
@@ -86,9 +86,9 @@ func BenchmarkVerdict(b *testing.B) {
 
 func BenchmarkRefused(b *testing.B) {
 	m, ctx := benchManager(b), context.Background()
-	must[*Lease](b)(m.AcquireRequest(ctx, "RQ-1", Ask{}))
+	must[*Lease](b)(m.Acquire(ctx, Request("RQ-1"), Ask{}))
 	medians(b, func() {
-		if _, err := m.AcquireRequest(ctx, "RQ-1", Ask{}); err == nil {
+		if _, err := m.Acquire(ctx, Request("RQ-1"), Ask{}); err == nil {
 			b.Fatal("taken")
 		}
 	})

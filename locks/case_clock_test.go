@@ -122,7 +122,7 @@ func TestCase11SuspendFortyMinutes(t *testing.T) {
 	}
 	// Asleep, and taken meanwhile by somebody who was told to.
 	w.clock.pass(40 * time.Minute)
-	theirs, err := w.process(2).AcquireRequest(t.Context(), "RQ-1", Ask{TakeOverdue: true})
+	theirs, err := w.process(2).Acquire(t.Context(), Request("RQ-1"), Ask{TakeOverdue: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,13 +18,13 @@ import (
 // ways are all ways of using a lock that write.
 var ways = map[string]func(t *testing.T, w *world, d *faultDisk, m *Manager) error{
 	"acquire": func(t *testing.T, _ *world, _ *faultDisk, m *Manager) error {
-		_, err := m.AcquireRequest(t.Context(), "RQ-1", Ask{RunID: "RUN-1"})
+		_, err := m.Acquire(t.Context(), Request("RQ-1"), Ask{RunID: "RUN-1"})
 		return err
 	},
 	"take over": func(t *testing.T, w *world, d *faultDisk, m *Manager) error {
 		take(t, w.process(9))
 		w.kill(9)
-		_, err := m.AcquireRequest(t.Context(), "RQ-1", Ask{RunID: "RUN-1"})
+		_, err := m.Acquire(t.Context(), Request("RQ-1"), Ask{RunID: "RUN-1"})
 		return err
 	},
 	"renew": func(t *testing.T, _ *world, d *faultDisk, m *Manager) error {
@@ -99,7 +99,7 @@ func legal(t *testing.T, w *world) {
 		t.Errorf("left over: %v", names)
 	}
 	next := w.process(2)
-	if e, found, err := next.LookRequest("RQ-1"); err != nil || e.Problem != nil {
+	if e, found, err := next.Look(Request("RQ-1")); err != nil || e.Problem != nil {
 		t.Fatalf("found %v: %v, %v", found, err, e.Problem)
 	}
 	w.kill(1)
@@ -238,7 +238,7 @@ func TestCase07NoFlock(t *testing.T) {
 	l = take(t, a)
 	w.kill(1)
 	wantVerdict(t, b, Dead, false)
-	_, err := b.AcquireRequest(t.Context(), "RQ-1", Ask{})
+	_, err := b.Acquire(t.Context(), Request("RQ-1"), Ask{})
 	f := wantCode(t, err, fault.LockStaleDetected)
 	wantFacts(t, f, fault.Facts{"reason": "no_flock", "path": w.file(), "pid": "1"})
 	if removed, err := b.Sweep(t.Context()); err != nil || len(removed) != 0 {
@@ -292,7 +292,7 @@ func TestDirectoryThatCannotBeMade(t *testing.T) {
 	if err := os.WriteFile(filepath.Dir(w.dir), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.process(1).AcquireQueue(t.Context(), Ask{})
+	_, err := w.process(1).Acquire(t.Context(), Queue(), Ask{})
 	wantCode(t, err, fault.PathNotWritable)
 }
 

@@ -83,7 +83,7 @@ func TestCase13TwoGoroutinesOfOneServer(t *testing.T) {
 	var won []*Lease
 	for range callers {
 		wg.Go(func() {
-			l, err := m.AcquireRequest(t.Context(), "RQ-1", Ask{})
+			l, err := m.Acquire(t.Context(), Request("RQ-1"), Ask{})
 			if err == nil {
 				mu.Lock()
 				won = append(won, l)

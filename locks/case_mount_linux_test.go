@@ -28,7 +28,7 @@ func TestCase04RealFullDisk(t *testing.T) {
 	if err := l.Check(); err != nil {
 		t.Errorf("a full disk lost the lease: %v", err)
 	}
-	_, err := m.AcquireRequest(t.Context(), "RQ-2", Ask{})
+	_, err := m.Acquire(t.Context(), Request("RQ-2"), Ask{})
 	wantCode(t, err, fault.DiskFull)
 	release(t, l)
 	if got := w.names(); len(got) != 0 {
@@ -65,7 +65,7 @@ func fill(t *testing.T, dir string) {
 func TestReadOnlyDirectory(t *testing.T) {
 	w := newWorld(t)
 	take(t, w.process(1))
-	other, err := w.process(1).AcquireRequest(t.Context(), "RQ-2", Ask{})
+	other, err := w.process(1).Acquire(t.Context(), Request("RQ-2"), Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	readOnly(t, w.dir)
 	m := w.process(2)
 	refused(t, m) // who has it is worth more than that it could not be written
-	_, err = m.AcquireRequest(t.Context(), "RQ-2", Ask{})
+	_, err = m.Acquire(t.Context(), Request("RQ-2"), Ask{})
 	f := wantCode(t, err, fault.PathNotWritable)
 	if !strings.HasPrefix(f.Facts["path"], w.dir) {
 		t.Errorf("path %q", f.Facts["path"])

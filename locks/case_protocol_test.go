@@ -64,7 +64,7 @@ func rounds() int {
 
 func TestCase20ManyTakeOneStaleLock(t *testing.T) {
 	twice, none := takeoverRounds(t, rounds(), func(m *Manager) error {
-		_, err := m.AcquireRequest(t.Context(), "RQ-1", Ask{})
+		_, err := m.Acquire(t.Context(), Request("RQ-1"), Ask{})
 		if err != nil && !fault.Has(err, fault.RunInProgress) {
 			t.Error(err)
 		}
@@ -108,7 +108,7 @@ func TestCase21OldOwnerReturns(t *testing.T) {
 		w := newWorld(t)
 		old := take(t, w.process(1))
 		w.clock.pass(2 * DefaultTTL)
-		theirs, err := w.process(2).AcquireRequest(t.Context(), "RQ-1", Ask{TakeOverdue: true})
+		theirs, err := w.process(2).Acquire(t.Context(), Request("RQ-1"), Ask{TakeOverdue: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,25 +189,25 @@ func TestCase23OppositeOrder(t *testing.T) {
 	var wg sync.WaitGroup
 	barrier := make(chan struct{})
 	results := make([]error, 2)
-	queue, err := a.AcquireQueue(t.Context(), Ask{})
+	queue, err := a.Acquire(t.Context(), Queue(), Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	request := take(t, b)
 	wg.Go(func() {
 		<-barrier
-		_, results[0] = a.AcquireRequest(queue.Context(), "RQ-1", Ask{Wait: wait})
+		_, results[0] = a.Acquire(queue.Context(), Request("RQ-1"), Ask{Wait: wait})
 	})
 	wg.Go(func() {
 		<-barrier
-		_, results[1] = b.AcquireQueue(t.Context(), Ask{Wait: wait})
+		_, results[1] = b.Acquire(t.Context(), Queue(), Ask{Wait: wait})
 	})
 	close(barrier)
 	wg.Wait()
 	wantCode(t, results[0], fault.RunInProgress)
 	wantCode(t, results[1], fault.QueueInProgress)
 	// With the lease's context the wrong order is refused before it waits.
-	_, err = b.AcquireQueue(request.Context(), Ask{Wait: time.Hour})
+	_, err = b.Acquire(request.Context(), Queue(), Ask{Wait: time.Hour})
 	wantFacts(t, wantCode(t, err, fault.InternalError), fault.Facts{"reason": "lock_order"})
 	release(t, queue)
 	release(t, request)
@@ -218,7 +218,7 @@ func TestCase24WaitIsAtLeastAsAskedAndLessThanHalfAgain(t *testing.T) {
 		l := take(t, w.process(1))
 		for _, wait := range []time.Duration{time.Millisecond, 200 * time.Millisecond, 3 * time.Second, time.Minute} {
 			began := time.Now()
-			_, err := w.process(2).AcquireRequest(t.Context(), "RQ-1", Ask{Wait: wait})
+			_, err := w.process(2).Acquire(t.Context(), Request("RQ-1"), Ask{Wait: wait})
 			wantCode(t, err, fault.RunInProgress)
 			if took := time.Since(began); took < wait || took >= wait*3/2 {
 				t.Errorf("asked %v, took %v", wait, took)
@@ -234,8 +234,7 @@ func TestCase24ReleaseEndsWaitingSoon(t *testing.T) {
 		var told []Entry
 		done := make(chan time.Time)
 		go func() {
-			l, err := w.process(2).AcquireRequest(t.Context(), "RQ-1",
-				Ask{Wait: time.Hour, Waiting: func(e Entry) { told = append(told, e) }})
+			l, err := w.process(2).Acquire(t.Context(), Request("RQ-1"), Ask{Wait: time.Hour, Waiting: func(e Entry) { told = append(told, e) }})
 			if err == nil {
 				err = l.Release()
 			}
@@ -263,12 +262,12 @@ func TestCase24CancelledWaitEndsAtOnce(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		began := time.Now()
 		go func() { time.Sleep(90 * time.Second); cancel(stop) }()
-		_, err := w.process(2).AcquireRequest(ctx, "RQ-1", Ask{Wait: time.Hour})
+		_, err := w.process(2).Acquire(ctx, Request("RQ-1"), Ask{Wait: time.Hour})
 		if took := time.Since(began); !errors.Is(err, stop) || took != 90*time.Second {
 			t.Errorf("%v after %v", err, took)
 		}
 		release(t, l)
-		if _, err := w.process(2).AcquireRequest(canceled(), "RQ-1", Ask{}); !errors.Is(err, context.Canceled) {
+		if _, err := w.process(2).Acquire(canceled(), Request("RQ-1"), Ask{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled before: %v", err)
 		}
 		free(t, w.process(2))
@@ -278,7 +277,7 @@ func TestCase24CancelledWaitEndsAtOnce(t *testing.T) {
 func TestReleaseIgnoresCancellation(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	l, err := w.process(1).AcquireRequest(ctx, "RQ-1", Ask{})
+	l, err := w.process(1).Acquire(ctx, Request("RQ-1"), Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,10 +298,10 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 	m := w.process(1)
 	holders := map[string]func(*Manager) (*Lease, error){
 		"request": func(m *Manager) (*Lease, error) {
-			return m.AcquireRequest(t.Context(), "RQ-7", Ask{RunID: "RUN-7"})
+			return m.Acquire(t.Context(), Request("RQ-7"), Ask{RunID: "RUN-7"})
 		},
-		"queue": func(m *Manager) (*Lease, error) { return m.AcquireQueue(t.Context(), Ask{RunID: "RUN-7"}) },
-		"name":  func(m *Manager) (*Lease, error) { return m.AcquireNamed(t.Context(), "deploy", Ask{RunID: "RUN-7"}) },
+		"queue": func(m *Manager) (*Lease, error) { return m.Acquire(t.Context(), Queue(), Ask{RunID: "RUN-7"}) },
+		"name":  func(m *Manager) (*Lease, error) { return m.Acquire(t.Context(), Named("deploy"), Ask{RunID: "RUN-7"}) },
 	}
 	for kind, code := range map[string]fault.Code{
 		"request": fault.RunInProgress, "queue": fault.QueueInProgress, "name": fault.LockHeld,
@@ -326,12 +325,12 @@ func TestTakeOverdueOnlyWhenAsked(t *testing.T) {
 	w := newWorld(t)
 	old := take(t, w.process(1))
 	ask := Ask{TakeOverdue: true}
-	if _, err := w.process(2).AcquireRequest(t.Context(), "RQ-1", ask); !fault.Has(err, fault.RunInProgress) {
+	if _, err := w.process(2).Acquire(t.Context(), Request("RQ-1"), ask); !fault.Has(err, fault.RunInProgress) {
 		t.Errorf("not overdue: %v", err)
 	}
 	w.clock.pass(DefaultTTL + 1)
 	refused(t, w.process(2))
-	l, err := w.process(2).AcquireRequest(t.Context(), "RQ-1", ask)
+	l, err := w.process(2).Acquire(t.Context(), Request("RQ-1"), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,16 +363,16 @@ func TestDeadHoldersCommandKeepsTheLock(t *testing.T) {
 func TestBadNames(t *testing.T) {
 	m := newWorld(t).process(1)
 	for _, id := range []string{"", ".", "..", "a/b", "../x", "-x", "a..b", "a.", "a.lock", "a b", "a\nb", "ü", strings.Repeat("a", 129)} {
-		_, err := m.AcquireRequest(t.Context(), id, Ask{})
+		_, err := m.Acquire(t.Context(), Request(id), Ask{})
 		wantFacts(t, wantCode(t, err, fault.InvalidRequest), fault.Facts{"value": id})
-		_, err = m.AcquireNamed(t.Context(), id, Ask{})
+		_, err = m.Acquire(t.Context(), Named(id), Ask{})
 		wantCode(t, err, fault.InvalidRequest)
-		if _, _, err := m.LookRequest(id); !fault.Has(err, fault.InvalidRequest) {
+		if _, _, err := m.Look(Request(id)); !fault.Has(err, fault.InvalidRequest) {
 			t.Errorf("%q: look %v", id, err)
 		}
 	}
 	for _, id := range []string{"a", "RQ-20251214-008", "0089", "1e3", "a.b", strings.Repeat("a", 128)} {
-		l, err := m.AcquireRequest(t.Context(), id, Ask{})
+		l, err := m.Acquire(t.Context(), Request(id), Ask{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,12 +385,12 @@ func TestBadNames(t *testing.T) {
 
 func TestSweep(t *testing.T) {
 	w := newWorld(t)
-	living, err := w.process(1).AcquireRequest(t.Context(), "RQ-alive", Ask{})
+	living, err := w.process(1).Acquire(t.Context(), Request("RQ-alive"), Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"RQ-b", "RQ-a"} {
-		if _, err := w.process(2).AcquireRequest(t.Context(), id, Ask{RunID: "RUN-" + id}); err != nil {
+		if _, err := w.process(2).Acquire(t.Context(), Request(id), Ask{RunID: "RUN-" + id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -415,7 +414,7 @@ func TestSweep(t *testing.T) {
 func TestSweepExpiredTakesOnlyWhatIsOver(t *testing.T) {
 	w := newWorld(t)
 	for pid, id := range map[int]string{1: "RQ-alive", 2: "RQ-dead"} {
-		if _, err := w.process(pid).AcquireRequest(t.Context(), id, Ask{}); err != nil {
+		if _, err := w.process(pid).Acquire(t.Context(), Request(id), Ask{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -437,11 +436,11 @@ func TestListIsSortedAndSurvivesOneBadFile(t *testing.T) {
 	w := newWorld(t)
 	m := w.process(1)
 	for _, id := range []string{"b", "a"} {
-		if _, err := m.AcquireRequest(t.Context(), id, Ask{}); err != nil {
+		if _, err := m.Acquire(t.Context(), Request(id), Ask{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := m.AcquireQueue(t.Context(), Ask{}); err != nil {
+	if _, err := m.Acquire(t.Context(), Queue(), Ask{}); err != nil {
 		t.Fatal(err)
 	}
 	w.put("oops")

@@ -153,7 +153,7 @@ func TestCase17GuardIsNoPlainFile(t *testing.T) {
 		if err := put(filepath.Join(w.dir, flock.GuardName)); err != nil {
 			t.Fatal(err)
 		}
-		_, err := w.process(1).AcquireQueue(t.Context(), Ask{})
+		_, err := w.process(1).Acquire(t.Context(), Queue(), Ask{})
 		f := wantCode(t, err, fault.PathNotWritable)
 		wantFacts(t, f, fault.Facts{"path": filepath.Join(w.dir, flock.GuardName)})
 		t.Log(name, err)

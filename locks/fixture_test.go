@@ -125,7 +125,7 @@ func (w *world) age(d time.Duration) {
 
 func take(t *testing.T, m *Manager) *Lease {
 	t.Helper()
-	l, err := m.AcquireRequest(t.Context(), "RQ-1", Ask{RunID: "RUN-1"})
+	l, err := m.Acquire(t.Context(), Request("RQ-1"), Ask{RunID: "RUN-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func take(t *testing.T, m *Manager) *Lease {
 
 func refused(t *testing.T, m *Manager) *fault.Error {
 	t.Helper()
-	l, err := m.AcquireRequest(t.Context(), "RQ-1", Ask{RunID: "RUN-2"})
+	l, err := m.Acquire(t.Context(), Request("RQ-1"), Ask{RunID: "RUN-2"})
 	if err == nil {
 		t.Fatalf("taken: %+v", l.Record())
 	}
@@ -161,7 +161,7 @@ func wantFacts(t *testing.T, f *fault.Error, want fault.Facts) {
 
 func look(t *testing.T, m *Manager) Entry {
 	t.Helper()
-	e, found, err := m.LookRequest("RQ-1")
+	e, found, err := m.Look(Request("RQ-1"))
 	if err != nil || !found {
 		t.Fatalf("look: found %v, %v", found, err)
 	}
@@ -191,7 +191,7 @@ func wantVerdict(t *testing.T, m *Manager, v Verdict, live bool) {
 
 func free(t *testing.T, m *Manager) {
 	t.Helper()
-	if e, found, err := m.LookRequest("RQ-1"); err != nil || found {
+	if e, found, err := m.Look(Request("RQ-1")); err != nil || found {
 		t.Fatalf("not free: %+v, %v", e, err)
 	}
 }

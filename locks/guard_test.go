@@ -27,7 +27,7 @@ func TestStoppedHolderOfTheGuardBlocksNobodyForEver(t *testing.T) {
 		l := take(t, w.process(1))
 		letGo := w.occupy()
 		began := time.Now()
-		_, err := w.process(2).AcquireQueue(t.Context(), Ask{})
+		_, err := w.process(2).Acquire(t.Context(), Queue(), Ask{})
 		f := wantCode(t, err, fault.LockHeld)
 		wantFacts(t, f, fault.Facts{"reason": "guard_busy", "path": filepath.Join(w.dir, flock.GuardName)})
 		if took := time.Since(began); took != flock.Patience {
@@ -56,7 +56,7 @@ func TestCancelledWhileTheGuardIsBusy(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(stop) })
 		began := time.Now()
-		_, err := w.process(2).AcquireQueue(ctx, Ask{})
+		_, err := w.process(2).Acquire(ctx, Queue(), Ask{})
 		if !errors.Is(err, stop) || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}

@@ -90,7 +90,7 @@ func TestTakenLeaseEndsTheContextAtTheNextBeat(t *testing.T) {
 func TestHeartbeatOutlivesTheCallersContext(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())
-		l, err := w.beating(1, time.Minute).AcquireRequest(ctx, "RQ-1", Ask{})
+		l, err := w.beating(1, time.Minute).Acquire(ctx, Request("RQ-1"), Ask{})
 		if err != nil {
 			t.Fatal(err)
 		}

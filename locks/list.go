@@ -144,12 +144,6 @@ func (m *Manager) List() ([]Entry, error) {
 	return entries, nil
 }
 
-// LookRequest judges a request's lock; false when there is none.
-func (m *Manager) LookRequest(id string) (Entry, bool, error) { return m.Look(Request(id)) }
-
-// LookQueue judges the queue lock; false when there is none.
-func (m *Manager) LookQueue() (Entry, bool, error) { return m.Look(Queue()) }
-
 // Look judges one lock; false when there is none. It writes nothing.
 func (m *Manager) Look(k Key) (Entry, bool, error) {
 	if err := k.Check(); err != nil {

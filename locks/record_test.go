@@ -47,7 +47,7 @@ func TestRecordOnDisk(t *testing.T) {
 		t.Errorf("token %q", l.token)
 	}
 	release(t, l)
-	q, err := w.process(1).AcquireQueue(t.Context(), Ask{})
+	q, err := w.process(1).Acquire(t.Context(), Queue(), Ask{})
 	if err != nil || q.Record().LockType != "queue" || q.Record().RequestID != "" {
 		t.Errorf("queue record %+v, %v", q.Record(), err)
 	}

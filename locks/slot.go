@@ -66,7 +66,7 @@ const slotPatience = time.Second
 // session that holds all of them for as long as it lives.
 func (m *Manager) slotsTaken(n int, held []Entry) error {
 	all, _ := m.List()
-	session, _, _ := m.LookQueue()
+	session, _, _ := m.Look(Queue())
 	ofSession := func(e Entry) bool { return session.Live && session.PID != 0 && e.PID == session.PID }
 	if !slices.ContainsFunc(held, func(e Entry) bool { return !ofSession(e) }) {
 		held = slices.DeleteFunc(slices.Clone(all), func(e Entry) bool {

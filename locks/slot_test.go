@@ -31,7 +31,7 @@ func TestSlots(t *testing.T) {
 			"count": "2", "holders": holders, "request_id": request, "run_id": run,
 		})
 	}
-	if _, err := w.process(1).AcquireRequest(t.Context(), "RQ-1", Ask{RunID: "RUN-1"}); err != nil {
+	if _, err := w.process(1).Acquire(t.Context(), Request("RQ-1"), Ask{RunID: "RUN-1"}); err != nil {
 		t.Fatal(err)
 	}
 	mustTake(1, "RUN-1", 1)

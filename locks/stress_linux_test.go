@@ -28,7 +28,7 @@ func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsi
 func zombieLeader(args []string) {
 	dir := args[0]
 	m := selfManager(filepath.Join(dir, "locks"))
-	if _, err := m.AcquireRequest(context.Background(), "RQ-0", Ask{}); err != nil {
+	if _, err := m.Acquire(context.Background(), Request("RQ-0"), Ask{}); err != nil {
 		panic(err)
 	}
 	if _, alone := oracle(dir, "RQ-0"); !alone {
@@ -59,7 +59,7 @@ func takesFromZombie(t *testing.T, judge processes) (takes, double bool) {
 	helper(t, "zombie-leader", dir)
 	m := selfManager(filepath.Join(dir, "locks"))
 	m.processes = judge
-	l, err := m.AcquireRequest(t.Context(), "RQ-0", Ask{})
+	l, err := m.Acquire(t.Context(), Request("RQ-0"), Ask{})
 	if err != nil {
 		wantCode(t, err, fault.RunInProgress)
 		return false, false

@@ -114,7 +114,7 @@ func stressAcquire(ctx context.Context, m *Manager, name string, naive bool) (le
 		took, err = naiveTake(m, Request(name))
 		return func() { _ = os.Remove(m.path(Request(name))) }, took, err
 	}
-	l, err := m.AcquireRequest(ctx, name, Ask{})
+	l, err := m.Acquire(ctx, Request(name), Ask{})
 	if err != nil {
 		return nil, false, err
 	}
@@ -279,7 +279,7 @@ func TestStressRealProcesses(t *testing.T) {
 func (s *stress) afterwards() {
 	m := selfManager(filepath.Join(s.dir, "locks"))
 	for i := range stressNames {
-		l, err := m.AcquireRequest(context.Background(), fmt.Sprint("RQ-", i), Ask{Wait: 5 * time.Second})
+		l, err := m.Acquire(context.Background(), Request(fmt.Sprint("RQ-", i)), Ask{Wait: 5 * time.Second})
 		if err != nil {
 			s.t.Errorf("not free afterwards: %v", err)
 			continue
@@ -312,7 +312,7 @@ func TestStressControlRemoveThenCreateIsCaught(t *testing.T) {
 // hold takes a request's lock and says so until its stdin ends.
 func hold(args []string) {
 	m := selfManager(args[0])
-	l, err := m.AcquireRequest(context.Background(), args[1], Ask{RunID: "RUN-1"})
+	l, err := m.Acquire(context.Background(), Request(args[1]), Ask{RunID: "RUN-1"})
 	if err != nil {
 		say("E " + err.Error())
 		return
@@ -329,7 +329,7 @@ func ask(args []string) {
 		unix.Umask(int(mask))
 	}
 	m := selfManager(args[0])
-	l, err := m.AcquireRequest(context.Background(), args[1], Ask{})
+	l, err := m.Acquire(context.Background(), Request(args[1]), Ask{})
 	if err != nil {
 		say(err.Error())
 		return

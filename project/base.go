@@ -83,9 +83,8 @@ func isUnborn(ctx context.Context, p *Project, branch string) bool {
 // RunOf is the run that made a work branch, nil when it is not on record.
 func RunOf(p *Project, branch string) *runs.Stage {
 	id := path.Dir(strings.TrimPrefix(branch, p.Config.Git.WorkBranchPrefix))
-	ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), id)
-	for _, runID := range ids {
-		if st, err := p.Run(id, runID).LoadStage(); err == nil && st.Git.WorkBranch == branch {
+	for st := range p.RunsOf(id) {
+		if st.Git.WorkBranch == branch {
 			return st
 		}
 	}
@@ -337,12 +336,8 @@ func (s *Survey) finished(id string) (all []*runs.Stage) {
 	if last != nil && last.State == runs.Done {
 		all = append(all, last)
 	}
-	ids, _ := runs.ListRuns(s.p.Dir, s.p.RunsDir(), id)
-	for _, run := range ids {
-		if last != nil && run == last.RunID {
-			continue
-		}
-		if st, err := s.p.Run(id, run).LoadStage(); err == nil && st.State == runs.Done && st.DroppedAt == nil {
+	for st := range s.p.RunsOf(id) {
+		if (last == nil || st.RunID != last.RunID) && st.State == runs.Done && st.DroppedAt == nil {
 			all = append(all, st)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -168,7 +169,7 @@ func HoldRequest(ctx context.Context, p *Project, id string) (release func(), er
 	if _, err := os.Stat(p.Path(p.Config.Paths.LocksDir)); err != nil {
 		return func() {}, nil
 	}
-	lease, err := p.Locks().AcquireRequest(ctx, id, locks.Ask{Wait: 2 * time.Second})
+	lease, err := p.Locks().Acquire(ctx, locks.Request(id), locks.Ask{Wait: 2 * time.Second})
 	switch {
 	case err == nil:
 		return func() { _ = lease.Release() }, nil
@@ -266,6 +267,32 @@ func cache(p *Project) folder.Cache {
 // Run opens the record of one run; it touches no file.
 func (p *Project) Run(requestID, runID string) *runs.Dir {
 	return runs.OpenDir(p.Env.Disk, p.Dir, p.RunsDir(), requestID, runID, p.Suffix)
+}
+
+// RunsOf are the runs of a request whose records can be read, the newest first.
+func (p *Project) RunsOf(requestID string) iter.Seq[*runs.Stage] {
+	return func(yield func(*runs.Stage) bool) {
+		ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), requestID)
+		for _, id := range ids {
+			if st, err := p.Run(requestID, id).LoadStage(); err == nil && !yield(st) {
+				return
+			}
+		}
+	}
+}
+
+// AllRuns are the runs of all requests whose records can be read.
+func (p *Project) AllRuns() iter.Seq[*runs.Stage] {
+	return func(yield func(*runs.Stage) bool) {
+		requests, _ := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
+		for id := range requests {
+			for st := range p.RunsOf(id) {
+				if !yield(st) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Suffix names temporary files apart: process id and random.

@@ -132,7 +132,7 @@ func (s *Survey) stillRunning(r *reqmeta.Request) bool {
 }
 
 func lock(ctx context.Context, p *Project, id, runID string) (*locks.Lease, error) {
-	return p.Locks().AcquireRequest(ctx, id, locks.Ask{RunID: runID})
+	return p.Locks().Acquire(ctx, locks.Request(id), locks.Ask{RunID: runID})
 }
 
 // settle gives a request its status back and notes with its run, if that has

@@ -208,15 +208,13 @@ const (
 // MadeDone is the run that made a request done: the newest finished one that
 // began before it was, and that nobody rejected.
 func MadeDone(p *Project, r *reqmeta.Request) string {
-	ids, _ := runs.ListRuns(p.Dir, p.RunsDir(), r.ID)
-	for _, id := range ids {
-		dir := p.Run(r.ID, id)
-		if st, err := dir.LoadStage(); err != nil || st.State != runs.Done || st.DroppedAt != nil {
+	for st := range p.RunsOf(r.ID) {
+		if st.State != runs.Done || st.DroppedAt != nil {
 			continue
 		}
-		before, err := dir.LoadRequest()
+		before, err := p.Run(st.RequestID, st.RunID).LoadRequest()
 		if err != nil || r.Parse(before).Meta.Status != reqmeta.Done {
-			return id
+			return st.RunID
 		}
 	}
 	return ""

@@ -320,14 +320,13 @@ func Heads(ctx context.Context, p *Project) (all Branches, here string) {
 }
 
 func branches(ctx context.Context, p *Project, below string) Branches {
-	out, err := p.Git().Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", below)
+	refs, err := p.Git().Refs(ctx, below)
 	if err != nil {
 		return nil
 	}
 	found := Branches{}
-	for l := range strings.Lines(string(out)) {
-		ref, commit, _ := strings.Cut(strings.TrimSpace(l), " ")
-		found[strings.TrimPrefix(ref, "refs/heads/")] = commit
+	for _, ref := range refs {
+		found[strings.TrimPrefix(ref.Name, "refs/heads/")] = ref.Commit
 	}
 	return found
 }

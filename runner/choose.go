@@ -142,7 +142,7 @@ func (r *Runner) awaitsMerge(ctx context.Context, last *runs.Stage) bool {
 }
 
 func (r *Runner) lockRequest(ctx context.Context, id string, o Options) (*locks.Lease, error) {
-	return r.Project.Locks().AcquireRequest(ctx, id, locks.Ask{Wait: o.Wait, TakeOverdue: o.TakeOverdue})
+	return r.Project.Locks().Acquire(ctx, locks.Request(id), locks.Ask{Wait: o.Wait, TakeOverdue: o.TakeOverdue})
 }
 
 func (r *Runner) survey(ctx context.Context, o Options) (*project.Survey, error) {
@@ -182,7 +182,7 @@ func (r *Runner) LockQueue(ctx context.Context, o Options) (*locks.Lease, error)
 	if err := r.Project.HasRequests(); err != nil {
 		return nil, err
 	}
-	return r.Project.Locks().AcquireQueue(ctx, locks.Ask{Wait: o.Wait, TakeOverdue: o.TakeOverdue})
+	return r.Project.Locks().Acquire(ctx, locks.Queue(), locks.Ask{Wait: o.Wait, TakeOverdue: o.TakeOverdue})
 }
 
 // Next chooses and runs the next request under a queue lock and a slot that the

@@ -83,10 +83,10 @@ func (c *cleaner) orphans(ctx context.Context, items []CleanedItem) ([]CleanedIt
 		return nil, err
 	}
 	for _, ref := range refs {
-		it := CleanedItem{RequestID: path.Base(path.Dir(ref.name)), Ref: ref.name, Commit: ref.commit, Did: "would_remove"}
+		it := CleanedItem{RequestID: path.Base(path.Dir(ref.Name)), Ref: ref.Name, Commit: ref.Commit, Did: "would_remove"}
 		if !c.o.DryRun {
 			it.Did = "removed"
-			if _, err := g.Do(ctx, "update-ref", "-d", ref.name, ref.commit); err != nil {
+			if _, err := g.Do(ctx, "update-ref", "-d", ref.Name, ref.Commit); err != nil {
 				it = c.failed(it, err)
 			}
 		}
@@ -95,20 +95,13 @@ func (c *cleaner) orphans(ctx context.Context, items []CleanedItem) ([]CleanedIt
 	return items, nil
 }
 
-// ref is a name in git, and the commit that it is of.
-type ref struct{ name, commit string }
-
 // refsBelow are the refs in a folder of names.
-func refsBelow(ctx context.Context, g gitcmd.Git, folder string) (all []ref, err error) {
-	out, err := g.Ask(ctx, "for-each-ref", "--format=%(refname) %(objectname)", folder)
+func refsBelow(ctx context.Context, g gitcmd.Git, folder string) ([]gitcmd.Ref, error) {
+	refs, err := g.Refs(ctx, folder)
 	if err != nil {
 		return nil, gitFailed(err, folder)
 	}
-	for line := range strings.Lines(string(out)) {
-		name, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
-		all = append(all, ref{name, commit})
-	}
-	return all, nil
+	return refs, nil
 }
 
 func gitFailed(err error, name string) error {
@@ -134,14 +127,7 @@ func newCleaner(ctx context.Context, r *Runner, s *project.Survey) (*cleaner, er
 	if c.ids, err = runs.ListRequestsWithRuns(r.Project.Dir, r.Project.RunsDir()); err != nil {
 		return nil, err
 	}
-	for id := range c.ids {
-		ids, _ := runs.ListRuns(r.Project.Dir, r.Project.RunsDir(), id)
-		for _, runID := range ids {
-			if st, err := r.Project.Run(id, runID).LoadStage(); err == nil {
-				c.known = append(c.known, st)
-			}
-		}
-	}
+	c.known = slices.Collect(r.Project.AllRuns())
 	c.standing, err = r.Project.Standing(ctx, c.known)
 	return c, err
 }
@@ -153,7 +139,7 @@ func (c *cleaner) request(ctx context.Context, id string) []CleanedItem {
 		return nil
 	}
 	if !c.o.DryRun {
-		lease, err := c.r.Project.Locks().AcquireRequest(ctx, id, locks.Ask{})
+		lease, err := c.r.Project.Locks().Acquire(ctx, locks.Request(id), locks.Ask{})
 		if fault.Has(err, fault.RunInProgress) {
 			return nil
 		}
@@ -347,8 +333,8 @@ func dropAttempts(ctx context.Context, g gitcmd.Git, runID string) (commits []st
 	commits = []string{}
 	var gone []byte
 	for _, ref := range refs {
-		if !strings.HasPrefix(ref.name, runs.LostBy(runID)+"/") {
-			gone, commits = fmt.Appendf(gone, "delete %s %s\n", ref.name, ref.commit), append(commits, ref.commit)
+		if !strings.HasPrefix(ref.Name, runs.LostBy(runID)+"/") {
+			gone, commits = fmt.Appendf(gone, "delete %s %s\n", ref.Name, ref.Commit), append(commits, ref.Commit)
 		}
 	}
 	if err != nil || len(gone) == 0 {

@@ -79,8 +79,8 @@ func keptAttempts(ctx context.Context, p *project.Project, runID string) []Part 
 	refs, _ := refsBelow(ctx, p.Git(), runs.AttemptsOf(runID))
 	var all []Part
 	for _, ref := range refs {
-		if n, err := strconv.Atoi(path.Base(ref.name)); err == nil {
-			all = append(all, Part{StepID: path.Base(path.Dir(ref.name)), Attempt: n, Commit: ref.commit})
+		if n, err := strconv.Atoi(path.Base(ref.Name)); err == nil {
+			all = append(all, Part{StepID: path.Base(path.Dir(ref.Name)), Attempt: n, Commit: ref.Commit})
 		}
 	}
 	return all

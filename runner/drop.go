@@ -96,7 +96,7 @@ func (r *Runner) Drop(ctx context.Context, requestID, runID string, discard bool
 	out.Kept = []string{} // what the run made is kept here
 	refs, err := refsBelow(ctx, r.Project.Git(), runs.AttemptsOf(runID))
 	for _, ref := range refs {
-		out.Kept = append(out.Kept, ref.name)
+		out.Kept = append(out.Kept, ref.Name)
 	}
 	return out, err
 }

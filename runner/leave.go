@@ -261,17 +261,17 @@ func (l *remover) branches(ctx context.Context) error {
 	prefix := "refs/heads/" + l.r.Project.Config.Git.WorkBranchPrefix
 	refs, err := refsBelow(ctx, l.r.Project.Git(), strings.TrimSuffix(prefix, "/"))
 	for _, ref := range refs {
-		name := strings.TrimPrefix(ref.name, "refs/heads/")
+		name := strings.TrimPrefix(ref.Name, "refs/heads/")
 		st := l.byBranch[name]
-		p := RemovedItem{Kind: "branch", Name: name, RequestID: path.Dir(strings.TrimPrefix(ref.name, prefix)), Commit: ref.commit}
+		p := RemovedItem{Kind: "branch", Name: name, RequestID: path.Dir(strings.TrimPrefix(ref.Name, prefix)), Commit: ref.Commit}
 		if st != nil {
 			p.RunID = st.RunID
 		}
 		if st == nil && !l.isOurs(p.RequestID) {
 			continue
 		}
-		p.Why = l.whySafe(ctx, st, ref.commit)
-		l.removeRef(p, func() error { return l.c.repo.DeleteBranch(ctx, name, ref.commit) })
+		p.Why = l.whySafe(ctx, st, ref.Commit)
+		l.removeRef(p, func() error { return l.c.repo.DeleteBranch(ctx, name, ref.Commit) })
 	}
 	return err
 }
@@ -378,8 +378,8 @@ func (l *remover) whySafe(ctx context.Context, st *runs.Stage, tip string) strin
 func (l *remover) refs(ctx context.Context) error {
 	refs, err := refsBelow(ctx, l.r.Project.Git(), "refs/aiflow")
 	for _, ref := range refs {
-		p := RemovedItem{Kind: "ref", Name: ref.name, Commit: ref.commit}
-		if id, _, _ := strings.Cut(strings.TrimPrefix(ref.name, runs.AttemptsOf("")), "/"); strings.HasPrefix(id, runs.IDPrefix) {
+		p := RemovedItem{Kind: "ref", Name: ref.Name, Commit: ref.Commit}
+		if id, _, _ := strings.Cut(strings.TrimPrefix(ref.Name, runs.AttemptsOf("")), "/"); strings.HasPrefix(id, runs.IDPrefix) {
 			p.RunID = id
 			for _, st := range l.byBranch {
 				if st.RunID == id {
@@ -387,14 +387,14 @@ func (l *remover) refs(ctx context.Context) error {
 				}
 			}
 		} else {
-			p.RequestID = path.Base(path.Dir(ref.name))
+			p.RequestID = path.Base(path.Dir(ref.Name))
 		}
 		if !(p.RunID != "" && l.isOurs(p.RunID) || p.RequestID != "" && l.isOurs(p.RequestID)) {
 			continue
 		}
-		p.Why = l.whySafe(ctx, nil, ref.commit)
+		p.Why = l.whySafe(ctx, nil, ref.Commit)
 		l.removeRef(p, func() error {
-			_, err := l.r.Project.Git().Do(ctx, "update-ref", "-d", ref.name, ref.commit)
+			_, err := l.r.Project.Git().Do(ctx, "update-ref", "-d", ref.Name, ref.Commit)
 			return err
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"aiflow/internal/fault"
+	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/runner/revive"
 	"aiflow/runner/stage"
@@ -150,7 +151,7 @@ func (r *Runner) LoadSession(ctx context.Context) (Session, error) {
 	r.reword(ctx, &s)
 	s.Before = loadPrevious(r.Project)
 	if !s.isOver() {
-		e, held, err := r.Project.Locks().LookQueue()
+		e, held, err := r.Project.Locks().Look(locks.Queue())
 		if err != nil {
 			return s, err
 		}

@@ -31,7 +31,7 @@ const stopPoll = 20 * time.Millisecond
 // the holder cannot be reached from here.
 func (r *Runner) Stop(ctx context.Context, requestID string, wait time.Duration) (StopResult, error) {
 	m := r.Project.Locks()
-	e, found, err := m.LookRequest(requestID)
+	e, found, err := m.Look(locks.Request(requestID))
 	if err != nil {
 		return StopResult{}, err
 	}
@@ -40,7 +40,7 @@ func (r *Runner) Stop(ctx context.Context, requestID string, wait time.Duration)
 		if err := proc.Sleep(ctx, stopPoll); err != nil {
 			return StopResult{}, err
 		}
-		if e, found, err = m.LookRequest(requestID); err != nil {
+		if e, found, err = m.Look(locks.Request(requestID)); err != nil {
 			return StopResult{}, err
 		}
 	}
@@ -69,7 +69,7 @@ const runIDTries = 250
 // inParallelSession: the run is one of several that a session has in hand, which looks for the
 // mark and ends that run alone.
 func inParallelSession(p *project.Project, m *locks.Manager, e locks.Entry) bool {
-	queue, found, err := m.LookQueue()
+	queue, found, err := m.Look(locks.Queue())
 	if err != nil || !found || !queue.Live || queue.PID != e.PID || queue.PIDStart != e.PIDStart {
 		return false
 	}
@@ -80,7 +80,7 @@ func inParallelSession(p *project.Project, m *locks.Manager, e locks.Entry) bool
 // StopSession asks the auto-run to stop: after the run in hand, or now.
 func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) (StopResult, error) {
 	m := r.Project.Locks()
-	e, found, err := m.LookQueue()
+	e, found, err := m.Look(locks.Queue())
 	if err != nil {
 		return StopResult{}, err
 	}

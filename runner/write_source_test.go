@@ -29,7 +29,6 @@ var around = map[string]string{
 	"recordInterruption": "asks before it takes the mark of a wish away",
 	"copyFile":           "the run's own copy of what an e2e test left",
 	"setConfigAside":     "asks",
-	"moveFile":           "putAside asked",
 	"openWorkspace":      "a folder inside the run's workspace",
 	"SaveCache":          "the folder of the cache",
 	"remove":             "a person clears the record away (clean)",
@@ -44,7 +43,7 @@ var around = map[string]string{
 
 var writes = []string{
 	"os.WriteFile", "os.Create", "os.OpenFile", "os.Remove", "os.RemoveAll", "os.Rename", "os.Symlink", "os.Link", "os.Mkdir", "os.MkdirAll",
-	"gitops.Open", ".AppendLog", ".OpenLog", "Dir.Create",
+	"gitops.Open", "gitops.MoveAside", ".AppendLog", ".OpenLog", "Dir.Create",
 }
 
 // TestNobodyWritesAroundTheGuard: a new place that writes in another way than through

@@ -44,7 +44,6 @@ const (
 	partNext       = 9
 	partHistory    = 10
 	numberOfParts  = 11
-	lastNumbered   = partNext
 	reportTimeForm = time.RFC3339
 )
 
@@ -62,8 +61,8 @@ func Report(s *Stage, p *Plan, f ReportFacts, old string, text Text) string {
 		if n == partCriteria {
 			theirs = linesBetween(was[n].ours, ours, text("report.criteria.none", nil)) + theirs
 		}
-		if old == "" || !was[n].found {
-			theirs += w.invitation(n)
+		if form := reportParts[n].form; form != "" && !was[n].found {
+			theirs += text(form, nil) + "\n"
 		}
 		if ours == "" && theirs == "" {
 			continue
@@ -96,58 +95,34 @@ type reporter struct {
 	b    strings.Builder
 }
 
+// reportParts are the parts of a report in order: the heading, what a person finds there to
+// fill in, which is written once, and what the tool writes.
+var reportParts = [numberOfParts]struct {
+	heading, form string
+	write         func(*reporter)
+}{
+	partHead:     {write: (*reporter).head},
+	partSummary:  {heading: "report.heading.summary", write: (*reporter).summary},
+	partCriteria: {heading: "report.heading.criteria", write: (*reporter).criteria},
+	partTestLog:  {heading: "report.heading.testlog", form: "report.testlog.form", write: func(w *reporter) { w.say("report.testlog.how") }},
+	partProgress: {heading: "report.heading.progress", write: (*reporter).progress},
+	partEvidence: {heading: "report.heading.evidence", write: (*reporter).evidence},
+	partGates:    {heading: "report.heading.gates", write: (*reporter).gates},
+	partSafety:   {heading: "report.heading.safety", form: "report.safety.form", write: (*reporter).safety},
+	partFindings: {heading: "report.heading.findings", form: "report.findings.form", write: (*reporter).findings},
+	partNext:     {heading: "report.heading.next", write: (*reporter).next},
+	partHistory:  {write: (*reporter).history}, // whose heading stands only where there is any
+}
+
 func (w *reporter) part(n int) string {
 	w.b.Reset()
-	if n >= partSummary && n <= lastNumbered {
-		w.line("## " + strconv.Itoa(n) + ". " + w.text(headingKey(n), nil))
+	p := reportParts[n]
+	if p.heading != "" {
+		w.line("## " + strconv.Itoa(n) + ". " + w.text(p.heading, nil))
 		w.line("")
 	}
-	switch n {
-	case partHead:
-		w.head()
-	case partSummary:
-		w.summary()
-	case partCriteria:
-		w.criteria()
-	case partTestLog:
-		w.say("report.testlog.how")
-	case partProgress:
-		w.progress()
-	case partEvidence:
-		w.evidence()
-	case partGates:
-		w.gates()
-	case partSafety:
-		w.safety()
-	case partFindings:
-		w.findings()
-	case partNext:
-		w.next()
-	case partHistory:
-		w.history()
-	}
+	p.write(w)
 	return w.b.String()
-}
-
-func headingKey(n int) string {
-	return [...]string{
-		"", "report.heading.summary", "report.heading.criteria", "report.heading.testlog", "report.heading.progress",
-		"report.heading.evidence", "report.heading.gates", "report.heading.safety", "report.heading.findings",
-		"report.heading.next",
-	}[n]
-}
-
-// invitation is what a person finds to fill in, written once.
-func (w *reporter) invitation(n int) string {
-	switch n {
-	case partTestLog:
-		return w.text("report.testlog.form", nil) + "\n"
-	case partSafety:
-		return w.text("report.safety.form", nil) + "\n"
-	case partFindings:
-		return w.text("report.findings.form", nil) + "\n"
-	}
-	return ""
 }
 
 func (w *reporter) line(s string) {

@@ -36,7 +36,7 @@ func TestReportHasNineSectionsFromTheBeginning(t *testing.T) {
 	got := Report(NewStage(reqID, runID, "A title", t0), nil, ReportFacts{}, "", words)
 	at := -1
 	for n := 1; n <= 9; n++ {
-		i := strings.Index(got, fmt.Sprintf("\n## %d. %s\n", n, headingKey(n)))
+		i := strings.Index(got, fmt.Sprintf("\n## %d. %s\n", n, reportParts[n].heading))
 		if i <= at {
 			t.Errorf("section %d is missing or out of order", n)
 		}

@@ -106,7 +106,7 @@ func TestListFollowsEveryKindOfChange(t *testing.T) {
 func TestChangeDuringALook(t *testing.T) {
 	w := newWorld(t, someRequests())
 	for range 1000 {
-		held, err := w.p.Locks().AcquireQueue(t.Context(), locks.Ask{})
+		held, err := w.p.Locks().Acquire(t.Context(), locks.Queue(), locks.Ask{})
 		if err != nil {
 			t.Fatal(err)
 		}

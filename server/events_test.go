@@ -75,7 +75,7 @@ func TestEventsReplay(t *testing.T) {
 func TestStageIsToldSoon(t *testing.T) {
 	w := newWorld(t, someRequests())
 	const run = "RUN-20260101-000000-aaaaaa"
-	lease, err := w.p.Locks().AcquireRequest(context.Background(), "RQ-1", locks.Ask{RunID: run})
+	lease, err := w.p.Locks().Acquire(context.Background(), locks.Request("RQ-1"), locks.Ask{RunID: run})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestLockBetweenTwoLooks(t *testing.T) {
 		look.lockFolder(t.Context())
 	}
 	before := s.hub.now()
-	lease, err := w.p.Locks().AcquireRequest(t.Context(), "RQ-1", locks.Ask{})
+	lease, err := w.p.Locks().Acquire(t.Context(), locks.Request("RQ-1"), locks.Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestRunBetweenTwoLooks(t *testing.T) {
 	const run = "RUN-20260101-000000-aaaaaa"
 	under := func(do func()) {
 		t.Helper()
-		lease, err := w.p.Locks().AcquireRequest(t.Context(), "RQ-1", locks.Ask{RunID: run})
+		lease, err := w.p.Locks().Acquire(t.Context(), locks.Request("RQ-1"), locks.Ask{RunID: run})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func TestDeadRunnerIsNoticed(t *testing.T) {
 }
 
 func (s *Server) lookLock(id string) (locks.Entry, bool, error) {
-	return s.Project.Locks().LookRequest(id)
+	return s.Project.Locks().Look(locks.Request(id))
 }
 
 func TestManyStreams(t *testing.T) {

@@ -141,7 +141,7 @@ func runNext(s *Server, w http.ResponseWriter, r *http.Request, b startBody) err
 
 // queueFree refuses at once when the queue is held.
 func queueFree(s *Server) error {
-	e, found, err := s.Project.Locks().LookQueue()
+	e, found, err := s.Project.Locks().Look(locks.Queue())
 	if err != nil || !found || !e.Live {
 		return err
 	}
@@ -217,7 +217,7 @@ func goOn(s *Server, w http.ResponseWriter, r *http.Request, args ...string) err
 }
 
 func holder(s *Server, id string) (*locks.Entry, error) {
-	e, found, err := s.Project.Locks().LookRequest(id)
+	e, found, err := s.Project.Locks().Look(locks.Request(id))
 	if err != nil || !found || !e.Live {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
+	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/folder"
@@ -316,7 +317,7 @@ func live(s *cli.Shell, w here, id string) bool {
 	if err != nil {
 		return false
 	}
-	e, ok, err := p.Locks().LookRequest(id)
+	e, ok, err := p.Locks().Look(locks.Request(id))
 	return err == nil && ok && e.Live
 }
 

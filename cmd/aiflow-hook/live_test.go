@@ -24,7 +24,7 @@ func TestLive(t *testing.T) {
 		Dir: filepath.Join(dir, ".aiflow/locks"), TTL: time.Minute, Clock: proc.ClockOf(time.Now, proc.BootClock),
 		Self: proc.Self(), Disk: atomicfile.OS{}, Rand: rand.Reader,
 	})
-	lease, err := manager.AcquireRequest(t.Context(), "RQ-1", locks.Ask{})
+	lease, err := manager.Acquire(t.Context(), locks.Request("RQ-1"), locks.Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"aiflow/cmd/internal/cli"
 	"aiflow/internal/term"
+	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/runs"
 )
@@ -87,7 +88,7 @@ func (f *follower) over() bool {
 	if err != nil || st.State.Ended() {
 		return true
 	}
-	e, held, err := f.p.Locks().LookRequest(st.RequestID)
+	e, held, err := f.p.Locks().Look(locks.Request(st.RequestID))
 	return err != nil || !held || !e.Live
 }
 

@@ -14,6 +14,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"aiflow/internal/fault"
@@ -102,6 +103,23 @@ func (g Git) AskInput(ctx context.Context, input []byte, args ...string) ([]byte
 // hook it sees the index and repository that git handed to the hook.
 func (g Git) AskStaged(ctx context.Context, args ...string) ([]byte, error) {
 	return g.Run(ctx, Call{Args: args, Mode: Staged})
+}
+
+// Ref is a reference, and the object that it names.
+type Ref struct{ Name, Commit string }
+
+// Refs are the references of these names, and below these folders of names.
+func (g Git) Refs(ctx context.Context, names ...string) ([]Ref, error) {
+	out, err := g.Ask(ctx, append([]string{"for-each-ref", "--format=%(refname) %(objectname)", "--"}, names...)...)
+	if err != nil {
+		return nil, err
+	}
+	var refs []Ref
+	for line := range strings.Lines(string(out)) {
+		name, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+		refs = append(refs, Ref{name, commit})
+	}
+	return refs, nil
 }
 
 // Do runs a command that writes. A busy lock is waited for.

@@ -123,7 +123,7 @@ func (l *Lander) Land(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if s.lease, err = l.Project.Locks().AcquireNamed(ctx, s.place, locks.Ask{Wait: o.Wait}); err != nil {
+	if s.lease, err = l.Project.Locks().Acquire(ctx, locks.Named(s.place), locks.Ask{Wait: o.Wait}); err != nil {
 		return Result{}, err
 	}
 	defer func() { _ = s.lease.Release() }()

@@ -383,7 +383,7 @@ func (s *landing) advance(ctx context.Context, st *runs.Stage, tip, from, commit
 
 // changing changes the record of a run under the lock of its request, as it is by then.
 func (s *landing) changing(ctx context.Context, st *runs.Stage, change func(*runs.Dir, *runs.Stage) error) (*runs.Stage, error) {
-	lease, err := s.Project.Locks().AcquireRequest(ctx, st.RequestID, locks.Ask{RunID: st.RunID, Wait: patience})
+	lease, err := s.Project.Locks().Acquire(ctx, locks.Request(st.RequestID), locks.Ask{RunID: st.RunID, Wait: patience})
 	if err != nil {
 		return st, err
 	}

@@ -49,7 +49,7 @@ func (l *Lander) Restack(ctx context.Context, names []string) (Restacked, error)
 	}
 	s := &restacking{landing: own}
 	s.place = project.RestackLock
-	if s.lease, err = l.Project.Locks().AcquireNamed(ctx, s.place, locks.Ask{}); err != nil {
+	if s.lease, err = l.Project.Locks().Acquire(ctx, locks.Named(s.place), locks.Ask{}); err != nil {
 		return Restacked{}, err
 	}
 	defer func() { _ = s.lease.Release() }()
@@ -166,7 +166,7 @@ func (s *restacking) inBase(ctx context.Context, st, below *runs.Stage) bool {
 
 // restack moves one run; nil: it stands where it should.
 func (s *restacking) restack(ctx context.Context, st *runs.Stage) (*Moved, error) {
-	lease, err := s.Project.Locks().AcquireRequest(ctx, st.RequestID, locks.Ask{RunID: st.RunID})
+	lease, err := s.Project.Locks().Acquire(ctx, locks.Request(st.RequestID), locks.Ask{RunID: st.RunID})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (s *landing) stand(ctx context.Context, commit string) error {
 		s.stands = commit
 		return err
 	}
-	turn, err := s.Project.Locks().AcquireNamed(ctx, "worktrees", locks.Ask{Wait: time.Minute}) // git makes one at a time
+	turn, err := s.Project.Locks().Acquire(ctx, locks.Named("worktrees"), locks.Ask{Wait: time.Minute}) // git makes one at a time
 	if err != nil {
 		return err
 	}

@@ -12,17 +12,12 @@ import (
 // previousRun is the run of this request before this one, nil when there is none
 // that can be read.
 func previousRun(run *stage.Run) *runs.Stage {
-	ids, err := runs.ListRuns(run.Project.Dir, run.Project.RunsDir(), run.Request.ID)
-	if err != nil {
-		return nil
-	}
-	for own := false; len(ids) > 0; ids = ids[1:] {
-		if own {
-			if st, err := run.Project.Run(run.Request.ID, ids[0]).LoadStage(); err == nil && st.DroppedAt == nil {
-				return st
-			}
+	own := false
+	for st := range run.Project.RunsOf(run.Request.ID) {
+		if own && st.DroppedAt == nil {
+			return st
 		}
-		own = own || ids[0] == run.Stage.RunID
+		own = own || st.RunID == run.Stage.RunID
 	}
 	return nil
 }

@@ -2,14 +2,13 @@ package stage
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
+	"aiflow/gitops"
 	"aiflow/internal/config"
 	"aiflow/internal/fault"
 	"aiflow/runs"
@@ -63,33 +62,15 @@ func setConfigAside(ctx context.Context, run *Run) error {
 		if bad, _ := forbidden(globs, []string{name}); bad == "" || made {
 			continue
 		}
-		kept := filepath.Join(runs.KeptDir, filepath.FromSlash(name))
-		to := filepath.Join(run.Dir.Path, kept)
-		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			return notWritable(err, run.Dir.RelPath(runs.KeptDir))
+		kept := path.Join(runs.KeptDir, name)
+		to := filepath.Join(run.Dir.Path, filepath.FromSlash(kept))
+		for _, err := os.Lstat(to); err == nil; _, err = os.Lstat(to) { // of an earlier step
+			kept, to = kept+"~", to+"~"
 		}
-		if err := moveFile(filepath.Join(top, filepath.FromSlash(name)), to); err != nil {
+		if err := gitops.MoveAside(filepath.Join(top, filepath.FromSlash(name)), to); err != nil {
 			return notWritable(err, name)
 		}
-		run.Tell(Event{Kind: Noted, What: run.Words.Text("work.put_aside", fault.Facts{"path": name, "kept": run.Dir.RelPath(filepath.ToSlash(kept))})})
+		run.Tell(Event{Kind: Noted, What: run.Words.Text("work.put_aside", fault.Facts{"path": name, "kept": run.Dir.RelPath(kept)})})
 	}
 	return nil
-}
-
-// moveFile moves a file, to another file system too (workspace.root).
-func moveFile(from, to string) error {
-	err := os.Rename(from, to)
-	if !errors.Is(err, syscall.EXDEV) {
-		return err
-	}
-	if fi, err := os.Lstat(from); err == nil && fi.Mode().IsRegular() { // a link has nothing to keep
-		data, err := os.ReadFile(from)
-		if err == nil {
-			err = os.WriteFile(to, data, 0o666)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return os.Remove(from)
 }

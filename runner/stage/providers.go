@@ -68,7 +68,7 @@ func (s *Setup) noteProvider(ctx context.Context, provider string, err error) {
 	if _, known := s.Providers()[provider]; !(err == nil && known) && !(failed && f.Code.Waits()) {
 		return
 	}
-	if turn, err := s.Project.Locks().AcquireNamed(context.WithoutCancel(ctx), "providers", locks.Ask{Wait: providersLockWait}); err == nil { // other runs write there too
+	if turn, err := s.Project.Locks().Acquire(context.WithoutCancel(ctx), locks.Named("providers"), locks.Ask{Wait: providersLockWait}); err == nil { // other runs write there too
 		defer turn.Release()
 	}
 	waits := s.Providers()
@@ -100,7 +100,7 @@ func acquireProvider(ctx context.Context, run *Run, q question, call config.Call
 	}
 	for told := false; ; told = true {
 		for i := 1; i <= call.Jobs; i++ {
-			turn, err := run.Project.Locks().AcquireNamed(ctx, locks.NameFor("provider", call.Provider)+"-"+strconv.Itoa(i), locks.Ask{RunID: run.Stage.RunID})
+			turn, err := run.Project.Locks().Acquire(ctx, locks.Named(locks.NameFor("provider", call.Provider)+"-"+strconv.Itoa(i)), locks.Ask{RunID: run.Stage.RunID})
 			if err == nil {
 				return func() { _ = turn.Release() }, nil
 			}

@@ -87,17 +87,13 @@ func whereKept(ctx context.Context, run *Run, err error) error {
 		return err
 	}
 	p := run.Project
-	ids, _ := runs.ListRequestsWithRuns(p.Dir, p.RunsDir())
-	for id := range ids {
-		list, _ := runs.ListRuns(p.Dir, p.RunsDir(), id)
-		for _, runID := range list {
-			kept := p.Run(id, runID).RelPath(runs.KeptDir + "/" + f.Facts["submodule"])
-			if _, e := os.Stat(p.Path(kept)); e != nil {
-				continue
-			}
-			if _, e := p.Git().In(p.Path(kept)).Ask(ctx, "cat-file", "-e", f.Facts["commit"]+"^{commit}"); e == nil {
-				f.Facts["kept"] = proc.Word(kept) // of a command
-			}
+	for st := range p.AllRuns() {
+		kept := p.Run(st.RequestID, st.RunID).RelPath(runs.KeptDir + "/" + f.Facts["submodule"])
+		if _, e := os.Stat(p.Path(kept)); e != nil {
+			continue
+		}
+		if _, e := p.Git().In(p.Path(kept)).Ask(ctx, "cat-file", "-e", f.Facts["commit"]+"^{commit}"); e == nil {
+			f.Facts["kept"] = proc.Word(kept) // of a command
 		}
 	}
 	return err
@@ -128,7 +124,7 @@ func CheckOut(ctx context.Context, run *Run) error {
 	if run.InPlace() {
 		return CheckOutInPlace(ctx, run)
 	}
-	turn, err := run.Project.Locks().AcquireNamed(ctx, "worktrees", locks.Ask{RunID: run.Stage.RunID, Wait: time.Minute})
+	turn, err := run.Project.Locks().Acquire(ctx, locks.Named("worktrees"), locks.Ask{RunID: run.Stage.RunID, Wait: time.Minute})
 	if err != nil {
 		return err
 	}

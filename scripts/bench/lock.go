@@ -28,7 +28,7 @@ func (b *bench) lock([]int) error {
 	}
 	defer floor.close()
 	ours := func() error {
-		lease, err := m.AcquireRequest(context.Background(), "RQ-1", locks.Ask{})
+		lease, err := m.Acquire(context.Background(), locks.Request("RQ-1"), locks.Ask{})
 		if err != nil {
 			return err
 		}
