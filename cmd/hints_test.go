@@ -51,8 +51,8 @@ func TestHintsCanBeTyped(t *testing.T) {
 
 // known is what may be known about the run and what stands in its way.
 func known() fault.Facts {
-	return fault.WithAdvice(fault.New("", "run_id", "RUN-20260101-000000-abcdef", "request_id", "RQ-1", "id", "RQ-1", "command", "x", "path", "p",
-		"flag", "--name n", "fresh", "aiflow run RQ-1 --fresh", "branch", "b", "all", "3", "name", "husky", "count", "1", "dir", "requests").Facts, everyWay())
+	return fault.WithAdvice(fault.NewFacts("run_id", "RUN-20260101-000000-abcdef", "request_id", "RQ-1", "id", "RQ-1", "command", "x", "path", "p",
+		"flag", "--name n", "fresh", "aiflow run RQ-1 --fresh", "branch", "b", "all", "3", "name", "husky", "count", "1", "dir", "requests"), everyWay())
 }
 
 // everyWay is the advice about a run in each state that has another.

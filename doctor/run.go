@@ -205,7 +205,7 @@ func weight(id string) fault.Severity {
 	return fault.Major
 }
 
-func facts(pairs []any) fault.Facts { return fault.New("", pairs...).Facts }
+func facts(pairs []any) fault.Facts { return fault.NewFacts(pairs...) }
 
 func evidenceOf(err error) Evidence {
 	seen := Evidence{}

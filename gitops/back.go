@@ -48,16 +48,24 @@ func (w *Workspace) SoftReset(ctx context.Context, commit string) error {
 		return err
 	}
 	w.staged = false
-	if h.Branch != w.branch {
-		if _, err := w.git.Do(ctx, "symbolic-ref", "-m", "aiflow: back to the run's branch", "HEAD", "refs/heads/"+w.branch); err != nil {
-			return failed(err, fault.WorkspaceFailed, "path", w.path, "branch", w.branch)
-		}
+	if err := headToBranch(ctx, w, h); err != nil {
+		return err
 	}
 	if err := leaveMerge(ctx, w); err != nil {
 		return err
 	}
 	_, err = w.git.Do(ctx, quiet("reset", "-q", "--soft", commit)...)
 	return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit, "reason", "not_reset")
+}
+
+// headToBranch makes HEAD, which is h, name the workspace's branch again. Files and index
+// stay as they are.
+func headToBranch(ctx context.Context, w *Workspace, h Head) error {
+	if h.Branch == w.branch || w.branch == "" {
+		return nil
+	}
+	_, err := w.git.Do(ctx, "symbolic-ref", "-m", "aiflow: back to the run's branch", "HEAD", "refs/heads/"+w.branch)
+	return failed(err, fault.WorkspaceFailed, "path", w.path, "branch", w.branch)
 }
 
 // leaveMerge forgets about a merge or conflicts that were left open, with which

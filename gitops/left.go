@@ -39,10 +39,7 @@ type Item struct {
 	Bytes int64
 }
 
-// Work reports whether something in it is more than what git ignores.
-func (l *Left) Work() bool { return len(l.Changed)+len(l.Commits)+len(l.Nested)+len(l.modules) > 0 }
-
-// first names one thing of the work.
+// first names one thing that is more than what git ignores; "" is none.
 func (l *Left) first() string {
 	for _, i := range l.Nested {
 		return i.Path
@@ -139,7 +136,7 @@ func lookWithNewIndex(ctx context.Context, w *Workspace, l *Left, rev string) er
 // torn: the file is what a killed checkout left of it.
 func torn(ctx context.Context, w *Workspace, name string) bool {
 	data, err := os.ReadFile(filepath.Join(w.path, filepath.FromSlash(name)))
-	whole, ok, e := w.repo.ReadFile(ctx, "refs/heads/"+w.branch, w.repo.rel(name))
+	whole, ok, e := w.repo.ReadFile(ctx, "refs/heads/"+w.branch, relative(w.repo.prefix, name))
 	return err == nil && e == nil && ok && bytes.HasPrefix(whole, data)
 }
 

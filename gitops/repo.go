@@ -110,9 +110,7 @@ func (r *reader) Top() string { return r.top }
 // CommonDir is the folder of git that all its worktrees share.
 func (r *reader) CommonDir() string { return r.commonDir }
 
-// rel turns a path from the top into one from the root.
-func (r *reader) rel(path string) string { return relative(r.prefix, path) }
-
+// relative turns a path from the top into one from the root, which is prefix below it.
 func relative(prefix, path string) string {
 	if prefix == "" || path == "" {
 		return path

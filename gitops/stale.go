@@ -29,8 +29,8 @@ func clearStale(ctx context.Context, r *Repo, path, branch string, k Keep) error
 	if err != nil {
 		return err
 	}
-	if l.Work() {
-		return refuse(fault.WorkspaceFailed, "has_changes", "path", path, "name", l.first())
+	if name := l.first(); name != "" {
+		return refuse(fault.WorkspaceFailed, "has_changes", "path", path, "name", name)
 	}
 	return (&Leaving{Left: l, repo: r, path: path}).RemoveWorktree(ctx, k)
 }

@@ -145,10 +145,8 @@ func (w *Workspace) ResetTo(ctx context.Context, commit string, k Keep) error {
 	if err := keepForReset(ctx, w, commit, k); err != nil {
 		return err
 	}
-	if h.Branch != w.branch && w.branch != "" {
-		if _, err := w.git.Do(ctx, "symbolic-ref", "-m", "aiflow: back to the run's branch", "HEAD", "refs/heads/"+w.branch); err != nil {
-			return failed(err, fault.WorkspaceFailed, "path", w.path, "branch", w.branch)
-		}
+	if err := headToBranch(ctx, w, h); err != nil {
+		return err
 	}
 	if _, err := w.git.Do(ctx, quiet("-c", "submodule.recurse=false", "reset", "-q", "--hard", commit)...); err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "commit", commit, "reason", "not_reset")

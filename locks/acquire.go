@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
@@ -147,7 +148,7 @@ func (m *Manager) publish(k Key, rec Record, exclusive bool) ([]byte, error) {
 		return data, errors.Join(err, f.Close())
 	}
 	return data, atomicfile.Write(m.disk, m.path(k), data, atomicfile.Options{
-		Perm: 0o666, Volatile: true, TempSuffix: tempSuffix(rec),
+		Perm: 0o666, Volatile: true, TempSuffix: fmt.Sprintf("%d-%s-%d", rec.PID, rec.Token[:min(16, len(rec.Token))], rec.Beat),
 	})
 }
 

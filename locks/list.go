@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"aiflow/internal/atomicfile"
@@ -273,10 +272,6 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 		return e, false, notWritable(err, e.Path)
 	}
 	return e, true, nil
-}
-
-func tempSuffix(r Record) string {
-	return strconv.Itoa(r.PID) + "-" + r.Token[:min(16, len(r.Token))] + "-" + strconv.FormatUint(r.Beat, 10)
 }
 
 // misread is LOCK_UNREADABLE for a file with a flaw. One that no time makes free

@@ -72,15 +72,12 @@ func Open(o Options) *Manager {
 	if m.rand == nil {
 		m.rand = rand.Reader
 	}
-	m.processes = processes{proc.Alive, proc.AliveAs, m.began}
+	m.processes = processes{proc.Alive, proc.AliveAs, func(pid int) (time.Time, bool) {
+		return proc.Began(pid, m.clock.Now(), m.clock.Boot())
+	}}
 	m.guard, m.files = flock.New(m.dir), flock.In(m.dir)
 	m.tend = (*Lease).heartbeat
 	return m
-}
-
-// began is when a process started, by the wall clock as it goes now.
-func (m *Manager) began(pid int) (time.Time, bool) {
-	return proc.Began(pid, m.clock.Now(), m.clock.Boot())
 }
 
 // newToken is 128 random bits in hex.

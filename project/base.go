@@ -178,7 +178,8 @@ func foreign(ctx context.Context, p *Project, at string, of ...*runs.Stage) []st
 	for _, st := range of {
 		all = append(all, began(p, st, seen)...)
 	}
-	return unreachable(ctx, p, at, all)
+	there, lacks := partition(ctx, p, at, all)
+	return slices.DeleteFunc(there, func(c string) bool { return !lacks[c] })
 }
 
 // began are the commits at which a run began that are nobody's result: of one that stands

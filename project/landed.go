@@ -69,24 +69,16 @@ func landedIn(ctx context.Context, p *Project, tip string, about []*runs.Stage) 
 			}
 		}
 	}
-	for _, commit := range reachable(ctx, p, tip, slices.Collect(maps.Keys(asked))) {
+	there, lacks := partition(ctx, p, tip, slices.Collect(maps.Keys(asked)))
+	for _, commit := range there {
+		if lacks[commit] {
+			continue
+		}
 		for _, id := range asked[commit] {
 			found[id] = true
 		}
 	}
 	return found, landed, err
-}
-
-// reachable are those of the commits that a history has.
-func reachable(ctx context.Context, p *Project, tip string, commits []string) []string {
-	there, lacks := partition(ctx, p, tip, commits)
-	return slices.DeleteFunc(there, func(c string) bool { return lacks[c] })
-}
-
-// unreachable are those of the commits that are there, and that a history does not have.
-func unreachable(ctx context.Context, p *Project, tip string, commits []string) []string {
-	there, lacks := partition(ctx, p, tip, commits)
-	return slices.DeleteFunc(there, func(c string) bool { return !lacks[c] })
 }
 
 // partition are those of the commits that are there, and what a history lacks of all that

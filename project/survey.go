@@ -238,8 +238,8 @@ func RunBeforeRename(ctx context.Context, s *Survey, r *reqmeta.Request) *runs.S
 
 // RenameFacts are the facts of such a run.
 func RenameFacts(r *reqmeta.Request, st *runs.Stage) fault.Facts {
-	return fault.New("", "id", r.ID, "name", st.RequestID, "run_id", st.RunID, "state", st.State,
-		"back", "mv "+proc.Word(r.Path)+" "+proc.Word(st.Artifacts.RequestPath)).Facts
+	return fault.NewFacts("id", r.ID, "name", st.RequestID, "run_id", st.RunID, "state", st.State,
+		"back", "mv "+proc.Word(r.Path)+" "+proc.Word(st.Artifacts.RequestPath))
 }
 
 func (s *Survey) latestRun(ctx context.Context, id string) *choose.LatestRun {

@@ -28,7 +28,9 @@ func LogsByTime(root, runPath, step string) []string {
 		}
 		list = append(list, l)
 	}
-	slices.SortStableFunc(list, timedLog.compare)
+	slices.SortStableFunc(list, func(a, b timedLog) int { // of two that were written in one tick of the clock the names tell
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.step, b.step), cmp.Compare(a.attempt, b.attempt), cmp.Compare(logRank(a.kind), logRank(b.kind)))
+	})
 	names := make([]string, len(list))
 	for i, l := range list {
 		names[i] = l.name
@@ -47,11 +49,6 @@ type timedLog struct {
 	name, kind    string
 	at            time.Time
 	step, attempt int
-}
-
-// compare goes by the names where two were written in one tick of the clock.
-func (l timedLog) compare(o timedLog) int {
-	return cmp.Or(l.at.Compare(o.at), cmp.Compare(l.step, o.step), cmp.Compare(l.attempt, o.attempt), cmp.Compare(logRank(l.kind), logRank(o.kind)))
 }
 
 // logRank is the place of a kind within a step.

@@ -179,7 +179,7 @@ func (p *Plan) Check() []Finding {
 		all = append(all, Finding{Fail: true, Kind: kind, Code: code, Facts: fault.New(code, pairs...).Facts})
 	}
 	warn := func(kind string, pairs ...any) {
-		all = append(all, Finding{Kind: kind, Facts: fault.New("", pairs...).Facts})
+		all = append(all, Finding{Kind: kind, Facts: fault.NewFacts(pairs...)})
 	}
 	if len(p.Steps) == 0 {
 		fail(fault.JSONSchemaInvalid, "missing", "key", "steps")

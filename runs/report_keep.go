@@ -15,11 +15,8 @@ type part struct {
 	ours, theirs string
 }
 
-func openMark(n int) string  { return fmt.Sprintf("<!-- aiflow:%d -->", n) }
-func closeMark(n int) string { return fmt.Sprintf("<!-- /aiflow:%d -->", n) }
-
 func writePart(b *strings.Builder, n int, ours, theirs string) {
-	b.WriteString(openMark(n) + "\n" + ours + closeMark(n) + "\n\n")
+	fmt.Fprintf(b, "<!-- aiflow:%d -->\n%s<!-- /aiflow:%d -->\n\n", n, ours, n)
 	if theirs = strings.Trim(theirs, "\n"); theirs != "" {
 		b.WriteString(theirs + "\n\n")
 	}

@@ -250,3 +250,5 @@ func TestFindings(t *testing.T) {
 		t.Errorf("no report: %q", got)
 	}
 }
+
+func closeMark(n int) string { return fmt.Sprintf("<!-- /aiflow:%d -->", n) }

@@ -82,7 +82,7 @@ func Resume(s *Stage, p *Plan, a Ask, retries int) (Point, error) {
 		return Point{State: Init, NewRun: true}, nil
 	}
 	if planned := p != nil && len(p.Steps) > 0 && matchesPlan(s, p); !planned {
-		if s.anyStepStarted() {
+		if slices.ContainsFunc(s.Steps, func(p Step) bool { return p.Attempt > 0 || p.Status.Settled() }) { // work was begun
 			return Point{}, fault.New(fault.ReplanRequired, "request_id", s.RequestID, "run_id", s.RunID, "reason", "plan_lost", "id", s.CurrentStepID)
 		}
 		return Point{State: Planning}, nil
@@ -116,11 +116,6 @@ func refuse(s *Stage, a Ask) error {
 		return &fault.Error{Code: fault.StackConflict, Facts: s.Error.Meta}
 	}
 	return nil
-}
-
-// anyStepStarted reports whether work for any step was started.
-func (s *Stage) anyStepStarted() bool {
-	return slices.ContainsFunc(s.Steps, func(p Step) bool { return p.Attempt > 0 || p.Status.Settled() })
 }
 
 // next is the index of the first step that is not settled. len(s.Steps) means
@@ -179,7 +174,7 @@ func limits(s *Stage, i int, a Ask, most int) error {
 	switch {
 	case code == fault.StepTooLarge:
 		return refusal(s, fault.ReplanRequired, string(code))
-	case stoppedTwiceAlike(stops(s), stopFacts(s)):
+	case stoppedTwice(s):
 		e := refusal(s, fault.ReplanRequired, string(code))
 		e.Facts["cause_key"] = "why.replan_required_again"
 		return e
@@ -253,19 +248,18 @@ func stopReason(s *Stage) fault.Code {
 	return fault.Code(s.ReasonCode())
 }
 
-// stoppedTwiceAlike: the last two stops, newest first, are of one step and for one
-// reason, which another plan could mend.
-func stoppedTwiceAlike(list []Event, facts map[string]string) bool {
-	return len(list) > 1 && list[0].StepID == list[1].StepID && list[0].ReasonCode == list[1].ReasonCode &&
-		replanHelps(fault.Code(list[0].ReasonCode), facts)
-}
-
-// stopFacts are the facts of the last stop of the work.
-func stopFacts(s *Stage) map[string]string {
-	if step := s.Current(); step != nil && step.Error != nil {
-		return step.Error.Meta
+// stoppedTwice: the last two stops are of one step and for one reason, which another plan
+// could mend.
+func stoppedTwice(s *Stage) bool {
+	list := stops(s)
+	if len(list) < 2 || list[0].StepID != list[1].StepID || list[0].ReasonCode != list[1].ReasonCode {
+		return false
 	}
-	return nil
+	var facts map[string]string
+	if step := s.Current(); step != nil && step.Error != nil {
+		facts = step.Error.Meta
+	}
+	return replanHelps(fault.Code(list[0].ReasonCode), facts)
 }
 
 func isGateRefusal(code fault.Code) bool {

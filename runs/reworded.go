@@ -55,18 +55,12 @@ func (w Words) now(code fault.Code, meta map[string]string, requestID, runID str
 	list = slices.DeleteFunc(slices.Clone(list), func(a fault.Advice) bool {
 		return a.Lacks() && a.WhyNot != code && a.WhyNot.Info().Category != fault.Environment
 	})
-	facts := fault.WithAdvice(namedFacts(meta, requestID, runID), list)
+	named := fault.Facts{"request_id": requestID, "run_id": runID} // what is told to be typed names the run
+	maps.Copy(named, meta)
+	facts := fault.WithAdvice(named, list)
 	title, message, actions = w(code, facts)
 	if facts[fault.VerbSuccessor] != "" {
 		_, _, actions = w(fault.NothingToDo, fault.Facts{"reason": "replaced", fault.VerbSuccessor: facts[fault.VerbSuccessor]})
 	}
 	return title, message, actions
-}
-
-// namedFacts are facts that also name the run, so that what the texts tell a
-// person to type names it.
-func namedFacts(facts map[string]string, requestID, runID string) fault.Facts {
-	all := fault.Facts{"request_id": requestID, "run_id": runID}
-	maps.Copy(all, facts)
-	return all
 }

@@ -72,7 +72,7 @@ func (s *Stage) UsageSince(at time.Time) *Usage {
 
 // Facts are what a sentence may name of it.
 func (u *Usage) Facts() fault.Facts {
-	f := fault.New("", "input", u.Input, "cached", u.Cached, "output", u.Output).Facts
+	f := fault.NewFacts("input", u.Input, "cached", u.Cached, "output", u.Output)
 	if u.CostUSD != nil {
 		f["cost"] = dollars(*u.CostUSD)
 	}
@@ -166,7 +166,7 @@ func (s *Stage) Waits() *ProviderWait {
 
 // Facts are what a sentence may name of it.
 func (w *ProviderWait) Facts() fault.Facts {
-	f := fault.New("", "name", w.Provider, "said", w.Said, "reason", w.ReasonCode).Facts
+	f := fault.NewFacts("name", w.Provider, "said", w.Said, "reason", w.ReasonCode)
 	if w.Until != nil {
 		f["at"] = w.Until.Local().Format("2006-01-02 15:04")
 	}

@@ -20,7 +20,7 @@ type wrong struct {
 }
 
 func (w *wrong) text(f *face) string {
-	return f.shell.Catalog().Text("mcp.wrong_"+w.kind, fault.New("", "key", w.key, "value", short(w.value, mostSaid), "allowed", w.allowed, "given", short(w.given, mostShown)).Facts)
+	return f.shell.Catalog().Text("mcp.wrong_"+w.kind, fault.NewFacts("key", w.key, "value", short(w.value, mostSaid), "allowed", w.allowed, "given", short(w.given, mostShown)))
 }
 
 // read gives the arguments of a call as the schema of the tool has them.

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"aiflow/internal/proc"
 )
 
 const (
@@ -28,10 +30,8 @@ func (g Git) patiently(ctx context.Context, try func() ([]byte, error)) ([]byte,
 		}
 		d := wait/2 + rand.N(wait)
 		waited += d
-		select {
-		case <-ctx.Done():
-			return out, context.Cause(ctx)
-		case <-time.After(d):
+		if err := proc.Sleep(ctx, d); err != nil {
+			return out, err
 		}
 	}
 }
@@ -43,13 +43,6 @@ func Busy(err error) bool {
 		return false
 	}
 	s := Stderr(err)
-	switch {
-	case strings.Contains(s, ".lock': File exists"):
-		return true
-	case strings.Contains(s, "unable to lock"), strings.Contains(s, "Unable to lock"):
-		return true
-	case strings.Contains(s, "could not lock config file") && strings.Contains(s, "File exists"):
-		return true
-	}
-	return false
+	return strings.Contains(s, ".lock': File exists") || strings.Contains(s, "nable to lock") ||
+		strings.Contains(s, "could not lock config file") && strings.Contains(s, "File exists")
 }

@@ -144,8 +144,11 @@ func (r *Reader) Close() (cut bool) {
 // aside takes one line of standard error.
 func (r *Reader) aside(line []byte, _ int) {
 	r.spoken.add(line)
-	if c, ok := r.events.(*codex); ok {
-		c.aside(r, string(line))
+	if _, ok := r.events.(*codex); !ok {
+		return
+	}
+	if _, why, ok := strings.Cut(string(line), "patch rejected: "); ok { // which no event tells
+		r.deny("apply_patch: " + why)
 	}
 }
 
@@ -175,7 +178,7 @@ func (r *Reader) line(line []byte, lost int) {
 func (r *Reader) Text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.text.len() == 0 {
+	if len(r.text.buf) == 0 {
 		return r.plain.String()
 	}
 	return r.text.String()
@@ -264,7 +267,8 @@ func (c *capped) Write(p []byte) {
 }
 
 func (c *capped) set(s string) {
-	c.buf = append(c.buf[:0], s[:min(len(s), c.max+1)]...)
+	c.buf = c.buf[:0]
+	c.Write([]byte(s))
 }
-func (c *capped) len() int       { return len(c.buf) }
+
 func (c *capped) String() string { return string(c.buf) }

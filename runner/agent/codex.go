@@ -107,13 +107,6 @@ func (c *codex) item(r *Reader, e codexEvent) {
 	}
 }
 
-// aside reads what no event tells: a change of files that was refused.
-func (c *codex) aside(r *Reader, line string) {
-	if _, why, ok := strings.Cut(line, "patch rejected: "); ok {
-		r.deny("apply_patch: " + why)
-	}
-}
-
 // mark is a status that is not the usual one.
 func mark(status string) string {
 	if status == "" || status == "completed" {

@@ -18,13 +18,13 @@ func TestCommandInWords(t *testing.T) {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
-	if f := fault.New("", agent.NamedCommand("one\ntwo")...).Facts; f["command"] != "one …" || f[fault.WholeCommandFact] != "one\ntwo" {
+	if f := fault.NewFacts(agent.NamedCommand("one\ntwo")...); f["command"] != "one …" || f[fault.WholeCommandFact] != "one\ntwo" {
 		t.Errorf("%v", f)
 	}
 	if got := agent.Shown(strings.Repeat("長", 130)); got != strings.Repeat("長", 120)+" …" {
 		t.Errorf("%q", got)
 	}
-	if f := fault.New("", agent.NamedCommand("one")...).Facts; len(f) != 1 {
+	if f := fault.NewFacts(agent.NamedCommand("one")...); len(f) != 1 {
 		t.Errorf("%v", f)
 	}
 	f := fault.New(fault.StepCommandFailed, append(agent.NamedCommand("one\ntwo"), "exit_status", 3)...)

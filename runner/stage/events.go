@@ -60,7 +60,7 @@ const (
 // Facts are what the event's sentence may name. While there is no plan yet no
 // step is counted.
 func (e Event) Facts() fault.Facts {
-	f := fault.New("", "id", e.RequestID, "run_id", e.RunID, "title", e.Title, "step_id", e.StepID, "name", e.What, "count", e.Count).Facts
+	f := fault.NewFacts("id", e.RequestID, "run_id", e.RunID, "title", e.Title, "step_id", e.StepID, "name", e.What, "count", e.Count)
 	if e.Steps > 0 {
 		f["step"], f["steps"] = strconv.Itoa(e.Step), strconv.Itoa(e.Steps)
 	}

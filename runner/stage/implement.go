@@ -250,10 +250,10 @@ func TellBranch(run *Run, made bool, found, kept string) {
 	case found == g.WorkBranch:
 		return
 	}
-	about := fault.New("", "branch", g.WorkBranch, "run_id", run.Stage.RunID, "commit", run.Stage.Tip()[:min(10, len(run.Stage.Tip()))], "found", found, "name", kept, "command", "git branch -D "+proc.Word(found))
-	run.Warn(key, run.Stage, about.Facts)
+	about := fault.NewFacts("branch", g.WorkBranch, "run_id", run.Stage.RunID, "commit", run.Stage.Tip()[:min(10, len(run.Stage.Tip()))], "found", found, "name", kept, "command", "git branch -D "+proc.Word(found))
+	run.Warn(key, run.Stage, about)
 	if s := run.Stage.Current(); s != nil && !s.Status.Settled() {
-		s.Notes = append(s.Notes, run.Words.Text(key, about.Facts))
+		s.Notes = append(s.Notes, run.Words.Text(key, about))
 	}
 }
 

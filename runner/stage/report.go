@@ -41,7 +41,7 @@ func reportFacts(run *Run) runs.ReportFacts {
 
 func stepGates(run *Run, s *runs.Step, p *runs.PlanStep) []runs.Gate {
 	maxLines, maxFiles := run.sizeLimits(p)
-	size := fault.New("", "lines", s.DiffStat.LinesAdded+s.DiffStat.LinesDeleted, "max_lines", maxLines,
+	size := fault.NewFacts("lines", s.DiffStat.LinesAdded+s.DiffStat.LinesDeleted, "max_lines", maxLines,
 		"files", s.DiffStat.FilesChanged, "max_files", maxFiles)
 	var rows []runs.Gate
 	for _, g := range []struct {
@@ -49,7 +49,7 @@ func stepGates(run *Run, s *runs.Step, p *runs.PlanStep) []runs.Gate {
 		code fault.Code
 		note string
 	}{
-		{run.Words.Text("work.gate_size", nil), fault.StepTooLarge, run.Words.Text("work.gate_size_note", size.Facts)},
+		{run.Words.Text("work.gate_size", nil), fault.StepTooLarge, run.Words.Text("work.gate_size_note", size)},
 		{run.Words.Text("work.gate_paths", nil), fault.ForbiddenPathTouched, ""},
 		{run.Words.Text("work.gate_commands", nil), fault.GHDependencyDetected, ""},
 	} {

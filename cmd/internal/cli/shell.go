@@ -35,7 +35,7 @@ func (s *Shell) PrintJSON(v any) error {
 
 // Text is the sentence of key with facts, given as names and values in turn.
 func (s *Shell) Text(key string, pairs ...any) string {
-	return s.catalog.Text(key, fault.New("", pairs...).Facts)
+	return s.catalog.Text(key, fault.NewFacts(pairs...))
 }
 
 // Catalog holds the sentences in the language of the shell.
