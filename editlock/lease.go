@@ -21,12 +21,12 @@ const tidyTime = 2 * time.Second
 // Lease is a project lock that is held; it is renewed by itself until
 // Release.
 type Lease struct {
-	p      *Lock
-	id     string
-	tended chan struct{} // closed when the heartbeat has stopped
-	halt   context.CancelFunc
+	p              *Lock
+	id             string
+	heartbeatEnded chan struct{} // closed when the heartbeat has stopped
+	stopHeartbeat  context.CancelFunc
 
-	driving chan struct{} // holds one while an operation is under way
+	operation chan struct{} // holds one while an operation is under way
 
 	mu    sync.Mutex
 	state machineState
@@ -44,7 +44,7 @@ func (p *Lock) Acquire(ctx context.Context, a Ask) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lease{p: p, id: id, tended: make(chan struct{}), driving: make(chan struct{}, 1), state: idleProject(id)}
+	l := &Lease{p: p, id: id, heartbeatEnded: make(chan struct{}), operation: make(chan struct{}, 1), state: idleProject(id)}
 	in := input{kind: "acquire", leaseID: id, limit: maxTries}
 	if a.RetryLimit > 0 {
 		in.limit = a.RetryLimit
@@ -56,8 +56,8 @@ func (p *Lock) Acquire(ctx context.Context, a Ask) (*Lease, error) {
 		return nil, err
 	}
 	tend, halt := context.WithCancel(context.WithoutCancel(ctx))
-	l.halt = halt
-	go l.tend(tend)
+	l.stopHeartbeat = halt
+	go l.heartbeat(tend)
 	return l, nil
 }
 
@@ -86,17 +86,17 @@ func (l *Lease) Renew(ctx context.Context) error {
 
 // Release gives the lock up. It is idempotent; finish writing first.
 func (l *Lease) Release(ctx context.Context) error {
-	l.halt()
-	<-l.tended
+	l.stopHeartbeat()
+	<-l.heartbeatEnded
 	return l.drive(ctx, input{kind: "release"})
 }
 
 // drive feeds the machine and does what it says until it says how it ended.
 func (l *Lease) drive(ctx context.Context, in input) error {
-	if !l.take(ctx) {
+	if !l.lockDriving(ctx) {
 		return context.Cause(ctx)
 	}
-	defer func() { <-l.driving }()
+	defer func() { <-l.operation }()
 	if in.kind == "due" && !l.isDue() { // somebody else did it meanwhile
 		return nil
 	}
@@ -109,16 +109,16 @@ func (l *Lease) drive(ctx context.Context, in input) error {
 	}
 }
 
-// take waits for the operation under way to end. A free turn is taken even
+// lockDriving waits for the operation under way to end. A free turn is taken even
 // when ctx has ended: releasing must not depend on chance.
-func (l *Lease) take(ctx context.Context) bool {
+func (l *Lease) lockDriving(ctx context.Context) bool {
 	select {
-	case l.driving <- struct{}{}:
+	case l.operation <- struct{}{}:
 		return true
 	default:
 	}
 	select {
-	case l.driving <- struct{}{}:
+	case l.operation <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
@@ -137,7 +137,7 @@ func (l *Lease) run(ctx context.Context, commands []command) (in input, done boo
 		case "remove-record":
 			return l.removeRecord(ctx), false, nil
 		case "tidy-record":
-			l.tidy(c.wait)
+			l.removeLater(c.wait)
 		case "wait":
 			if slices.ContainsFunc(commands, func(c command) bool { return c.do == "fail" }) { // a whole renewal: the heartbeat begins the next one
 				continue
@@ -174,7 +174,7 @@ func (l *Lease) feed(in input) []command {
 				l.lost = l.p.failure(c, l.cause)
 			}
 		}
-		l.halt()
+		l.stopHeartbeat()
 	}
 	for _, e := range s.emitted {
 		if l.p.hear != nil {
@@ -203,14 +203,14 @@ func (l *Lease) watch() {
 	l.mu.Unlock()
 	for _, c := range l.feed(input{kind: kind}) {
 		if c.do == "tidy-record" {
-			l.tidy(c.wait)
+			l.removeLater(c.wait)
 		}
 	}
 }
 
-// tend is the heartbeat, until the lease is lost or released.
-func (l *Lease) tend(ctx context.Context) {
-	defer close(l.tended)
+// heartbeat renews the lease when that is due, until the lease is lost or released.
+func (l *Lease) heartbeat(ctx context.Context) {
+	defer close(l.heartbeatEnded)
 	for proc.Sleep(ctx, l.untilNextLook()) == nil {
 		l.watch()
 		if l.isDue() {
@@ -302,9 +302,9 @@ func (l *Lease) removeRecord(ctx context.Context) input {
 	return input{kind: "remove-failed"}
 }
 
-// tidy removes our record, at once or after a while; if it cannot, the record
+// removeLater removes our record, at once or after a while; if it cannot, the record
 // ends by itself.
-func (l *Lease) tidy(after time.Duration) {
+func (l *Lease) removeLater(after time.Duration) {
 	remove := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), tidyTime)
 		defer cancel()

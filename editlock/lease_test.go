@@ -315,7 +315,7 @@ func TestProjectEndsWhenItCannotRenew(t *testing.T) {
 		l := acquireProject(t, p)
 		h.forget()
 		b.disk.fail(100, 0)
-		<-l.tended
+		<-l.heartbeatEnded
 		if took := time.Since(b.start); took >= 29*time.Second {
 			t.Errorf("given up after %s, others may take over after 30 s", took)
 		}
@@ -359,7 +359,7 @@ func TestProjectLosesToAnotherRecord(t *testing.T) {
 				l := acquireProject(t, p)
 				change(b)
 				wantLockError(t, l.Renew(context.Background()), LeaseStale, false, fault.LockLost)
-				<-l.tended
+				<-l.heartbeatEnded
 				wantLockError(t, l.Check(), LeaseStale, false, fault.LockLost)
 				time.Sleep(2 * time.Second)
 				if name == "another's" && b.record(t).LeaseID != "other" {

@@ -339,7 +339,7 @@ func (s machineState) release(force bool) transition {
 	case s.releasing():
 		s.force = s.force || force
 		return stay(s)
-	case s.is(psReadonly) && !s.worthRemoving(force):
+	case s.is(psReadonly) && !s.isRemovable(force):
 		return stay(idleProject(s.leaseID), action("succeed"))
 	case !s.held() && !s.is(psReadonly):
 		return stay(s, action("succeed"))
@@ -351,9 +351,9 @@ func (s machineState) release(force bool) transition {
 	return next
 }
 
-// worthRemoving: a lost lease's record is tidied away already; one whose
+// isRemovable: a lost lease's record is tidied away already; one whose
 // removal failed is tried again, and force tries always.
-func (s machineState) worthRemoving(force bool) bool {
+func (s machineState) isRemovable(force bool) bool {
 	return !s.acquired.IsZero() && (force || s.reason == ReleaseFailed)
 }
 

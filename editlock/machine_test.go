@@ -127,7 +127,7 @@ func TestProjectVerdicts(t *testing.T) {
 	}
 	readVectors(t, "verdicts", &vectors)
 	for _, v := range vectors {
-		s := sighting{now: onEpoch(v.Now), leaseID: "lease-a", seen: time.Duration(v.SeenMs) * time.Millisecond}
+		s := evidence{now: onEpoch(v.Now), leaseID: "lease-a", seen: time.Duration(v.SeenMs) * time.Millisecond}
 		if v.AgeMs != nil {
 			s.age, s.aged = time.Duration(*v.AgeMs)*time.Millisecond, true
 		}

@@ -12,8 +12,8 @@ import (
 	"aiflow/internal/flock"
 )
 
-// sighting is everything that a verdict on a record depends on.
-type sighting struct {
+// evidence is everything that a verdict on a record depends on.
+type evidence struct {
 	now     time.Time
 	leaseID string
 	age     time.Duration // since the last write, by the store's clock
@@ -117,7 +117,7 @@ func jsonInstant(raw json.RawMessage) (time.Time, bool) {
 // the way. A record is stale when its time is over and nothing contradicts it,
 // or, whatever it says, when it has not changed for its time to live and more:
 // a living holder would have renewed it.
-func judgeProject(r reading, s sighting) Verdict {
+func judgeProject(r reading, s evidence) Verdict {
 	if r.verdict == Newer {
 		return Newer
 	}

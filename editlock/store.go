@@ -51,7 +51,7 @@ func (p *Lock) look(leaseID string) (Stored, bool, error) {
 		Text: data, ETag: etagOf(data, r), Age: p.clock.Now().Sub(mtime),
 		LeaseID: r.leaseID, OwnerID: r.ownerID, Expires: r.expires, reading: r,
 	}
-	sight := sighting{now: p.clock.Now(), leaseID: leaseID, age: s.Age, aged: true, seen: p.seenFor(data)}
+	sight := evidence{now: p.clock.Now(), leaseID: leaseID, age: s.Age, aged: true, seen: p.seenFor(data)}
 	s.Verdict = judgeProject(r, sight)
 	if bad != "" { // a link, a folder, something huge: nothing that may be replaced
 		s.Verdict = Unreadable

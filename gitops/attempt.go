@@ -22,7 +22,7 @@ func (w *Workspace) KeepAttempt(ctx context.Context, ref string, m CommitMessage
 	if err != nil {
 		return "", err
 	}
-	tree, err := written(ctx, w, true)
+	tree, err := snapshotTree(ctx, w, true)
 	if err != nil {
 		return "", err
 	}
@@ -46,14 +46,14 @@ func (w *Workspace) KeepAttempt(ctx context.Context, ref string, m CommitMessage
 	return commit, nil
 }
 
-// SoFar is a commit, on no branch, of everything in the workspace that Changes would
+// SnapshotCommit is a commit, on no branch, of everything in the workspace that Changes would
 // see. The same content is the same commit; branch, index and files stay as they are.
-func SoFar(ctx context.Context, w *Workspace) (string, error) {
+func SnapshotCommit(ctx context.Context, w *Workspace) (string, error) {
 	head, err := w.Head(ctx)
 	if err != nil {
 		return "", err
 	}
-	tree, err := written(ctx, w, false)
+	tree, err := snapshotTree(ctx, w, false)
 	if err != nil {
 		return "", err
 	}
@@ -81,7 +81,7 @@ func anonymous() []string {
 // Holds reports whether the workspace holds what HEAD has, or tree, as Changes
 // would see it; the index stays as it is.
 func (w *Workspace) Holds(ctx context.Context, tree string) (bool, error) {
-	now, err := written(ctx, w, false)
+	now, err := snapshotTree(ctx, w, false)
 	if err != nil || now == tree {
 		return err == nil, err
 	}
@@ -93,9 +93,9 @@ func (w *Workspace) Holds(ctx context.Context, tree string) (bool, error) {
 	return now == head, err
 }
 
-// written writes the workspace's content as a tree; all: also what git is told
+// snapshotTree writes the workspace's content as a tree; all: also what git is told
 // not to see.
-func written(ctx context.Context, w *Workspace, all bool) (string, error) {
+func snapshotTree(ctx context.Context, w *Workspace, all bool) (string, error) {
 	index, done, err := copyIndex(w)
 	defer done()
 	if err != nil {
@@ -120,7 +120,7 @@ func written(ctx context.Context, w *Workspace, all bool) (string, error) {
 			return "", err
 		}
 		if hidden := hiddenFiles(w.path, fields(flags)); len(hidden) > 0 {
-			if err := reveal(ctx, w, index, hidden); err != nil {
+			if err := unhideFiles(ctx, w, index, hidden); err != nil {
 				return "", err
 			}
 		}

@@ -36,8 +36,8 @@ func (w *Workspace) TakeBack(ctx context.Context, tree string) error {
 	return nil
 }
 
-// Of says whose branch the workspace is for, whatever somebody has checked out there.
-func (w *Workspace) Of(branch string) { w.branch = branch }
+// SetBranch says whose branch the workspace is for, whatever somebody has checked out there.
+func (w *Workspace) SetBranch(branch string) { w.branch = branch }
 
 // SoftReset puts the workspace's branch to commit and checks it out, and leaves
 // files and index as they are: what a command committed by itself, on this

@@ -14,16 +14,16 @@ import (
 	"aiflow/internal/gitcmd"
 )
 
-// change is a path that differs between two commits. A rename is a path that went
+// pathChange is a path that differs between two commits. A rename is a path that went
 // and one that came.
-type change struct {
+type pathChange struct {
 	kind byte // A, M, T or D
 	path string
 	mode string // of the later one
 	hash string
 }
 
-func changesOf(ctx context.Context, g gitcmd.Git, from, to string) ([]change, error) {
+func changesOf(ctx context.Context, g gitcmd.Git, from, to string) ([]pathChange, error) {
 	out, err := g.Ask(ctx, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", from, to, "--")
 	if err != nil {
 		return nil, failed(err, fault.GitCommandFailed)
@@ -32,21 +32,21 @@ func changesOf(ctx context.Context, g gitcmd.Git, from, to string) ([]change, er
 }
 
 // readRaw reads what git's --raw says of differences.
-func readRaw(out []byte) (list []change, err error) {
+func readRaw(out []byte) (list []pathChange, err error) {
 	for pair := range slices.Chunk(fields(out), 2) {
 		about := strings.Fields(pair[0])
 		if len(pair) < 2 || len(about) < 5 {
 			return nil, unexpected("git diff-tree", pair[0])
 		}
 		if about[0] != ":"+gitlink && about[1] != gitlink { // a submodule's files are none of the checkout's
-			list = append(list, change{about[4][0], pair[1], about[1], about[3]})
+			list = append(list, pathChange{about[4][0], pair[1], about[1], about[3]})
 		}
 	}
 	return list, nil
 }
 
-// stamps are the files of a checkout as they are now; one that is not there has none.
-func stamps(at string, list []change) map[string]fs.FileInfo {
+// fileStates are the files of a checkout as they are now; one that is not there has none.
+func fileStates(at string, list []pathChange) map[string]fs.FileInfo {
 	seen := map[string]fs.FileInfo{}
 	for _, c := range list {
 		if fi, err := os.Lstat(filepath.Join(at, filepath.FromSlash(c.path))); err == nil {
@@ -64,14 +64,14 @@ func untouched(a, b fs.FileInfo) bool {
 }
 
 // ErrHalfway is in the chain where git stopped while it wrote the files of a checkout,
-// and they could not be put back: PutBack does that later.
+// and they could not be put back: UndoHalfway does that later.
 var ErrHalfway = errors.New("the checkout stands halfway")
 
-// write has git bring a checkout from one commit to another. Once begun it is let finish:
+// moveCheckout has git bring a checkout from one commit to another. Once begun it is let finish:
 // a checkout that stands halfway is of no use to anybody. Where it fails before HEAD has
 // moved (a full disk, a filter that fails) what it had written is put back.
-func write(ctx context.Context, g gitcmd.Git, from string, list []change, args ...string) (half []string, err error) {
-	before := stamps(g.Dir, list)
+func moveCheckout(ctx context.Context, g gitcmd.Git, from string, list []pathChange, args ...string) (half []string, err error) {
+	before := fileStates(g.Dir, list)
 	ctx = context.WithoutCancel(ctx)
 	if _, err = g.Do(ctx, quiet(args...)...); err == nil {
 		return nil, nil
@@ -79,8 +79,8 @@ func write(ctx context.Context, g gitcmd.Git, from string, list []change, args .
 	if now, ok, e := revParse(ctx, g, "HEAD"); e != nil || !ok || now != from {
 		return nil, err
 	}
-	after := stamps(g.Dir, list)
-	var touched, folders []change
+	after := fileStates(g.Dir, list)
+	var touched, folders []pathChange
 	for _, c := range list {
 		switch {
 		case c.kind == 'A' && before[c.path] == nil && after[c.path] == nil:
@@ -95,9 +95,9 @@ func write(ctx context.Context, g gitcmd.Git, from string, list []change, args .
 	if e := unstage(ctx, g, from, touched); e != nil {
 		err = errors.Join(err, e)
 	}
-	list, back := gitWrote(ctx, g, touched) // not what a person wrote at that moment
+	list, back := writtenByGit(ctx, g, touched) // not what a person wrote at that moment
 	if back == nil {
-		back = putBack(ctx, g, from, append(folders, list...))
+		back = restoreFiles(ctx, g, from, append(folders, list...))
 	}
 	if back != nil {
 		for _, c := range list {
@@ -111,7 +111,7 @@ func write(ctx context.Context, g gitcmd.Git, from string, list []change, args .
 // unstage takes out of the index what git put there before it failed to move the branch (a
 // hook that refuses, a lock that was left). list are the files that it wrote; where a
 // person had staged the same before, it wrote none.
-func unstage(ctx context.Context, g gitcmd.Git, from string, list []change) error {
+func unstage(ctx context.Context, g gitcmd.Git, from string, list []pathChange) error {
 	out, err := g.Ask(ctx, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", from, "--")
 	if err != nil {
 		return failed(err, fault.GitCommandFailed)
@@ -120,7 +120,7 @@ func unstage(ctx context.Context, g gitcmd.Git, from string, list []change) erro
 	if err != nil {
 		return err
 	}
-	staged := map[change]bool{}
+	staged := map[pathChange]bool{}
 	for _, c := range entries {
 		staged[c] = true
 	}
@@ -137,9 +137,9 @@ func unstage(ctx context.Context, g gitcmd.Git, from string, list []change) erro
 	return failed(err, fault.GitCommandFailed)
 }
 
-// putBack gives files of a checkout that git had begun to change what they have at a
+// restoreFiles gives files of a checkout that git had begun to change what they have at a
 // commit. What somebody has staged is theirs.
-func putBack(ctx context.Context, g gitcmd.Git, commit string, list []change) error {
+func restoreFiles(ctx context.Context, g gitcmd.Git, commit string, list []pathChange) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -174,10 +174,10 @@ func putBack(ctx context.Context, g gitcmd.Git, commit string, list []change) er
 	return errors.Join(errs...)
 }
 
-// PutBack undoes in the checkout of a branch what a git that died while it went forward
+// UndoHalfway undoes in the checkout of a branch what a git that died while it went forward
 // to a commit had written there. What has other content is a person's, and stays. It says
 // whether there was anything.
-func PutBack(ctx context.Context, r *Repo, branch, to string) (bool, error) {
+func UndoHalfway(ctx context.Context, r *Repo, branch, to string) (bool, error) {
 	at := r.CheckedOut(ctx, branch)
 	from, ok, err := r.BranchTip(ctx, branch)
 	if at == "" || err != nil || !ok {
@@ -188,21 +188,21 @@ func PutBack(ctx context.Context, r *Repo, branch, to string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if list, err = gitWrote(ctx, g, list); err != nil {
+	if list, err = writtenByGit(ctx, g, list); err != nil {
 		return false, err
 	}
-	return len(list) > 0, putBack(ctx, g, from, list)
+	return len(list) > 0, restoreFiles(ctx, g, from, list)
 }
 
-// gitWrote are the changes whose file has what git would write for them, or the beginning
+// writtenByGit are the changes whose file has what git would write for them, or the beginning
 // of it, or is gone as git would have it.
-func gitWrote(ctx context.Context, g gitcmd.Git, list []change) (by []change, err error) {
+func writtenByGit(ctx context.Context, g gitcmd.Git, list []pathChange) (by []pathChange, err error) {
 	out, err := g.Ask(ctx, "diff-files", "--name-only", "-z")
 	if err != nil {
 		return nil, failed(err, fault.GitCommandFailed)
 	}
 	changed := paths(out)
-	var unsure []change
+	var unsure []pathChange
 	var names bytes.Buffer
 	for _, c := range list {
 		path := filepath.Join(g.Dir, filepath.FromSlash(c.path))
@@ -223,15 +223,15 @@ func gitWrote(ctx context.Context, g gitcmd.Git, list []change) (by []change, er
 	out, _ = g.AskInput(ctx, names.Bytes(), "hash-object", "--stdin-paths") // where it stops, each file is read
 	hashes := strings.Fields(string(out))
 	for i, c := range unsure {
-		if i < len(hashes) && hashes[i] == c.hash || beginsAs(ctx, g, c) {
+		if i < len(hashes) && hashes[i] == c.hash || isPrefixOfBlob(ctx, g, c) {
 			by = append(by, c)
 		}
 	}
 	return by, nil
 }
 
-// beginsAs reports whether a file has the beginning of what git would write for a change.
-func beginsAs(ctx context.Context, g gitcmd.Git, c change) bool {
+// isPrefixOfBlob reports whether a file has the beginning of what git would write for a change.
+func isPrefixOfBlob(ctx context.Context, g gitcmd.Git, c pathChange) bool {
 	if c.kind == 'D' {
 		return false
 	}

@@ -39,7 +39,7 @@ func TestPutBackTakesWhatGitWrote(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	half, err := PutBack(t.Context(), b.open(dir), "main", to)
+	half, err := UndoHalfway(t.Context(), b.open(dir), "main", to)
 	if err != nil || !half {
 		t.Fatalf("half %v, %v", half, err)
 	}
@@ -54,7 +54,7 @@ func TestPutBackTakesWhatGitWrote(t *testing.T) {
 	if exists(at("a/b")) || exists(at("whole")) || exists(at("link")) {
 		t.Error("a file that git had written stays")
 	}
-	if half, err := PutBack(t.Context(), b.open(dir), "main", to); half || err != nil {
+	if half, err := UndoHalfway(t.Context(), b.open(dir), "main", to); half || err != nil {
 		t.Errorf("again: half %v, %v", half, err)
 	}
 	b.sh(dir, "reset", "-q", "--hard", from)
@@ -80,7 +80,7 @@ func TestWritePutsBackWhatGitWroteAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails := "alias.fails=!mkdir a b; printf wh >a/whole; echo new >f; echo mine >b/mine; exit 1"
-	if half, err := write(t.Context(), g, from, list, "-c", fails, "fails"); err == nil || half != nil {
+	if half, err := moveCheckout(t.Context(), g, from, list, "-c", fails, "fails"); err == nil || half != nil {
 		t.Errorf("half %v, %v", half, err)
 	}
 	if got, want := b.sh(dir, "status", "--porcelain", "-uall"), "?? b/mine"; got != want || exists(filepath.Join(dir, "a")) {
@@ -108,7 +108,7 @@ func TestWriteLeavesWhatAPersonStaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if half, err := write(t.Context(), g, from, list, "merge", "-q", "--ff-only", to); err == nil || half != nil {
+	if half, err := moveCheckout(t.Context(), g, from, list, "merge", "-q", "--ff-only", to); err == nil || half != nil {
 		t.Errorf("half %v, %v", half, err)
 	}
 	if got := b.sh(dir, "diff", "--cached", "--name-only", from); got != "f" || exists(filepath.Join(dir, "a")) {

@@ -11,11 +11,11 @@ import (
 	"aiflow/internal/fault"
 )
 
-// inherit makes git in a linked worktree work as it does in the checkout. A
+// inheritSettings makes git in a linked worktree work as it does in the checkout. A
 // relative path in its configuration means a place in the worktree that git is
 // started in, and a new worktree has none of what is not tracked: hooks (where
 // husky puts them), ignore rules, attributes, keys.
-func inherit(ctx context.Context, w *Workspace) {
+func inheritSettings(ctx context.Context, w *Workspace) {
 	if !w.linked {
 		return
 	}

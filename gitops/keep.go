@@ -40,26 +40,26 @@ type Kept struct {
 	Gone    []Item // ignored, and not kept
 }
 
-// Leaving is a worktree that was looked through because it is to go. It is the
+// Removal is a worktree that was looked through because it is to go. It is the
 // only way to remove one.
-type Leaving struct {
-	*Left
+type Removal struct {
+	*LeftOver
 	repo  *Repo
 	path  string
-	admin *admin     // nil: git has no record of the folder
-	ws    *Workspace // nil with it
+	admin *worktreeRecord // nil: git has no record of the folder
+	ws    *Workspace      // nil with it
 }
 
-// Leave looks through the worktree at path. It changes nothing but a link that a
+// Inspect looks through the worktree at path. It changes nothing but a link that a
 // moved folder broke; no worktree has nothing in it.
-func (r *Repo) Leave(ctx context.Context, path string) (*Leaving, error) {
-	if !r.own(path) {
+func (r *Repo) Inspect(ctx context.Context, path string) (*Removal, error) {
+	if !r.isOwnPlace(path) {
 		return nil, refuse(fault.WorkspaceFailed, "outside", "path", path, "dir", r.WorktreesDir)
 	}
 	if _, err := r.RepairWorktree(ctx, path); err != nil {
 		return nil, err
 	}
-	l := &Leaving{Left: &Left{}, repo: r, path: path, admin: r.adminOf(path)}
+	l := &Removal{LeftOver: &LeftOver{}, repo: r, path: path, admin: r.adminOf(path)}
 	if l.admin == nil {
 		if exists(path) {
 			return nil, refuse(fault.WorkspaceFailed, "not_a_worktree", "path", path)
@@ -71,14 +71,14 @@ func (r *Repo) Leave(ctx context.Context, path string) (*Leaving, error) {
 	}
 	l.ws = r.workspace(ctx, path, l.admin.dir, true, l.admin.branch)
 	var err error
-	l.Left, err = look(ctx, l.ws)
+	l.LeftOver, err = inspect(ctx, l.ws)
 	return l, err
 }
 
 // RemoveWorktree removes the worktree at path, after what only it holds was kept
 // as k says. Nothing there is no error.
 func (r *Repo) RemoveWorktree(ctx context.Context, path string, k Keep) error {
-	l, err := r.Leave(ctx, path)
+	l, err := r.Inspect(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (r *Repo) RemoveWorktree(ctx context.Context, path string, k Keep) error {
 }
 
 // RemoveWorktree keeps what only the worktree holds, and removes it.
-func (l *Leaving) RemoveWorktree(ctx context.Context, k Keep) error {
+func (l *Removal) RemoveWorktree(ctx context.Context, k Keep) error {
 	if err := l.repo.git.May(); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (l *Leaving) RemoveWorktree(ctx context.Context, k Keep) error {
 	return nil
 }
 
-func (l *Leaving) keep(ctx context.Context, k Keep) error {
+func (l *Removal) keep(ctx context.Context, k Keep) error {
 	kept, err := l.plan(ctx, k)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (l *Leaving) keep(ctx context.Context, k Keep) error {
 }
 
 // plan decides what is kept where, and keeps changes and commits.
-func (l *Leaving) plan(ctx context.Context, k Keep) (Kept, error) {
+func (l *Removal) plan(ctx context.Context, k Keep) (Kept, error) {
 	kept := Kept{Changed: l.Changed, Nested: slices.Clone(l.Nested)}
 	if inside := len(l.Nested) + len(l.modules); inside > 0 && (k.Refuse || k.Dir == "") {
 		return kept, refuse(fault.WorktreeDirty, "nested_repository", "path", l.path, "name", l.first())
@@ -161,7 +161,7 @@ func moduleName(dir string) string { return "modules/" + filepath.Base(dir) }
 
 // shareIgnored divides what git ignores: the small is kept as long as there is
 // room, and nothing that can be made again.
-func (l *Leaving) shareIgnored(k Keep) (kept, gone []Item) {
+func (l *Removal) shareIgnored(k Keep) (kept, gone []Item) {
 	room := k.Ignored
 	bySize := slices.SortedFunc(slices.Values(l.Ignored), func(a, b Item) int { return int(a.Bytes - b.Bytes) })
 	for _, i := range bySize {
@@ -182,12 +182,12 @@ func (l *Leaving) shareIgnored(k Keep) (kept, gone []Item) {
 
 // keepWork makes a commit of changes and hidden files on top of all commits that
 // would be lost.
-func (l *Leaving) keepWork(ctx context.Context, k Keep) (ref string, err error) {
+func (l *Removal) keepWork(ctx context.Context, k Keep) (ref string, err error) {
 	dirty := refuse(fault.WorktreeDirty, "has_changes", "path", l.path, "name", l.first())
 	if k.Ref == "" {
 		return "", dirty
 	}
-	tree, err := written(ctx, l.ws, true)
+	tree, err := snapshotTree(ctx, l.ws, true)
 	if err != nil {
 		return "", err
 	}
@@ -250,7 +250,7 @@ func moveRepository(w *Workspace, name, dir string) error {
 	slices.Reverse(inside) // inner ones lie in the outer one's
 	for _, rel := range append(inside, ".") {
 		if sub := path.Join(name, rel); isSubmodule(w, sub) {
-			if err := absorb(w, filepath.Join(w.path, filepath.FromSlash(sub))); err != nil {
+			if err := absorbGitDir(w, filepath.Join(w.path, filepath.FromSlash(sub))); err != nil {
 				return err
 			}
 		}
@@ -259,9 +259,9 @@ func moveRepository(w *Workspace, name, dir string) error {
 	return failed(err, fault.WorkspaceFailed, "path", at, "reason", "not_kept")
 }
 
-// absorb puts a submodule's repository into its folder, in place of the file
+// absorbGitDir puts a submodule's repository into its folder, in place of the file
 // that names it.
-func absorb(w *Workspace, at string) error {
+func absorbGitDir(w *Workspace, at string) error {
 	dotGit := filepath.Join(at, ".git")
 	from := linkTarget(at)
 	moved := dotGit + ".aiflow"

@@ -26,7 +26,7 @@ const (
 // Scratch gives the linked worktree at path, on no branch and at commit, made
 // where it is not there. What an earlier use left in it is nobody's work and goes.
 func (r *Repo) Scratch(ctx context.Context, path, commit string) (*Workspace, error) {
-	if !r.own(path) {
+	if !r.isOwnPlace(path) {
 		return nil, refuse(fault.WorkspaceFailed, "outside", "path", path, "dir", r.WorktreesDir)
 	}
 	w, ok, err := r.OpenWorktree(ctx, path)
@@ -96,11 +96,11 @@ type Take struct {
 	Env     []string // further variables for git and its hooks
 }
 
-// Take takes over a branch in a scratch worktree as `git merge` and the like do, with
+// TakeOver takes over a branch in a scratch worktree as `git merge` and the like do, with
 // the repository's settings and hooks, and gives the commit that came of it, or the
 // files that collide. Fault: GIT_COMMIT_FAILED where a hook or git refuses.
-func (w *Workspace) Take(ctx context.Context, t Take) (commit string, conflicts []string, err error) {
-	inherit(ctx, w)
+func (w *Workspace) TakeOver(ctx context.Context, t Take) (commit string, conflicts []string, err error) {
+	inheritSettings(ctx, w)
 	run := func(input []byte, args ...string) (string, error) {
 		all := quiet("-c", "i18n.commitEncoding=UTF-8", "-c", "rerere.autoUpdate=false") // else what collides is not listed
 		if !t.Hooks {
@@ -230,7 +230,7 @@ func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
 	if at := r.CheckedOut(ctx, branch); at != "" {
 		return forward(ctx, r, at, branch, from, to)
 	}
-	if err := swap(ctx, r, branch, from, to); err != nil {
+	if err := compareAndSwapRef(ctx, r, branch, from, to); err != nil {
 		return err
 	}
 	at := r.CheckedOut(ctx, branch)
@@ -239,14 +239,14 @@ func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
 	}
 	// It was checked out at that moment: its files are those of before, or of now already.
 	if _, err := r.git.In(at).Do(ctx, quiet("read-tree", "-m", "-u", from, to)...); err != nil {
-		err = errors.Join(refusedAt(ctx, r.git.In(at), branch, err), swap(ctx, r, branch, to, from))
-		_, back := PutBack(context.WithoutCancel(ctx), r, branch, to)
+		err = errors.Join(refusedAt(ctx, r.git.In(at), branch, err), compareAndSwapRef(ctx, r, branch, to, from))
+		_, back := UndoHalfway(context.WithoutCancel(ctx), r, branch, to)
 		return errors.Join(err, back)
 	}
 	return nil
 }
 
-func swap(ctx context.Context, r *Repo, branch, from, to string) error {
+func compareAndSwapRef(ctx context.Context, r *Repo, branch, from, to string) error {
 	_, err := r.git.Do(ctx, "update-ref", "-m", "aiflow: landed", "--end-of-options", "refs/heads/"+branch, to, from)
 	return orRefused(ctx, r, err, branch, from)
 }
@@ -309,7 +309,7 @@ func forward(ctx context.Context, r *Repo, at, branch, from, to string) error {
 		return notForward(at, branch, "land.gone_there", files)
 	}
 	// What a person sets for merges by hand (--squash, -s ours) is not for going forward.
-	half, err := write(ctx, g, from, list, "-c", "merge.autoStash=false", "-c", "branch."+branch+".mergeOptions=",
+	half, err := moveCheckout(ctx, g, from, list, "-c", "merge.autoStash=false", "-c", "branch."+branch+".mergeOptions=",
 		"merge", "-q", "--ff-only", "--no-squash", "--commit", "--no-overwrite-ignore", to)
 	if err != nil {
 		moved := orMoved(ctx, r, err, branch, from)
@@ -361,10 +361,10 @@ func ignoredOf(ctx context.Context, g gitcmd.Git, files []string) []any {
 	return facts
 }
 
-// Foresee tells of each commit to which a branch would advance whether that comes to
+// ForecastAdvance tells of each commit to which a branch would advance whether that comes to
 // LAND_REFUSED, as far as it can be seen before. What is not committed in its checkout is
 // looked at once, and nothing changes.
-func (r *Repo) Foresee(ctx context.Context, branch, from string) (func(to string) error, error) {
+func (r *Repo) ForecastAdvance(ctx context.Context, branch, from string) (func(to string) error, error) {
 	at := r.CheckedOut(ctx, branch)
 	if at == "" {
 		return func(string) error { return nil }, nil
@@ -392,7 +392,7 @@ func (r *Repo) Foresee(ctx context.Context, branch, from string) (func(to string
 		}
 		var gone, changed []string
 		for _, c := range list {
-			switch here, way := lies(at, c.path, goes); {
+			switch here, way := obstructs(at, c.path, goes); {
 			case way != "" && (!goes[way] || mine[way]):
 				changed = append(changed, way)
 			case here && (c.kind == 'A' || mine[c.path]):
@@ -411,9 +411,9 @@ func (r *Repo) Foresee(ctx context.Context, branch, from string) (func(to string
 	}, nil
 }
 
-// lies reports whether something that stays lies at a path of a checkout: a file, or a
+// obstructs reports whether something that stays lies at a path of a checkout: a file, or a
 // folder with files that the changes leave. way is what lies where a folder would have to be.
-func lies(at, path string, goes map[string]bool) (here bool, way string) {
+func obstructs(at, path string, goes map[string]bool) (here bool, way string) {
 	for i, r := range path {
 		if r != '/' {
 			continue
@@ -442,8 +442,8 @@ func lies(at, path string, goes map[string]bool) (here bool, way string) {
 
 // restored are files that a person deleted or renamed in a checkout and did not commit,
 // and that going forward would bring back: git takes their absence for nothing.
-func restored(ctx context.Context, g gitcmd.Git, list []change) (files []string, err error) {
-	if !slices.ContainsFunc(list, func(c change) bool {
+func restored(ctx context.Context, g gitcmd.Git, list []pathChange) (files []string, err error) {
+	if !slices.ContainsFunc(list, func(c pathChange) bool {
 		return c.kind != 'A' && c.kind != 'D' && !exists(filepath.Join(g.Dir, filepath.FromSlash(c.path)))
 	}) {
 		return nil, nil

@@ -20,9 +20,9 @@ import (
 	"aiflow/internal/gitcmd"
 )
 
-// Left is what a linked worktree holds that the repository does not: what
+// LeftOver is what a linked worktree holds that the repository does not: what
 // would be lost with it. Paths are from the top of the worktree, with slashes.
-type Left struct {
+type LeftOver struct {
 	Changed []string // files that differ from HEAD or are new, also those hidden from git status
 	Commits []string // that nothing but the worktree's own part of the repository names
 	Nested  []Item   // folders with a repository of their own that has work of its own
@@ -40,7 +40,7 @@ type Item struct {
 }
 
 // first names one thing that is more than what git ignores; "" is none.
-func (l *Left) first() string {
+func (l *LeftOver) first() string {
 	for _, i := range l.Nested {
 		return i.Path
 	}
@@ -50,15 +50,15 @@ func (l *Left) first() string {
 	return ""
 }
 
-// look answers the one question before a worktree goes or is put back: what is
+// inspect answers the one question before a worktree goes or is put back: what is
 // in here that git does not hold? It changes nothing.
-func look(ctx context.Context, w *Workspace) (*Left, error) {
-	l := &Left{}
-	if err := lookAtRecord(ctx, w, l); err != nil {
+func inspect(ctx context.Context, w *Workspace) (*LeftOver, error) {
+	l := &LeftOver{}
+	if err := inspectRecord(ctx, w, l); err != nil {
 		return nil, err
 	}
 	if !exists(w.path) {
-		return l, lookAtModules(ctx, w, l)
+		return l, inspectModules(ctx, w, l)
 	}
 	if err := w.verify(); err != nil {
 		return nil, err
@@ -69,10 +69,10 @@ func look(ctx context.Context, w *Workspace) (*Left, error) {
 	others.Go(func() { flags, flagsErr = w.git.Ask(ctx, "ls-files", "-v", "-z") })
 	repositories, err := repositoriesIn(w.path)
 	if err == nil && exists(filepath.Join(w.gitDir, "index")) {
-		err = lookAtFiles(ctx, w, l, "")
+		err = inspectFiles(ctx, w, l, "")
 	} else if err == nil {
-		if err = lookWithNewIndex(ctx, w, l, "HEAD"); err == nil {
-			l.Changed = slices.DeleteFunc(l.Changed, func(name string) bool { return torn(ctx, w, name) })
+		if err = inspectWithNewIndex(ctx, w, l, "HEAD"); err == nil {
+			l.Changed = slices.DeleteFunc(l.Changed, func(name string) bool { return isTorn(ctx, w, name) })
 		}
 	}
 	others.Wait()
@@ -83,16 +83,16 @@ func look(ctx context.Context, w *Workspace) (*Left, error) {
 		return nil, failed(flagsErr, fault.GitCommandFailed, "path", w.path)
 	}
 	if l.hidden = hiddenFiles(w.path, fields(flags)); len(l.hidden) > 0 {
-		if err := lookAtHidden(ctx, w, l); err != nil {
+		if err := inspectHidden(ctx, w, l); err != nil {
 			return nil, err
 		}
 	}
-	return l, lookAtNested(ctx, w, l, repositories)
+	return l, inspectNested(ctx, w, l, repositories)
 }
 
-// lookAtFiles takes what git status tells. With an index of its own ("" is the
+// inspectFiles takes what git status tells. With an index of its own ("" is the
 // worktree's), which was made from a commit, missing files are no loss.
-func lookAtFiles(ctx context.Context, w *Workspace, l *Left, index string) error {
+func inspectFiles(ctx context.Context, w *Workspace, l *LeftOver, index string) error {
 	args := quiet("status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=dirty", "--no-renames")
 	c := gitcmd.Call{Args: args}
 	if index != "" {
@@ -122,19 +122,19 @@ func lookAtFiles(ctx context.Context, w *Workspace, l *Left, index string) error
 	return nil
 }
 
-// lookWithNewIndex judges a worktree without an index of its own, which a killed
+// inspectWithNewIndex judges a worktree without an index of its own, which a killed
 // git left behind.
-func lookWithNewIndex(ctx context.Context, w *Workspace, l *Left, rev string) error {
+func inspectWithNewIndex(ctx context.Context, w *Workspace, l *LeftOver, rev string) error {
 	index, done := privateIndex(w)
 	defer done()
 	if _, err := w.git.Run(ctx, gitcmd.Call{Args: quiet("read-tree", rev), Mode: gitcmd.Write, Env: []string{"GIT_INDEX_FILE=" + index}}); err != nil {
 		return failed(err, fault.WorkspaceFailed, "path", w.path, "reason", "has_changes")
 	}
-	return lookAtFiles(ctx, w, l, index)
+	return inspectFiles(ctx, w, l, index)
 }
 
-// torn: the file is what a killed checkout left of it.
-func torn(ctx context.Context, w *Workspace, name string) bool {
+// isTorn: the file is what a killed checkout left of it.
+func isTorn(ctx context.Context, w *Workspace, name string) bool {
 	data, err := os.ReadFile(filepath.Join(w.path, filepath.FromSlash(name)))
 	whole, ok, e := w.repo.ReadFile(ctx, "refs/heads/"+w.branch, relative(w.repo.prefix, name))
 	return err == nil && e == nil && ok && bytes.HasPrefix(whole, data)
@@ -153,21 +153,21 @@ func hiddenFiles(top string, records []string) []string {
 	return found
 }
 
-// lookAtHidden asks again with an index that hides nothing.
-func lookAtHidden(ctx context.Context, w *Workspace, l *Left) error {
+// inspectHidden asks again with an index that hides nothing.
+func inspectHidden(ctx context.Context, w *Workspace, l *LeftOver) error {
 	index, done, err := copyIndex(w)
 	defer done()
 	if err == nil {
-		err = reveal(ctx, w, index, l.hidden)
+		err = unhideFiles(ctx, w, index, l.hidden)
 	}
 	if err != nil {
 		return err
 	}
-	return lookAtFiles(ctx, w, l, index)
+	return inspectFiles(ctx, w, l, index)
 }
 
-// reveal makes git look at these files again, in an index.
-func reveal(ctx context.Context, w *Workspace, index string, names []string) error {
+// unhideFiles makes git look at these files again, in an index.
+func unhideFiles(ctx context.Context, w *Workspace, index string, names []string) error {
 	for _, option := range []string{"--no-assume-unchanged", "--no-skip-worktree"} {
 		_, err := w.git.Run(ctx, gitcmd.Call{
 			Args: quiet("update-index", option, "-z", "--stdin"), Input: []byte(strings.Join(names, "\x00") + "\x00"),
@@ -248,10 +248,10 @@ func measured(top, name string) (Item, error) {
 	return item, walkFiles(at, func(_ string, d fs.DirEntry) error { return add(d.Info()) })
 }
 
-// lookAtNested judges the repositories inside. One goes with the worktree only
+// inspectNested judges the repositories inside. One goes with the worktree only
 // when it is the unchanged copy of another: a submodule that git filled, or one
 // that lies in what git ignores.
-func lookAtNested(ctx context.Context, w *Workspace, l *Left, repositories []string) error {
+func inspectNested(ctx context.Context, w *Workspace, l *LeftOver, repositories []string) error {
 	var kept []string
 	for _, name := range repositories {
 		if slices.ContainsFunc(kept, func(outer string) bool { return below(name, outer) }) {
@@ -278,7 +278,7 @@ func lookAtNested(ctx context.Context, w *Workspace, l *Left, repositories []str
 	}
 	l.Changed = slices.DeleteFunc(l.Changed, within)
 	l.Ignored = slices.DeleteFunc(l.Ignored, func(i Item) bool { return within(i.Path) })
-	return lookAtModules(ctx, w, l)
+	return inspectModules(ctx, w, l)
 }
 
 // below reports whether a path is outer or in it.
@@ -293,15 +293,15 @@ func isSubmodule(w *Workspace, name string) bool {
 // unchangedCopy: nothing is changed in the repository, and each of its commits
 // came from another one. What it ignores is the worktree's to judge. Any doubt
 // says no.
-func unchangedCopy(ctx context.Context, w *Workspace, name string, l *Left) bool {
+func unchangedCopy(ctx context.Context, w *Workspace, name string, l *LeftOver) bool {
 	at := filepath.Join(w.path, filepath.FromSlash(name))
 	inner := &Workspace{repo: w.repo, path: at, git: pinned(w.repo.git.In(at), at)}
 	flags, err := inner.git.Ask(ctx, "ls-files", "-v", "-z")
 	if err != nil || len(hiddenFiles(at, fields(flags))) > 0 {
 		return false
 	}
-	var there Left
-	if lookAtFiles(ctx, inner, &there, "") != nil || len(there.Changed) > 0 || !onlyFetched(ctx, inner.git) {
+	var there LeftOver
+	if inspectFiles(ctx, inner, &there, "") != nil || len(there.Changed) > 0 || !onlyFetched(ctx, inner.git) {
 		return false
 	}
 	if isSubmodule(w, name) { // else the outer folder is ignored as a whole
@@ -320,8 +320,8 @@ func onlyFetched(ctx context.Context, g gitcmd.Git, first ...string) bool {
 	return err == nil && len(out) == 0
 }
 
-// lookAtModules finds repositories of submodules whose folder is gone.
-func lookAtModules(ctx context.Context, w *Workspace, l *Left) error {
+// inspectModules finds repositories of submodules whose folder is gone.
+func inspectModules(ctx context.Context, w *Workspace, l *LeftOver) error {
 	home := filepath.Join(w.gitDir, "modules")
 	if !exists(home) {
 		return nil
@@ -348,10 +348,10 @@ var objectName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // names of commits; its logs are small.
 const maxRecordFile = 8 << 20
 
-// lookAtRecord finds commits that only the worktree's own part of the
+// inspectRecord finds commits that only the worktree's own part of the
 // repository names: a detached HEAD and where it was before, an unfinished
 // merge or rebase, bisect, refs of the worktree's own.
-func lookAtRecord(ctx context.Context, w *Workspace, l *Left) error {
+func inspectRecord(ctx context.Context, w *Workspace, l *LeftOver) error {
 	names := map[string]bool{}
 	err := walkFiles(w.gitDir, func(rel string, d fs.DirEntry) error {
 		switch {
@@ -374,16 +374,16 @@ func lookAtRecord(ctx context.Context, w *Workspace, l *Left) error {
 	}
 	delete(names, strings.Repeat("0", 40))
 	delete(names, strings.Repeat("0", 64))
-	dropHeld(w, names)
+	dropBranchCommits(w, names)
 	if len(names) == 0 {
 		return nil
 	}
-	l.Commits, err = unheld(ctx, w.repo, names)
+	l.Commits, err = unreachableCommits(ctx, w.repo, names)
 	return err
 }
 
-// dropHeld takes out what the workspace's branch has: in most worktrees, all.
-func dropHeld(w *Workspace, names map[string]bool) {
+// dropBranchCommits takes out what the workspace's branch has: in most worktrees, all.
+func dropBranchCommits(w *Workspace, names map[string]bool) {
 	h, err := read(w.src, readHead)
 	if err != nil || h.Detached {
 		return
@@ -409,9 +409,9 @@ func dropHeld(w *Workspace, names map[string]bool) {
 // asked about all.
 const maxHeldLooks = 100
 
-// unheld are those of the names that are commits which no ref of the repository
+// unreachableCommits are those of the names that are commits which no ref of the repository
 // reaches.
-func unheld(ctx context.Context, r *Repo, names map[string]bool) ([]string, error) {
+func unreachableCommits(ctx context.Context, r *Repo, names map[string]bool) ([]string, error) {
 	var found []string
 	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(names)), maxHeldLooks) {
 		args := append([]string{"rev-list", "--ignore-missing"}, chunk...)

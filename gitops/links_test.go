@@ -81,7 +81,7 @@ func TestBorrowedLinkThatIsStaged(t *testing.T) {
 			patch, err := w.Patch(t.Context())
 			return string(patch), err
 		},
-		"attempt": func(w *Workspace) (string, error) { return written(t.Context(), w, true) },
+		"attempt": func(w *Workspace) (string, error) { return snapshotTree(t.Context(), w, true) },
 	} {
 		b.sh(w.Path(), "add", "deps")
 		again, _, err := r.OpenWorktree(t.Context(), w.Path())
@@ -142,7 +142,7 @@ func TestBorrowedLinkInPlaceOfAFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := written(t.Context(), again, true)
+	tree, err := snapshotTree(t.Context(), again, true)
 	if err != nil {
 		t.Fatal(err)
 	}

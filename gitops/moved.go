@@ -20,10 +20,10 @@ func (r *Repo) Moved(path string) bool {
 // lost is git's record of the worktree at path when the two no longer name each
 // other. A record that another worktree uses, and a worktree that another
 // repository uses, are no part of a move.
-func (r *Repo) lost(path string) (admin, bool) {
+func (r *Repo) lost(path string) (worktreeRecord, bool) {
 	link := linkTarget(path)
 	if filepath.Base(filepath.Dir(link)) != "worktrees" {
-		return admin{}, false
+		return worktreeRecord{}, false
 	}
 	a, ok := r.readAdmin(filepath.Join(r.commonDir, "worktrees", filepath.Base(link)))
 	if !ok {
@@ -46,7 +46,7 @@ func (r *Repo) lost(path string) (admin, bool) {
 // again, and reports whether it had to.
 func (r *Repo) RepairWorktree(ctx context.Context, path string) (bool, error) {
 	a, moved := r.lost(path)
-	if !moved || !r.own(path) {
+	if !moved || !r.isOwnPlace(path) {
 		return false, nil
 	}
 	// git repairs what the worktree names: of a copy that would be the original.

@@ -25,19 +25,19 @@ func clearStale(ctx context.Context, r *Repo, path, branch string, k Keep) error
 	if os.Remove(path) == nil {
 		return nil // was empty
 	}
-	l, err := lookAtFolder(ctx, r, path, "refs/heads/"+branch)
+	l, err := inspectFolder(ctx, r, path, "refs/heads/"+branch)
 	if err != nil {
 		return err
 	}
 	if name := l.first(); name != "" {
 		return refuse(fault.WorkspaceFailed, "has_changes", "path", path, "name", name)
 	}
-	return (&Leaving{Left: l, repo: r, path: path}).RemoveWorktree(ctx, k)
+	return (&Removal{LeftOver: l, repo: r, path: path}).RemoveWorktree(ctx, k)
 }
 
-// lookAtFolder is look for a folder that was a worktree once. The index used is
+// inspectFolder is inspect for a folder that was a worktree once. The index used is
 // a private one, made from rev. Files that are missing are no loss.
-func lookAtFolder(ctx context.Context, r *Repo, path, rev string) (*Left, error) {
+func inspectFolder(ctx context.Context, r *Repo, path, rev string) (*LeftOver, error) {
 	index := filepath.Join(r.commonDir, "aiflow-"+rand.Text()+".index")
 	defer func() { _ = os.Remove(index) }()
 	ask := func(args ...string) ([]string, error) {
@@ -50,7 +50,7 @@ func lookAtFolder(ctx context.Context, r *Repo, path, rev string) (*Left, error)
 		}
 		return fields(out), nil
 	}
-	l := &Left{}
+	l := &LeftOver{}
 	if _, err := ask("read-tree", rev); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func lookAtFolder(ctx context.Context, r *Repo, path, rev string) (*Left, error)
 }
 
 // noteIgnored measures what git ignores. A link to the checkout's own is nothing.
-func noteIgnored(r *Repo, l *Left, top string, names []string) error {
+func noteIgnored(r *Repo, l *LeftOver, top string, names []string) error {
 	for _, name := range names {
 		name = strings.TrimSuffix(name, "/")
 		if r.borrowed(top, name) {

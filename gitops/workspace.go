@@ -98,7 +98,7 @@ func (w *Workspace) onBranch(ctx context.Context) (Head, error) {
 	if h.Branch != w.branch || h.Detached {
 		return h, refuse(fault.WorkspaceFailed, "branch_switched", "path", w.path, "branch", w.branch, "name", h.Branch)
 	}
-	inherit(ctx, w) // what a step did may have taken hooks away
+	inheritSettings(ctx, w) // what a step did may have taken hooks away
 	return h, nil
 }
 
@@ -116,7 +116,7 @@ func (w *Workspace) Switch(ctx context.Context, branch string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := write(ctx, w.git, from, list, "checkout", "-q", "--no-guess", branch, "--"); err != nil {
+	if _, err := moveCheckout(ctx, w.git, from, list, "checkout", "-q", "--no-guess", branch, "--"); err != nil {
 		h, e := headOf(ctx, w.src, w.git)
 		if e != nil || h.Branch != branch { // not just a failing post-checkout hook
 			return failed(err, fault.WorkspaceFailed, "path", w.path, "branch", branch, "reason", "not_switched")
@@ -157,7 +157,7 @@ func (w *Workspace) ResetTo(ctx context.Context, commit string, k Keep) error {
 // keepForReset keeps what a reset would take away. Repositories inside stay when
 // the commit has a submodule at their path.
 func keepForReset(ctx context.Context, w *Workspace, commit string, k Keep) error {
-	left, err := look(ctx, w)
+	left, err := inspect(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -166,10 +166,10 @@ func keepForReset(ctx context.Context, w *Workspace, commit string, k Keep) erro
 		out, err := w.git.Ask(ctx, "--literal-pathspecs", "ls-tree", "--full-tree", commit, "--", i.Path)
 		return err == nil && strings.HasPrefix(string(out), gitlink)
 	})
-	if err := (&Leaving{Left: left, repo: w.repo, path: w.path, ws: w}).keep(ctx, k); err != nil || len(left.hidden) == 0 {
+	if err := (&Removal{LeftOver: left, repo: w.repo, path: w.path, ws: w}).keep(ctx, k); err != nil || len(left.hidden) == 0 {
 		return err
 	}
-	return reveal(ctx, w, filepath.Join(w.gitDir, "index"), left.hidden)
+	return unhideFiles(ctx, w, filepath.Join(w.gitDir, "index"), left.hidden)
 }
 
 // removeNew takes away what is new. A repository inside is no longer there.

@@ -20,7 +20,7 @@ const making = "initializing"
 // that is left over at that path is removed first, with what is in it kept as k
 // says. The caller sees to it that worktrees are made one at a time.
 func (r *Repo) AddWorktree(ctx context.Context, path, branch string, k Keep) (*Workspace, error) {
-	if !r.own(path) {
+	if !r.isOwnPlace(path) {
 		return nil, refuse(fault.WorkspaceFailed, "outside", "path", path, "dir", r.WorktreesDir)
 	}
 	if !ValidBranch(branch) {
@@ -77,7 +77,7 @@ func (r *Repo) InPlace(ctx context.Context) (*Workspace, error) {
 // unregister removes a worktree without git's own look for changes (--force):
 // leave has looked at far more than that, and nothing else calls this. Once begun it
 // goes to the end: half a worktree is none, and nobody would take the rest away.
-func (r *Repo) unregister(ctx context.Context, path string, a *admin) error {
+func (r *Repo) unregister(ctx context.Context, path string, a *worktreeRecord) error {
 	ctx = context.WithoutCancel(ctx)
 	args := quiet("worktree", "remove", "--force", "--", path)
 	if a.locked == making {
@@ -114,10 +114,10 @@ func removeAll(path string) error {
 	return os.RemoveAll(path)
 }
 
-// own reports whether path is in our worktrees folder, also after links, or is a
+// isOwnPlace reports whether path is in our worktrees folder, also after links, or is a
 // worktree of a request that was made in another one: its name is that of the
 // request, and its branch is one of it.
-func (r *Repo) own(path string) bool {
+func (r *Repo) isOwnPlace(path string) bool {
 	home := filepath.FromSlash(r.WorktreesDir)
 	if !filepath.IsAbs(home) {
 		home = filepath.Join(r.root, home)
@@ -133,8 +133,8 @@ func (r *Repo) own(path string) bool {
 	return a != nil && strings.Contains("/"+a.branch, "/"+filepath.Base(path)+"/")
 }
 
-// admin is git's record of a linked worktree.
-type admin struct {
+// worktreeRecord is git's record of a linked worktree.
+type worktreeRecord struct {
 	dir    string // inside the repository
 	path   string // of the worktree
 	branch string // "" when detached
@@ -142,13 +142,13 @@ type admin struct {
 }
 
 // admins reads the records of all linked worktrees.
-func (r *Repo) admins() []admin {
+func (r *Repo) admins() []worktreeRecord {
 	home := filepath.Join(r.commonDir, "worktrees")
 	entries, err := os.ReadDir(home)
 	if err != nil {
 		return nil
 	}
-	var all []admin
+	var all []worktreeRecord
 	for _, e := range entries {
 		if a, ok := r.readAdmin(filepath.Join(home, e.Name())); ok {
 			all = append(all, a)
@@ -157,16 +157,16 @@ func (r *Repo) admins() []admin {
 	return all
 }
 
-func (r *Repo) readAdmin(dir string) (admin, bool) {
+func (r *Repo) readAdmin(dir string) (worktreeRecord, bool) {
 	link, err := os.ReadFile(filepath.Join(dir, "gitdir"))
 	if err != nil {
-		return admin{}, false
+		return worktreeRecord{}, false
 	}
 	at := line(link)
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(dir, at)
 	}
-	a := admin{dir: dir, path: filepath.Dir(at), branch: r.headBranch(dir)}
+	a := worktreeRecord{dir: dir, path: filepath.Dir(at), branch: r.headBranch(dir)}
 	if why, err := os.ReadFile(filepath.Join(dir, "locked")); err == nil {
 		a.locked = strings.TrimSpace(string(why))
 		if a.locked == "" {
@@ -188,7 +188,7 @@ func (r *Repo) headBranch(gitDir string) string {
 }
 
 // adminOf finds the record of the worktree at path, nil when there is none.
-func (r *Repo) adminOf(path string) *admin {
+func (r *Repo) adminOf(path string) *worktreeRecord {
 	want := filepath.Join(atomicfile.RealPath(filepath.Dir(path)), filepath.Base(path))
 	for _, a := range r.admins() {
 		if a.path == filepath.Clean(path) || filepath.Join(atomicfile.RealPath(filepath.Dir(a.path)), filepath.Base(a.path)) == want || sameFile(a.path, path) {
@@ -239,7 +239,7 @@ func (r *Repo) workspace(ctx context.Context, path, gitDir string, linked bool, 
 	if linked {
 		w.git = pinned(w.git, path)
 	}
-	inherit(ctx, w)
+	inheritSettings(ctx, w)
 	return w
 }
 

@@ -465,7 +465,7 @@ func TestRemoveWorktreeGoesToItsEnd(t *testing.T) {
 	w := b.worktree(r, "RQ-1")
 	writeFile(t, filepath.Join(w.Path(), "f"), "x")
 	ctx, stop := context.WithCancel(t.Context())
-	l, err := r.Leave(ctx, w.Path())
+	l, err := r.Inspect(ctx, w.Path())
 	if err != nil {
 		t.Fatal(err)
 	}

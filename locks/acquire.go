@@ -71,7 +71,7 @@ func (m *Manager) Acquire(ctx context.Context, k Key, a Ask) (*Lease, error) {
 
 // try makes one attempt. refused is the lock that stands in the way.
 func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Entry, err error) {
-	began, unlock, firm, refused, err := m.enter(ctx, k, a)
+	began, unlock, firm, refused, err := m.lockGuard(ctx, k, a)
 	if err != nil {
 		return nil, refused, err
 	}
@@ -87,7 +87,7 @@ func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Ent
 	case found && !firm:
 		return nil, nil, fault.New(fault.LockStaleDetected, e.pairs("reason", "no_flock")...)
 	}
-	l, err = m.win(ctx, k, a, began, !firm && !found)
+	l, err = m.publishLease(ctx, k, a, began, !firm && !found)
 	if err == nil && found {
 		before := e.Record
 		l.recovered = &before
@@ -95,11 +95,11 @@ func (m *Manager) try(ctx context.Context, k Key, a Ask) (l *Lease, refused *Ent
 	return l, nil, err
 }
 
-// enter takes the guard. Those who wait for the lock, and those who find the
+// lockGuard takes the guard. Those who wait for the lock, and those who find the
 // guard taken, look at the lock first, so that they do not queue up.
-func (m *Manager) enter(ctx context.Context, k Key, a Ask) (began reading, unlock func(), firm bool, refused *Entry, err error) {
+func (m *Manager) lockGuard(ctx context.Context, k Key, a Ask) (began clockReading, unlock func(), firm bool, refused *Entry, err error) {
 	if a.Wait <= 0 {
-		began = m.reading()
+		began = m.readClocks()
 		if unlock, firm, err = m.guard.Lock(ctx, true, 0); err == nil {
 			return began, unlock, firm, nil, nil
 		}
@@ -107,13 +107,13 @@ func (m *Manager) enter(ctx context.Context, k Key, a Ask) (began reading, unloc
 	if e, found, err := m.look(k, false); err == nil && found && e.certain() && !e.free(a) {
 		return began, nil, false, &e, m.refuse(k, e)
 	}
-	began = m.reading()
+	began = m.readClocks()
 	unlock, firm, err = m.guard.Lock(ctx, true, flock.Patience)
 	return began, unlock, firm, nil, err
 }
 
-// win publishes the record of a new lease. The guard is held.
-func (m *Manager) win(ctx context.Context, k Key, a Ask, began reading, exclusive bool) (*Lease, error) {
+// publishLease publishes the record of a new lease. The guard is held.
+func (m *Manager) publishLease(ctx context.Context, k Key, a Ask, began clockReading, exclusive bool) (*Lease, error) {
 	token, err := m.newToken()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.InternalError)
@@ -168,9 +168,9 @@ func (m *Manager) look(k Key, guarded bool) (Entry, bool, error) {
 	return m.entry(k, rec, mtime, f, guarded), true, nil
 }
 
-// limit bounds waiting: at least as long as asked, less than half as long
+// waitLimit bounds waiting: at least as long as asked, less than half as long
 // again.
-type limit struct {
+type waitLimit struct {
 	end  <-chan time.Time
 	next time.Duration
 	over bool // the next refusal is final
@@ -181,12 +181,12 @@ const (
 	lastPause  = 250 * time.Millisecond
 )
 
-func newLimit(wait time.Duration) limit {
-	return limit{end: time.After(wait), next: firstPause, over: wait <= 0}
+func newLimit(wait time.Duration) waitLimit {
+	return waitLimit{end: time.After(wait), next: firstPause, over: wait <= 0}
 }
 
 // pause sleeps for a while that is jittered, grows, and ends with the limit.
-func (l *limit) pause(ctx context.Context) error {
+func (l *waitLimit) pause(ctx context.Context) error {
 	t := time.After(l.next/2 + rand.N(l.next))
 	l.next = min(l.next*3/2, lastPause)
 	select {

@@ -62,7 +62,7 @@ func TestCase10ClockBackwardTwoHours(t *testing.T) {
 	if err := l.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if l.beat(); l.Record().Beat != 1 {
+	if l.renewIfDue(); l.Record().Beat != 1 {
 		t.Fatal("not renewed by the new clock")
 	}
 	wantVerdict(t, neighbour, Held, true)
@@ -110,14 +110,14 @@ func TestCase11SuspendFortyMinutes(t *testing.T) {
 	w := newWorld(t)
 	l := take(t, w.process(1))
 	w.clock.pass(40 * time.Minute) // asleep: no timer ran
-	if l.trusted() {
+	if l.isTrusted() {
 		t.Fatal("trusted after 40 minutes")
 	}
 	wantVerdict(t, w.process(2), Overdue, true)
 	if err := l.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if r := l.Record(); r.Beat != 1 || !l.trusted() {
+	if r := l.Record(); r.Beat != 1 || !l.isTrusted() {
 		t.Errorf("the check did not renew: %+v", r)
 	}
 	// Asleep, and taken meanwhile by somebody who was told to.
@@ -144,10 +144,10 @@ func TestTrustEndsByEitherClock(t *testing.T) {
 		},
 	} {
 		l := take(t, w.process(1))
-		if move(trust - 1); !l.trusted() {
+		if move(trust - 1); !l.isTrusted() {
 			t.Errorf("%s: not trusted just before", name)
 		}
-		if move(1); l.trusted() {
+		if move(1); l.isTrusted() {
 			t.Errorf("%s: trusted at the end", name)
 		}
 		release(t, l)
@@ -173,7 +173,7 @@ func TestSlowRenewalDoesNotStretchTrust(t *testing.T) {
 		t.Errorf("renewed at %v until %v", began, until)
 	}
 	w.clock.pass(DefaultTTL - DefaultTTL/4 - 10*time.Minute)
-	if l.trusted() {
+	if l.isTrusted() {
 		t.Error("still trusted")
 	}
 }
@@ -196,13 +196,13 @@ func TestDiskErrorsUntilTrustRunsOut(t *testing.T) {
 	d.at, d.n, d.onwards, d.err = 1, 0, true, fault.New(fault.InternalError)
 	for range 4 {
 		w.clock.pass(DefaultTTL / 6)
-		l.beat()
+		l.renewIfDue()
 		if l.Context().Err() != nil {
 			t.Fatal("lost while still trusted")
 		}
 	}
 	w.clock.pass(DefaultTTL / 6)
-	l.beat()
+	l.renewIfDue()
 	f := wantCode(t, context.Cause(l.Context()), fault.LockLost)
 	wantFacts(t, f, fault.Facts{"reason": "not_renewed", "path": w.file()})
 	w.clock.pass(DefaultTTL / 6)
@@ -215,9 +215,9 @@ func TestLateButSuccessfulBeatKeepsTheLease(t *testing.T) {
 	l := take(t, w.process(1, func(o *Options) { o.Disk = d }))
 	d.at, d.n, d.err = 1, 0, fault.New(fault.InternalError)
 	w.clock.pass(DefaultTTL / 6)
-	l.beat()
+	l.renewIfDue()
 	w.clock.pass(time.Second)
-	l.beat()
+	l.renewIfDue()
 	if r := l.Record(); r.Beat != 1 || l.Context().Err() != nil {
 		t.Errorf("%+v, %v", r, l.Context().Err())
 	}

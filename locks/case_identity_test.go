@@ -19,7 +19,7 @@ func (w *world) real(change ...func(*Options)) *Manager {
 		f(&o)
 	}
 	m := Open(o)
-	m.tend = func(*Lease) {}
+	m.startHeartbeat = func(*Lease) {}
 	return m
 }
 

@@ -337,7 +337,7 @@ func TestTakeOverdueOnlyWhenAsked(t *testing.T) {
 	if r, ok := l.Recovered(); !ok || r.PID != 1 {
 		t.Errorf("recovered %v %+v", ok, r)
 	}
-	old.beat()
+	old.renewIfDue()
 	wantCode(t, context.Cause(old.Context()), fault.LockLost)
 	release(t, l)
 }

@@ -89,7 +89,7 @@ func (w *world) process(pid int, change ...func(*Options)) *Manager {
 		f(&o)
 	}
 	m := Open(o)
-	m.tend, m.processes = func(*Lease) {}, processes{w.alive, unasked, unbegun}
+	m.startHeartbeat, m.processes = func(*Lease) {}, processes{w.alive, unasked, unbegun}
 	return m
 }
 

@@ -25,7 +25,7 @@ func (w *world) beating(pid int, ttl time.Duration) *Manager {
 		o.TTL = ttl
 		o.Clock = proc.ClockOf(time.Now, func() time.Duration { return time.Since(began) })
 	})
-	m.tend = (*Lease).heartbeat
+	m.startHeartbeat = (*Lease).heartbeat
 	return m
 }
 

@@ -13,14 +13,14 @@ import (
 	"aiflow/internal/proc"
 )
 
-// reading is one look at both clocks.
-type reading struct {
+// clockReading is one look at both clocks.
+type clockReading struct {
 	wall time.Time
 	boot time.Duration
 }
 
-func (m *Manager) reading() reading {
-	return reading{m.clock.Now().Round(0), m.clock.Boot()}
+func (m *Manager) readClocks() clockReading {
+	return clockReading{m.clock.Now().Round(0), m.clock.Boot()}
 }
 
 // Lease is a lock that is held. It is renewed by itself until Release.
@@ -39,20 +39,20 @@ type Lease struct {
 	rec   Record
 	raw   []byte // as we wrote it last
 	timer *time.Timer
-	last  reading // when the last successful renewal began
-	over  error   // why it is ours no more
-	end   error   // what Release says from then on
+	last  clockReading // when the last successful renewal began
+	over  error        // why it is ours no more
+	end   error        // what Release says from then on
 }
 
 type leaseKey struct{}
 
-func (m *Manager) newLease(ctx context.Context, k Key, rec Record, raw []byte, began reading) *Lease {
+func (m *Manager) newLease(ctx context.Context, k Key, rec Record, raw []byte, began clockReading) *Lease {
 	l := &Lease{m: m, key: k, file: k.file(), path: m.path(k), token: rec.Token, rec: rec, raw: raw, last: began, done: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(context.WithValue(ctx, leaseKey{}, k))
 	m.mu.Lock()
 	m.held[l.file] = l
 	m.mu.Unlock()
-	m.tend(l)
+	m.startHeartbeat(l)
 	return l
 }
 
@@ -97,14 +97,14 @@ func (l *Lease) heartbeat() {
 	defer l.mu.Unlock()
 	every := min(l.m.interval()/2, maxTick)
 	l.timer = time.AfterFunc(every, func() {
-		if l.beat() {
+		if l.renewIfDue() {
 			l.timer.Reset(every)
 		}
 	})
 }
 
-// beat renews the lease when it is time, and says whether it is still ours.
-func (l *Lease) beat() bool {
+// renewIfDue renews the lease when it is time, and says whether it is still ours.
+func (l *Lease) renewIfDue() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if wall, boot := l.elapsed(); l.over == nil && (wall < 0 || max(wall, boot) >= l.m.interval()) {
@@ -115,13 +115,13 @@ func (l *Lease) beat() bool {
 
 // elapsed since the last renewal began, by either clock.
 func (l *Lease) elapsed() (wall, boot time.Duration) {
-	now := l.m.reading()
+	now := l.m.readClocks()
 	return now.wall.Sub(l.last.wall), now.boot - l.last.boot
 }
 
-// trusted: by both clocks nobody else can have taken the lease yet. A wall
+// isTrusted: by both clocks nobody else can have taken the lease yet. A wall
 // clock that was set back says nothing; the boot clock does.
-func (l *Lease) trusted() bool {
+func (l *Lease) isTrusted() bool {
 	wall, boot := l.elapsed()
 	return max(wall, boot) < l.m.ttl-l.m.margin()
 }
@@ -134,9 +134,9 @@ func (l *Lease) Check() error {
 	if l.over != nil {
 		return l.over
 	}
-	if l.trusted() {
+	if l.isTrusted() {
 		// Who is stopped between opening the file and reading it sees what it was.
-		if err := l.verify(); err != nil || l.trusted() {
+		if err := l.verify(); err != nil || l.isTrusted() {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (l *Lease) Do(f func() error) error {
 	}
 	unlock, _, err := l.guard()
 	if err != nil {
-		return l.doubt(err)
+		return l.unconfirmed(err)
 	}
 	defer unlock()
 	if err := l.verify(); err != nil {
@@ -198,10 +198,10 @@ func (l *Lease) guard() (func(), bool, error) {
 // renew is compare-and-swap: it replaces the record only while it is ours. l.mu
 // is held.
 func (l *Lease) renew(change func(*Record)) error {
-	began := l.m.reading()
+	began := l.m.readClocks()
 	unlock, _, err := l.guard()
 	if err != nil {
-		return l.doubt(err)
+		return l.unconfirmed(err)
 	}
 	defer unlock()
 	if err := l.verify(); err != nil {
@@ -218,7 +218,7 @@ func (l *Lease) renew(change func(*Record)) error {
 	}
 	raw, err := l.m.publish(l.key, next, false)
 	if err != nil {
-		return l.doubt(notWritable(err, l.path))
+		return l.unconfirmed(notWritable(err, l.path))
 	}
 	l.rec, l.raw, l.last = next, raw, began
 	return nil
@@ -231,9 +231,9 @@ func (l *Lease) verify() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return l.lose(l.fault("vanished"))
 	case err != nil:
-		return l.doubt(unreadable(err, l.path))
+		return l.unconfirmed(unreadable(err, l.path))
 	case f == flock.NoAccess:
-		return l.doubt(unreadable(nil, l.path, "reason", f))
+		return l.unconfirmed(unreadable(nil, l.path, "reason", f))
 	case f != "":
 		return l.lose(l.fault(string(f)))
 	}
@@ -250,10 +250,10 @@ func (l *Lease) verify() error {
 	return nil
 }
 
-// doubt: the lease could not be confirmed. As long as it is trusted that is
+// unconfirmed: the lease could not be confirmed. As long as it is trusted that is
 // only an error; then it is a loss.
-func (l *Lease) doubt(err error) error {
-	if l.trusted() {
+func (l *Lease) unconfirmed(err error) error {
+	if l.isTrusted() {
 		return err
 	}
 	lost := l.fault("not_renewed")
@@ -296,14 +296,14 @@ func (l *Lease) Release() error {
 	}
 	unlock, _, err := l.guard()
 	if err != nil {
-		return l.doubt(err)
+		return l.unconfirmed(err)
 	}
 	defer unlock()
 	if err := l.verify(); err != nil {
 		return err
 	}
 	if err := l.m.disk.Remove(l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return l.doubt(notWritable(err, l.path))
+		return l.unconfirmed(notWritable(err, l.path))
 	}
 	l.finish(&fault.Error{Code: fault.LockLost, Facts: fault.Facts{"path": l.path, "reason": "released"}}, nil)
 	return nil

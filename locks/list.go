@@ -36,7 +36,7 @@ type Entry struct {
 // certain verdicts need no look at a file's age.
 func (e Entry) certain() bool {
 	return e.Verdict == Mine || e.Verdict == Held && !e.Orphaned || e.Verdict == Overdue ||
-		e.Verdict == Newer || irregular(e.flaw)
+		e.Verdict == Newer || isIrregular(e.flaw)
 }
 
 // free reports whether one who asks in this way may take it.
@@ -85,9 +85,9 @@ func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flock.Flaw, guarde
 	if f != "" {
 		e.Record = Record{Version: rec.Version}
 		e.setKey(k)
-		e.Problem = misread(e.Path, f, rec.Version)
+		e.Problem = flawFault(e.Path, f, rec.Version)
 	}
-	j := judge(sight{
+	j := judge(evidence{
 		rec: e.Record, flaw: f, self: m.self, now: m.clock.Now().Round(0), ttl: m.ttl,
 		mine:      m.holds(k.file(), rec.Token),
 		processes: m.processes, group: proc.GroupAlive,
@@ -95,7 +95,7 @@ func (m *Manager) entry(k Key, rec Record, mtime time.Time, f flock.Flaw, guarde
 		shared: m.files.Shared,
 	})
 	e.Verdict, e.Live, e.Orphaned = j.verdict, j.live, j.orphaned
-	e.Away = e.PID != 0 && (!e.isOf(m.self) || e.PIDNS != m.self.PIDNS || e.PIDStart == 0)
+	e.Away = e.PID != 0 && (!e.isOnMachine(m.self) || e.PIDNS != m.self.PIDNS || e.PIDStart == 0)
 	return e
 }
 
@@ -274,11 +274,11 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 	return e, true, nil
 }
 
-// misread is LOCK_UNREADABLE for a file with a flaw. One that no time makes free
+// flawFault is LOCK_UNREADABLE for a file with a flaw. One that no time makes free
 // stays, and a folder is to be moved away by hand.
-func misread(path string, f flock.Flaw, version string) error {
+func flawFault(path string, f flock.Flaw, version string) error {
 	more := []any{"reason", f, "version", version}
-	if f == flawNewer || irregular(f) {
+	if f == flawNewer || isIrregular(f) {
 		more = append(more, "stays", f)
 	}
 	if f == flock.Directory {

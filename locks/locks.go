@@ -50,8 +50,8 @@ type Manager struct {
 	processes processes
 	guard     flock.Guard
 	files     flock.Files
-	// tend runs a new lease's heartbeat; the simulation calls it itself.
-	tend func(*Lease)
+	// startHeartbeat runs a new lease's heartbeat; the simulation calls it itself.
+	startHeartbeat func(*Lease)
 
 	mu   sync.Mutex
 	held map[string]*Lease // by file name
@@ -76,7 +76,7 @@ func Open(o Options) *Manager {
 		return proc.Began(pid, m.clock.Now(), m.clock.Boot())
 	}}
 	m.guard, m.files = flock.New(m.dir), flock.In(m.dir)
-	m.tend = (*Lease).heartbeat
+	m.startHeartbeat = (*Lease).heartbeat
 	return m
 }
 

@@ -70,19 +70,19 @@ func (r *Record) setKey(k Key) {
 
 func stamp(t time.Time) time.Time { return t.Round(0).Truncate(time.Millisecond) }
 
-// isOf reports whether the holder is on the machine of self: equal names are
+// isOnMachine reports whether the holder is on the machine of self: equal names are
 // not enough, and an unknown machine is nobody's.
-func (r Record) isOf(self proc.Identity) bool {
+func (r Record) isOnMachine(self proc.Identity) bool {
 	return r.Machine != "" && r.Machine == self.Machine && r.Hostname == self.Hostname
 }
 
-// bare records carry only the seed's fields.
-func (r Record) bare() bool {
+// hasSeedFieldsOnly reports whether the record carries only the fields of seed 000.
+func (r Record) hasSeedFieldsOnly() bool {
 	return r.Token == "" && r.BootID == "" && r.Machine == "" && r.PIDNS == ""
 }
 
-// namesOther reports whether a bare record says that it is of another host.
-func (r Record) namesOther(self proc.Identity) bool {
+// isOfOtherHost reports whether a record of the seed alone says that it is of another host.
+func (r Record) isOfOtherHost(self proc.Identity) bool {
 	for _, host := range []string{r.Host, r.Hostname} {
 		switch host = strings.ToLower(host); host {
 		case "", localHost, "::1", "localhost", strings.ToLower(self.Hostname):
@@ -103,8 +103,8 @@ const (
 	flawNewer     flock.Flaw = "newer_version"
 )
 
-// irregular things are never replaced or removed without force.
-func irregular(f flock.Flaw) bool {
+// isIrregular: such things are never replaced or removed without force.
+func isIrregular(f flock.Flaw) bool {
 	return f == flock.Symlink || f == flock.NotFile || f == flock.Directory || f == flock.NoAccess
 }
 
@@ -123,7 +123,7 @@ func parse(data []byte, f flock.Flaw) (Record, flock.Flaw) {
 	}
 	var r Record
 	if err := json.Unmarshal(data, &r); err != nil {
-		return unread(data)
+		return flawOf(data)
 	}
 	switch {
 	case flock.Newer(r.Version):
@@ -175,8 +175,8 @@ func hasDuplicateKeys(data []byte) bool {
 	return false
 }
 
-// unread says what is wrong with data that is no record of ours.
-func unread(data []byte) (Record, flock.Flaw) {
+// flawOf says what is wrong with data that is no record of ours.
+func flawOf(data []byte) (Record, flock.Flaw) {
 	var head struct {
 		Version json.RawMessage `json:"version"`
 	}

@@ -22,7 +22,7 @@ const seedExample = `{
 
 func TestSeedsExampleIsRead(t *testing.T) {
 	r, f := parse([]byte(seedExample), "")
-	if f != "" || !r.bare() {
+	if f != "" || !r.hasSeedFieldsOnly() {
 		t.Fatalf("flaw %q, %+v", f, r)
 	}
 	want := time.Date(2025, 12, 14, 6, 31, 2, 0, time.UTC)

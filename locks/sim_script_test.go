@@ -122,7 +122,7 @@ func (p *simProc) naiveAcquire(ctx context.Context, k Key) *Lease {
 	if found {
 		_ = p.m.disk.Remove(e.Path)
 	}
-	began := p.m.reading()
+	began := p.m.readClocks()
 	rec := p.m.newRecord(k, "RUN", began.wall)
 	rec.Token, _ = p.m.newToken()
 	raw, err := p.m.publish(k, rec, true)
@@ -156,7 +156,7 @@ func (p *simProc) work(l *Lease) {
 			_ = l.SetRun("RUN-2")
 		case 2:
 			p.think(simTTL / 3)
-			l.beat()
+			l.renewIfDue()
 		default:
 			p.write(l)
 		}
@@ -180,7 +180,7 @@ func (p *simProc) renew(l *Lease) {
 		return
 	}
 	defer unlock()
-	l.last = p.m.reading()
+	l.last = p.m.readClocks()
 	l.rec.Beat++
 	l.rec.ExpiresAt = stamp(l.last.wall.Add(simTTL))
 	_, _ = p.m.publish(l.key, l.rec, false)
@@ -201,7 +201,7 @@ func (p *simProc) write(l *Lease) {
 	case p.s.variant == noFence:
 		p.think(simTTL)
 		p.accept(l)
-	case p.s.variant == trustForTTL && l.trusted():
+	case p.s.variant == trustForTTL && l.isTrusted():
 		p.accept(l)
 	case p.s.kind == anything || p.s.chance(30):
 		_ = l.Do(func() error {

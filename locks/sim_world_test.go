@@ -175,7 +175,7 @@ func (s *sim) start(m *simMachine) *simProc {
 		},
 	})
 	p.script = p.live
-	p.m.guard, p.m.files, p.m.tend = simGuard{p}, simFiles{p}, func(*Lease) {}
+	p.m.guard, p.m.files, p.m.startHeartbeat = simGuard{p}, simFiles{p}, func(*Lease) {}
 	p.m.processes = processes{p.alive, unasked, unbegun}
 	s.procs = append(s.procs, p)
 	go p.run()

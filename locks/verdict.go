@@ -29,8 +29,8 @@ const Grace = 5 * time.Minute
 // maxTTL bounds what a record may claim for itself.
 const maxTTL = 24 * time.Hour
 
-// sight is everything that a verdict depends on.
-type sight struct {
+// evidence is everything that a verdict depends on.
+type evidence struct {
 	rec  Record
 	flaw flock.Flaw
 	self proc.Identity
@@ -47,9 +47,9 @@ type sight struct {
 
 // processes asks about a process in our namespace.
 type processes struct {
-	alive func(pid int, start uint64) proc.Liveness
-	as    func(pid int, inode uint64) proc.Liveness // Unknown: ask alive
-	began func(pid int) (time.Time, bool)           // false: it cannot be told
+	alive     func(pid int, start uint64) proc.Liveness
+	aliveAs   func(pid int, inode uint64) proc.Liveness // Unknown: ask alive
+	startedAt func(pid int) (time.Time, bool)           // false: it cannot be told
 }
 
 type judgement struct {
@@ -60,19 +60,19 @@ type judgement struct {
 
 // judge is the one place where it is decided whether a lock is free. Design
 // 3.3 and docs/lock-files.md have it as a table.
-func judge(s sight) judgement {
+func judge(s evidence) judgement {
 	switch {
 	case s.flaw == flawNewer:
 		return judgement{verdict: Newer, live: true}
-	case irregular(s.flaw):
+	case isIrregular(s.flaw):
 		return judgement{verdict: UnknownRec, live: true}
 	case s.flaw != "":
 		return s.byAge(UnknownRec)
 	case s.mine:
 		return judgement{verdict: Mine, live: true}
-	case s.rec.bare():
-		return s.bare()
-	case !s.rec.isOf(s.self) || s.rec.BootID == "" || s.self.BootID == "":
+	case s.rec.hasSeedFieldsOnly():
+		return s.judgeSeedRecord()
+	case !s.rec.isOnMachine(s.self) || s.rec.BootID == "" || s.self.BootID == "":
 		return s.byTime()
 	case s.rec.BootID != s.self.BootID && s.shared():
 		return s.byTime() // "same machine" might be a clone of it
@@ -85,7 +85,7 @@ func judge(s sight) judgement {
 }
 
 // byProcess: same host, boot and pid namespace, so the pid can be asked.
-func (s sight) byProcess() judgement {
+func (s evidence) byProcess() judgement {
 	life := s.holderLife()
 	if s.rec.PID == s.self.PID && s.rec.PIDStart == 0 {
 		life = proc.Dead // our number, not our token: an earlier process had it
@@ -97,7 +97,7 @@ func (s sight) byProcess() judgement {
 		return judgement{verdict: Dead}
 	case life == proc.Unknown:
 		return s.byTime()
-	case s.inFuture():
+	case s.isInFuture():
 		return judgement{verdict: ClockFault, live: true}
 	case s.now.After(s.rec.ExpiresAt):
 		return judgement{verdict: Overdue, live: true}
@@ -105,33 +105,33 @@ func (s sight) byProcess() judgement {
 	return judgement{verdict: Held, live: true}
 }
 
-func (s sight) holderLife() proc.Liveness {
+func (s evidence) holderLife() proc.Liveness {
 	if s.rec.PIDInode != 0 {
-		if life := s.as(s.rec.PID, s.rec.PIDInode); life != proc.Unknown {
+		if life := s.aliveAs(s.rec.PID, s.rec.PIDInode); life != proc.Unknown {
 			return life
 		}
 	}
-	if s.rec.PIDStart == 0 && s.youngerThanRecord() {
+	if s.rec.PIDStart == 0 && s.startedAfterRecord() {
 		return proc.Dead
 	}
 	return s.alive(s.rec.PID, s.rec.PIDStart)
 }
 
-// youngerThanRecord: the process that has the record's pid began after the
+// startedAfterRecord: the process that has the record's pid began after the
 // record was written, so it is another that got the number. Where the record
 // does not say when it was written, it was before its end. Clocks may have been
 // set by up to Grace meanwhile.
-func (s sight) youngerThanRecord() bool {
+func (s evidence) startedAfterRecord() bool {
 	written := s.rec.CreatedAt
 	if written.IsZero() {
 		written = s.rec.ExpiresAt
 	}
-	began, ok := s.began(s.rec.PID)
+	began, ok := s.startedAt(s.rec.PID)
 	return ok && began.After(written.Add(Grace))
 }
 
 // commandLives: the command that a dead holder ran may not be dead.
-func (s sight) commandLives() bool {
+func (s evidence) commandLives() bool {
 	life := s.alive
 	if s.rec.CommandGroup {
 		life = s.group
@@ -140,9 +140,9 @@ func (s sight) commandLives() bool {
 }
 
 // byTime: nothing but the record's times can be asked.
-func (s sight) byTime() judgement {
+func (s evidence) byTime() judgement {
 	switch {
-	case s.inFuture():
+	case s.isInFuture():
 		return s.byAge(ClockFault)
 	case s.now.After(s.rec.ExpiresAt.Add(Grace)):
 		return judgement{verdict: Expired}
@@ -150,42 +150,42 @@ func (s sight) byTime() judgement {
 	return judgement{verdict: Held, live: true}
 }
 
-// bare records are held until they say; then only a living pid keeps them, if
-// that process can have written them.
-func (s sight) bare() judgement {
-	if s.rec.namesOther(s.self) {
+// judgeSeedRecord judges a record with the seed's fields only: it is held until it says;
+// then only a living pid keeps it, if that process can have written it.
+func (s evidence) judgeSeedRecord() judgement {
+	if s.rec.isOfOtherHost(s.self) {
 		return s.byTime()
 	}
 	over := s.now.After(s.rec.ExpiresAt)
-	if s.inFuture() {
+	if s.isInFuture() {
 		over = !s.byAge(ClockFault).live
 	}
 	switch {
-	case !over && s.inFuture():
+	case !over && s.isInFuture():
 		return judgement{verdict: ClockFault, live: true}
 	case !over:
 		return judgement{verdict: Held, live: true}
-	case s.rec.PID > 0 && !s.youngerThanRecord() && s.alive(s.rec.PID, 0) == proc.Living:
+	case s.rec.PID > 0 && !s.startedAfterRecord() && s.alive(s.rec.PID, 0) == proc.Living:
 		return judgement{verdict: Overdue, live: true}
 	}
 	return judgement{verdict: Expired}
 }
 
 // byAge: the record's times are no use, the file's age must do.
-func (s sight) byAge(v Verdict) judgement {
-	if age, ok := s.age(); ok && age > s.span()+Grace {
+func (s evidence) byAge(v Verdict) judgement {
+	if age, ok := s.age(); ok && age > s.leaseLength()+Grace {
 		return judgement{verdict: Expired}
 	}
 	return judgement{verdict: v, live: true}
 }
 
-// inFuture: nobody wrote this with a clock near ours.
-func (s sight) inFuture() bool {
-	return s.rec.CreatedAt.After(s.now.Add(Grace)) || s.rec.ExpiresAt.After(s.now.Add(s.span()+Grace))
+// isInFuture: nobody wrote this with a clock near ours.
+func (s evidence) isInFuture() bool {
+	return s.rec.CreatedAt.After(s.now.Add(Grace)) || s.rec.ExpiresAt.After(s.now.Add(s.leaseLength()+Grace))
 }
 
-// span is the lease length that the record's writer used, within bounds.
-func (s sight) span() time.Duration {
+// leaseLength is the lease length that the record's writer used, within bounds.
+func (s evidence) leaseLength() time.Duration {
 	span := time.Duration(min(s.rec.TTLSec, int64(maxTTL/time.Second))) * time.Second
 	if span <= 0 && !s.rec.CreatedAt.IsZero() {
 		span = min(s.rec.ExpiresAt.Sub(s.rec.CreatedAt), maxTTL)

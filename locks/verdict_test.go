@@ -179,12 +179,12 @@ func TestVerdictTable(t *testing.T) {
 		{name: "seed fields only, two hours", rec: seedOnly(func(r *Record) { r.ExpiresAt = noon.Add(2 * time.Hour) }), life: dead, at: time.Hour, want: Held, live: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := judge(sight{
+			got := judge(evidence{
 				rec: tc.rec, flaw: tc.flaw, self: here, now: noon.Add(tc.at), ttl: half, mine: tc.mine,
 				processes: processes{
-					alive: func(int, uint64) proc.Liveness { return tc.life },
-					as:    func(int, uint64) proc.Liveness { return tc.as },
-					began: func(int) (time.Time, bool) { return tc.began, !tc.began.IsZero() },
+					alive:     func(int, uint64) proc.Liveness { return tc.life },
+					aliveAs:   func(int, uint64) proc.Liveness { return tc.as },
+					startedAt: func(int) (time.Time, bool) { return tc.began, !tc.began.IsZero() },
 				},
 				group:  func(int, uint64) proc.Liveness { return tc.group },
 				age:    func() (time.Duration, bool) { return tc.age, tc.age != never },
@@ -206,9 +206,9 @@ func TestNoRecordOfTheDeadHoldsForEver(t *testing.T) {
 		"for ever": ours(otherHost, tillNextYear), "seed": seedOnly(), "seed, for ever": seedOnly(tillNextYear),
 		"seed, far, for ever": seedOnly(tillNextYear, func(r *Record) { r.Host = "far" }), "nothing": {},
 	} {
-		got := judge(sight{
+		got := judge(evidence{
 			rec: rec, self: here, now: noon.Add(later), ttl: half,
-			processes: processes{alive: func(int, uint64) proc.Liveness { return proc.Dead }, began: unbegun},
+			processes: processes{alive: func(int, uint64) proc.Liveness { return proc.Dead }, startedAt: unbegun},
 			age:       func() (time.Duration, bool) { return later, true },
 			shared:    func() bool { return true },
 		})

@@ -102,7 +102,7 @@ func commitOfWorkspace(ctx context.Context, p *project.Project, st *runs.Stage) 
 	if err != nil || !ok {
 		return "", fault.Wrap(err, fault.WorkspaceFailed, "path", st.Git.Workspace)
 	}
-	return gitops.SoFar(ctx, ws)
+	return gitops.SnapshotCommit(ctx, ws)
 }
 
 // Compare shows the changes between these ends.

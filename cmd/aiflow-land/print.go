@@ -46,7 +46,7 @@ func printResult(s *cli.Shell, r land.Result, err error) error {
 			LeftOut []leftOut      `json:"left_out"`
 			Parted  []land.Item    `json:"without_request"`
 			Error   *cli.ErrorBody `json:"error,omitempty"`
-		}{err == nil, false, r.Into, r.Method, r.Test, r.From, r.To, orEmpty(r.Landed), orEmpty(r.Already), leftOuts(s, r.LeftOut), orEmpty(r.Parted), body(s, err)}, err)
+		}{err == nil, false, r.Into, r.Method, r.Test, r.From, r.To, orEmpty(r.Landed), orEmpty(r.Already), leftOuts(s, r.LeftOut), orEmpty(r.WithoutRequest), body(s, err)}, err)
 	}
 	for _, i := range r.Landed {
 		s.Printf("%s\n", s.Paint(term.Green, s.Text("land.landed", "id", i.RequestID, "branch", i.Branch, "commit", short(i.Commit))))
@@ -55,9 +55,9 @@ func printResult(s *cli.Shell, r land.Result, err error) error {
 		s.Printf("%s\n", s.Text("land.already", "id", i.RequestID, "into", r.Into))
 	}
 	printLeft(s, r.LeftOut)
-	printParted(s, r.Parted)
+	printParted(s, r.WithoutRequest)
 	if len(r.Landed)+len(r.Already)+len(r.LeftOut) == 0 && err == nil {
-		if len(r.Parted) > 0 {
+		if len(r.WithoutRequest) > 0 {
 			return nil
 		}
 		s.Printf("%s\n", s.Text("land.nothing", "into", r.Into))
@@ -107,11 +107,11 @@ func printForecast(s *cli.Shell, f land.Forecast) error {
 			Parted  []land.Item      `json:"without_request"`
 			Pairs   []land.Colliding `json:"collisions"`
 			Most    []string         `json:"most"`
-		}{true, true, f.Into, f.Tip, orEmpty(f.Lands), orEmpty(f.Already), leftOuts(s, f.LeftOut), orEmpty(f.Parted), orEmpty(f.Pairs), orEmpty(f.Most)})
+		}{true, true, f.Into, f.Tip, orEmpty(f.Lands), orEmpty(f.Already), leftOuts(s, f.LeftOut), orEmpty(f.WithoutRequest), orEmpty(f.Pairs), orEmpty(f.Most)})
 	}
-	printParted(s, f.Parted)
+	printParted(s, f.WithoutRequest)
 	if len(f.Lands)+len(f.LeftOut) == 0 {
-		if len(f.Parted) > 0 {
+		if len(f.WithoutRequest) > 0 {
 			return nil
 		}
 		s.Printf("%s\n", s.Text("land.nothing", "into", f.Into))

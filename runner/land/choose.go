@@ -42,20 +42,20 @@ func (s *landing) choose(ctx context.Context) ([]*runs.Stage, error) {
 		case !branch && asked:
 			return nil, nothing(st, "no_branch")
 		case !branch:
-		case asked || len(s.o.Names) == 0 && s.waits(st, here):
+		case asked || len(s.o.Names) == 0 && s.awaitsLanding(st, here):
 			todo = append(todo, st)
-			s.asked[st.RequestID] = true
-			s.out[st.RequestID] = true
-		case s.waits(st, here):
-			s.out[st.RequestID] = true
+			s.askedFor[st.RequestID] = true
+			s.unlanded[st.RequestID] = true
+		case s.awaitsLanding(st, here):
+			s.unlanded[st.RequestID] = true
 		case s.survey.Folder.Unique(st.RequestID) == nil:
-			if s.out[st.RequestID] = true; len(s.o.Names) > 0 {
+			if s.unlanded[st.RequestID] = true; len(s.o.Names) > 0 {
 				continue
 			}
 			if h.Branch != st.Git.BaseBranch {
 				item.OnBase = baseWithFile(ctx, s, st)
 			}
-			s.result.Parted = append(s.result.Parted, item)
+			s.result.WithoutRequest = append(s.result.WithoutRequest, item)
 		}
 	}
 	return s.sorted(todo), nil
@@ -74,9 +74,9 @@ func baseWithFile(ctx context.Context, s *landing, st *runs.Stage) string {
 	return st.Git.BaseBranch
 }
 
-// waits: a person has not taken the run over by hand, and its request is there. One that
+// awaitsLanding: a person has not taken the run over by hand, and its request is there. One that
 // was done before the run began says nothing of it.
-func (s *landing) waits(st *runs.Stage, here bool) bool {
+func (s *landing) awaitsLanding(st *runs.Stage, here bool) bool {
 	r := s.survey.Folder.Unique(st.RequestID)
 	return r != nil && !(here && (r.Meta.Status == reqmeta.Archived || r.Meta.Status == reqmeta.Done && project.MadeDone(s.Project, r) == st.RunID))
 }
@@ -85,7 +85,7 @@ func (s *landing) waits(st *runs.Stage, here bool) bool {
 func (s *landing) named() (map[string]bool, error) {
 	found := map[string]bool{}
 	for _, name := range s.o.Names {
-		st, err := s.means(name)
+		st, err := s.findRun(name)
 		if err != nil {
 			return nil, err
 		}
@@ -108,8 +108,8 @@ func notLanded(st *runs.Stage) string {
 	return "not_finished"
 }
 
-// means finds a run by its id or that of its request, or their unique beginning.
-func (s *landing) means(name string) (*runs.Stage, error) {
+// findRun finds a run by its id or that of its request, or their unique beginning.
+func (s *landing) findRun(name string) (*runs.Stage, error) {
 	p := s.Project
 	if strings.HasPrefix(name, runs.IDPrefix) && s.survey.Latest(name) == nil { // a request may have such an id, too
 		var like []*runs.Stage
@@ -142,8 +142,8 @@ func (s *landing) means(name string) (*runs.Stage, error) {
 	return st, nil
 }
 
-// dependsOn are the requests that a run's request waits for.
-func (s *landing) dependsOn(st *runs.Stage) []string {
+// dependencies are the requests that a run's request waits for.
+func (s *landing) dependencies(st *runs.Stage) []string {
 	if r := s.survey.Folder.Unique(st.RequestID); r != nil {
 		return r.Meta.DependsOn
 	}
@@ -153,7 +153,7 @@ func (s *landing) dependsOn(st *runs.Stage) []string {
 // needs are the requests without whose results a run cannot land: those it depends on, and
 // those that it stands on whose files were moved or deleted, which nobody can depend on.
 func needs(s *landing, st *runs.Stage) []string {
-	ids := slices.Clone(s.dependsOn(st))
+	ids := slices.Clone(s.dependencies(st))
 	for _, on := range st.Git.StackedOn {
 		if s.survey.Folder.Unique(on.RequestID) == nil && !slices.Contains(ids, on.RequestID) {
 			ids = append(ids, on.RequestID)

@@ -13,13 +13,13 @@ import (
 
 // Forecast is what a landing would come to, without tests and hooks.
 type Forecast struct {
-	Into    string
-	Tip     string
-	Lands   []Item // in the order in which they would land
-	LeftOut []Left
-	Already []Item
-	Parted  []Item // as in a Result
-	Pairs   []Colliding
+	Into           string
+	Tip            string
+	Lands          []Item // in the order in which they would land
+	LeftOut        []Left
+	Already        []Item
+	WithoutRequest []Item // as in a Result
+	Pairs          []Colliding
 	// Most are the requests of the largest set that lands together, in order. It is
 	// that of Lands where no choice lands more.
 	Most []string
@@ -41,21 +41,21 @@ func (l *Lander) Forecast(ctx context.Context, o Options) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, err
 	}
-	if err := s.look(ctx, l.Project.Look); err != nil {
+	if err := s.readProject(ctx, l.Project.Look); err != nil {
 		return Forecast{}, err
 	}
 	todo, err := s.choose(ctx)
 	if err != nil {
 		return Forecast{}, err
 	}
-	f := Forecast{Into: s.result.Into, Tip: s.result.From, Already: s.result.Already, Parted: s.result.Parted}
+	f := Forecast{Into: s.result.Into, Tip: s.result.From, Already: s.result.Already, WithoutRequest: s.result.WithoutRequest}
 	tips := map[string]string{}
 	for _, st := range todo {
 		if tips[st.RequestID], _, err = s.repo.BranchTip(ctx, st.Git.WorkBranch); err != nil {
 			return f, err
 		}
 	}
-	alone, err := s.alone(ctx, todo, tips)
+	alone, err := s.landAlone(ctx, todo, tips)
 	if err != nil {
 		return f, err
 	}
@@ -70,22 +70,22 @@ func (l *Lander) Forecast(ctx context.Context, o Options) (Forecast, error) {
 			warnSteps(s, st, f.Lands[i])
 		}
 	}
-	f.Most = s.most(ctx, todo, alone, f, tips)
+	f.Most = s.largestSet(ctx, todo, alone, f, tips)
 	return f, nil
 }
 
 // scratch is where a git that cannot try merges tries them.
 func (s *landing) scratch() string { return s.path("_forecast-" + s.Project.Suffix() + "-") }
 
-// alone are the commits that the branches become when each lands first, with what it
+// landAlone are the commits that the branches become when each lands first, with what it
 // stands on; none for one that collides with what is there, or whose history is another.
-func (s *landing) alone(ctx context.Context, todo []*runs.Stage, tips map[string]string) (map[string]string, error) {
+func (s *landing) landAlone(ctx context.Context, todo []*runs.Stage, tips map[string]string) (map[string]string, error) {
 	var pairs []gitops.Pair
 	var can []*runs.Stage
 	cannot := map[string]bool{}
 	for _, st := range todo {
 		onIt := func(on runs.StackedOn) bool {
-			return cannot[on.RequestID] || s.out[on.RequestID] && !s.asked[on.RequestID]
+			return cannot[on.RequestID] || s.unlanded[on.RequestID] && !s.askedFor[on.RequestID]
 		}
 		if err := s.onBase(ctx, st, s.result.From); fault.Has(err, fault.LandOtherBase) || slices.ContainsFunc(st.Git.StackedOn, onIt) || project.StaleNow(ctx, s.Project, st).On != "" {
 			cannot[st.RequestID] = true
@@ -137,10 +137,10 @@ func (s *landing) pairs(ctx context.Context, todo []*runs.Stage, alone map[strin
 
 // simulate lands one after the other on commits that no branch has.
 func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[string]string) (lands []Item, left []Left, err error) {
-	at, before := s.result.From, s.out
-	s.out = maps.Clone(before)
-	defer func() { s.out, s.foreseen = before, nil }()
-	refused, err := s.repo.Foresee(ctx, s.result.Into, s.result.From)
+	at, before := s.result.From, s.unlanded
+	s.unlanded = maps.Clone(before)
+	defer func() { s.unlanded, s.assumedLanded = before, nil }()
+	refused, err := s.repo.ForecastAdvance(ctx, s.result.Into, s.result.From)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -151,22 +151,22 @@ func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[str
 			why = s.onBase(ctx, st, s.result.From)
 		}
 		if why == nil {
-			why = adds(ctx, s, st, s.result.From, tips[st.RequestID])
+			why = refuseEmpty(ctx, s, st, s.result.From, tips[st.RequestID])
 		}
 		if why == nil {
 			var merged string
-			if merged, why = s.onto(ctx, st, at, tips[st.RequestID]); why == nil {
+			if merged, why = s.mergeOnto(ctx, st, at, tips[st.RequestID]); why == nil {
 				why = refused(merged)
 			}
 			if why == nil {
 				at = merged
 				lands = append(lands, item)
-				delete(s.out, st.RequestID)
-				s.foreseen = append(s.foreseen, st.RunID)
+				delete(s.unlanded, st.RequestID)
+				s.assumedLanded = append(s.assumedLanded, st.RunID)
 				continue
 			}
 		}
-		if !ofOne(why) {
+		if !concernsOneRun(why) {
 			return nil, nil, why
 		}
 		left = append(left, s.leftOut(item, why))
@@ -174,8 +174,8 @@ func (s *landing) simulate(ctx context.Context, todo []*runs.Stage, tips map[str
 	return lands, left, nil
 }
 
-// onto is what a branch becomes on top of a commit.
-func (s *landing) onto(ctx context.Context, st *runs.Stage, at, tip string) (string, error) {
+// mergeOnto is what a branch becomes on top of a commit.
+func (s *landing) mergeOnto(ctx context.Context, st *runs.Stage, at, tip string) (string, error) {
 	pair, err := pairOf(ctx, s, st, at, tip)
 	if err != nil {
 		return "", err
@@ -196,7 +196,7 @@ func (s *landing) onto(ctx context.Context, st *runs.Stage, at, tip string) (str
 func pairOf(ctx context.Context, s *landing, st *runs.Stage, ours, tip string) (gitops.Pair, error) {
 	low := st // what it stands on lands first, and comes along until then
 	for {
-		i := slices.IndexFunc(low.Git.StackedOn, func(on runs.StackedOn) bool { return s.out[on.RequestID] })
+		i := slices.IndexFunc(low.Git.StackedOn, func(on runs.StackedOn) bool { return s.unlanded[on.RequestID] })
 		if i < 0 {
 			break
 		}
@@ -207,7 +207,7 @@ func pairOf(ctx context.Context, s *landing, st *runs.Stage, ours, tip string) (
 		}
 		low = below
 	}
-	own, err := moves(ctx, s, low, ours)
+	own, err := takesOwnCommits(ctx, s, low, ours)
 	if err == nil && own {
 		ours, err = s.repo.OnParent(ctx, ours, low.Git.BaseCommit)
 	}
@@ -217,10 +217,10 @@ func pairOf(ctx context.Context, s *landing, st *runs.Stage, ours, tip string) (
 // mostSteps bounds the search: beyond it the best that was found counts.
 const mostSteps = 20000
 
-// most is the largest set of requests of which no two collide and in which each
+// largestSet is the largest set of requests of which no two collide and in which each
 // has what it depends on, in the order of landing. It counts only when landing it
 // one after the other comes to that.
-func (s *landing) most(ctx context.Context, todo []*runs.Stage, alone map[string]string, f Forecast, tips map[string]string) []string {
+func (s *landing) largestSet(ctx context.Context, todo []*runs.Stage, alone map[string]string, f Forecast, tips map[string]string) []string {
 	var usual []string
 	for _, i := range f.Lands {
 		usual = append(usual, i.RequestID)
@@ -253,7 +253,7 @@ func (s *landing) most(ctx context.Context, todo []*runs.Stage, alone map[string
 		}
 		id := can[i].RequestID
 		free := !slices.ContainsFunc(against[id], func(other string) bool { return set[other] })
-		lacks := slices.ContainsFunc(needs(s, can[i]), func(dep string) bool { return s.out[dep] && !set[dep] && dep != id })
+		lacks := slices.ContainsFunc(needs(s, can[i]), func(dep string) bool { return s.unlanded[dep] && !set[dep] && dep != id })
 		if free && !lacks { // what it depends on is before it in the list
 			set[id] = true
 			search(i+1, set)

@@ -59,7 +59,7 @@ type Item struct {
 	RunID     string `json:"run_id"`
 	Branch    string `json:"branch"`
 	Commit    string `json:"commit,omitempty"`
-	OnBase    string `json:"on_base,omitempty"` // of Parted: the base of the run, which has the request's file and is not checked out
+	OnBase    string `json:"on_base,omitempty"` // of WithoutRequest: the base of the run, which has the request's file and is not checked out
 }
 
 // Left is a run that was left out, and why. Files and With are of a conflict.
@@ -72,15 +72,15 @@ type Left struct {
 
 // Result is what a landing came to.
 type Result struct {
-	Into    string
-	Method  gitops.Method
-	Test    string // what judged: land, unit, or ""
-	From    string // where the branch was
-	To      string // where it is
-	Landed  []Item
-	Already []Item // had been, before this landing
-	LeftOut []Left
-	Parted  []Item // finished, and their requests' files are not, or not once, among the requests
+	Into           string
+	Method         gitops.Method
+	Test           string // what judged: land, unit, or ""
+	From           string // where the branch was
+	To             string // where it is
+	Landed         []Item
+	Already        []Item // had been, before this landing
+	LeftOut        []Left
+	WithoutRequest []Item // finished, and their requests' files are not, or not once, among the requests
 }
 
 // Err is the first reason why something was left out.
@@ -91,28 +91,28 @@ func (r Result) Err() error {
 	return r.LeftOut[0].Err
 }
 
-// tries is how often a run is taken over anew because somebody moved the branch.
-const tries = 5
+// landTries is how often a run is taken over anew because somebody moved the branch.
+const landTries = 5
 
 // landing is one command at work.
 type landing struct {
 	*Lander
-	o      Options
-	repo   *gitops.Repo
-	goes   *gitops.Repo // the same, for what is let finish should the landing die: a checkout that goes forward
-	survey *project.Survey
-	lease  *locks.Lease
-	result Result
+	o           Options
+	repo        *gitops.Repo
+	advanceRepo *gitops.Repo // the same, for what is let finish should the landing die: a checkout that goes forward
+	survey      *project.Survey
+	lease       *locks.Lease
+	result      Result
 
-	ws       *gitops.Workspace
-	stands   string          // the commit at which the workspace stands clean, "" when it does not
-	ready    bool            // tests can run in it
-	known    map[string]bool // bases that are in the branch's history
-	out      map[string]bool // requests that wait and are not landed
-	asked    map[string]bool // requests that were named
-	foreseen []string        // runs that a forecast takes as landed
-	finished []*runs.Stage
-	place    string // of its workspace and its lock
+	ws            *gitops.Workspace
+	cleanAt       string          // the commit at which the workspace stands clean, "" when it does not
+	ready         bool            // tests can run in it
+	known         map[string]bool // bases that are in the branch's history
+	unlanded      map[string]bool // requests that wait and are not landed
+	askedFor      map[string]bool // requests that were named
+	assumedLanded []string        // runs that a forecast takes as landed
+	finished      []*runs.Stage
+	lockName      string // of its workspace and its lock
 }
 
 // Land lands what can be landed. Its error is about the whole; what was left out
@@ -123,19 +123,19 @@ func (l *Lander) Land(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if s.lease, err = l.Project.Locks().Acquire(ctx, locks.Named(s.place), locks.Ask{Wait: o.Wait}); err != nil {
+	if s.lease, err = l.Project.Locks().Acquire(ctx, locks.Named(s.lockName), locks.Ask{Wait: o.Wait}); err != nil {
 		return Result{}, err
 	}
 	defer func() { _ = s.lease.Release() }()
 	ctx = s.lease.Context()
 	proc.EndStrays(s.mark(), 0, 0)
 	proc.AwaitStrays(ctx, goesMark(s), s.Project.Git().Timeout)
-	if err := s.look(ctx, l.Project.Survey); err != nil {
+	if err := s.readProject(ctx, l.Project.Survey); err != nil {
 		return Result{}, err
 	}
-	wasHalf, err := s.settle(ctx)
+	wasHalf, err := s.settleInterrupted(ctx)
 	if err == nil && wasHalf {
-		err = s.look(ctx, l.Project.Survey) // its files said otherwise before
+		err = s.readProject(ctx, l.Project.Survey) // its files said otherwise before
 	}
 	if err != nil {
 		return s.result, err
@@ -144,7 +144,7 @@ func (l *Lander) Land(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return s.result, err
 	}
-	err = s.all(ctx, todo)
+	err = s.landAll(ctx, todo)
 	// Also what a landing left that died when all had landed.
 	err = errors.Join(err, s.repo.DropScratch(context.WithoutCancel(ctx), s.path(project.LandScratch)))
 	if to, ok, e := s.repo.BranchTip(ctx, s.result.Into); e == nil && ok {
@@ -157,13 +157,13 @@ func (l *Lander) Land(ctx context.Context, o Options) (Result, error) {
 func (l *Lander) begin(ctx context.Context, o Options) (*landing, error) {
 	s, err := l.open(ctx, o)
 	if err == nil {
-		err = s.find(ctx, s.repo)
+		err = s.findBranch(ctx, s.repo)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.place = locks.NameFor(project.LandLock, s.result.Into)
-	s.repo, s.goes = s.repo.Marked(s.mark()), s.repo.Marked(goesMark(s))
+	s.lockName = locks.NameFor(project.LandLock, s.result.Into)
+	s.repo, s.advanceRepo = s.repo.Marked(s.mark()), s.repo.Marked(goesMark(s))
 	return s, nil
 }
 
@@ -178,14 +178,14 @@ func (l *Lander) open(ctx context.Context, o Options) (*landing, error) {
 		return nil, err
 	}
 	repo.WorktreesDir, repo.WorkPrefix = p.WorktreesDir(), p.Config.Git.WorkBranchPrefix
-	s := &landing{Lander: l, o: o, repo: repo, known: map[string]bool{}, out: map[string]bool{}, asked: map[string]bool{}}
+	s := &landing{Lander: l, o: o, repo: repo, known: map[string]bool{}, unlanded: map[string]bool{}, askedFor: map[string]bool{}}
 	s.result.Method = o.Method
 	s.result.Test, _ = p.Config.LandTest()
 	return s, nil
 }
 
-// look reads the project as it is once nobody else lands on the branch.
-func (s *landing) look(ctx context.Context, survey func(context.Context) (*project.Survey, error)) (err error) {
+// readProject reads the project as it is once nobody else lands on the branch.
+func (s *landing) readProject(ctx context.Context, survey func(context.Context) (*project.Survey, error)) (err error) {
 	if s.survey, err = survey(ctx); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *landing) look(ctx context.Context, survey func(context.Context) (*proje
 		return errors.Join(err, noInto(s.result.Into))
 	}
 	s.result.From, s.result.To = tip, tip
-	return s.read(false)
+	return s.readFinished(false)
 }
 
 func noInto(into string) error {
@@ -205,8 +205,8 @@ func noInto(into string) error {
 	return f
 }
 
-// find is the branch to land on.
-func (s *landing) find(ctx context.Context, repo *gitops.Repo) error {
+// findBranch finds the branch to land on.
+func (s *landing) findBranch(ctx context.Context, repo *gitops.Repo) error {
 	into := s.o.Into
 	if into == "" {
 		h, err := repo.Head(ctx)
@@ -248,13 +248,13 @@ func (s *landing) mark() string { return "AIFLOW_LANDING=" + numberOf(s) }
 func goesMark(s *landing) string { return "AIFLOW_LANDING_GOES=" + numberOf(s) }
 
 func numberOf(s *landing) string {
-	sum := sha256.Sum256([]byte(s.Project.Path(s.Project.Config.Paths.LocksDir) + "\x00" + s.place))
+	sum := sha256.Sum256([]byte(s.Project.Path(s.Project.Config.Paths.LocksDir) + "\x00" + s.lockName))
 	return hex.EncodeToString(sum[:8])
 }
 
-// read reads the newest finished runs, of all requests; to restack also those that
+// readFinished reads the newest finished runs, of all requests; to restack also those that
 // wait for a person to move them.
-func (s *landing) read(restacks bool) error {
+func (s *landing) readFinished(restacks bool) error {
 	s.finished = nil
 	ids, err := runs.ListRequestsWithRuns(s.Project.Dir, s.Project.RunsDir())
 	if err != nil {
@@ -279,9 +279,9 @@ func (s *landing) read(restacks bool) error {
 	return nil
 }
 
-// settle records what a landing that died had landed. What it had begun to write into
+// settleInterrupted records what a landing that died had landed. What it had begun to write into
 // the checkout is undone; it says whether there was such a thing.
-func (s *landing) settle(ctx context.Context) (wasHalf bool, err error) {
+func (s *landing) settleInterrupted(ctx context.Context) (wasHalf bool, err error) {
 	for i, st := range s.finished {
 		st, err := settleMove(ctx, s, st)
 		if err != nil {
@@ -299,7 +299,7 @@ func (s *landing) settle(ctx context.Context) (wasHalf bool, err error) {
 			there, err = s.repo.IsAncestor(ctx, st.Landing.Commit, tip)
 		}
 		if ok && err == nil && !there { // a commit that is gone was never landed
-			half, err := gitops.PutBack(ctx, s.repo, st.Landing.Into, st.Landing.Commit)
+			half, err := gitops.UndoHalfway(ctx, s.repo, st.Landing.Into, st.Landing.Commit)
 			if err != nil {
 				return wasHalf, err
 			}
@@ -316,11 +316,11 @@ func (s *landing) settle(ctx context.Context) (wasHalf bool, err error) {
 	return wasHalf, nil
 }
 
-// all lands one after the other.
-func (s *landing) all(ctx context.Context, todo []*runs.Stage) error {
+// landAll lands one after the other.
+func (s *landing) landAll(ctx context.Context, todo []*runs.Stage) error {
 	for _, st := range todo {
 		item := Item{RequestID: st.RequestID, RunID: st.RunID, Branch: st.Git.WorkBranch}
-		already, err := s.one(ctx, st, &item)
+		already, err := s.landOne(ctx, st, &item)
 		switch {
 		case err == nil && already:
 			s.result.Already = append(s.result.Already, item)
@@ -331,7 +331,7 @@ func (s *landing) all(ctx context.Context, todo []*runs.Stage) error {
 			warnKept(ctx, s, st, item)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !ofOne(err):
+		case !concernsOneRun(err):
 			return err
 		default:
 			left := s.leftOut(item, err)
@@ -339,7 +339,7 @@ func (s *landing) all(ctx context.Context, todo []*runs.Stage) error {
 			s.tell(Event{Kind: "left_out", Item: item})
 			continue
 		}
-		delete(s.out, st.RequestID)
+		delete(s.unlanded, st.RequestID)
 	}
 	return nil
 }
@@ -365,8 +365,8 @@ func warnKept(ctx context.Context, s *landing, st *runs.Stage, item Item) {
 	}
 }
 
-// ofOne: the reason is one run's, and others can still land.
-func ofOne(err error) bool {
+// concernsOneRun: the reason is one run's, and others can still land.
+func concernsOneRun(err error) bool {
 	if _, ok := asCollision(err); ok {
 		return true
 	}
@@ -393,5 +393,5 @@ func (s *landing) At(name string) {
 
 // path is where the landing works; no request has such a name.
 func (s *landing) path(begins string) string {
-	return filepath.Join(s.Project.Path(s.Project.WorktreesDir()), begins+strings.TrimPrefix(s.place, project.LandLock+"-"))
+	return filepath.Join(s.Project.Path(s.Project.WorktreesDir()), begins+strings.TrimPrefix(s.lockName, project.LandLock+"-"))
 }

@@ -48,12 +48,12 @@ func (c *collision) fault(into string, i Item) error {
 	return f
 }
 
-// one lands a run: already says that it was on the branch when its turn came.
-func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already bool, err error) {
+// landOne lands a run: already says that it was on the branch when its turn came.
+func (s *landing) landOne(ctx context.Context, st *runs.Stage, item *Item) (already bool, err error) {
 	if err := s.mayLand(ctx, st); err != nil {
 		return false, err
 	}
-	for try := range tries {
+	for try := range landTries {
 		if try > 0 {
 			s.tell(Event{Kind: "again", Item: *item})
 		}
@@ -65,7 +65,7 @@ func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already 
 		if err != nil {
 			return false, err
 		}
-		if in, err := s.there(ctx, st, from); err != nil || in {
+		if in, err := s.landedMeanwhile(ctx, st, from); err != nil || in {
 			return true, err
 		}
 		if !ok {
@@ -75,28 +75,28 @@ func (s *landing) one(ctx context.Context, st *runs.Stage, item *Item) (already 
 			return false, err
 		}
 		if s.o.Method != gitops.Merge { // a merge tells by itself
-			if err := adds(ctx, s, st, from, tip); err != nil {
+			if err := refuseEmpty(ctx, s, st, from, tip); err != nil {
 				return false, err
 			}
 		}
-		commit, err := s.taken(ctx, st, *item, from, tip)
+		commit, err := s.takeOver(ctx, st, *item, from, tip)
 		if err != nil {
 			return false, err
 		}
 		err = s.advance(ctx, st, tip, from, commit)
 		if errors.Is(err, gitops.ErrMoved) {
-			s.stands = ""
+			s.cleanAt = ""
 			continue
 		}
 		item.Commit = commit
 		return false, err
 	}
-	return false, baseMoved(st, "into", s.result.Into, "count", tries)
+	return false, baseMoved(st, "into", s.result.Into, "count", landTries)
 }
 
 // mayLand refuses what stands on something that waits and was not landed.
 func (s *landing) mayLand(ctx context.Context, st *runs.Stage) error {
-	if is := project.StaleNow(ctx, s.Project, st, s.foreseen...); is.On != "" {
+	if is := project.StaleNow(ctx, s.Project, st, s.assumedLanded...); is.On != "" {
 		f := fault.New(fault.StackStale, "request_id", st.RequestID, "run_id", st.RunID, "on", is.On)
 		if is.Again {
 			f.Facts["name"] = st.RunID
@@ -104,7 +104,7 @@ func (s *landing) mayLand(ctx context.Context, st *runs.Stage) error {
 		return f
 	}
 	for _, id := range needs(s, st) {
-		if id != st.RequestID && (s.out[id] || rejected(ctx, s, id)) {
+		if id != st.RequestID && (s.unlanded[id] || wasRejected(ctx, s, id)) {
 			f := waitsFor(st, id)
 			if below := landWith(s, st); below != "" {
 				f.Facts["land"] = below
@@ -126,7 +126,7 @@ func landWith(s *landing, st *runs.Stage) string {
 	var add func(of *runs.Stage)
 	add = func(of *runs.Stage) {
 		for _, id := range needs(s, of) {
-			if below := s.survey.Latest(id); s.out[id] && !s.asked[id] && below != nil && !slices.Contains(names, id) && id != st.RequestID {
+			if below := s.survey.Latest(id); s.unlanded[id] && !s.askedFor[id] && below != nil && !slices.Contains(names, id) && id != st.RequestID {
 				names = append(names, id)
 				add(below)
 			}
@@ -149,15 +149,15 @@ func waitsFor(st *runs.Stage, id string) *fault.Error {
 	return fault.New(fault.DependsNotDone, "request_id", st.RequestID, "run_id", st.RunID, "value", id)
 }
 
-// rejected: a person dropped what was made of a request, or reverted it on the branch, and
+// wasRejected: a person dropped what was made of a request, or reverted it on the branch, and
 // it is not done otherwise.
-func rejected(ctx context.Context, s *landing, id string) bool {
+func wasRejected(ctx context.Context, s *landing, id string) bool {
 	r, last := s.survey.Folder.Unique(id), s.survey.Latest(id)
 	return r != nil && !r.SaysOver() && last != nil && (last.DroppedAt != nil || s.survey.TakenBack(ctx, s.result.From, id))
 }
 
-// there: somebody has taken the run over since the landing began.
-func (s *landing) there(ctx context.Context, st *runs.Stage, from string) (bool, error) {
+// landedMeanwhile: somebody has taken the run over since the landing began.
+func (s *landing) landedMeanwhile(ctx context.Context, st *runs.Stage, from string) (bool, error) {
 	if from == s.result.From || from == s.result.To {
 		return false, nil
 	}
@@ -184,9 +184,9 @@ func (s *landing) onBase(ctx context.Context, st *runs.Stage, from string) error
 	return f
 }
 
-// adds refuses a branch that has nothing which the other one lacks, and of which nobody
+// refuseEmpty refuses a branch that has nothing which the other one lacks, and of which nobody
 // knows that it was landed: a person moved it.
-func adds(ctx context.Context, s *landing, st *runs.Stage, from, tip string) error {
+func refuseEmpty(ctx context.Context, s *landing, st *runs.Stage, from, tip string) error {
 	in, err := s.repo.IsAncestor(ctx, tip, from)
 	if err != nil || !in {
 		return err
@@ -202,9 +202,9 @@ func nothing(st *runs.Stage, reason string, more ...any) error {
 	return fault.New(fault.NothingToDo, append(more, "request_id", st.RequestID, "run_id", st.RunID, "reason", reason)...)
 }
 
-// moves: only the run's own commits are taken, since what it began on is not on the branch
+// takesOwnCommits: only the run's own commits are taken, since what it began on is not on the branch
 // (or is in another form).
-func moves(ctx context.Context, s *landing, st *runs.Stage, from string) (bool, error) {
+func takesOwnCommits(ctx context.Context, s *landing, st *runs.Stage, from string) (bool, error) {
 	if len(st.Git.StackedOn) == 0 && s.o.Method != gitops.Rebase {
 		return false, nil
 	}
@@ -214,22 +214,22 @@ func moves(ctx context.Context, s *landing, st *runs.Stage, from string) (bool, 
 
 func short(commit string) string { return commit[:min(10, len(commit))] }
 
-// taken is the commit that a run becomes on top of from, tested.
-func (s *landing) taken(ctx context.Context, st *runs.Stage, item Item, from, tip string) (string, error) {
-	if err := s.stand(ctx, from); err != nil {
+// takeOver gives the commit that a run becomes on top of from, tested.
+func (s *landing) takeOver(ctx context.Context, st *runs.Stage, item Item, from, tip string) (string, error) {
+	if err := s.checkOut(ctx, from); err != nil {
 		return "", err
 	}
-	own, err := moves(ctx, s, st, from)
+	own, err := takesOwnCommits(ctx, s, st, from)
 	if err != nil {
 		return "", err
 	}
 	s.At("land_opened")
 	s.tell(Event{Kind: "taking", Item: item})
-	commit, conflicts, err := take(ctx, s, st, gitops.Take{
+	commit, conflicts, err := takeOverLogged(ctx, s, st, gitops.Take{
 		Method: s.o.Method, Own: own, Commit: tip, Base: st.Git.BaseCommit, Message: s.message(st), Hooks: s.Project.Config.Git.RunHooks,
 		Env: []string{"AIFLOW_REQUEST=" + st.RequestID},
 	})
-	s.stands = ""
+	s.cleanAt = ""
 	if len(conflicts) > 0 {
 		return "", s.collides(ctx, st, from, conflicts)
 	}
@@ -242,14 +242,14 @@ func (s *landing) taken(ctx context.Context, st *runs.Stage, item Item, from, ti
 	s.At("land_taken")
 	if s.result.Test == "" {
 		if clean, err := s.ws.Clean(ctx); err == nil && clean { // else a hook left something
-			s.stands = commit
+			s.cleanAt = commit
 		}
 		return commit, nil
 	}
 	s.tell(Event{Kind: "testing", Item: item})
 	if err := s.test(ctx, st); err != nil {
 		if code := fault.CodeOf(err); code == fault.LandTestFailed || code == fault.TestTimeout {
-			if _, e := s.changing(ctx, st, func(_ *runs.Dir, now *runs.Stage) error {
+			if _, e := s.changeRecord(ctx, st, func(_ *runs.Dir, now *runs.Stage) error {
 				now.LandFailed = &runs.LandFailed{Into: s.result.Into, Tip: tip, ReasonCode: code, At: s.Project.Now()}
 				return nil
 			}); e != nil {
@@ -262,10 +262,10 @@ func (s *landing) taken(ctx context.Context, st *runs.Stage, item Item, from, ti
 	return commit, nil
 }
 
-// take takes commits of a run in the workspace. What a hook or git says against it is kept
+// takeOverLogged takes commits of a run in the workspace. What a hook or git says against it is kept
 // in a log of the run; the sentence has the beginning.
-func take(ctx context.Context, s *landing, st *runs.Stage, t gitops.Take) (string, []string, error) {
-	commit, conflicts, err := s.ws.Take(ctx, t)
+func takeOverLogged(ctx context.Context, s *landing, st *runs.Stage, t gitops.Take) (string, []string, error) {
+	commit, conflicts, err := s.ws.TakeOver(ctx, t)
 	f, ok := fault.As(err)
 	if !ok || f.Code != fault.GitCommitFailed {
 		return commit, conflicts, err
@@ -337,7 +337,7 @@ func (s *landing) collides(ctx context.Context, st *runs.Stage, from string, fil
 // byHand is the command with which a person resolves the conflict of a run: it brings no
 // more than landing it would have.
 func byHand(ctx context.Context, s *landing, st *runs.Stage, from string) string {
-	own, err := moves(ctx, s, st, from)
+	own, err := takesOwnCommits(ctx, s, st, from)
 	switch branch := project.GitName(s.Project, st.Git.WorkBranch); {
 	case err != nil || !own:
 		return "git merge " + branch
@@ -359,7 +359,7 @@ func (s *landing) advance(ctx context.Context, st *runs.Stage, tip, from, commit
 	if err := s.lease.Check(); err != nil {
 		return err
 	}
-	if err := s.goes.Advance(ctx, s.result.Into, from, commit); errors.Is(err, gitops.ErrHalfway) {
+	if err := s.advanceRepo.Advance(ctx, s.result.Into, from, commit); errors.Is(err, gitops.ErrHalfway) {
 		return err // the next landing puts back what stands in the checkout
 	} else if err != nil {
 		// A hook after the merge may have outlasted the limit, or was ended: the branch tells.
@@ -381,9 +381,9 @@ func (s *landing) advance(ctx context.Context, st *runs.Stage, tip, from, commit
 	return err
 }
 
-// changing changes the record of a run under the lock of its request, as it is by then.
-func (s *landing) changing(ctx context.Context, st *runs.Stage, change func(*runs.Dir, *runs.Stage) error) (*runs.Stage, error) {
-	lease, err := s.Project.Locks().Acquire(ctx, locks.Request(st.RequestID), locks.Ask{RunID: st.RunID, Wait: patience})
+// changeRecord changes the record of a run under the lock of its request, as it is by then.
+func (s *landing) changeRecord(ctx context.Context, st *runs.Stage, change func(*runs.Dir, *runs.Stage) error) (*runs.Stage, error) {
+	lease, err := s.Project.Locks().Acquire(ctx, locks.Request(st.RequestID), locks.Ask{RunID: st.RunID, Wait: recordLockWait})
 	if err != nil {
 		return st, err
 	}
@@ -425,12 +425,12 @@ func withoutRecord(ctx context.Context, s *landing, st *runs.Stage) (*runs.Stage
 	return &now, nil
 }
 
-// patience is how long a look at a request may keep us from its record.
-const patience = 5 * time.Second
+// recordLockWait is how long a look at a request may keep us from its record.
+const recordLockWait = 5 * time.Second
 
 // announce refuses a run that somebody rejected or ran anew meanwhile.
 func (s *landing) announce(ctx context.Context, st *runs.Stage, tip, commit string) error {
-	_, err := s.changing(ctx, st, func(_ *runs.Dir, now *runs.Stage) error {
+	_, err := s.changeRecord(ctx, st, func(_ *runs.Dir, now *runs.Stage) error {
 		at, ok, err := s.repo.BranchTip(ctx, now.Git.WorkBranch)
 		switch {
 		case err != nil:
@@ -456,7 +456,7 @@ func (s *landing) announce(ctx context.Context, st *runs.Stage, tip, commit stri
 // record settles what was announced: it happened, or it did not. A run that was rejected
 // and cleaned up since needs no record.
 func (s *landing) record(ctx context.Context, st *runs.Stage, happened bool) (*runs.Stage, error) {
-	now, err := s.changing(ctx, st, func(dir *runs.Dir, now *runs.Stage) error {
+	now, err := s.changeRecord(ctx, st, func(dir *runs.Dir, now *runs.Stage) error {
 		l := now.Landing
 		now.Landing = nil
 		if l == nil || !happened {

@@ -48,8 +48,8 @@ func (l *Lander) Restack(ctx context.Context, names []string) (Restacked, error)
 		return Restacked{}, err
 	}
 	s := &restacking{landing: own}
-	s.place = project.RestackLock
-	if s.lease, err = l.Project.Locks().Acquire(ctx, locks.Named(s.place), locks.Ask{}); err != nil {
+	s.lockName = project.RestackLock
+	if s.lease, err = l.Project.Locks().Acquire(ctx, locks.Named(s.lockName), locks.Ask{}); err != nil {
 		return Restacked{}, err
 	}
 	defer func() { _ = s.lease.Release() }()
@@ -58,10 +58,10 @@ func (l *Lander) Restack(ctx context.Context, names []string) (Restacked, error)
 	if s.survey, err = l.Project.Survey(ctx); err != nil {
 		return Restacked{}, err
 	}
-	if err := s.read(true); err != nil {
+	if err := s.readFinished(true); err != nil {
 		return Restacked{}, err
 	}
-	if _, err := s.settle(ctx); err != nil {
+	if _, err := s.settleInterrupted(ctx); err != nil {
 		return Restacked{}, err
 	}
 	todo, err := s.stacked(ctx)
@@ -79,7 +79,7 @@ func (l *Lander) Restack(ctx context.Context, names []string) (Restacked, error)
 			out.Moved = append(out.Moved, *moved)
 		case ctx.Err() != nil:
 			return out, context.Cause(ctx)
-		case !ofOne(err):
+		case !concernsOneRun(err):
 			return out, err
 		default:
 			out.LeftOut = append(out.LeftOut, s.leftOut(item, err))
@@ -101,7 +101,7 @@ func (s *restacking) stacked(ctx context.Context) ([]*runs.Stage, error) {
 	s.standing = of
 	for _, st := range slices.Backward(s.sorted(s.finished)) { // below one that is named first what it stands on is moved
 		for _, below := range s.finished {
-			if named[st.RunID] && slices.Contains(s.dependsOn(st), below.RequestID) && (below.RestackStopped() || of.StaleOn(below).On != "") {
+			if named[st.RunID] && slices.Contains(s.dependencies(st), below.RequestID) && (below.RestackStopped() || of.StaleOn(below).On != "") {
 				named[below.RunID] = true
 			}
 		}
@@ -122,7 +122,7 @@ func (s *restacking) stacked(ctx context.Context) ([]*runs.Stage, error) {
 // below is where a run should stand: on the latest runs, as they are now, of what its
 // request depends on and that wait to be merged; and the commit that has them all.
 func (s *restacking) below(ctx context.Context, st *runs.Stage) (on []runs.StackedOn, commit string, err error) {
-	deps := s.dependsOn(st)
+	deps := s.dependencies(st)
 	for _, id := range deps {
 		last, r := s.survey.Latest(id), s.survey.Folder.Unique(id)
 		if last != nil { // it may have been moved a moment ago
@@ -205,34 +205,34 @@ func (s *restacking) restack(ctx context.Context, st *runs.Stage) (*Moved, error
 	}
 	if mended {
 		base, item.Commit = from, tip
-		if err = s.whole(ctx, st, item, base, tip); err == nil {
-			err = s.stand(ctx, tip)
+		if err = s.refuseLostSteps(ctx, st, item, base, tip); err == nil {
+			err = s.checkOut(ctx, tip)
 		}
 		if err == nil {
-			err = s.judge(ctx, st, item)
+			err = s.testMoved(ctx, st, item)
 		}
 	} else if at := s.repo.CheckedOut(ctx, item.Branch); at != "" {
 		err = fault.New(fault.LandRefused, append(gitops.Unfinished(at), "request_id", st.RequestID, "path", at, "branch", item.Branch, "cause_key", "land.restack_there", "elsewhere", at)...)
 	} else {
-		item.Commit, err = s.carried(ctx, st, item, base, from, tip, on, lease)
+		item.Commit, err = s.rebaseOnto(ctx, st, item, base, from, tip, on, lease)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.swapped(ctx, st, item, tip, runs.Restack{BaseCommit: base, StackedOn: on, Commit: item.Commit}, lease)
+	return s.moveBranch(ctx, st, item, tip, runs.Restack{BaseCommit: base, StackedOn: on, Commit: item.Commit}, lease)
 }
 
-// carried are the own commits of a run, those since from, on another base, tested. Where
+// rebaseOnto are the own commits of a run, those since from, on another base, tested. Where
 // they collide the run stops for a person.
-func (s *restacking) carried(ctx context.Context, st *runs.Stage, item Item, base, from, tip string, on []runs.StackedOn, lease *locks.Lease) (string, error) {
-	if err := s.stand(ctx, base); err != nil {
+func (s *restacking) rebaseOnto(ctx context.Context, st *runs.Stage, item Item, base, from, tip string, on []runs.StackedOn, lease *locks.Lease) (string, error) {
+	if err := s.checkOut(ctx, base); err != nil {
 		return "", err
 	}
 	s.tell(Event{Kind: "restacking", Item: item})
-	commit, conflicts, err := take(ctx, s.landing, st, gitops.Take{
+	commit, conflicts, err := takeOverLogged(ctx, s.landing, st, gitops.Take{
 		Method: gitops.Rebase, Commit: tip, Base: from, Hooks: s.Project.Config.Git.RunHooks, Env: []string{"AIFLOW_REQUEST=" + st.RequestID},
 	})
-	s.stands = ""
+	s.cleanAt = ""
 	if len(conflicts) > 0 {
 		f := project.StackConflict([]runs.StackedOn{{RequestID: st.RequestID, Branch: item.Branch}}, 0, conflicts)
 		f.Facts["with"], f.Facts["request_id"], f.Facts["run_id"], f.Facts["again"] = s.result.Into, st.RequestID, st.RunID, st.RequestID
@@ -246,12 +246,12 @@ func (s *restacking) carried(ctx context.Context, st *runs.Stage, item Item, bas
 		return "", err
 	}
 	s.At("restack_taken")
-	return commit, s.judge(ctx, st, item)
+	return commit, s.testMoved(ctx, st, item)
 }
 
-// whole refuses what a person made of a run in which a step is told by no commit any
+// refuseLostSteps refuses what a person made of a run in which a step is told by no commit any
 // more: nobody would know that it is done.
-func (s *restacking) whole(ctx context.Context, st *runs.Stage, item Item, base, tip string) error {
+func (s *restacking) refuseLostSteps(ctx context.Context, st *runs.Stage, item Item, base, tip string) error {
 	own, err := s.repo.Commits(ctx, base, tip)
 	if err != nil {
 		return err
@@ -264,8 +264,8 @@ func (s *restacking) whole(ctx context.Context, st *runs.Stage, item Item, base,
 	return nil
 }
 
-// judge tests what is in the workspace, where something tests.
-func (s *restacking) judge(ctx context.Context, st *runs.Stage, item Item) error {
+// testMoved tests what is in the workspace, where something tests.
+func (s *restacking) testMoved(ctx context.Context, st *runs.Stage, item Item) error {
 	if s.result.Test == "" {
 		return nil
 	}
@@ -303,9 +303,9 @@ func (s *restacking) stopAt(ctx context.Context, st *runs.Stage, f *fault.Error,
 	return dir.SaveErrors(runs.NewErrors(st, runs.Done, runs.Evidence{}, advise()))
 }
 
-// swapped notes what is about to happen, moves the branch from where it is, with the
+// moveBranch notes what is about to happen, moves the branch from where it is, with the
 // old tip kept, and records it. Whoever dies between finds out from git.
-func (s *restacking) swapped(ctx context.Context, st *runs.Stage, item Item, tip string, to runs.Restack, lease *locks.Lease) (*Moved, error) {
+func (s *restacking) moveBranch(ctx context.Context, st *runs.Stage, item Item, tip string, to runs.Restack, lease *locks.Lease) (*Moved, error) {
 	dir := s.Project.Run(st.RequestID, st.RunID)
 	before := st.Git.Restack
 	st.Git.Restack = &to
@@ -395,7 +395,7 @@ func settleMove(ctx context.Context, s *landing, st *runs.Stage) (*runs.Stage, e
 	if st.Git.Restack == nil || st.Git.Restack.Commit == "" {
 		return st, nil
 	}
-	return s.changing(ctx, st, func(_ *runs.Dir, now *runs.Stage) error {
+	return s.changeRecord(ctx, st, func(_ *runs.Dir, now *runs.Stage) error {
 		if now.Git.Restack == nil || now.Git.Restack.Commit == "" {
 			return nil
 		}

@@ -14,14 +14,14 @@ import (
 	"aiflow/runs"
 )
 
-// stand puts the workspace to a commit, and makes it where there is none.
-func (s *landing) stand(ctx context.Context, commit string) error {
-	if s.ws != nil && s.stands == commit {
+// checkOut puts the workspace to a commit, and makes it where there is none.
+func (s *landing) checkOut(ctx context.Context, commit string) error {
+	if s.ws != nil && s.cleanAt == commit {
 		return nil
 	}
 	if s.ws != nil {
 		err := s.ws.Restart(ctx, commit)
-		s.stands = commit
+		s.cleanAt = commit
 		return err
 	}
 	turn, err := s.Project.Locks().Acquire(ctx, locks.Named("worktrees"), locks.Ask{Wait: time.Minute}) // git makes one at a time
@@ -30,7 +30,7 @@ func (s *landing) stand(ctx context.Context, commit string) error {
 	}
 	defer func() { _ = turn.Release() }()
 	s.ws, err = s.repo.Scratch(ctx, s.path(project.LandScratch), commit)
-	s.stands = commit
+	s.cleanAt = commit
 	return err
 }
 

@@ -42,7 +42,7 @@ func Finish(ctx context.Context, run *Run) error {
 
 // CleanUp is what is left to do once the end is recorded. Each part is done
 // even if another fails, or a person stops the command.
-func CleanUp(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, error)) error {
+func CleanUp(ctx context.Context, run *Run, leaving func() (*gitops.Removal, error)) error {
 	ctx = context.WithoutCancel(ctx)
 	run.recorded = true
 	if slices.Contains(run.Stage.Warnings(), runs.NoTestRan) {
@@ -158,7 +158,7 @@ func TellOldSteps(run *Run, stepID string) {
 }
 
 // removeRunWorkspace removes the workspace. What is in it and in no commit is kept.
-func removeRunWorkspace(ctx context.Context, run *Run, leaving func() (*gitops.Leaving, error)) error {
+func removeRunWorkspace(ctx context.Context, run *Run, leaving func() (*gitops.Removal, error)) error {
 	defer run.At("tidied")
 	defer run.DropTemporary()
 	if run.InPlace() {

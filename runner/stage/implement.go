@@ -229,7 +229,7 @@ func BackToBranch(ctx context.Context, run *Run, made bool) error {
 			return err
 		}
 	}
-	run.Workspace.Of(run.Stage.Git.WorkBranch)
+	run.Workspace.SetBranch(run.Stage.Git.WorkBranch)
 	if err := run.Workspace.SoftReset(ctx, tip); err != nil {
 		return err
 	}

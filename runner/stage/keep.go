@@ -161,13 +161,13 @@ func SummedItems(items []gitops.Item) gitops.Item {
 }
 
 // InspectWorkspace begins to look what is in the workspace that git does not hold.
-func InspectWorkspace(ctx context.Context, run *Run) func() (*gitops.Leaving, error) {
+func InspectWorkspace(ctx context.Context, run *Run) func() (*gitops.Removal, error) {
 	if run.InPlace() {
-		return func() (*gitops.Leaving, error) { return nil, nil }
+		return func() (*gitops.Removal, error) { return nil, nil }
 	}
 	repo, path := run.Repo, run.WorkspacePath()
 	ctx = context.WithoutCancel(ctx) // see CleanUp
-	return Background(func() (*gitops.Leaving, error) { return repo.Leave(ctx, path) })
+	return Background(func() (*gitops.Removal, error) { return repo.Inspect(ctx, path) })
 }
 
 // RemoveWorkspace takes the worktree away. What is in no commit is kept.
