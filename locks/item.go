@@ -2,6 +2,7 @@ package locks
 
 import (
 	"path/filepath"
+	"slices"
 	"time"
 
 	"aiflow/internal/fault"
@@ -24,12 +25,17 @@ type Item struct {
 	Advice []fault.Advice `json:"advice,omitempty"` // what can be done now
 }
 
-// Item is e as lists show it, for a project at root.
+// Item is e as lists show it, for a project at root. Releasing the lock of a holder
+// that is at work is no advice there: only who asked to release it is told how.
 func (e Entry) Item(root string) Item {
+	advice := e.Advise()
+	if e.Verdict == Held && !e.Orphaned {
+		advice = slices.DeleteFunc(advice, func(a fault.Advice) bool { return a.Verb == fault.VerbRelease })
+	}
 	return Item{
 		LockType: e.LockType, RequestID: e.RequestID, RunID: e.RunID, PID: e.PID, Host: e.Host, Hostname: e.Hostname,
 		CreatedAt: orNil(e.CreatedAt), ExpiresAt: orNil(e.ExpiresAt), Verdict: e.Verdict,
-		Path: below(root, e.Path), Name: e.Name, Advice: e.Advise(),
+		Path: below(root, e.Path), Name: e.Name, Advice: advice,
 	}
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -59,6 +60,8 @@ func TestRequests(t *testing.T) {
 	graph := w.call(200, "GET", "/api/graph", "").wants("edges.0.from", "RQ-2", "edges.0.to", "RQ-1", "edges.0.state", "waiting", "nodes.0.derived", "RUNNABLE")
 	w.call(304, "GET", "/api/graph", "", "If-None-Match", graph.header.Get("ETag"))
 	w.call(200, "GET", "/api/locks", "").wants("items.0", nil)
+	w.call(200, "GET", "/api/requests/RQ-1", "").wants("can_run", true)
+	w.call(200, "GET", "/api/requests/RQ-2", "").wants("can_run", false) // it would be refused: RQ-1 is not done
 	w.call(404, "GET", "/api/requests/nope", "").wants("error.reason_code", "REQUEST_NOT_FOUND", "error.category", "INPUT")
 	w.call(404, "GET", "/api/requests/RQ", "").wants("error.reason_code", "REQUEST_NOT_FOUND")
 	w.call(200, "GET", "/api/requests/RQ-1/runs", "").wants("items.0", nil)
@@ -406,6 +409,10 @@ func TestConflicts(t *testing.T) {
 	own := locks.item("items", "lock_type", "request")
 	locks.wants(locks.item("items", "lock_type", "queue")+".run_id", run, own+".request_id", "RQ-1",
 		own+".verdict", "held", own+".path", ".aiflow/locks/request.RQ-1.lock.json")
+	if bytes.Contains(locks.body, []byte("release")) {
+		t.Errorf("a forced release is offered while the holder is at work: %s", locks.body)
+	}
+	w.call(200, "GET", "/api/requests/RQ-1", "").wants("can_run", false)
 	w.call(200, "GET", "/api/requests", "").wants("queue.locked", true, "items.0.derived.locked.run_id", run, "items.0.derived.latest_run.interrupted", false)
 	w.call(200, "GET", at, "").wants("locked.run_id", run)
 	w.openGate()

@@ -9,6 +9,7 @@ import (
 
 	"aiflow/internal/fault"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/reqmeta/edit"
 )
 
@@ -16,6 +17,7 @@ import (
 // come back as it was.
 type detail struct {
 	item
+	CanRun    bool    `json:"can_run"` // aiflow run ID would not be refused
 	Body      *string `json:"body_markdown,omitempty"`
 	Markdown  *string `json:"markdown,omitempty"` // the whole file
 	UpdatedAt string  `json:"updated_at"`
@@ -54,6 +56,7 @@ func giveRequest(s *Server, w http.ResponseWriter, r *http.Request, id string, w
 		return err
 	}
 	d := detail{item: sn.item(req, s.words(r)), UpdatedAt: f.updated()}
+	_, d.CanRun = choose.JudgeNamed(sn.folder, sn.facts, req.ID)
 	if i, ok := sn.excluded[req.Path]; ok {
 		e := sn.sel.Excluded[i]
 		d.Derived.Why.Advice = e.Advise("")

@@ -92,6 +92,7 @@ export interface List {
 }
 
 export interface Detail extends Item {
+  readonly can_run: boolean;
   readonly body_markdown: string;
   readonly markdown: string;
   readonly updated_at: string;

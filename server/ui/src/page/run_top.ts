@@ -95,9 +95,7 @@ function stopped(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child):
     waitsText(r.waits),
     answer || h('div', { class: 'tail-of' }, tail),
     remedies(r, ways, doing, !answer),
-    e && (e.actions ?? []).length > 0
-      ? h('details', { open: !ways.some((a) => a.allowed) }, h('summary', null, t('common.next_actions')), actionsList(e.actions))
-      : null,
+    actionsList((e?.actions ?? []).filter((text) => !ways.some((a) => text.includes(`\`${a.command}\``)))), // those have a card
     evidence(r, doing),
   );
 }

@@ -92,7 +92,7 @@ export class DoctorView implements View {
                 h('span', null, lockMeans(l)),
                 l.pid > 0 ? h('span', { class: 'muted' }, t('locks.of', { pid: l.pid, host: l.hostname || l.host }), l.created_at ? ` · ${moment(l.created_at)}` : '') : null,
                 h('code', null, l.path),
-                commands((l.advice ?? []).filter((a) => !a.force || l.verdict !== 'held')), // nobody takes a lock from who is at work
+                commands(l.advice ?? []),
               ),
             ),
           ),

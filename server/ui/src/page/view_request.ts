@@ -170,9 +170,9 @@ export class RequestView implements View {
         : null,
       isLocked && run
         ? link(runAt(this.id, run), t('req.to_run'), { class: 'btn primary', 'data-key': 'watch' })
-        : broken || isLocked || d.derived.why?.reason_code.startsWith('DEPENDS_')
-          ? null // it would be refused
-          : button(t('req.run'), () => this.run(false), { class: can ? 'btn primary' : 'btn', 'data-key': 'run' }),
+        : d.can_run
+          ? button(t('req.run'), () => this.run(false), { class: can ? 'btn primary' : 'btn', 'data-key': 'run' })
+          : null,
       !isLocked && !broken && unfinished ? button(t('req.fresh'), () => this.run(true), { 'data-key': 'fresh' }) : null,
       hasText(d) || this.editor ? button(this.edit ? t('req.read') : t('req.edit'), () => this.toggleEdit(), { 'data-key': 'edit' }) : null,
       button(t('meta.edit'), () => this.openMeta(), { 'data-key': 'meta' }),
