@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
 	"aiflow/doctor"
-	"aiflow/internal/atomicfile"
 	"aiflow/internal/term"
 	"aiflow/project"
 )
@@ -23,7 +20,7 @@ func examine(s *cli.Shell, o options, mode doctor.Mode) error {
 	}
 	app.AdoptLanguage(s, env)
 	r := doctor.Run(s.Context(), doctor.Options{
-		Env: env, Mode: mode, Fix: o.fix, HookBin: hookBin(),
+		Env: env, Mode: mode, Fix: o.fix, HookBin: app.Lasting(app.Beside("aiflow-hook")),
 		Advised: func(ctx context.Context, p *project.Project, err error) error {
 			return work.Runner(s, p).Advised(ctx, err)
 		},
@@ -52,19 +49,6 @@ func examine(s *cli.Shell, o options, mode doctor.Mode) error {
 		return cli.Exit(1)
 	}
 	return nil
-}
-
-// hookBin is the aiflow-hook that belongs to this program, as install writes it.
-func hookBin() string {
-	self, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	own := filepath.Join(filepath.Dir(atomicfile.RealPath(self)), "aiflow-hook")
-	if _, err := os.Stat(own); err != nil {
-		return ""
-	}
-	return app.Lasting(own)
 }
 
 func show(s *cli.Shell, r *doctor.Report) {

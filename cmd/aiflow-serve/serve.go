@@ -56,7 +56,7 @@ func serve(s *cli.Shell, o options) error {
 	}
 	return server.New(server.Options{
 		Project: p, Lang: s.Lang(), Host: host, Port: port, Token: token, Version: s.Version,
-		RunBin: app.Beside("aiflow-run"), LandBin: app.Beside("aiflow-land"), HookBin: app.Beside("aiflow-hook"), Log: s.Tell,
+		RunBin: app.Beside("aiflow-run"), LandBin: app.Beside("aiflow-land"), HookBin: app.Lasting(app.Beside("aiflow-hook")), Log: s.Tell,
 		QueueBin: app.Beside("aiflow-queue"), QueueEndpoint: o.queueEndpoint,
 	}).Serve(ctx, l)
 }

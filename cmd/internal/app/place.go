@@ -51,7 +51,7 @@ func Beside(name string) string {
 }
 
 // Lasting is the name of aiflow-hook in PATH where that leads to own, because it
-// survives an upgrade, and own where it does not.
+// survives an upgrade, and own where it does not. Hooks are installed with that name.
 func Lasting(own string) string {
 	found, err := exec.LookPath("aiflow-hook")
 	if err != nil || !filepath.IsAbs(found) || atomicfile.RealPath(found) != atomicfile.RealPath(own) {
