@@ -46,29 +46,18 @@ type flockGuard struct {
 	file *os.File      // nil: not open; closed with the last manager that has it
 	fd   int
 	id   [2]uint64 // device and inode
-	// How to let go of a guard that is firm, and of one that is not.
-	firm, soft func()
 }
 
 // New is the guard of a directory. It touches no file.
 func New(dir string) Guard {
-	g := &flockGuard{path: filepath.Join(dir, GuardName), turn: make(chan struct{}, 1)}
-	g.firm, g.soft = func() { g.letGo(true) }, func() { g.letGo(false) }
-	return g
-}
-
-func (g *flockGuard) unlock(firm bool) func() {
-	if firm {
-		return g.firm
-	}
-	return g.soft
+	return &flockGuard{path: filepath.Join(dir, GuardName), turn: make(chan struct{}, 1)}
 }
 
 func (g *flockGuard) Lock(ctx context.Context, create bool, patience time.Duration) (unlock func(), firm bool, err error) {
 	select {
 	case g.turn <- struct{}{}:
 		if got, firm := g.takeNow(create); got {
-			return g.unlock(firm), firm, nil
+			return func() { g.letGo(firm) }, firm, nil
 		}
 		<-g.turn
 	default:
@@ -88,7 +77,7 @@ func (g *flockGuard) Lock(ctx context.Context, create bool, patience time.Durati
 		<-g.turn
 		return nil, false, err
 	}
-	return g.unlock(firm), firm, nil
+	return func() { g.letGo(firm) }, firm, nil
 }
 
 // takeNow takes a guard that is free, which it nearly always is.
