@@ -102,8 +102,13 @@ func (j *job) run(path string, argv []string) (status int, err error) {
 	ended, givenUp := make(chan struct{}), make(chan struct{})
 	go j.attend(cmd.Process.Pid, signals, ended, givenUp)
 	_ = cmd.Wait()
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		waitForAll(cmd.Process.Pid, j.ownGroup)
+	}()
 	select {
-	case <-gone(cmd.Process.Pid, j.ownGroup):
+	case <-all:
 	case <-givenUp:
 	}
 	close(ended)
@@ -148,16 +153,6 @@ func (j *job) open(pid int, gate *os.File) error {
 
 // patience between TERM and KILL for a command whose lock was lost.
 const patience = 5 * time.Second
-
-// gone is closed when nothing that the command started lives any more.
-func gone(pid int, ownGroup bool) <-chan struct{} {
-	all := make(chan struct{})
-	go func() {
-		defer close(all)
-		waitForAll(pid, ownGroup)
-	}()
-	return all
-}
 
 // attend passes signals on, and ends the command when the lock is lost.
 func (j *job) attend(pid int, signals <-chan os.Signal, ended <-chan struct{}, givenUp chan<- struct{}) {
