@@ -22,7 +22,7 @@ import (
 // events of each, against a mere look whether each line is JSON; and how long it
 // takes until a person sees an event in the log.
 func (b *bench) agents([]int) error {
-	b.table.head("Events of AI commands, 200 MB each: processor time a megabyte")
+	head("Events of AI commands, 200 MB each: processor time a megabyte")
 	for _, s := range []struct{ name, kind string }{{"claude", config.OutputClaude}, {"codex", config.OutputCodex}, {"gemini", config.OutputGemini}} {
 		if err := b.events(s.name, s.kind); err != nil {
 			return err
@@ -67,8 +67,8 @@ func (b *bench) events(name, kind string) error {
 	slices.Sort(ours)
 	per := float64(len(data)) / (1 << 20)
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6/per) }
-	b.table.row(name+": a look whether it is JSON", ms(bare[len(bare)/2]), ms(bare[0]), "1.00", "")
-	b.table.row(fmt.Sprintf("%s: read, in %d MiB", name, (int64(most)-int64(before))>>20), ms(ours[len(ours)/2]), ms(ours[0]),
+	row(name+": a look whether it is JSON", ms(bare[len(bare)/2]), ms(bare[0]), "1.00", "")
+	row(fmt.Sprintf("%s: read, in %d MiB", name, (int64(most)-int64(before))>>20), ms(ours[len(ours)/2]), ms(ours[0]),
 		fmt.Sprintf("%.2f", float64(ours[len(ours)/2])/float64(bare[len(bare)/2])), "100 ms, in 32 MiB")
 	return nil
 }
@@ -141,6 +141,6 @@ echo '{"type":"result","subtype":"success","result":"Done."}'
 	}
 	slices.Sort(times)
 	ms := func(n int) string { return fmt.Sprintf("%.1f", float64(n)/1e6) }
-	b.table.row("from an event to its line in the log", ms(times[len(times)/2]), ms(times[0]), "", "200 ms")
+	row("from an event to its line in the log", ms(times[len(times)/2]), ms(times[0]), "", "200 ms")
 	return nil
 }

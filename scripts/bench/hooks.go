@@ -72,7 +72,7 @@ func removeAll(dir string, hooks ...string) error {
 // nothing of a run, in a repository that tracks all requests.
 func (b *bench) hooks(ns []int) error {
 	if b.bin("aiflow-hook") == "" {
-		b.table.head("aiflow-hook is not built")
+		head("aiflow-hook is not built")
 		return nil
 	}
 	for _, n := range ns {

@@ -15,7 +15,7 @@ import (
 func (b *bench) imports([]int) error {
 	request := b.bin("aiflow-request")
 	if request == "" {
-		b.table.head("aiflow-request is not built")
+		head("aiflow-request is not built")
 		return nil
 	}
 	file, dir := filepath.Join(b.work, "issues.json"), filepath.Join(b.work, "import")
@@ -46,7 +46,7 @@ func (b *bench) imports([]int) error {
 		return err
 	}
 	if use, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		b.table.row("its memory, in MiB", fmt.Sprint(use.Maxrss>>10), "", "", "200 MiB")
+		row("its memory, in MiB", fmt.Sprint(use.Maxrss>>10), "", "", "200 MiB")
 	}
 	return nil
 }

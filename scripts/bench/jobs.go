@@ -12,7 +12,7 @@ import (
 func (b *bench) jobs([]int) error {
 	run := b.bin("aiflow-run")
 	if run == "" {
-		b.table.head("aiflow-run is not built")
+		head("aiflow-run is not built")
 		return nil
 	}
 	env := b.gitEnv()

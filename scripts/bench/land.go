@@ -20,7 +20,7 @@ done
 func (b *bench) land([]int) error {
 	run, land := b.bin("aiflow-run"), b.bin("aiflow-land")
 	if run == "" || land == "" {
-		b.table.head("aiflow-run or aiflow-land is not built")
+		head("aiflow-run or aiflow-land is not built")
 		return nil
 	}
 	env := b.gitEnv()

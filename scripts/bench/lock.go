@@ -43,12 +43,12 @@ func (b *bench) lock([]int) error {
 			return err
 		}
 	}
-	b.table.head("Lock, 2000 times in one process")
+	head("Lock, 2000 times in one process")
 	us := func(d time.Duration) string { return fmt.Sprintf("%.4f", float64(d)/1e6) }
 	row := func(name string, list []time.Duration, target string) {
 		slices.Sort(list)
 		ratio := float64(list[len(list)/2]) / float64(bare[len(bare)/2])
-		b.table.row(name, us(list[len(list)/2]), us(list[0]), fmt.Sprintf("%.2f", ratio), target)
+		row(name, us(list[len(list)/2]), us(list[0]), fmt.Sprintf("%.2f", ratio), target)
 	}
 	row("flock, create, write, rename, read, unlink, bare", bare, "")
 	row("acquire and release", times, "3 x bare")

@@ -20,11 +20,10 @@ import (
 )
 
 type bench struct {
-	repo  string // of aiflow
-	work  string // scratch folder
-	runs  int
-	seed  uint64
-	table table
+	repo string // of aiflow
+	work string // scratch folder
+	runs int
+	seed uint64
 }
 
 func main() {

@@ -112,26 +112,24 @@ func (b *bench) show(title string, jobs []job) error {
 	if err != nil {
 		return err
 	}
-	b.table.head(title)
+	head(title)
 	for i, j := range jobs {
 		ratio := ""
 		if results[i].ratio > 0 {
 			ratio = fmt.Sprintf("%.2fx (cpu %.2fx)", results[i].ratio, results[i].cpu)
 		}
-		b.table.row(j.name, ms(results[i].median), ms(results[i].least), ratio, j.promise)
+		row(j.name, ms(results[i].median), ms(results[i].least), ratio, j.promise)
 	}
 	return nil
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
 
-// table prints as it goes, so that a long bench shows what it has.
-type table struct{}
-
-func (table) head(title string) {
+// head and row print a table as it goes, so that a long bench shows what it has.
+func head(title string) {
 	fmt.Printf("\n%s\n  %-44s %10s %10s %18s  %s\n", title, "", "median ms", "least ms", "ratio", "promised")
 }
 
-func (table) row(name, median, least, ratio, promise string) {
+func row(name, median, least, ratio, promise string) {
 	fmt.Printf("  %-44s %10s %10s %18s  %s\n", name, median, least, ratio, promise)
 }

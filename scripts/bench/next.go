@@ -79,7 +79,7 @@ func (b *bench) first(next, dir string, n int) error {
 func (b *bench) next(ns []int) error {
 	next := b.bin("aiflow-next")
 	if next == "" {
-		b.table.head("aiflow-next is not built")
+		head("aiflow-next is not built")
 		return nil
 	}
 	for _, n := range ns {

@@ -37,7 +37,7 @@ func (b *bench) pages(ns []int) error {
 	run, serve := b.bin("aiflow-run"), b.bin("aiflow-serve")
 	chromium, err := exec.LookPath("chromium")
 	if run == "" || serve == "" || err != nil {
-		b.table.head("aiflow-run or aiflow-serve is not built, or chromium is missing")
+		head("aiflow-run or aiflow-serve is not built, or chromium is missing")
 		return nil
 	}
 	for _, n := range ns {
@@ -90,13 +90,13 @@ func (b *bench) pagesOf(n int, run, serve, chromium string) error {
 			}
 		}
 	}
-	b.table.head(fmt.Sprintf("The page with %d requests, in %s", n, filepath.Base(chromium)))
+	head(fmt.Sprintf("The page with %d requests, in %s", n, filepath.Base(chromium)))
 	for j, job := range jobs {
 		r, ratio := summary(times[j], nil), ""
 		if job.against >= 0 {
 			ratio = fmt.Sprintf("%.2fx", float64(r.median)/float64(summary(times[job.against], nil).median))
 		}
-		b.table.row(job.name, ms(r.median), ms(r.least), ratio, job.promise)
+		row(job.name, ms(r.median), ms(r.least), ratio, job.promise)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ git worktree remove --force "$w"
 func (b *bench) runs3([]int) error {
 	run := b.bin("aiflow-run")
 	if run == "" {
-		b.table.head("aiflow-run is not built")
+		head("aiflow-run is not built")
 		return nil
 	}
 	env := b.gitEnv()

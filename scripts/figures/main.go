@@ -12,6 +12,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,7 +117,7 @@ func receiver(e ast.Expr) string {
 
 func (c *counts) print() {
 	fmt.Printf("hand-written Go outside tests: %d lines in %d files\n", c.lines, c.files)
-	for _, folder := range sorted(c.perFolder) {
+	for _, folder := range slices.Sorted(maps.Keys(c.perFolder)) {
 		fmt.Printf("  %-10s %6d\n", folder, c.perFolder[folder])
 	}
 	fmt.Printf("files under %d lines, not for a platform, not doc.go, no whole program: %d\n", small, len(c.smallFiles))
@@ -125,7 +126,7 @@ func (c *counts) print() {
 	}
 	var large []string
 	most := 0
-	for _, name := range sorted(c.methods) {
+	for _, name := range slices.Sorted(maps.Keys(c.methods)) {
 		most = max(most, c.methods[name])
 		if c.methods[name] > many {
 			large = append(large, fmt.Sprintf("%s (%d)", name, c.methods[name]))
@@ -135,13 +136,4 @@ func (c *counts) print() {
 	for _, name := range large {
 		fmt.Printf("  %s\n", name)
 	}
-}
-
-func sorted(m map[string]int) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
