@@ -59,12 +59,6 @@ type Options struct {
 	Hear func(Event)
 }
 
-// Ask says how much one wants the project lock.
-type Ask struct {
-	RetryLimit int              // 0: three tries
-	Backoff    [3]time.Duration // zero: 500 ms, 1 s, 2 s
-}
-
 // Verdict is what may be done with a record.
 type Verdict string
 

@@ -37,22 +37,17 @@ type Lease struct {
 	cause error
 }
 
-// Acquire takes the lock with the file strategy; an error is a
+// Acquire takes the lock with the file strategy, in up to three tries; an error is a
 // *Error, or why ctx ended, which bounds the waiting alone.
-func (p *Lock) Acquire(ctx context.Context, a Ask) (*Lease, error) {
+func (p *Lock) Acquire(ctx context.Context) (*Lease, error) { return p.acquire(ctx, maxTries) }
+
+func (p *Lock) acquire(ctx context.Context, tries int) (*Lease, error) {
 	id, err := p.uuid()
 	if err != nil {
 		return nil, err
 	}
 	l := &Lease{p: p, id: id, heartbeatEnded: make(chan struct{}), operation: make(chan struct{}, 1), state: idleProject(id)}
-	in := input{kind: "acquire", leaseID: id, limit: maxTries}
-	if a.RetryLimit > 0 {
-		in.limit = a.RetryLimit
-	}
-	if a.Backoff != ([3]time.Duration{}) {
-		in.backoff = a.Backoff[:]
-	}
-	if err := l.drive(ctx, in); err != nil {
+	if err := l.drive(ctx, input{kind: "acquire", leaseID: id, limit: tries}); err != nil {
 		return nil, err
 	}
 	tend, halt := context.WithCancel(context.WithoutCancel(ctx))

@@ -184,7 +184,7 @@ func (h *heard) forget() {
 
 func acquireProject(t *testing.T, p *Lock) *Lease {
 	t.Helper()
-	l, err := p.Acquire(context.Background(), Ask{})
+	l, err := p.Acquire(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestProjectConflictIsLockHeld(t *testing.T) {
 		l := acquireProject(t, p)
 		q, h := b.open("second")
 		began := time.Now()
-		_, err := q.Acquire(context.Background(), Ask{})
+		_, err := q.Acquire(context.Background())
 		wantLockError(t, err, FallbackConflict, false, fault.LockHeld)
 		if took := time.Since(began); took != 1500*time.Millisecond {
 			t.Errorf("refused after %s", took)
@@ -258,13 +258,12 @@ func TestProjectTakesOverWhenALeaseIsOver(t *testing.T) {
 	inProject(t, func(t *testing.T, b *bench) {
 		b.write(t, `{"leaseId":"crashed","mtime":"`+b.start.UTC().Format(time.RFC3339)+`","ttlSeconds":30}`)
 		p, _ := b.open("me")
-		one := Ask{RetryLimit: 1}
 		time.Sleep(30*time.Second - time.Millisecond)
-		if _, err := p.Acquire(context.Background(), one); fault.CodeOf(err) != fault.LockHeld {
+		if _, err := p.acquire(context.Background(), 1); fault.CodeOf(err) != fault.LockHeld {
 			t.Fatalf("a millisecond early: %v", err)
 		}
 		time.Sleep(time.Millisecond)
-		l, err := p.Acquire(context.Background(), one)
+		l, err := p.acquire(context.Background(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,14 +280,13 @@ func TestProjectRecordFromTheFutureEnds(t *testing.T) {
 		if err := os.Chtimes(filepath.Join(b.dir, recordFile), ahead, ahead); err != nil {
 			t.Fatal(err)
 		}
-		one := Ask{RetryLimit: 1}
 		first, _ := b.open("first")
-		if _, err := first.Acquire(context.Background(), one); fault.CodeOf(err) != fault.LockHeld {
+		if _, err := first.acquire(context.Background(), 1); fault.CodeOf(err) != fault.LockHeld {
 			t.Fatal(err)
 		}
 		time.Sleep(FileLockTTL + clockTolerance)
 		second, _ := b.open("second")
-		l, err := second.Acquire(context.Background(), one)
+		l, err := second.acquire(context.Background(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -441,7 +439,7 @@ func TestProjectAbort(t *testing.T) {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(700*time.Millisecond, func() { cancel(enough) })
-		_, err := q.Acquire(ctx, Ask{})
+		_, err := q.Acquire(ctx)
 		if !errors.Is(err, enough) || time.Since(b.start) != 700*time.Millisecond {
 			t.Fatalf("%v after %s", err, time.Since(b.start))
 		}
@@ -468,7 +466,7 @@ func TestProjectDiskRefuses(t *testing.T) {
 	inProject(t, func(t *testing.T, b *bench) {
 		p, h := b.open("me")
 		b.disk.fail(100, 0)
-		_, err := p.Acquire(context.Background(), Ask{})
+		_, err := p.Acquire(context.Background())
 		wantLockError(t, err, AcquireTimeout, false, fault.PathNotWritable)
 		if !errors.Is(err, errDisk) {
 			t.Errorf("the cause is lost: %v", err)

@@ -23,7 +23,6 @@ type Stored struct {
 	ETag    string        // quoted: the lease id, or a hash of what is unreadable
 	Age     time.Duration // since the last write
 	Verdict Verdict
-	LeaseID string
 	OwnerID string
 	Expires time.Time
 
@@ -49,7 +48,7 @@ func (p *Lock) look(leaseID string) (Stored, bool, error) {
 	r := readRecord(data)
 	s := Stored{
 		Text: data, ETag: etagOf(data, r), Age: p.clock.Now().Sub(mtime),
-		LeaseID: r.leaseID, OwnerID: r.ownerID, Expires: r.expires, reading: r,
+		OwnerID: r.ownerID, Expires: r.expires, reading: r,
 	}
 	sight := evidence{now: p.clock.Now(), leaseID: leaseID, age: s.Age, aged: true, seen: p.seenFor(data)}
 	s.Verdict = judgeProject(r, sight)

@@ -105,7 +105,7 @@ func TestProjectFilesThatAreNone(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Hour)
-				_, err := p.Acquire(t.Context(), Ask{RetryLimit: 1})
+				_, err := p.acquire(t.Context(), 1)
 				if fault.CodeOf(err) != fault.LockHeld {
 					t.Fatalf("%v", err)
 				}

@@ -295,3 +295,26 @@ func canceled() context.Context {
 	cancel()
 	return ctx
 }
+
+// Do runs f while nobody can take the lease: the guard is held, so f must be
+// quick and must not use the lease. It is a shared write that a lost lease must
+// never make.
+func (l *Lease) Do(f func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over != nil {
+		return l.over
+	}
+	unlock, _, err := l.guard()
+	if err != nil {
+		return l.unconfirmed(err)
+	}
+	defer unlock()
+	if err := l.verify(); err != nil {
+		return err
+	}
+	return f()
+}
+
+// Renew extends the lease now, as the heartbeat does in its time.
+func (l *Lease) Renew() error { return l.change(nil) }

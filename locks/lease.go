@@ -143,29 +143,6 @@ func (l *Lease) Check() error {
 	return l.renew(nil)
 }
 
-// Do runs f while nobody can take the lease: the guard is held, so f must be
-// quick and must not use the lease. It is for shared writes that a lost lease
-// must never make.
-func (l *Lease) Do(f func() error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.over != nil {
-		return l.over
-	}
-	unlock, _, err := l.guard()
-	if err != nil {
-		return l.unconfirmed(err)
-	}
-	defer unlock()
-	if err := l.verify(); err != nil {
-		return err
-	}
-	return f()
-}
-
-// Renew extends the lease now.
-func (l *Lease) Renew() error { return l.change(nil) }
-
 // SetRun names the run in the record.
 func (l *Lease) SetRun(runID string) error {
 	return l.change(func(r *Record) { r.RunID = runID })

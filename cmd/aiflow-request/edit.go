@@ -64,7 +64,7 @@ func editRequest(s *cli.Shell, name string, readOnly bool) error {
 		OwnerID: fmt.Sprintf("aiflow-request edit %s (%d@%s)", e.r.ID, e.p.Env.PID, host),
 		Hear:    editlock.OpenJournal(filepath.Join(dir, "autosave"), e.p.Now).Record(),
 	})
-	if e.lease, err = p.Acquire(context.Background(), editlock.Ask{}); err != nil {
+	if e.lease, err = p.Acquire(context.Background()); err != nil {
 		return e.refused(err)
 	}
 	defer e.release()
