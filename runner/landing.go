@@ -51,7 +51,7 @@ func (a *auto) openLanding(ctx context.Context) error {
 // land lands the runs that are named, all that are finished without a name.
 func (a *auto) land(ctx context.Context, names ...string) (land.Result, error) {
 	l := land.Lander{
-		Project: a.r.Project, Text: a.r.Words.Text, Shell: a.r.Shell, Grace: a.r.Grace, Hurry: a.r.Hurry, Point: a.r.Point,
+		Project: a.r.Project, Text: a.r.Words.Text, Hurry: a.r.Hurry, Point: a.r.Point,
 	}
 	return l.Land(ctx, land.Options{Names: names, Into: a.o.LandInto, Wait: landWait})
 }

@@ -37,7 +37,7 @@ func (a *auto) notify(key, reason string, res Result) {
 	if command := map[string]string{"on_done": cfg.OnDone, "on_needs_input": cfg.OnNeedsInput, "on_stop": cfg.OnStop}[key]; command != "" {
 		said := &agent.Tail{Max: hookTail}
 		exit, err := proc.Run(ctx, proc.Command{
-			Argv: []string{a.r.ShellPath(), "-c", command}, Dir: a.r.Project.Dir, Timeout: limit, Stderr: said,
+			Argv: []string{agent.Shell, "-c", command}, Dir: a.r.Project.Dir, Timeout: limit, Stderr: said,
 			Env: append(agent.CleanEnvironment(a.r.Project.Env.Environ), "AIFLOW_EVENT="+event, "AIFLOW_REASON="+reason,
 				"AIFLOW_REQUEST="+res.RequestID, "AIFLOW_RUN_ID="+res.RunID, "AIFLOW_BRANCH="+res.WorkBranch, "AIFLOW_NEEDS_YOU="+needs),
 		})

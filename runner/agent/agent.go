@@ -40,9 +40,6 @@ type Options struct {
 	Log    io.Writer // gets what people read
 	Prompt string    // a program may repeat it; what stands there is never taken for its own words
 	Now    func() time.Time
-	// Refusal is what a forbidden command prints: a command of the agent's that
-	// printed it was refused.
-	Refusal string
 	// Heard is told of each sign of life; nil is nobody.
 	Heard func()
 }

@@ -26,7 +26,7 @@ var now = time.Date(2026, 11, 28, 23, 5, 0, 0, time.UTC)
 func read(t testing.TB, kind string, stream []byte, n int) (r *Reader, log string, cut bool) {
 	t.Helper()
 	var b bytes.Buffer
-	r = New(Options{Kind: kind, Log: &b, Now: func() time.Time { return now }, Refusal: "is forbidden here (guards.forbid_commands"})
+	r = New(Options{Kind: kind, Log: &b, Now: func() time.Time { return now }})
 	for len(stream) > 0 {
 		part := stream[:min(n, len(stream))]
 		if _, err := r.Write(part); err != nil {

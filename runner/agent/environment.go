@@ -4,8 +4,16 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"aiflow/internal/proc"
+)
+
+// Shell runs the commands of requests and of the configuration, and Grace is how long one
+// that is asked to end may take.
+const (
+	Shell = "/bin/sh"
+	Grace = 5 * time.Second
 )
 
 // CleanEnvironment is what an agent or a command of the project may know of the
@@ -47,7 +55,8 @@ func Guarded(env []string, dir string) []string {
 	return append(env, "PATH="+dir)
 }
 
-// Refusal is what a refusing command says: some sandboxes let it leave no mark.
+// Refusal is what a refusing command says, and by what it is known: some sandboxes let it
+// leave no mark.
 const Refusal = " is forbidden here (guards.forbid_commands"
 
 // RefusingCommand is a program that stands in for a forbidden one: it refuses, and

@@ -172,7 +172,7 @@ var (
 
 // noteRefusal keeps the command that a guard refused.
 func (r *Reader) noteRefusal(command, said string) {
-	if r.refused == "" && r.o.Refusal != "" && strings.Contains(said, r.o.Refusal) {
+	if r.refused == "" && strings.Contains(said, Refusal) {
 		r.refused = ShortLine(command)
 	}
 }

@@ -29,8 +29,6 @@ type Lander struct {
 	Project *project.Project
 	Text    runs.Text // of reports
 	Words   runs.Words
-	Shell   string // of test commands; "" is /bin/sh
-	Grace   time.Duration
 	Hurry   <-chan struct{} // closed: no more grace
 	Observe func(Event)     // nil is nobody
 	// Point is told of the places between two writes where a crash matters; nil

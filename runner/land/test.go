@@ -1,7 +1,6 @@
 package land
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"time"
@@ -95,18 +94,17 @@ func (s *landing) shell(ctx context.Context, st *runs.Stage, command string, sec
 	}
 	defer file.Close()
 	out, end := agent.Output(file)
-	shell := cmp.Or(s.Shell, "/bin/sh")
 	env := append(agent.CleanEnvironment(s.Project.Env.Environ), s.mark(), "AIFLOW_REQUEST="+st.RequestID, "AIFLOW_ROOT="+s.Project.Dir, "AIFLOW_WORKSPACE="+s.ws.Dir())
 	exit, err := proc.Run(ctx, proc.Command{
-		Argv: []string{shell, "-c", command}, Dir: s.ws.Dir(), Env: env, Stdout: out, Stderr: out,
-		Timeout: time.Duration(seconds) * time.Second, Grace: max(s.Grace, grace), Hurry: s.Hurry,
+		Argv: []string{agent.Shell, "-c", command}, Dir: s.ws.Dir(), Env: env, Stdout: out, Stderr: out,
+		Timeout: time.Duration(seconds) * time.Second, Grace: agent.Grace, Hurry: s.Hurry,
 	})
 	_ = out.Close()
 	if ctx.Err() != nil {
 		return exit, nil, context.Cause(ctx)
 	}
 	if err != nil {
-		return exit, nil, fault.Wrap(err, fault.CLINotAvailable, "command", shell)
+		return exit, nil, fault.Wrap(err, fault.CLINotAvailable, "command", agent.Shell)
 	}
 	return exit, append(agent.NamedCommand(command), "exit_status", exit.Status, "output", end.String(),
 		"path", path), nil
@@ -123,5 +121,3 @@ func newLog(dir *runs.Dir) (file *os.File, path string, err error) {
 	file, err = dir.OpenLog(runs.LogLand, "", n)
 	return file, dir.RelPath(runs.LogName(runs.LogLand, "", n)), err
 }
-
-const grace = 5 * time.Second

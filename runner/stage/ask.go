@@ -107,7 +107,7 @@ func callRole(ctx context.Context, run *Run, q question, r *agent.Reply) error {
 		listen: func(log io.Writer, heard func()) *agent.Reader {
 			// Programs and people here mean the machine's zone where they name none.
 			now := func() time.Time { return run.Project.Now().Local() }
-			return agent.New(agent.Options{Kind: r.Call.Command.Output, Log: log, Prompt: prompt, Now: now, Refusal: agent.Refusal, Heard: heard})
+			return agent.New(agent.Options{Kind: r.Call.Command.Output, Log: log, Prompt: prompt, Now: now, Heard: heard})
 		},
 	}
 	if r.Call.Command.Output != config.OutputText {

@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -50,7 +49,7 @@ var errSilent = errors.New("nothing was said for too long")
 // runShell runs a command in a process group of its own and records it while it
 // runs. Its error is about the toolkit; the command's own failure is a result.
 func runShell(ctx context.Context, run *Run, c shellCommand) (result, error) {
-	res, err := runCommand(ctx, run, c, []string{run.ShellPath(), "-c", c.text}, nil)
+	res, err := runCommand(ctx, run, c, []string{agent.Shell, "-c", c.text}, nil)
 	if err != nil {
 		return res, err
 	}
@@ -94,7 +93,7 @@ func runCommand(ctx context.Context, run *Run, c shellCommand, argv []string, st
 	}
 	res.Exit, err = proc.Run(at, proc.Command{
 		Argv: argv, Dir: run.workDir(), Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr,
-		Timeout: seconds(c.limit.Sec), Grace: cmp.Or(run.Grace, defaultGrace), Hurry: run.Hurry, Started: run.noteAgent,
+		Timeout: seconds(c.limit.Sec), Grace: agent.Grace, Hurry: run.Hurry, Started: run.noteAgent,
 	})
 	res.silent = ctx.Err() == nil && context.Cause(at) == errSilent
 	if res.said != nil {

@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -20,10 +19,7 @@ import (
 type Setup struct {
 	Project *project.Project
 	Words   Words
-	Shell   string // of `run:` and test commands; "" is /bin/sh
-	// Grace is how long a command that is asked to end may take; 0 is 5 s.
-	// Hurry, once closed, ends all grace.
-	Grace time.Duration
+	// Hurry, once closed, ends the grace of commands that are asked to end.
 	Hurry <-chan struct{}
 	// Doctor is asked before a run goes on or a session begins; its fault
 	// (DOCTOR_FAILED, WORKTREE_DIRTY, …) refuses. nil refuses nothing.
@@ -118,13 +114,6 @@ func (s *Setup) SaveCache(name string, v any) {
 func CacheFile(p *project.Project, name string) string {
 	return filepath.Join(p.Path(p.Config.Paths.CacheDir), name)
 }
-
-// ShellPath is the shell that runs the commands of requests and configuration.
-func (s *Setup) ShellPath() string {
-	return cmp.Or(s.Shell, "/bin/sh")
-}
-
-const defaultGrace = 5 * time.Second
 
 // keepTime is how long what a stopped run leaves may take to be kept.
 const keepTime = time.Minute
