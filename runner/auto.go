@@ -120,16 +120,16 @@ type auto struct {
 	session Session
 }
 
-// activeRun is a run in hand.
+// activeRun is a run that a slot of the session is doing.
 type activeRun struct {
 	requestID string
 	turn      int // of the session
 	calls     []config.Call
-	exclusive bool // nothing may be in hand beside it
+	exclusive bool // no other run may go on beside it
 	cancel    context.CancelCauseFunc
 }
 
-// endedRun is a run that is in hand no more.
+// endedRun is what became of an active run.
 type endedRun struct {
 	slot      int
 	outcome   Outcome
@@ -218,19 +218,19 @@ func (a *auto) end(state SessionState, why *fault.Error) {
 }
 
 // loop begins what can begin in the slots that are free, in the order of the queue,
-// until something says stop and nothing is in hand any more.
+// until something says stop and no run is active any more.
 func (a *auto) loop(ctx context.Context) {
 	for told := ""; ; {
 		a.updateStopReason(ctx)
-		inHand, slot := a.countActive()
+		active, slot := a.countActive()
 		switch {
-		case inHand == 0 && a.stopReason != nil:
+		case active == 0 && a.stopReason != nil:
 			a.end(Stopped, a.stopReason)
 			return
-		case a.stopReason != nil || slot < 0 || a.session.Counters.Runs+inHand >= a.o.MaxRuns:
+		case a.stopReason != nil || slot < 0 || a.session.Counters.Runs+active >= a.o.MaxRuns:
 			a.awaitEnd(ctx, time.Time{})
 			continue
-		case inHand == 0:
+		case active == 0:
 			a.setState(Selecting)
 		}
 		c, out, err := a.r.pick(ctx, a.options(slot), a.queue)
@@ -240,9 +240,9 @@ func (a *auto) loop(ctx context.Context) {
 		case ctx.Err() != nil:
 		case err != nil:
 			a.stopReason = fault.Of(err, fault.InternalError)
-		case inHand > 0 && out.Waits != nil:
+		case active > 0 && out.Waits != nil:
 			a.awaitEnd(ctx, *out.Waits.Until)
-		case inHand > 0: // what it comes to may be what others wait for
+		case active > 0: // what it comes to may be what others wait for
 			a.awaitEnd(ctx, time.Time{})
 		case out.taken != nil: // by a run that is not of this session
 			if said := a.r.InWords(out.taken); said != told {
@@ -274,12 +274,12 @@ func (a *auto) updateStopReason(ctx context.Context) {
 	}
 }
 
-// countActive counts the runs in hand; slot is the first that is free, -1 for none.
+// countActive counts the active runs; slot is the first that is free, -1 for none.
 func (a *auto) countActive() (n, slot int) {
 	slot = -1
-	for i, h := range a.active {
+	for i, run := range a.active {
 		switch {
-		case h != nil:
+		case run != nil:
 			n++
 		case slot < 0:
 			slot = i
@@ -290,26 +290,26 @@ func (a *auto) countActive() (n, slot int) {
 
 func (a *auto) options(slot int) Options {
 	skip := maps.Clone(a.skip)
-	for _, h := range a.active {
-		if h != nil {
-			skip[h.requestID] = true
+	for _, run := range a.active {
+		if run != nil {
+			skip[run.requestID] = true
 		}
 	}
 	return Options{Base: a.o.Base, Stack: a.o.Stack, Slot: a.slots[slot], Skip: skip, Lost: a.lost, budget: &a.budget, mustWait: a.mustWait()}
 }
 
-// mustWait says of a request that it has to wait for runs in hand: it asks a provider
+// mustWait says of a request that it has to wait for active runs: it asks a provider
 // whose limit they use up, or the process that worked for it, or for them, has died
 // before. Which of several at once was the reason only shows when each has its last
 // chance alone.
 func (a *auto) mustWait() func(*reqmeta.Request, *runs.Stage) bool {
 	asked, alone, some := map[string]int{}, false, false
-	for _, h := range a.active {
-		if h == nil {
+	for _, run := range a.active {
+		if run == nil {
 			continue
 		}
-		some, alone = true, alone || h.exclusive
-		for _, c := range h.calls {
+		some, alone = true, alone || run.exclusive
+		for _, c := range run.calls {
 			asked[c.Provider]++
 		}
 	}
@@ -329,10 +329,10 @@ func (a *auto) lastChance(last *runs.Stage) bool {
 
 // begin runs in a slot what was chosen.
 func (a *auto) begin(slot int, c *claimed) {
-	ctx, cut := context.WithCancelCause(c.lease.Context())
+	ctx, cancel := context.WithCancelCause(c.lease.Context())
 	last := c.survey.Latest(c.id)
-	h := &activeRun{requestID: c.id, cancel: cut, exclusive: a.lastChance(last)}
-	if last != nil { // a wish of before, that a kill came first to
+	run := &activeRun{requestID: c.id, cancel: cancel, exclusive: a.lastChance(last)}
+	if last != nil { // an earlier wish to stop, before which the run was killed
 		_ = os.Remove(stage.StopMark(a.r.Project.Run(c.id, last.RunID)))
 	}
 	title := ""
@@ -342,39 +342,39 @@ func (a *auto) begin(slot int, c *claimed) {
 	}
 	if err == nil && len(a.slots) > 1 {
 		if router, _, err := config.LoadRouter(a.r.Project.Dir, a.r.Project.Config); err == nil {
-			h.calls = stage.LimitedCalls(router, req, last)
+			run.calls = stage.LimitedCalls(router, req, last)
 		}
 	}
-	a.active[slot] = h
+	a.active[slot] = run
 	a.change(func(s *Session) {
-		h.turn = len(s.Turns)
+		run.turn = len(s.Turns)
 		s.Turns = append(s.Turns, Turn{Slot: slot + 1, RequestID: c.id, Title: title, From: a.r.Project.Now()})
 	})
 	o := a.options(slot)
 	o.Lost = maps.Clone(a.lost)
 	o.Begun = func(_, runID string) {
-		a.change(func(s *Session) { s.Turns[h.turn].RunID, s.State = runID, Running })
+		a.change(func(s *Session) { s.Turns[run.turn].RunID, s.State = runID, Running })
 	}
 	go func() {
 		out, err := a.r.start(ctx, o, *c)
 		out.RequestID = c.id
-		v := endedRun{slot: slot, outcome: out, err: err, lost: o.Lost, stopped: ctx.Err() != nil && c.lease.Context().Err() == nil}
-		cut(nil)
+		ended := endedRun{slot: slot, outcome: out, err: err, lost: o.Lost, stopped: ctx.Err() != nil && c.lease.Context().Err() == nil}
+		cancel(nil)
 		_ = c.lease.Release()
-		v.landed, v.notLanded = a.landRun(a.slots[len(a.slots)-1].Context(), out)
-		a.ended <- v
+		ended.landed, ended.notLanded = a.landRun(a.slots[len(a.slots)-1].Context(), out)
+		a.ended <- ended
 	}()
 }
 
-// awaitEnd waits until a run is in hand no more, and at most until a moment. Meanwhile a
+// awaitEnd waits until an active run has ended, and at most until a moment. Meanwhile a
 // person may stop one run alone.
 func (a *auto) awaitEnd(ctx context.Context, until time.Time) {
 	tick := time.NewTicker(stopMarkPoll)
 	defer tick.Stop()
 	for {
 		select {
-		case v := <-a.ended:
-			a.recordEnd(ctx, v)
+		case ended := <-a.ended:
+			a.recordEnd(ctx, ended)
 			return
 		case <-tick.C:
 			if len(a.slots) > 1 {
@@ -394,13 +394,13 @@ const stopMarkPoll = 100 * time.Millisecond
 func (a *auto) stopAlone() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, h := range a.active {
-		if h == nil || a.session.Turns[h.turn].RunID == "" {
+	for _, run := range a.active {
+		if run == nil || a.session.Turns[run.turn].RunID == "" {
 			continue
 		}
-		t := a.session.Turns[h.turn]
+		t := a.session.Turns[run.turn]
 		if _, err := os.Lstat(stage.StopMark(a.r.Project.Run(t.RequestID, t.RunID))); err == nil {
-			h.cancel(fault.New(fault.Interrupted))
+			run.cancel(fault.New(fault.Interrupted))
 		}
 	}
 }

@@ -46,7 +46,7 @@ type Session struct {
 	Turns            []Turn        `json:"turns"` // what its slots did, in the order in which it was chosen
 	Skipped          []SkipReason  `json:"skipped"`
 	Limits           SessionLimits `json:"limits"`
-	StopAsked        bool          `json:"stop_asked"`      // it ends after the run in hand
+	StopAsked        bool          `json:"stop_asked"`      // it ends after the runs that are under way
 	Usage            *runs.Usage   `json:"usage,omitempty"` // of its AI commands, as they report it
 	Waits            []SessionWait `json:"waits,omitempty"` // for providers
 	// ProviderWait is what it waits for now.
@@ -85,18 +85,18 @@ type Result struct {
 	NotLanded  fault.Code     `json:"not_landed,omitempty"` // why it could not land
 }
 
-// Turn is a run that a slot of a session had in hand.
+// Turn is a run that a slot of a session did, or is doing.
 type Turn struct {
 	Slot      int        `json:"slot"` // from 1
 	RequestID string     `json:"request_id"`
 	Title     string     `json:"title,omitempty"`  // of the request
 	RunID     string     `json:"run_id,omitempty"` // not there: it has not begun
 	From      time.Time  `json:"from"`
-	Until     *time.Time `json:"until,omitempty"` // nil: in hand, or cut off with the session
+	Until     *time.Time `json:"until,omitempty"` // nil: under way, or cut off with the session
 }
 
-// InHand are the runs that the session has in hand.
-func (s *Session) InHand() []Turn {
+// ActiveTurns are the runs of the session that are under way.
+func (s *Session) ActiveTurns() []Turn {
 	if s.isOver() {
 		return nil
 	}
@@ -254,7 +254,7 @@ func (r *Runner) closeSession(ctx context.Context, s *Session) {
 	why := fault.New(fault.Interrupted)
 	if s.CurrentRequestID != nil && s.CurrentRunID != nil {
 		why.Facts["request_id"], why.Facts["run_id"] = *s.CurrentRequestID, *s.CurrentRunID
-		for _, t := range s.InHand() {
+		for _, t := range s.ActiveTurns() {
 			if t.RunID != *s.CurrentRunID {
 				why.Facts["also"] = strings.TrimSpace(why.Facts["also"] + " " + t.RunID)
 			}

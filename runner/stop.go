@@ -66,7 +66,7 @@ func (r *Runner) Stop(ctx context.Context, requestID string, wait time.Duration)
 // runIDTries is how often a run that has no name yet is looked at again.
 const runIDTries = 250
 
-// inParallelSession: the run is one of several that a session has in hand, which looks for the
+// inParallelSession: the run is one of several of a session, which looks for the
 // mark and ends that run alone.
 func inParallelSession(p *project.Project, m *locks.Manager, e locks.Entry) bool {
 	queue, found, err := m.Look(locks.Queue())
@@ -77,7 +77,7 @@ func inParallelSession(p *project.Project, m *locks.Manager, e locks.Entry) bool
 	return err == nil && !s.isOver() && s.Limits.Jobs > 1
 }
 
-// StopSession asks the auto-run to stop: after the run in hand, or now.
+// StopSession asks the auto-run to stop: after the runs that are under way, or now.
 func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) (StopResult, error) {
 	m := r.Project.Locks()
 	e, found, err := m.Look(locks.Queue())
@@ -103,7 +103,7 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 	}
 	turns := []Turn{{RequestID: e.RequestID, RunID: e.RunID}}
 	if s, err := readSession(r.Project, sessionFile); err == nil {
-		turns = append(turns, s.InHand()...)
+		turns = append(turns, s.ActiveTurns()...)
 	}
 	for _, t := range turns { // the signal to come is a person's wish
 		if t.RequestID != "" && t.RunID != "" {

@@ -35,7 +35,7 @@ func checkTouches(p *project.Project, f *folder.Folder, req *reqmeta.Request) er
 	return nil
 }
 
-// touchesOf are the globs of a run in hand: those that it began with, whatever its request
+// touchesOf are the globs of a run that is under way: those that it began with, whatever its request
 // says by now.
 func touchesOf(p *project.Project, f *folder.Folder, e locks.Entry) []string {
 	if e.RunID != "" {

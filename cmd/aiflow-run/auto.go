@@ -166,7 +166,7 @@ func printSessionBody(s *cli.Shell, p *project.Project, v runner.Session) error 
 	for _, k := range v.Skipped {
 		s.Printf("%s  %s  %s  %s\n", term.Pad("SKIPPED", 12), k.RequestID, s.Paint(term.Yellow, string(k.ReasonCode)), k.Detail)
 	}
-	for _, t := range v.InHand() {
+	for _, t := range v.ActiveTurns() {
 		s.Printf("%s\n", s.Text("work.session_now", "id", t.RequestID, "run_id", t.RunID))
 	}
 	if v.StopAsked {

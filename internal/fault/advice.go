@@ -39,7 +39,7 @@ const (
 	VerbBranches  = "branches"
 
 	VerbStop      = "stop"
-	VerbStopAfter = "stop_after" // the session, after the run in hand
+	VerbStopAfter = "stop_after" // the session, after the runs that are under way
 	VerbMerge     = "merge"
 	VerbSwitch    = "switch"
 	VerbDrop      = "drop"

@@ -10,7 +10,7 @@ import (
 	"aiflow/runs"
 )
 
-// adviceNow is that of an Adviser for the run in hand, as it stands when it stops.
+// adviceNow is that of an Adviser for the run, as it stands when it stops.
 func adviceNow(ctx context.Context, run *Run) []fault.Advice {
 	now := runs.Now{Retries: run.Project.Config.Limits.MaxStepRetries, Branch: run.Stage.Git.WorkBranch != "", Found: run.Found(ctx, run.Stage)}
 	FillIn(&now, run.Survey, run.Stage, run.Plan)

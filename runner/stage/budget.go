@@ -20,11 +20,11 @@ type SessionBudget struct {
 
 	mu        sync.Mutex
 	used      map[string]*runs.Usage // by run, in this session
-	reserved  map[string]float64     // by run: what its call in hand may cost
+	reserved  map[string]float64     // by run: what its present call may cost
 	exhausted *fault.Error
 }
 
-// Record takes down what a run has used so far. Its call in hand is over.
+// Record takes down what a run has used so far. Its present call is over.
 func (p *SessionBudget) Record(st *runs.Stage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +138,7 @@ func budgetExceeded(run *Run, ofSession bool, call config.Call, err error) error
 	return sessionBudgetSpent(f)
 }
 
-// sessionBudgetSpent interrupts the run in hand: its request did not use up anything of its
+// sessionBudgetSpent interrupts the run: its request did not use up anything of its
 // own, and goes on in the next session.
 func sessionBudgetSpent(f *fault.Error) error {
 	return &fault.Error{Code: fault.Interrupted, Facts: fault.Facts{}, Err: f}

@@ -42,7 +42,7 @@ type Run struct {
 	guard       string              // the folder of forbidden commands; see guardDir
 	stepsDone   int                 // steps done by this process
 	uncounted   map[string]bool     // providers that do not say what a limit needs
-	autofixes   int                 // autofix cycles of the step in hand
+	autofixes   int                 // autofix cycles of the current step
 	findings    string              // what a person wrote into the report of the run before
 	log         *os.File            // logs/runner.log while the run is driven
 	uncommitted []gitops.Change     // of the checkout as the run began; nil: not looked at
