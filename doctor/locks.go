@@ -3,11 +3,7 @@ package doctor
 import (
 	"errors"
 	"io/fs"
-	"os"
-	"path"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 
 	"aiflow/internal/fault"
 	"aiflow/internal/flock"
@@ -42,17 +38,12 @@ func checkLocks(x *examiner) {
 			return
 		}
 	}
-	dir := x.p.Config.Paths.LocksDir
-	if !canMake(x.p.Path(dir)) {
-		x.fails("locks", notWritable(nil, dir))
+	if err := flock.Usable(x.p.Path(x.p.Config.Paths.LocksDir)); err != nil {
+		x.fails("locks", err)
 		return
 	}
-	guard, err := os.OpenFile(filepath.Join(x.p.Path(dir), flock.GuardName), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	switch {
-	case err == nil:
-		_ = guard.Close()
-	case !errors.Is(err, fs.ErrNotExist):
-		x.fails("locks", notWritable(err, path.Join(dir, flock.GuardName)))
+	if !canMake(x.p.Path(x.p.Config.Paths.LocksDir)) {
+		x.fails("locks", notWritable(nil, x.p.Config.Paths.LocksDir))
 		return
 	}
 	x.pass("locks", "ok", seen, "count", len(entries))

@@ -6,6 +6,7 @@
 package flock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -167,17 +168,42 @@ func openGuard(path string, create bool) (int, error) {
 	fd, err := open(path, flags)
 	if create && errors.Is(err, unix.ENOENT) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return -1, notWritable(err, filepath.Dir(path))
+			return -1, cmp.Or(Usable(filepath.Dir(path)), notWritable(err, filepath.Dir(path)))
 		}
 		fd, err = open(path, flags)
 	}
 	if err != nil {
-		return -1, notWritable(err, path)
+		return -1, cmp.Or(Usable(filepath.Dir(path)), notWritable(err, path))
 	}
 	return fd, nil
 }
 
-func notWritable(err error, p string) error { return fault.Wrap(err, fault.PathNotWritable, "path", p) }
+// Usable tells what keeps everybody from the guard of a directory: something else in
+// the place of it or of the directory, or a missing permission (PATH_NOT_WRITABLE).
+// What is only missing will be made.
+func Usable(dir string) error {
+	guard := filepath.Join(dir, GuardName)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		if _, err := os.Lstat(dir); err == nil {
+			return notWritable(nil, dir, "odd", dir)
+		}
+		return nil
+	}
+	switch info, err := os.Lstat(guard); {
+	case err != nil:
+		return nil
+	case !info.Mode().IsRegular():
+		return notWritable(nil, guard, "odd", guard)
+	}
+	if err := unix.Access(guard, unix.R_OK|unix.W_OK); err != nil {
+		return notWritable(err, guard)
+	}
+	return nil
+}
+
+func notWritable(err error, p string, more ...any) error {
+	return fault.Wrap(err, fault.PathNotWritable, append([]any{"path", p}, more...)...)
+}
 
 func open(path string, flags int) (int, error) {
 	for {
