@@ -13,15 +13,19 @@ import (
 	"aiflow/internal/proc"
 )
 
-// Name is a branch, a tag or an entry of the stash list, and what it stands for.
+// Name is a branch, a tag, an entry of the stash list or a replacement (git replace),
+// and what it stands for.
 type Name struct {
 	Ref, Commit string
 	Message     string // of a stash
 }
 
-const stashRef = "refs/stash"
+const (
+	stashRef    = "refs/stash"
+	replaceRefs = "refs/replace/"
+)
 
-// OwnNames are the branches, tags and stashes of the person: those of work
+// OwnNames are the branches, tags, stashes and replacements of the person: those of work
 // branches are not among them. Of what is deleted there, git keeps no log.
 func (r *Repo) OwnNames(ctx context.Context) ([]Name, error) {
 	found, err := read(r.src, readNames)
@@ -58,7 +62,7 @@ func readNames(repo *objects) ([]Name, error) {
 	var found []Name
 	err = refs.ForEach(func(ref *plumbing.Reference) error {
 		switch name := ref.Name(); {
-		case !name.IsBranch() && !name.IsTag() && name != stashRef:
+		case !name.IsBranch() && !name.IsTag() && name != stashRef && !strings.HasPrefix(string(name), replaceRefs):
 			return nil
 		case ref.Type() != plumbing.HashReference:
 			return errAskGit
@@ -71,7 +75,7 @@ func readNames(repo *objects) ([]Name, error) {
 }
 
 func (r *reader) askNames(ctx context.Context) ([]Name, error) {
-	refs, err := r.git.Refs(ctx, "refs/heads", "refs/tags", stashRef)
+	refs, err := r.git.Refs(ctx, "refs/heads", "refs/tags", replaceRefs, stashRef)
 	if err != nil {
 		return nil, failed(err, fault.GitCommandFailed)
 	}
@@ -95,6 +99,20 @@ func Lost(before, after []Name) []Name {
 // IsStash: it is an entry of the stash list.
 func (n Name) IsStash() bool { return n.Ref == stashRef }
 
+// IsReplacement: git shows another object in the place of the one that it names.
+func (n Name) IsReplacement() bool { return strings.HasPrefix(n.Ref, replaceRefs) }
+
+// RenamedTo is the branch of made that stands where the lost branch n stood; "" for none.
+func (n Name) RenamedTo(made []Name) string {
+	const branches = "refs/heads/"
+	for _, m := range made {
+		if strings.HasPrefix(n.Ref, branches) && strings.HasPrefix(m.Ref, branches) && m.Commit == n.Commit {
+			return m.Short()
+		}
+	}
+	return ""
+}
+
 // Short is the name as a person knows it.
 func (n Name) Short() string {
 	_, short, _ := strings.Cut(strings.TrimPrefix(n.Ref, "refs/"), "/")
@@ -108,6 +126,8 @@ func (n Name) Back() string {
 		return "git stash store -m " + name + " " + n.Commit
 	case strings.HasPrefix(n.Ref, "refs/tags/"):
 		return "git tag " + name + " " + n.Commit
+	case n.IsReplacement():
+		return "git replace " + name + " " + n.Commit
 	default:
 		return "git branch " + name + " " + n.Commit
 	}

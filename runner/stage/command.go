@@ -169,15 +169,22 @@ func noteOf(run *Run, stepID, text string) {
 }
 
 // noteNames tells of branches, tags and stashes of the person that went while a
-// command ran. Nobody knows whether it was the command, so nothing is put back:
-// what they stood for is kept, and the command that makes them again is told.
+// command ran, and of replacements that came, which git shows everywhere. Nobody knows
+// whether it was the command, so nothing is put back: what they stood for is kept, and the
+// command that makes them again is told.
 func noteNames(ctx context.Context, run *Run, stepID string, before []gitops.Name) {
 	ctx = context.WithoutCancel(ctx)
 	after, err := run.Repo.OwnNames(ctx)
 	if before == nil || err != nil {
 		return
 	}
+	made := gitops.Lost(after, before)
 	for _, n := range gitops.Lost(before, after) {
+		if name := n.RenamedTo(made); name != "" {
+			back := "git branch -m " + proc.Word(name) + " " + proc.Word(n.Short())
+			noteOf(run, stepID, run.Words.Text("work.note_name_renamed", fault.Facts{"name": n.Short(), "found": name, "command": back}))
+			continue
+		}
 		if err := run.Repo.KeepCommit(ctx, runs.LostBy(run.Stage.RunID)+"/"+n.Commit, n.Commit); err != nil {
 			run.Tell(Event{Kind: Warned, StepID: stepID, What: run.InWords(err)})
 		}
@@ -187,9 +194,12 @@ func noteNames(ctx context.Context, run *Run, stepID string, before []gitops.Nam
 		}
 		noteOf(run, stepID, run.Words.Text(key, fault.Facts{"name": n.Short(), "command": n.Back()}))
 	}
-	for _, n := range gitops.Lost(after, before) {
-		if n.IsStash() {
+	for _, n := range made {
+		switch {
+		case n.IsStash():
 			noteOf(run, stepID, run.Words.Text("work.note_stash_made", fault.Facts{"name": n.Short()}))
+		case n.IsReplacement():
+			noteOf(run, stepID, run.Words.Text("work.note_replaced", fault.Facts{"name": n.Short(), "command": "git replace -d " + n.Short()}))
 		}
 	}
 }
