@@ -37,6 +37,9 @@ func commitStep(ctx context.Context, run *Run, i int) error {
 		return err
 	}
 	run.At("committed")
+	if !MadeBy(run.Stage, hash) { // a commit-msg hook wrote another message
+		run.Note(s, "work.note_trailers")
+	}
 	return stepDone(run, i, hash)
 }
 
