@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"aiflow/project"
 	"aiflow/queue"
 	"aiflow/reqmeta"
+	"aiflow/reqmeta/choose"
 	"aiflow/reqmeta/edit"
 	"aiflow/runner"
 	"aiflow/runner/stage"
@@ -118,6 +120,9 @@ func (d *doer) do(ctx context.Context, job queue.Job) (string, error) {
 		}
 		id = r.ID
 	}
+	if err := d.overMeanwhile(ctx, job.Task); err != nil {
+		return "", d.sentence(err)
+	}
 	r := work.Runner(d.s, d.p)
 	r.Hurry, r.Guard, r.Observe = d.hurry, guard, d.step
 	out, err := r.Run(ctx, runner.Options{RequestID: id, Slot: d.slot, TouchWait: touchWait})
@@ -128,6 +133,36 @@ func (d *doer) do(ctx context.Context, job queue.Job) (string, error) {
 		return "", d.sentence(err)
 	}
 	return d.s.Text("queue.output", "id", id, "run_id", out.RunID, "branch", out.Stage.Git.WorkBranch), nil
+}
+
+// overMeanwhile refuses a request that became a draft, done or archived since it was
+// pushed (NOT_READY), and one of which a run ended well since then and waits to be
+// merged (LATEST_RUN_DONE). What was like that before was asked for by name, and runs.
+func (d *doer) overMeanwhile(ctx context.Context, t queue.Task) error {
+	pushed, timed := queue.ParseTime(t.CreatedAt)
+	if t.RequestID == "" || !timed {
+		return nil
+	}
+	s, err := d.p.Look(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := s.Folder.Get(t.RequestID)
+	if err != nil {
+		return err
+	}
+	since := func(code fault.Code) bool {
+		if last := s.Latest(r.ID); code == fault.LatestRunDone {
+			return last != nil && last.EndedAt != nil && last.EndedAt.After(pushed)
+		}
+		info, err := os.Stat(d.p.Path(r.Path))
+		given := []string{reqmeta.Draft, reqmeta.Done, reqmeta.Archived} // another status is for the run to judge
+		return code == fault.NotReady && slices.Contains(given, r.Meta.Status) && err == nil && info.ModTime().After(pushed)
+	}
+	if e, runs := choose.Judge(s.Folder, s.Facts, r.ID); !runs && since(e.ReasonCode) {
+		return e.Fault(d.s.Catalog().Text)
+	}
+	return nil
 }
 
 // handedBack: a task that was cancelled is over for everybody, and the request
