@@ -152,19 +152,9 @@ func checkBranches(ctx context.Context, x *examiner) {
 	}
 }
 
-// Dirty lists what differs from HEAD in the project's checkout, as git status
-// does, except request files in which only values differ that tools write
-// (status, updated_at).
-func Dirty(ctx context.Context, p *project.Project) ([]gitops.Change, error) {
-	repo, err := openRepo(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	changes, _, err := dirty(ctx, p, repo)
-	return changes, err
-}
-
-// dirty also names the request files that do not count.
+// dirty lists what differs from HEAD in the project's checkout, as git status
+// does. ours are request files in which only values differ that tools write
+// (status, updated_at); they do not count.
 func dirty(ctx context.Context, p *project.Project, repo *gitops.Repo) (left []gitops.Change, ours []string, err error) {
 	changes, err := repo.Dirty(ctx)
 	if err != nil {

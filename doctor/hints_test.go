@@ -37,7 +37,7 @@ func TestHints(t *testing.T) {
 		} {
 			rep := tc.repo.look(Quick, nil)
 			rep.Describe(words(lang))
-			c, _ := rep.Find(tc.id)
+			c, _ := find(rep, tc.id)
 			names := slices.ContainsFunc(c.Hints, func(h string) bool { return strings.Contains(h, tc.want) })
 			if c.Status != Fail || !names || len(c.Hints) != 2 || c.Hint != c.Hints[0] {
 				t.Errorf("%s %s: %s %q, want one with %q", lang, tc.id, c.Status, c.Hints, tc.want)

@@ -174,16 +174,6 @@ func (r *Report) sum() {
 	r.OK = r.Summary.Status != Fail
 }
 
-// Find gives the check of that id.
-func (r *Report) Find(id string) (Check, bool) {
-	for _, c := range r.Checks {
-		if c.ID == id {
-			return c, true
-		}
-	}
-	return Check{}, false
-}
-
 // IDs lists every check in the order of the report.
 func IDs() []string {
 	return []string{
