@@ -169,27 +169,23 @@ func (s *Server) shown(facts fault.Facts) fault.Facts {
 
 // fromDir names what is in dir from there; another folder whose name only begins like it, or ends like it, stays.
 func fromDir(text, dir string) string {
-	var b strings.Builder
 	inName := func(r rune) bool { return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	for {
-		before, after, found := strings.Cut(text, dir)
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		left, _ := utf8.DecodeLastRuneInString(b.String())
+	parts := strings.Split(text, dir)
+	named := parts[0]
+	for _, after := range parts[1:] {
+		left, _ := utf8.DecodeLastRuneInString(named)
 		right, size := utf8.DecodeRuneInString(after)
 		beyond, _ := utf8.DecodeRuneInString(after[size:])
 		switch {
 		case inName(left) || inName(right) || right == '.' && inName(beyond):
-			b.WriteString(dir)
+			named += dir + after
 		case right == filepath.Separator:
-			after = after[size:]
+			named += after[size:]
 		default:
-			b.WriteByte('.')
+			named += "." + after
 		}
-		text = after
 	}
+	return named
 }
 
 // locate names the run that is in the way.

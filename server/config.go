@@ -98,14 +98,12 @@ func giveConfig(s *Server, w http.ResponseWriter, r *http.Request, data []byte, 
 	return give(w, http.StatusOK, v)
 }
 
+type configBody struct {
+	Config json.RawMessage `json:"config"`
+}
+
 // writeConfig replaces the file by one that is valid.
-func writeConfig(s *Server, w http.ResponseWriter, r *http.Request) error {
-	var b struct {
-		Config json.RawMessage `json:"config"`
-	}
-	if err := read(r, &b); err != nil {
-		return err
-	}
+func writeConfig(s *Server, w http.ResponseWriter, r *http.Request, b configBody) error {
 	if len(b.Config) == 0 {
 		return invalid("config")
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -13,18 +14,14 @@ func doctorQuick(s *Server, w http.ResponseWriter, r *http.Request) error {
 	return examine(s, w, r, doctor.Quick, false)
 }
 
-func doctorFull(s *Server, w http.ResponseWriter, r *http.Request) error {
-	b := struct {
-		Mode     string `json:"mode"`
-		Fix      bool   `json:"fix"`
-		RepoRoot string `json:"repo_root"` // always this project
-	}{Mode: r.URL.Query().Get("mode")}
-	if err := read(r, &b); err != nil {
-		return err
-	}
-	switch mode := doctor.Mode(b.Mode); mode {
-	case "":
-		return examine(s, w, r, doctor.Quick, b.Fix)
+type doctorBody struct {
+	Mode     doctor.Mode `json:"mode"`
+	Fix      bool        `json:"fix"`
+	RepoRoot string      `json:"repo_root"` // always this project
+}
+
+func doctorFull(s *Server, w http.ResponseWriter, r *http.Request, b doctorBody) error {
+	switch mode := cmp.Or(b.Mode, doctor.Mode(r.URL.Query().Get("mode")), doctor.Quick); mode {
 	case doctor.Quick, doctor.Full:
 		return examine(s, w, r, mode, b.Fix)
 	}

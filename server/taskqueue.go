@@ -111,12 +111,15 @@ func (v *queueSeen) keptFor() time.Duration { return keptFor(len(v.tasks), queue
 
 var queueName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?$`)
 
-// hasQueue refuses when no queue is configured, with what would configure one.
-func hasQueue(s *Server, r *http.Request) error {
-	if _, ok := queuePlace(s); !ok {
-		return fault.New(fault.NotFound, "reason", s.words(r).Text("serve.no_queue", nil))
+// ofQueue is a route that needs a queue; where none is configured it says what would
+// configure one.
+func ofQueue(do answer) answer {
+	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		if _, ok := queuePlace(s); !ok {
+			return fault.New(fault.NotFound, "reason", s.words(r).Text("serve.no_queue", nil))
+		}
+		return do(s, w, r)
 	}
-	return nil
 }
 
 func noTask(id string) error { return fault.New(fault.TaskNotFound, "id", id) }
@@ -133,9 +136,6 @@ func inQueue(name string) ([]string, error) {
 }
 
 func showQueue(s *Server, w http.ResponseWriter, r *http.Request) error {
-	if err := hasQueue(s, r); err != nil {
-		return err
-	}
 	q := r.URL.Query()
 	limit := queueShown
 	if text := q.Get("limit"); text != "" {
@@ -324,9 +324,6 @@ func (q *queueState) learn(tasks ...queueTask) {
 
 // showTask gives one task with its texts whole.
 func showTask(s *Server, w http.ResponseWriter, r *http.Request) error {
-	if err := hasQueue(s, r); err != nil {
-		return err
-	}
 	in, err := inQueue(r.URL.Query().Get("namespace"))
 	if err != nil {
 		return err
@@ -359,14 +356,7 @@ type queueAdded struct {
 	Task    queueTask `json:"task"`
 }
 
-func addTask(s *Server, w http.ResponseWriter, r *http.Request) error {
-	if err := hasQueue(s, r); err != nil {
-		return err
-	}
-	var b queueAdd
-	if err := read(r, &b); err != nil {
-		return err
-	}
+func addTask(s *Server, w http.ResponseWriter, r *http.Request, b queueAdd) error {
 	args, err := b.args()
 	if err != nil {
 		return err
@@ -427,16 +417,11 @@ func (b queueAdd) args() ([]string, error) {
 
 func notWord(text string) bool { return text == "" || strings.HasPrefix(text, "-") }
 
-func cancelTask(s *Server, w http.ResponseWriter, r *http.Request) error {
-	if err := hasQueue(s, r); err != nil {
-		return err
-	}
-	var b struct {
-		Namespace string `json:"namespace"`
-	}
-	if err := read(r, &b); err != nil {
-		return err
-	}
+type queueCancel struct {
+	Namespace string `json:"namespace"`
+}
+
+func cancelTask(s *Server, w http.ResponseWriter, r *http.Request, b queueCancel) error {
 	in, err := inQueue(b.Namespace)
 	if err != nil {
 		return err
