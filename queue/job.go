@@ -9,42 +9,42 @@ import (
 	"aiflow/internal/proc"
 )
 
-// grip is the hold on the task in hand: when the store last confirmed it, and
+// lease is the hold on the task in hand: when the store last confirmed it, and
 // how it was lost.
-type grip struct {
-	mu     sync.Mutex
-	sign   time.Duration // boot time at which the last confirmed question began
-	cancel context.CancelCauseFunc
-	lost   error
+type lease struct {
+	mu        sync.Mutex
+	confirmed time.Duration // boot time at which the last confirmed question began
+	cancel    context.CancelCauseFunc
+	lost      error
 }
 
-func (g *grip) confirm(at time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.sign = max(g.sign, at)
+func (l *lease) confirm(at time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.confirmed = max(l.confirmed, at)
 }
 
-func (g *grip) age(now time.Duration) time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return now - g.sign
+func (l *lease) age(now time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return now - l.confirmed
 }
 
 // lose ends the task's context; the first cause stays.
-func (g *grip) lose(err error) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.lost == nil {
-		g.lost = err
-		g.cancel(err)
+func (l *lease) lose(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost == nil {
+		l.lost = err
+		l.cancel(err)
 	}
-	return g.lost
+	return l.lost
 }
 
-func (g *grip) state() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.lost
+func (l *lease) state() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
 }
 
 type outcome struct {
@@ -58,11 +58,11 @@ func (w *Worker) work(ctx, idle context.Context, t Task) error {
 	defer func() { w.inHand = "" }()
 	jobCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	g := &grip{cancel: cancel, sign: w.Clock.Boot()}
-	end := w.keep(ctx, g, t)
-	o := w.do(ctx, jobCtx, g, t)
+	l := &lease{cancel: cancel, confirmed: w.Clock.Boot()}
+	end := w.keep(ctx, l, t)
+	o := w.do(ctx, jobCtx, l, t)
 	ended := end()
-	if err := g.state(); err != nil && !errors.Is(err, ErrStopped) {
+	if err := l.state(); err != nil && !errors.Is(err, ErrStopped) {
 		w.tell(Event{Kind: EventLost, Task: t, Err: err})
 		if ended == nil && LostReason(err) == LostSilent {
 			w.givenUp = &t
@@ -70,7 +70,7 @@ func (w *Worker) work(ctx, idle context.Context, t Task) error {
 		}
 		return ended
 	}
-	return errors.Join(ended, w.finish(ctx, idle, t, o, g.state() != nil))
+	return errors.Join(ended, w.finish(ctx, idle, t, o, l.state() != nil))
 }
 
 // endGivenUp ends the task that was given up for lack of signs, unless somebody
@@ -82,7 +82,7 @@ func (w *Worker) endGivenUp(ctx context.Context) {
 		return
 	}
 	err := w.lastly(ctx, func(ctx context.Context) error {
-		return w.Board.Fail(ctx, *t, "runner "+w.RunnerID+" gave this task up: for too long it had no sign of the queue")
+		return w.Backend.Fail(ctx, *t, "runner "+w.RunnerID+" gave this task up: for too long it had no sign of the queue")
 	})
 	if err == nil || LostReason(err) != "" {
 		w.givenUp = nil
@@ -92,9 +92,9 @@ func (w *Worker) endGivenUp(ctx context.Context) {
 }
 
 // do runs the task and ends its context when the worker must stop at once.
-func (w *Worker) do(ctx, jobCtx context.Context, g *grip, t Task) outcome {
+func (w *Worker) do(ctx, jobCtx context.Context, l *lease, t Task) outcome {
 	done := make(chan outcome, 1)
-	job := Job{Task: t, Guard: func(ctx context.Context) error { return w.guard(ctx, g, t) }}
+	job := Job{Task: t, Guard: func(ctx context.Context) error { return w.guard(ctx, l, t) }}
 	go func() {
 		output, err := w.Do(jobCtx, job)
 		done <- outcome{output, err}
@@ -103,7 +103,7 @@ func (w *Worker) do(ctx, jobCtx context.Context, g *grip, t Task) outcome {
 	case o := <-done:
 		return o
 	case <-ctx.Done():
-		_ = g.lose(ErrStopped)
+		_ = l.lose(ErrStopped)
 		return <-done
 	}
 }
@@ -112,47 +112,47 @@ func (w *Worker) do(ctx, jobCtx context.Context, g *grip, t Task) outcome {
 // the task may be another's. A store that does not answer changes nothing
 // while trust lasts; nor does a worker that must stop at once, whose task is
 // still its own.
-func (w *Worker) guard(ctx context.Context, g *grip, t Task) error {
-	if err := w.trust(g, t); err != nil {
+func (w *Worker) guard(ctx context.Context, l *lease, t Task) error {
+	if err := w.trust(l, t); err != nil {
 		return err
 	}
-	if err := g.state(); err != nil && !errors.Is(err, ErrStopped) {
+	if err := l.state(); err != nil && !errors.Is(err, ErrStopped) {
 		return err
 	}
 	now := w.Clock.Boot()
-	if g.age(now) <= w.Times.Fresh {
+	if l.age(now) <= w.Times.Fresh {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Times.Fresh)
 	defer cancel()
-	err := w.Board.Check(ctx, t)
+	err := w.Backend.Check(ctx, t)
 	if LostReason(err) != "" {
-		return g.lose(err)
+		return l.lose(err)
 	}
 	if err == nil {
-		g.confirm(now)
+		l.confirm(now)
 	}
-	return w.trust(g, t)
+	return w.trust(l, t)
 }
 
 // trust says what the clock says, also when the task was lost otherwise before.
-func (w *Worker) trust(g *grip, t Task) error {
-	age := g.age(w.Clock.Boot())
+func (w *Worker) trust(l *lease, t Task) error {
+	age := l.age(w.Clock.Boot())
 	if age < w.Times.Trust {
 		return nil
 	}
 	err := lockLost(t.TaskID, LostSilent, "since", age.Round(time.Second))
-	_ = g.lose(err)
+	_ = l.lose(err)
 	return err
 }
 
 // keep beats in the background while a task is in hand. The function it gives
 // ends that, and says whether the worker lost its own place meanwhile.
-func (w *Worker) keep(ctx context.Context, g *grip, t Task) (end func() error) {
+func (w *Worker) keep(ctx context.Context, l *lease, t Task) (end func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	trust := time.AfterFunc(w.Times.Trust+margin, func() { _ = w.trust(g, t) })
-	go func() { done <- w.beats(ctx, g, t, trust) }()
+	trust := time.AfterFunc(w.Times.Trust+margin, func() { _ = w.trust(l, t) })
+	go func() { done <- w.beats(ctx, l, t, trust) }()
 	return func() error {
 		cancel()
 		trust.Stop()
@@ -163,29 +163,29 @@ func (w *Worker) keep(ctx context.Context, g *grip, t Task) (end func() error) {
 // margin keeps the timer of trust behind the boot clock.
 const margin = 10 * time.Millisecond
 
-func (w *Worker) beats(ctx context.Context, g *grip, t Task, trust *time.Timer) error {
+func (w *Worker) beats(ctx context.Context, l *lease, t Task, trust *time.Timer) error {
 	renew := w.Clock.Boot() + w.Times.Renew
-	for proc.Sleep(ctx, w.Poll) == nil && w.trust(g, t) == nil {
+	for proc.Sleep(ctx, w.Poll) == nil && w.trust(l, t) == nil {
 		began := w.Clock.Boot()
-		if err := w.Board.Beat(ctx, w.runner); LostReason(err) != "" {
-			_ = g.lose(err)
+		if err := w.Backend.Beat(ctx, w.runner); LostReason(err) != "" {
+			_ = l.lose(err)
 			return err
 		}
-		ask := w.Board.Check
+		ask := w.Backend.Check
 		if began >= renew {
-			ask, renew = w.Board.Heartbeat, began+w.Times.Renew
+			ask, renew = w.Backend.Heartbeat, began+w.Times.Renew
 		}
 		switch err := ask(ctx, t); {
 		case err == nil:
-			g.confirm(began)
+			l.confirm(began)
 			trust.Reset(w.Times.Trust + margin - (w.Clock.Boot() - began))
 		case LostReason(err) != "":
-			_ = g.lose(err)
+			_ = l.lose(err)
 			return nil
 		case ctx.Err() == nil:
 			w.trouble(err)
 		}
-		if _, err := w.duty(ctx); ctx.Err() == nil {
+		if _, err := w.watchOthers(ctx); ctx.Err() == nil {
 			w.trouble(err)
 		}
 	}
@@ -205,9 +205,9 @@ func (w *Worker) finish(ctx, idle context.Context, t Task, o outcome, stopped bo
 	}
 	write := func(ctx context.Context) error {
 		if o.err != nil {
-			return w.Board.Fail(ctx, t, message(o.err))
+			return w.Backend.Fail(ctx, t, message(o.err))
 		}
-		return w.Board.Complete(ctx, t, o.output)
+		return w.Backend.Complete(ctx, t, o.output)
 	}
 	for {
 		err := w.lastly(ctx, write)
@@ -224,7 +224,7 @@ func (w *Worker) finish(ctx, idle context.Context, t Task, o outcome, stopped bo
 			return nil
 		}
 		_ = proc.Sleep(idle, w.Poll)
-		if err := w.Board.Beat(ctx, w.runner); LostReason(err) != "" {
+		if err := w.Backend.Beat(ctx, w.runner); LostReason(err) != "" {
 			return err
 		}
 	}

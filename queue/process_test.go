@@ -62,7 +62,7 @@ func runRunner(text string) int {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
-	w := &Worker{Board: s, Clock: realClock{}, RunnerID: p.Runner, ProjectRoot: "/", Poll: p.Poll, Times: p.Times}
+	w := &Worker{Backend: s, Clock: realClock{}, RunnerID: p.Runner, ProjectRoot: "/", Poll: p.Poll, Times: p.Times}
 	w.Do = func(ctx context.Context, job Job) (string, error) {
 		quit := ctx
 		if p.Careless {

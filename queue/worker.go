@@ -10,8 +10,8 @@ import (
 	"aiflow/internal/proc"
 )
 
-// Board is what a worker needs of a store; *Store has it.
-type Board interface {
+// Backend is what a worker needs of a store; *Store has it.
+type Backend interface {
 	Register(ctx context.Context, runnerID, projectRoot string) (Runner, error)
 	Beat(ctx context.Context, r Runner) error
 	StopRunner(ctx context.Context, r Runner) error
@@ -19,7 +19,7 @@ type Board interface {
 	Heartbeat(ctx context.Context, t Task) error
 	Complete(ctx context.Context, t Task, output string) error
 	Fail(ctx context.Context, t Task, message string) error
-	Hand(r Runner) (Taker, Watch)
+	ForRunner(r Runner) (Taker, Watch)
 }
 
 // Taker takes tasks; *Claimer is one.
@@ -35,8 +35,8 @@ type Watch interface {
 	Sweep(ctx context.Context, mine func(Task) bool) ([]Swept, error)
 }
 
-// Hand gives a registered runner its claimer and its sweeper.
-func (s *Store) Hand(r Runner) (Taker, Watch) { return s.Claimer(r.RunnerID), s.Sweeper(r) }
+// ForRunner gives a registered runner its claimer and its sweeper.
+func (s *Store) ForRunner(r Runner) (Taker, Watch) { return s.Claimer(r.RunnerID), s.Sweeper(r) }
 
 // Job is a task in hand.
 type Job struct {
@@ -79,7 +79,7 @@ var ErrStopped = errors.New("runner stopped")
 
 // Worker takes tasks one at a time and has them done.
 type Worker struct {
-	Board       Board
+	Backend     Backend
 	Clock       Clock
 	RunnerID    string
 	ProjectRoot string
@@ -129,10 +129,10 @@ func (w *Worker) Run(ctx, soon context.Context) (err error) {
 	idle, end := context.WithCancel(ctx) // of what need not be waited for once the worker shall stop
 	defer end()
 	defer context.AfterFunc(soon, end)()
-	if w.runner, err = w.Board.Register(idle, w.RunnerID, w.ProjectRoot); err != nil {
+	if w.runner, err = w.Backend.Register(idle, w.RunnerID, w.ProjectRoot); err != nil {
 		return err
 	}
-	w.taker, w.watch = w.Board.Hand(w.runner)
+	w.taker, w.watch = w.Backend.ForRunner(w.runner)
 	w.tell(Event{Kind: EventStarted})
 	defer w.leave(ctx)
 	for idle.Err() == nil {
@@ -154,7 +154,7 @@ func (w *Worker) Run(ctx, soon context.Context) (err error) {
 func (w *Worker) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Times.Final)
 	defer cancel()
-	if err := w.Board.StopRunner(ctx, w.runner); err != nil && LostReason(err) == "" {
+	if err := w.Backend.StopRunner(ctx, w.runner); err != nil && LostReason(err) == "" {
 		w.trouble(err)
 	}
 	w.tell(Event{Kind: EventStopped})
@@ -163,7 +163,7 @@ func (w *Worker) leave(ctx context.Context) {
 // poll is one round: the heartbeat and one request more, which is either for a
 // task or for the watch over the others. Only an end for good is an error.
 func (w *Worker) poll(ctx, idle context.Context) (worked bool, err error) {
-	if err := w.Board.Beat(idle, w.runner); err != nil {
+	if err := w.Backend.Beat(idle, w.runner); err != nil {
 		if LostReason(err) != "" {
 			return false, err
 		}
@@ -173,7 +173,7 @@ func (w *Worker) poll(ctx, idle context.Context) (worked bool, err error) {
 		return false, nil
 	}
 	w.endGivenUp(idle)
-	if on, err := w.duty(idle); on && !w.Once {
+	if on, err := w.watchOthers(idle); on && !w.Once {
 		if idle.Err() == nil {
 			w.trouble(err)
 		}
@@ -220,9 +220,9 @@ func onlyIf(wanted bool, err error) error {
 	return nil
 }
 
-// duty looks after the others when it is time to: first at the runners, at the
+// watchOthers looks after the others when it is time to: first at the runners, at the
 // next call at their tasks. on says that it did something.
-func (w *Worker) duty(ctx context.Context) (on bool, err error) {
+func (w *Worker) watchOthers(ctx context.Context) (on bool, err error) {
 	now := w.Clock.Boot()
 	switch {
 	case w.looked:

@@ -23,8 +23,8 @@ type bubbleClock struct{ start time.Time }
 func (c bubbleClock) Now() time.Time      { return time.Now() }
 func (c bubbleClock) Boot() time.Duration { return time.Since(c.start) + time.Hour }
 
-// fakeBoard is a queue in memory that writes down what it is asked.
-type fakeBoard struct {
+// fakeBackend is a queue in memory that writes down what it is asked.
+type fakeBackend struct {
 	mu       sync.Mutex
 	start    time.Time
 	calls    []string // "12s Beat"
@@ -36,15 +36,15 @@ type fakeBoard struct {
 	swept    []Swept
 }
 
-func newFakeBoard(ids ...string) *fakeBoard {
-	b := &fakeBoard{start: time.Now(), state: map[string]Status{}}
+func newFakeBoard(ids ...string) *fakeBackend {
+	b := &fakeBackend{start: time.Now(), state: map[string]Status{}}
 	for _, id := range ids {
 		b.waiting = append(b.waiting, Task{TaskID: id, AttemptToken: "tok-" + id, Fence: 1})
 	}
 	return b
 }
 
-func (b *fakeBoard) note(call string) error {
+func (b *fakeBackend) note(call string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls = append(b.calls, fmt.Sprintf("%v %s", time.Since(b.start).Round(time.Millisecond), call))
@@ -54,13 +54,13 @@ func (b *fakeBoard) note(call string) error {
 	return nil
 }
 
-func (b *fakeBoard) set(f func(*fakeBoard)) {
+func (b *fakeBackend) set(f func(*fakeBackend)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f(b)
 }
 
-func (b *fakeBoard) held(call string, t Task) error {
+func (b *fakeBackend) held(call string, t Task) error {
 	if err := b.note(call + " " + t.TaskID); err != nil {
 		return err
 	}
@@ -75,19 +75,19 @@ func (b *fakeBoard) held(call string, t Task) error {
 	return nil
 }
 
-func (b *fakeBoard) end(call string, t Task, to Status) error {
+func (b *fakeBackend) end(call string, t Task, to Status) error {
 	if err := b.held(call, t); err != nil {
 		return err
 	}
-	b.set(func(b *fakeBoard) { b.state[t.TaskID] = to })
+	b.set(func(b *fakeBackend) { b.state[t.TaskID] = to })
 	return nil
 }
 
-func (b *fakeBoard) Register(context.Context, string, string) (Runner, error) {
+func (b *fakeBackend) Register(context.Context, string, string) (Runner, error) {
 	return Runner{RunnerID: "me"}, b.note("Register")
 }
 
-func (b *fakeBoard) Beat(context.Context, Runner) error {
+func (b *fakeBackend) Beat(context.Context, Runner) error {
 	if err := b.note("Beat"); err != nil {
 		return err
 	}
@@ -96,20 +96,20 @@ func (b *fakeBoard) Beat(context.Context, Runner) error {
 	}
 	return nil
 }
-func (b *fakeBoard) StopRunner(context.Context, Runner) error  { return b.note("StopRunner") }
-func (b *fakeBoard) Check(_ context.Context, t Task) error     { return b.held("Check", t) }
-func (b *fakeBoard) Heartbeat(_ context.Context, t Task) error { return b.held("Heartbeat", t) }
+func (b *fakeBackend) StopRunner(context.Context, Runner) error  { return b.note("StopRunner") }
+func (b *fakeBackend) Check(_ context.Context, t Task) error     { return b.held("Check", t) }
+func (b *fakeBackend) Heartbeat(_ context.Context, t Task) error { return b.held("Heartbeat", t) }
 
-func (b *fakeBoard) Complete(_ context.Context, t Task, _ string) error {
+func (b *fakeBackend) Complete(_ context.Context, t Task, _ string) error {
 	return b.end("Complete", t, Complete)
 }
 
-func (b *fakeBoard) Fail(_ context.Context, t Task, m string) error {
+func (b *fakeBackend) Fail(_ context.Context, t Task, m string) error {
 	return b.end("Fail("+m+")", t, Errored)
 }
-func (b *fakeBoard) Hand(Runner) (Taker, Watch) { return b, b }
+func (b *fakeBackend) ForRunner(Runner) (Taker, Watch) { return b, b }
 
-func (b *fakeBoard) Claim(context.Context) (Task, bool, error) {
+func (b *fakeBackend) Claim(context.Context) (Task, bool, error) {
 	if err := b.note("Claim"); err != nil {
 		return Task{}, false, err
 	}
@@ -124,17 +124,17 @@ func (b *fakeBoard) Claim(context.Context) (Task, bool, error) {
 	return t, true, nil
 }
 
-func (b *fakeBoard) SetPeers(ids []string) { b.set(func(b *fakeBoard) { b.peers = ids }) }
-func (b *fakeBoard) Holds(Task) bool       { return false }
-func (b *fakeBoard) Look(context.Context) ([]string, error) {
+func (b *fakeBackend) SetPeers(ids []string) { b.set(func(b *fakeBackend) { b.peers = ids }) }
+func (b *fakeBackend) Holds(Task) bool       { return false }
+func (b *fakeBackend) Look(context.Context) ([]string, error) {
 	return []string{"me", "other"}, b.note("Look")
 }
 
-func (b *fakeBoard) Sweep(context.Context, func(Task) bool) ([]Swept, error) {
+func (b *fakeBackend) Sweep(context.Context, func(Task) bool) ([]Swept, error) {
 	return b.swept, b.note("Sweep")
 }
 
-func (b *fakeBoard) log() []string {
+func (b *fakeBackend) log() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.calls)
@@ -154,7 +154,7 @@ func without(calls []string, words ...string) []string {
 }
 
 type bench struct {
-	board  *fakeBoard
+	board  *fakeBackend
 	worker *Worker
 	clock  *jumpClock
 	stop   context.CancelFunc
@@ -163,12 +163,12 @@ type bench struct {
 	events []string
 }
 
-func start(b *fakeBoard, do Do) *bench {
+func start(b *fakeBackend, do Do) *bench {
 	ctx, cancel := context.WithCancel(context.Background())
 	soon, stop := context.WithCancel(ctx)
 	x := &bench{board: b, stop: stop, abort: cancel, done: make(chan error, 1)}
 	x.clock = &jumpClock{Clock: bubbleClock{time.Now()}}
-	x.worker = &Worker{Board: b, Clock: x.clock, RunnerID: "me", ProjectRoot: "/p", Do: do}
+	x.worker = &Worker{Backend: b, Clock: x.clock, RunnerID: "me", ProjectRoot: "/p", Do: do}
 	var mu sync.Mutex
 	x.worker.Tell = func(e Event) {
 		mu.Lock()
@@ -263,7 +263,7 @@ func TestCancelReachesTheTaskWithinTwoPolls(t *testing.T) {
 			return "", nil // even a success is not written any more
 		})
 		time.Sleep(10*time.Second + 1*time.Millisecond)
-		b.set(func(b *fakeBoard) { b.state["a"] = Cancelled })
+		b.set(func(b *fakeBackend) { b.state["a"] = Cancelled })
 		time.Sleep(5 * time.Second)
 		x.stop()
 		<-x.done
@@ -285,7 +285,7 @@ func TestReplacedRunnerGivesUp(t *testing.T) {
 			return "", nil
 		})
 		time.Sleep(10 * time.Second)
-		b.set(func(b *fakeBoard) { b.replaced = true })
+		b.set(func(b *fakeBackend) { b.replaced = true })
 		if err := <-x.done; LostReason(err) != LostReplaced {
 			t.Errorf("got %v", err)
 		}
@@ -306,7 +306,7 @@ func TestSilentStoreEndsTrust(t *testing.T) {
 			return "", nil
 		})
 		time.Sleep(10*time.Second + time.Millisecond)
-		b.set(func(b *fakeBoard) { b.down = true })
+		b.set(func(b *fakeBackend) { b.down = true })
 		time.Sleep(200 * time.Second)
 		x.stop()
 		<-x.done
@@ -325,9 +325,9 @@ func TestShortSilenceIsSurvived(t *testing.T) {
 		b := newFakeBoard("a")
 		x := start(b, takes(120*time.Second))
 		time.Sleep(10 * time.Second)
-		b.set(func(b *fakeBoard) { b.down = true })
+		b.set(func(b *fakeBackend) { b.down = true })
 		time.Sleep(80 * time.Second)
-		b.set(func(b *fakeBoard) { b.down = false })
+		b.set(func(b *fakeBackend) { b.down = false })
 		time.Sleep(60 * time.Second)
 		x.stop()
 		<-x.done
@@ -341,11 +341,11 @@ func TestEndIsWrittenWhenTheStoreComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBoard("a")
 		x := start(b, func(ctx context.Context, _ Job) (string, error) {
-			b.set(func(b *fakeBoard) { b.down = true })
+			b.set(func(b *fakeBackend) { b.down = true })
 			return "", errors.New("it broke")
 		})
 		time.Sleep(60 * time.Second)
-		b.set(func(b *fakeBoard) { b.down = false })
+		b.set(func(b *fakeBackend) { b.down = false })
 		time.Sleep(2 * time.Second)
 		x.stop()
 		<-x.done
@@ -406,7 +406,7 @@ func TestPausedRunnerWritesNothing(t *testing.T) {
 		})
 		time.Sleep(5*time.Second + 500*time.Millisecond)
 		x.clock.jump(130 * time.Second)
-		b.set(func(b *fakeBoard) { b.state["a"] = Errored })
+		b.set(func(b *fakeBackend) { b.state["a"] = Errored })
 		close(resumed)
 		synctest.Wait()
 		if LostReason(guard) != "silent" || asked != 0 {
@@ -431,11 +431,11 @@ func TestGivenUpTaskEnds(t *testing.T) {
 		b := newFakeBoard("a")
 		x := start(b, takes(time.Hour))
 		time.Sleep(5*time.Second + time.Millisecond)
-		b.set(func(b *fakeBoard) { b.down = true })
+		b.set(func(b *fakeBackend) { b.down = true })
 		time.Sleep(150 * time.Second)
-		b.set(func(b *fakeBoard) { b.down = false })
+		b.set(func(b *fakeBackend) { b.down = false })
 		time.Sleep(2 * time.Second)
-		b.set(func(b *fakeBoard) {
+		b.set(func(b *fakeBackend) {
 			if b.state["a"] != Errored {
 				t.Errorf("a is %s before the runner stops", b.state["a"])
 			}
@@ -459,7 +459,7 @@ func TestPauseOutdoesACancel(t *testing.T) {
 			return "", nil
 		})
 		time.Sleep(5*time.Second + 500*time.Millisecond)
-		b.set(func(b *fakeBoard) { b.state["a"] = Cancelled })
+		b.set(func(b *fakeBackend) { b.state["a"] = Cancelled })
 		time.Sleep(time.Second)
 		x.clock.jump(130 * time.Second)
 		close(ask)
@@ -511,7 +511,7 @@ func TestGuardAsksAfterAShortPause(t *testing.T) {
 			t.Errorf("%v after %d questions", first, len(b.log())-n)
 		}
 		x.clock.jump(20 * time.Second)
-		b.set(func(b *fakeBoard) { b.state["a"] = Cancelled })
+		b.set(func(b *fakeBackend) { b.state["a"] = Cancelled })
 		close(go2)
 		synctest.Wait()
 		if LostReason(second) != LostCancelled {
@@ -536,10 +536,10 @@ func TestGuardOutlastsAnOutageAndAStop(t *testing.T) {
 			return "", nil
 		})
 		time.Sleep(5*time.Second + 500*time.Millisecond)
-		b.set(func(b *fakeBoard) { b.down = true })
+		b.set(func(b *fakeBackend) { b.down = true })
 		time.Sleep(60 * time.Second)
 		ask <- struct{}{}
-		b.set(func(b *fakeBoard) { b.down = false })
+		b.set(func(b *fakeBackend) { b.down = false })
 		time.Sleep(5 * time.Second)
 		x.abort()
 		ask <- struct{}{}
@@ -566,7 +566,7 @@ func TestOnceTakesOneTask(t *testing.T) {
 			{[]string{"a", "b"}, []string{"0s Register", "0s Beat", "0s Look", "0s Claim", "0s Complete a", "0s StopRunner"}},
 		} {
 			b := newFakeBoard(tc.ids...)
-			w := &Worker{Board: b, Clock: bubbleClock{time.Now()}, RunnerID: "me", Once: true, Do: takes(0)}
+			w := &Worker{Backend: b, Clock: bubbleClock{time.Now()}, RunnerID: "me", Once: true, Do: takes(0)}
 			if err := w.Run(t.Context(), t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -574,7 +574,7 @@ func TestOnceTakesOneTask(t *testing.T) {
 		}
 		b := newFakeBoard()
 		b.down = true
-		assertFault(t, (&Worker{Board: b, Clock: bubbleClock{time.Now()}, Once: true}).Run(t.Context(), t.Context()), fault.QueueNotAvailable)
+		assertFault(t, (&Worker{Backend: b, Clock: bubbleClock{time.Now()}, Once: true}).Run(t.Context(), t.Context()), fault.QueueNotAvailable)
 	})
 }
 
@@ -592,7 +592,7 @@ func TestSweptTasksAreTold(t *testing.T) {
 
 // goneBoard answers nothing from the moment on that it is gone.
 type goneBoard struct {
-	*fakeBoard
+	*fakeBackend
 	gone atomic.Bool
 }
 
@@ -606,23 +606,23 @@ func (b *goneBoard) ask(ctx context.Context, answer func() error) error {
 }
 
 func (b *goneBoard) Beat(ctx context.Context, r Runner) error {
-	return b.ask(ctx, func() error { return b.fakeBoard.Beat(ctx, r) })
+	return b.ask(ctx, func() error { return b.fakeBackend.Beat(ctx, r) })
 }
 
 func (b *goneBoard) StopRunner(ctx context.Context, r Runner) error {
-	return b.ask(ctx, func() error { return b.fakeBoard.StopRunner(ctx, r) })
+	return b.ask(ctx, func() error { return b.fakeBackend.StopRunner(ctx, r) })
 }
 
 func (b *goneBoard) Check(ctx context.Context, t Task) error {
-	return b.ask(ctx, func() error { return b.fakeBoard.Check(ctx, t) })
+	return b.ask(ctx, func() error { return b.fakeBackend.Check(ctx, t) })
 }
 
 func (b *goneBoard) Complete(ctx context.Context, t Task, out string) error {
-	return b.ask(ctx, func() error { return b.fakeBoard.Complete(ctx, t, out) })
+	return b.ask(ctx, func() error { return b.fakeBackend.Complete(ctx, t, out) })
 }
 
 func (b *goneBoard) Fail(ctx context.Context, t Task, m string) error {
-	return b.ask(ctx, func() error { return b.fakeBoard.Fail(ctx, t, m) })
+	return b.ask(ctx, func() error { return b.fakeBackend.Fail(ctx, t, m) })
 }
 
 // A worker that is told to stop does not wait for a store that is gone.
@@ -643,12 +643,12 @@ func TestStoppingDoesNotWaitForAStoreThatIsGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := &goneBoard{fakeBoard: newFakeBoard(tc.tasks...)}
+				b := &goneBoard{fakeBackend: newFakeBoard(tc.tasks...)}
 				ctx, abort := context.WithCancel(t.Context())
 				defer abort()
 				soon, stop := context.WithCancel(ctx)
 				done := make(chan error, 1)
-				w := &Worker{Board: b, Clock: bubbleClock{time.Now()}, RunnerID: "me", Do: tc.do}
+				w := &Worker{Backend: b, Clock: bubbleClock{time.Now()}, RunnerID: "me", Do: tc.do}
 				go func() { done <- w.Run(ctx, soon) }()
 				time.Sleep(5 * time.Second)
 				b.gone.Store(true)

@@ -61,7 +61,7 @@ func runWorker(s *cli.Shell, w where, o workOptions) error {
 	}()
 	d := &doer{s: s, p: p, hurry: hurry}
 	worker := &queue.Worker{
-		Board: q, Clock: clock(s), RunnerID: o.runnerID, ProjectRoot: p.Dir, Poll: o.poll, Once: o.once,
+		Backend: q, Clock: clock(s), RunnerID: o.runnerID, ProjectRoot: p.Dir, Poll: o.poll, Once: o.once,
 		Room: d.room, Do: d.do, Tell: d.tell,
 	}
 	if err := worker.Run(now, stop); err != nil || !o.once {

@@ -77,7 +77,7 @@ func TestOnlyACancelledTaskIsHandedBack(t *testing.T) {
 
 // slotBoard has one task.
 type slotBoard struct {
-	queue.Board
+	queue.Backend
 	claims int
 }
 
@@ -89,7 +89,7 @@ func (b *slotBoard) Check(context.Context, queue.Task) error            { return
 func (b *slotBoard) Heartbeat(context.Context, queue.Task) error        { return nil }
 func (b *slotBoard) StopRunner(context.Context, queue.Runner) error     { return nil }
 func (b *slotBoard) Complete(context.Context, queue.Task, string) error { return nil }
-func (b *slotBoard) Hand(queue.Runner) (queue.Taker, queue.Watch)       { return b, b }
+func (b *slotBoard) ForRunner(queue.Runner) (queue.Taker, queue.Watch)  { return b, b }
 func (b *slotBoard) SetPeers([]string)                                  {}
 func (b *slotBoard) Holds(queue.Task) bool                              { return false }
 func (b *slotBoard) Look(context.Context) ([]string, error)             { return nil, nil }
@@ -114,7 +114,7 @@ func TestATaskIsClaimedOnlyWithASlot(t *testing.T) {
 	b, d := &slotBoard{}, &doer{p: p}
 	var told []string
 	w := &queue.Worker{
-		Board: b, Clock: proc.ClockOf(time.Now, proc.BootClock), RunnerID: "r", Poll: time.Millisecond, Once: true, Room: d.room,
+		Backend: b, Clock: proc.ClockOf(time.Now, proc.BootClock), RunnerID: "r", Poll: time.Millisecond, Once: true, Room: d.room,
 		Tell: func(e queue.Event) {
 			told = append(told, e.Kind)
 			if e.Kind == queue.EventWaiting {
@@ -153,7 +153,7 @@ func TestBrokenSlotsAreToldAsTrouble(t *testing.T) {
 	b := &slotBoard{}
 	var told []string
 	w := &queue.Worker{
-		Board: b, Clock: proc.ClockOf(time.Now, proc.BootClock), RunnerID: "r", Once: true, Room: (&doer{p: p}).room,
+		Backend: b, Clock: proc.ClockOf(time.Now, proc.BootClock), RunnerID: "r", Once: true, Room: (&doer{p: p}).room,
 		Tell: func(e queue.Event) { told = append(told, e.Kind) },
 	}
 	if err := w.Run(t.Context(), t.Context()); err == nil || fault.Has(err, fault.SlotsTaken) {
