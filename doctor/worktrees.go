@@ -165,10 +165,10 @@ func removeWorktree(ctx context.Context, x *examiner, l worktreeLine) (bool, err
 		err := x.repo.DropScratch(ctx, path)
 		return err == nil, err
 	}
-	switch what := judgeLocked(ctx, x, l); what {
+	switch judgeLocked(ctx, x, l) {
 	case "broken":
 		return os.Remove(path) == nil, nil // only an empty folder goes
-	case "finished", "unknown":
+	case "finished":
 		ws, ok, err := x.repo.OpenWorktree(ctx, path)
 		if err != nil || !ok || ws.Branch() == "" {
 			return false, err // its commits may be in no branch
