@@ -23,21 +23,21 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 func (s *Server) guard(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer s.rescue(w, r)
+		defer s.recoverPanic(w, r)
 		headers(w)
 		if status, err := s.refuse(r, cross); err != nil {
 			s.failWith(w, r, status, err)
 			return
 		}
 		if r.URL.Query().Get("token") != "" {
-			s.enter(w, r)
+			s.signIn(w, r)
 			return
 		}
-		if !s.known(r) {
-			stranger(s, w, r)
+		if !s.hasToken(r) {
+			askForToken(s, w, r)
 			return
 		}
-		if status, err := unfit(s, r); err != nil {
+		if status, err := malformed(s, r); err != nil {
 			s.failWith(w, r, status, err)
 			return
 		}
@@ -57,8 +57,8 @@ func headers(w http.ResponseWriter) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// rescue turns a panic into an answer that tells nothing.
-func (s *Server) rescue(w http.ResponseWriter, r *http.Request) {
+// recoverPanic turns a panic into an answer that tells nothing.
+func (s *Server) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	if v := recover(); v != nil {
 		if v == http.ErrAbortHandler {
 			panic(v)
@@ -122,9 +122,9 @@ func IsLoopback(host string) bool {
 
 func (s *Server) cookie() string { return "aiflow_" + strconv.Itoa(s.Port) }
 
-// known reports whether the caller has the token: the page in its cookie, a
+// hasToken reports whether the caller has the token: the page in its cookie, a
 // script as bearer.
-func (s *Server) known(r *http.Request) bool {
+func (s *Server) hasToken(r *http.Request) bool {
 	if s.Token == "" {
 		return true
 	}
@@ -142,12 +142,12 @@ func (s *Server) isToken(text string) bool {
 
 const cookieAge = 30 * 24 * 60 * 60
 
-// enter takes the token out of the address that was opened and puts it into a
+// signIn takes the token out of the address that was opened and puts it into a
 // cookie that no script can read.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if r.Method != http.MethodGet || isAPI(r) || s.Token != "" && !s.isToken(q.Get("token")) || !isClean(r) {
-		stranger(s, w, r)
+		askForToken(s, w, r)
 		return
 	}
 	if s.Token != "" {
@@ -162,8 +162,8 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// stranger is told that a token is needed, and nothing else.
-func stranger(s *Server, w http.ResponseWriter, r *http.Request) {
+// askForToken says that a token is needed, and nothing else.
+func askForToken(s *Server, w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="aiflow"`)
 	err := fault.New(fault.TokenRequired)
 	if isAPI(r) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
@@ -174,9 +174,9 @@ func stranger(s *Server, w http.ResponseWriter, r *http.Request) {
 	giveHTML(w, http.StatusUnauthorized, s.language(r), words.Title, append([]string{words.Message}, words.Actions[0]))
 }
 
-// unfit turns away addresses that mean more than one thing, and bodies that
+// malformed turns away addresses that mean more than one thing, and bodies that
 // are not JSON.
-func unfit(s *Server, r *http.Request) (int, error) {
+func malformed(s *Server, r *http.Request) (int, error) {
 	switch r.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
 		kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

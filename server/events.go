@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-const pulse = 15 * time.Second
+const keepAlive = 15 * time.Second
 
 // events is the stream of what happens. The id that a browser sends when it
 // comes back brings what it missed, or "reset" when that is no longer known.
@@ -48,7 +48,7 @@ type stream struct {
 }
 
 func (st *stream) follow(r *http.Request, at int64) {
-	beat := time.NewTicker(pulse)
+	beat := time.NewTicker(keepAlive)
 	defer beat.Stop()
 	named := false
 	for {

@@ -133,7 +133,7 @@ func TestLockBetweenTwoLooks(t *testing.T) {
 	if events, _, _, _ := s.hub.since(before); len(events) != 1 || events[0].kind != "request" || string(events[0].data) != `{"ids":[]}` {
 		t.Errorf("told %v", events)
 	}
-	s.tidy.Lock()
+	s.surveying.Lock()
 }
 
 // TestRunBetweenTwoLooks: a run that begins and ends while nobody looks is told
@@ -210,7 +210,7 @@ func TestRunBetweenTwoLooks(t *testing.T) {
 	if all := told(); len(all) > 0 {
 		t.Errorf("of nothing: %q", all)
 	}
-	s.tidy.Lock()
+	s.surveying.Lock()
 }
 
 // TestDeadRunnerIsNoticed leaves a lock and a running request as kill -9 does.

@@ -590,7 +590,7 @@ func (w *world) again() {
 	w.t.Cleanup(func() {
 		cancel()
 		<-served
-		s.tidy.Lock()
+		s.surveying.Lock()
 	})
 }
 

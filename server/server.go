@@ -51,8 +51,8 @@ type Server struct {
 	journal *editlock.Journal
 	page    *page
 
-	edits sync.Mutex // one edit of a file at a time
-	tidy  sync.Mutex // one survey that puts things right at a time
+	edits     sync.Mutex // one edit of a file at a time
+	surveying sync.Mutex // one survey that puts things right at a time
 
 	ready chan struct{} // closed when changes are noticed
 

@@ -333,11 +333,11 @@ func (w *watcher) anything() {
 // putRight does what every command does at its start: it tells request files
 // what became of runs that died or were merged.
 func (w *watcher) putRight(ctx context.Context) {
-	if !w.s.tidy.TryLock() {
+	if !w.s.surveying.TryLock() {
 		return
 	}
 	go func() {
-		defer w.s.tidy.Unlock()
+		defer w.s.surveying.Unlock()
 		_, err := w.s.folder.p.Survey(ctx) // which changes what it has read
 		if err != nil && !fault.Has(err, fault.RequestsDirNotFound) && ctx.Err() == nil {
 			w.s.log(err.Error())

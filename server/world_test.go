@@ -96,7 +96,7 @@ func (w *world) serve(change ...func(*Options, *http.Server)) {
 	w.t.Cleanup(func() {
 		cancel()
 		watching.Wait()
-		s.tidy.Lock() // nothing writes any more
+		s.surveying.Lock() // nothing writes any more
 		w.http.CloseIdleConnections()
 		ts.Close()
 	})

@@ -57,7 +57,7 @@ export class Cards {
         const r = await get<RunDetail>(runPath(id, run));
         card.run = r;
         card.log = tellingLog(r);
-        fill(card.el, card.line, h('div', { class: 'row wrap' }, this.doings(r)));
+        fill(card.el, card.line, h('div', { class: 'row wrap' }, this.actions(r)));
         await this.read(card);
       }, 0),
       follow: coalesced(() => this.read(card), often),
@@ -78,7 +78,7 @@ export class Cards {
     card.line.title = line;
   }
 
-  private doings(r: RunDetail): Child {
+  private actions(r: RunDetail): Child {
     const [id, run] = [r.request_id, r.run_id];
     const steps = r.stage.steps ?? [];
     const n = steps.findIndex((s) => s.step_id === r.stage.current_step_id);

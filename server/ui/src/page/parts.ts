@@ -12,7 +12,7 @@ export interface View {
   /** What the icon of the tab tells. */
   tone?(): Tone;
   onEvent?(e: LiveEvent): void;
-  /** Another address of the same view: true when it took it. */
+  /** What the keys of this view do. */
   readonly keys?: Readonly<Record<string, () => void>>;
   close?(): void | Promise<void>;
 }

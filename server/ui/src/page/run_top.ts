@@ -13,7 +13,7 @@ const tailBytes = 32 * 1024;
 const tailLines = 15;
 
 /** What a person can do from here. */
-export interface Doings {
+export interface RunActions {
   readonly way: (verb: string) => Promise<void>;
   readonly stop: () => Promise<void>;
   readonly merge: () => Promise<void>;
@@ -41,7 +41,7 @@ export function attemptBegan(s: Stage, step: Step): string | null {
 }
 
 /** The bar: state, title, step, progress, time of this attempt, and the one thing to do. */
-export function spine(r: RunDetail, doing: Doings, asks: boolean): Child {
+export function spine(r: RunDetail, act: RunActions, asks: boolean): Child {
   const s = r.stage;
   const live = r.locked !== null;
   const { text, tone } = stateOf(r);
@@ -59,9 +59,9 @@ export function spine(r: RunDetail, doing: Doings, asks: boolean): Child {
     live
       ? s.state === 'DONE'
         ? h('span', { class: 'muted' }, t('run.moving'))
-        : button(t('run.stop'), doing.stop, { class: 'btn small', 'data-key': 'stop' })
+        : button(t('run.stop'), act.stop, { class: 'btn small', 'data-key': 'stop' })
       : best
-        ? button(verbText(best), () => doing.way(best.verb), { class: 'btn small primary', 'data-key': 'bar-verb' })
+        ? button(verbText(best), () => act.way(best.verb), { class: 'btn small primary', 'data-key': 'bar-verb' })
         : null,
   ];
 }
@@ -75,14 +75,14 @@ export function atStep(r: RunDetail, n: number): string {
 export const verbText = (a: Advice): string => t(`run.${a.verb as 'resume'}`);
 
 /** The first block below the bar; none while the run works. */
-export function outcome(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child): Child {
+export function outcome(r: RunDetail, act: RunActions, tail: HTMLElement, answer: Child): Child {
   const s = r.stage;
   if (s.dropped_at) return h('section', { class: 'card reason' }, h('p', null, t('run.dropped_hint', { at: moment(s.dropped_at) })));
-  if (isStopped(r)) return stopped(r, doing, tail, answer);
-  return s.state === 'DONE' && r.locked === null ? done(r, doing) : null;
+  if (isStopped(r)) return stopped(r, act, tail, answer);
+  return s.state === 'DONE' && r.locked === null ? done(r, act) : null;
 }
 
-function stopped(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child): HTMLElement {
+function stopped(r: RunDetail, act: RunActions, tail: HTMLElement, answer: Child): HTMLElement {
   const s = r.stage;
   const e = s.error;
   const ways = r.advice.filter(isWay);
@@ -94,9 +94,9 @@ function stopped(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child):
     e ? h('p', { class: 'code-name' }, e.reason_code) : h('p', null, t(wasAsked(s) ? 'run.stopped_hint' : 'run.interrupted_hint')),
     waitsText(r.waits),
     answer || h('div', { class: 'tail-of' }, tail),
-    remedies(r, ways, doing, !answer),
+    remedies(r, ways, act, !answer),
     actionsList((e?.actions ?? []).filter((text) => !ways.some((a) => text.includes(`\`${a.command}\``)))), // those have a card
-    evidence(r, doing),
+    evidence(r, act),
   );
 }
 
@@ -104,7 +104,7 @@ function stopped(r: RunDetail, doing: Doings, tail: HTMLElement, answer: Child):
 const shortCode = (text: string): string => text.replace(/`([^`]{60})[^`]{10,}`/g, '`$1 …`').replace(/「([^」]{60})[^」]{10,}」/g, '「$1 …」');
 
 /** Every way to go on, the recommended one first; one that would be refused says why and is no button. */
-function remedies(r: RunDetail, ways: readonly Advice[], doing: Doings, first: boolean): Child {
+function remedies(r: RunDetail, ways: readonly Advice[], act: RunActions, first: boolean): Child {
   if (ways.length === 0) return null;
   const order = ways.toSorted((a, b) => weight(a) - weight(b));
   return h(
@@ -120,7 +120,7 @@ function remedies(r: RunDetail, ways: readonly Advice[], doing: Doings, first: b
           ? h(
               'div',
               { class: 'row wrap' },
-              button(verbText(a), () => doing.way(a.verb), { class: a.recommended && first ? 'btn primary' : 'btn', 'data-key': a.verb }),
+              button(verbText(a), () => act.way(a.verb), { class: a.recommended && first ? 'btn primary' : 'btn', 'data-key': a.verb }),
               h('code', { class: 'small' }, a.command),
               copyButton(a.command),
             )
@@ -132,7 +132,7 @@ function remedies(r: RunDetail, ways: readonly Advice[], doing: Doings, first: b
 
 const weight = (a: Advice): number => (a.recommended ? 0 : a.allowed ? 1 : 2);
 
-function evidence(r: RunDetail, doing: Doings): Child {
+function evidence(r: RunDetail, act: RunActions): Child {
   const e = r.errors?.evidence;
   const logs = (e?.log_paths ?? []).map((p) => r.logs.find((l) => l.path === p)).filter((l) => l !== undefined).filter((l) => l.size > 0);
   const related = (r.errors?.related_paths ?? []).filter((p) => !r.logs.some((l) => l.path === p));
@@ -140,7 +140,7 @@ function evidence(r: RunDetail, doing: Doings): Child {
     e?.stderr_snippet || e?.command
       ? h('details', null, h('summary', null, t('run.evidence')), e.command ? h('p', null, h('code', null, e.command), e.exit_code != null ? ` → ${e.exit_code}` : '') : null, h('pre', { tabindex: 0 }, e.stderr_snippet ?? ''))
       : null,
-    logs.length > 0 ? h('p', { class: 'row wrap evidence' }, logs.map((l) => button(`${t('run.log_of')}: ${l.name}`, () => doing.log(l.name), { class: 'btn small', 'data-key': 'log:' + l.name }))) : null,
+    logs.length > 0 ? h('p', { class: 'row wrap evidence' }, logs.map((l) => button(`${t('run.log_of')}: ${l.name}`, () => act.log(l.name), { class: 'btn small', 'data-key': 'log:' + l.name }))) : null,
     related.length > 0 ? h('p', { class: 'evidence' }, t('run.related'), ': ', related.map((p) => [h('code', null, p), ' '])) : null,
   ];
 }
@@ -165,7 +165,7 @@ export function testsChip(r: RunDetail): Child {
   return [chip(failed > 0 ? t('run.tests_failed', { n: failed }) : t('run.tests_passed', { n: tests.length }), failed > 0 ? 'bad' : 'good'), ' ', h('span', { class: 'muted' }, took)];
 }
 
-function done(r: RunDetail, doing: Doings): HTMLElement {
+function done(r: RunDetail, act: RunActions): HTMLElement {
   const s = r.stage;
   const merge = r.advice.find((a) => a.verb === 'merge')?.command;
   const anew = r.advice.find((a) => a.verb === 'run'); // its tests fail where it was landed
@@ -177,7 +177,7 @@ function done(r: RunDetail, doing: Doings): HTMLElement {
     { class: `card reason ${move || anew ? 'ask' : 'good'} outcome` },
     h('h2', null, anew ? t('run.land_failed') : move ? t('run.stale') : merge ? t('run.merge_hint') : t('run.done')),
     anew ? [h('p', null, t('run.land_failed_what')), h('p', { class: 'row wrap' }, h('code', null, anew.command), copyButton(anew.command))] : null,
-    move ? [h('p', null, t(move.verb === 'restack' ? 'run.stale_restack' : 'run.stale_drop')), h('p', { class: 'row wrap' }, move.verb === 'restack' ? button(verbText(move), () => doing.way(move.verb), { class: 'btn primary', 'data-key': 'restack' }) : null, h('code', null, move.command), copyButton(move.command))] : null,
+    move ? [h('p', null, t(move.verb === 'restack' ? 'run.stale_restack' : 'run.stale_drop')), h('p', { class: 'row wrap' }, move.verb === 'restack' ? button(verbText(move), () => act.way(move.verb), { class: 'btn primary', 'data-key': 'restack' }) : null, h('code', null, move.command), copyButton(move.command))] : null,
     h(
       'div',
       { class: 'row wrap facts' },
@@ -186,7 +186,7 @@ function done(r: RunDetail, doing: Doings): HTMLElement {
       testsChip(r),
       commits.length > 0 ? link(runAt(r.request_id, r.run_id, 'diff'), t('run.see_diff'), { class: merge ? 'btn primary' : 'btn', 'data-key': 'see-diff' }) : null,
     ),
-    merge ? h('p', { class: 'row wrap' }, button(t('landing.one'), doing.merge, { 'data-key': 'merge' }), link('/land', t('landing.see'), { class: 'btn', 'data-key': 'land' }), h('code', null, merge), copyButton(merge)) : null,
+    merge ? h('p', { class: 'row wrap' }, button(t('landing.one'), act.merge, { 'data-key': 'merge' }), link('/land', t('landing.see'), { class: 'btn', 'data-key': 'land' }), h('code', null, merge), copyButton(merge)) : null,
     merge && !anew && !move ? h('p', { class: 'row wrap' }, h('span', { class: 'muted' }, t('run.reject')), h('code', null, drop), copyButton(drop)) : null,
     commits.length > 0 ? h('ul', { class: 'plain-list commits' }, commits.map((c) => h('li', null, h('code', null, c.hash.slice(0, 10)), ' ', c.subject))) : null,
   );

@@ -11,7 +11,7 @@ import { button, chip, copyButton, elapsed, errorCard, errorOf, link, requestLin
 import { requestAt, runAt, type RunTab } from './router.js';
 import { placeOf, type LogPlace } from './run_logs.js';
 import { answerForm } from './run_answer.js';
-import { attemptBegan, isAsking, isStopped, outcome, showTail, spine, stateOf, tellingLog, type Doings } from './run_top.js';
+import { attemptBegan, isAsking, isStopped, outcome, showTail, spine, stateOf, tellingLog, type RunActions } from './run_top.js';
 import { runLanes } from './timeline.js';
 import { timelinePicture } from './timeline_view.js';
 
@@ -34,7 +34,7 @@ export class RunView implements View {
   private readonly reason = h('div');
   private readonly tail = h('div');
   private readonly answer = h('div');
-  private readonly doings: Doings = {
+  private readonly actions: RunActions = {
     way: (verb) => this.resume(verb),
     stop: () => stopRun(this.id, this.runID),
     merge: () => landRun(this.go, this.id, this.run?.stage.git.base_branch ?? ''),
@@ -230,7 +230,7 @@ export class RunView implements View {
 
   private paintHead(r: RunDetail): void {
     const s = r.stage;
-    fillIf(this.bar, JSON.stringify([s.title, s.state, s.current_step_id, s.progress, s.dropped_at, s.steps?.map((x) => x.status), r.locked, r.interrupted, r.advice, isAsking(r)]), () => spine(r, this.doings, isAsking(r)));
+    fillIf(this.bar, JSON.stringify([s.title, s.state, s.current_step_id, s.progress, s.dropped_at, s.steps?.map((x) => x.status), r.locked, r.interrupted, r.advice, isAsking(r)]), () => spine(r, this.actions, isAsking(r)));
     const key = JSON.stringify([s.state, s.git.stacked_on, s.ended_at, s.replaced_by, s.replaces, s.git.work_branch, s.landed, r.locked, r.compare_url, r.warnings, s.locks, r.usage]);
     fillIf(this.facts, key, () => [
       h(
@@ -301,7 +301,7 @@ export class RunView implements View {
     const key = JSON.stringify([s.error, s.state, r.errors, r.interrupted, r.locked === null, r.waits, isStopped(r), r.advice, s.replaced_by, s.dropped_at, s.git, s.current_step_id]);
     const asks = isAsking(r);
     fillIf(this.answer, asks ? JSON.stringify(r.errors?.questions) : '', () => (asks ? answerForm(this.go, r) : null));
-    fillIf(this.reason, key, () => outcome(r, this.doings, this.tail, asks ? this.answer : null));
+    fillIf(this.reason, key, () => outcome(r, this.actions, this.tail, asks ? this.answer : null));
     const log = isStopped(r) ? tellingLog(r) : undefined;
     fillIf(this.tail, log ? `${log.name} ${log.size}` : '', () => null);
     if (log && this.tail.childElementCount === 0) void showTail(this.tail, r, log).catch(() => undefined); // the log itself says what is wrong
