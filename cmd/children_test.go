@@ -24,13 +24,13 @@ func children() map[string][]string {
 		// git, with its hooks, filters, signers
 		"internal/gitcmd once": {"internal/gitcmd TestLimitReachesWhatGitStarted", "internal/gitcmd TestStopReachesWhatGitStarted", "internal/gitcmd TestQuestionLimit", "run_hook_hangs.txtar"},
 		// steps, tests, roles, workspace.setup
-		"runner/stage command":  {"run_timeouts.txtar", "run_second_signal.txtar", "run_children.txtar"},
-		"runner hook":           {"auto_hook_hangs.txtar"},
-		"runner desktop":        {"auto_hook_hangs.txtar"},
-		"runner/land shell":     {"land_test_fails.txtar"},
-		"doctor startElsewhere": {"doctor_preset_hangs.txtar"},
-		"server callQueue":      {"server TestQueueProgramThatHangs"},
-		"server showForecast":   {"server TestForecastThatHangs"},
+		"runner/stage runCommand": {"run_timeouts.txtar", "run_second_signal.txtar", "run_children.txtar"},
+		"runner notify":           {"auto_hook_hangs.txtar"},
+		"runner desktop":          {"auto_hook_hangs.txtar"},
+		"runner/land shell":       {"land_test_fails.txtar"},
+		"doctor startElsewhere":   {"doctor_preset_hangs.txtar"},
+		"server callQueue":        {"server TestQueueProgramThatHangs"},
+		"server showForecast":     {"server TestForecastThatHangs"},
 
 		"server spawnProgram":              {"our own aiflow-run and aiflow-land: they are to live on, and have limits of their own"},
 		"cmd/aiflow-mcp command":           {"our own programs, which have limits of their own; a client that goes away ends those that begin no run"},
