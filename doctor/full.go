@@ -206,13 +206,11 @@ func fixCache(x *examiner) {
 		return
 	}
 	if err := os.Chmod(x.p.Path(path), 0o600); err != nil {
-		x.cannot("cache", "token", notWritable(err, path), "path", path)
+		x.cannot("cache", "token", fault.NotWritable(err, path), "path", path)
 		return
 	}
 	x.did("cache", "token", "path", path)
 }
-
-func notWritable(err error, p string) error { return fault.Wrap(err, fault.PathNotWritable, "path", p) }
 
 func stat(path string) (fs.FileInfo, bool) {
 	info, err := os.Lstat(path)

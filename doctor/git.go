@@ -82,7 +82,7 @@ func tellRepository(x *examiner, repo *gitops.Repo, err error) {
 	}
 	x.repo = repo
 	if path := gitops.Unwritable(x.p.CommonDir()); path != "" {
-		x.fails("repository", notWritable(nil, path))
+		x.fails("repository", fault.NotWritable(nil, path))
 		return
 	}
 	if left := oldLocks(x, repo); len(left) > 0 {

@@ -43,7 +43,7 @@ func checkLocks(x *examiner) {
 		return
 	}
 	if !canMake(x.p.Path(x.p.Config.Paths.LocksDir)) {
-		x.fails("locks", notWritable(nil, x.p.Config.Paths.LocksDir))
+		x.fails("locks", fault.NotWritable(nil, x.p.Config.Paths.LocksDir))
 		return
 	}
 	x.pass("locks", "ok", seen, "count", len(entries))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 )
 
@@ -103,7 +104,7 @@ func fixTemps(x *examiner) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			x.cannot("temp_files", "temp", notWritable(err, rel), "path", rel)
+			x.cannot("temp_files", "temp", fault.NotWritable(err, rel), "path", rel)
 		default:
 			removed = append(removed, rel)
 		}

@@ -50,7 +50,3 @@ func (p *Lock) failure(c command, cause error) *Error {
 func invalid(err error, reason string) error {
 	return fault.Wrap(err, fault.InvalidRequest, "reason", reason)
 }
-
-func notWritable(err error, path string, more ...any) error {
-	return fault.Wrap(err, fault.PathNotWritable, append(more, "path", path)...)
-}

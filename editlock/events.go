@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aiflow/internal/fault"
 	"aiflow/internal/flock"
 )
 
@@ -118,17 +119,17 @@ func (j *Journal) Append(lines ...Line) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := os.MkdirAll(j.dir, 0o777); err != nil {
-		return notWritable(err, j.dir)
+		return fault.NotWritable(err, j.dir)
 	}
 	path := filepath.Join(j.dir, j.now().UTC().Format(journalForm))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o666)
 	if err != nil {
-		return notWritable(err, path)
+		return fault.NotWritable(err, path)
 	}
 	defer f.Close()
 	fi, err := f.Stat()
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxJournal {
-		return notWritable(nil, path, "reason", "journal_full")
+		return fault.NotWritable(nil, path, "reason", "journal_full")
 	}
 	if fi.Size() == 0 {
 		j.prune()
@@ -139,7 +140,7 @@ func (j *Journal) Append(lines ...Line) error {
 			_, err = f.Write(append(data, '\n'))
 		}
 		if err != nil {
-			return notWritable(err, path)
+			return fault.NotWritable(err, path)
 		}
 	}
 	return nil
@@ -178,7 +179,7 @@ func (j *Journal) Each(line func(Line)) (bad int, err error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, notWritable(err, j.dir)
+		return 0, fault.NotWritable(err, j.dir)
 	}
 	for _, e := range entries {
 		if !e.Type().IsRegular() || filepath.Ext(e.Name()) != ".jsonl" {
@@ -187,7 +188,7 @@ func (j *Journal) Each(line func(Line)) (bad int, err error) {
 		n, err := eachLine(filepath.Join(j.dir, e.Name()), line)
 		bad += n
 		if err != nil {
-			return bad, notWritable(err, filepath.Join(j.dir, e.Name()))
+			return bad, fault.NotWritable(err, filepath.Join(j.dir, e.Name()))
 		}
 	}
 	return bad, nil

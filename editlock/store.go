@@ -128,7 +128,7 @@ func (p *Lock) remove(ctx context.Context, leaseID string, wanted func(Stored) b
 		return p.conflict(old)
 	}
 	if err := p.disk.Remove(p.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return notWritable(err, p.path())
+		return fault.NotWritable(err, p.path())
 	}
 	return nil
 }
@@ -142,10 +142,10 @@ func (p *Lock) write(text []byte) error {
 	}
 	o := atomicfile.Options{Volatile: true, TempSuffix: hex.EncodeToString(suffix[:])}
 	if err := atomicfile.Write(p.disk, p.path(), text, o); err != nil {
-		return notWritable(err, p.path())
+		return fault.NotWritable(err, p.path())
 	}
 	if err := p.files.Touch(recordFile, p.clock.Now()); err != nil {
-		return notWritable(err, p.path())
+		return fault.NotWritable(err, p.path())
 	}
 	return nil
 }

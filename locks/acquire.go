@@ -125,7 +125,7 @@ func (m *Manager) publishLease(ctx context.Context, k Key, a Ask, began clockRea
 		if e, found, err := m.look(k, false); err == nil && found && e.Token == token { // it had become visible
 			_ = m.disk.Remove(m.path(k))
 		}
-		return nil, notWritable(err, m.path(k))
+		return nil, fault.NotWritable(err, m.path(k))
 	}
 	return m.newLease(ctx, k, rec, raw, began), nil
 }

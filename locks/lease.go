@@ -195,7 +195,7 @@ func (l *Lease) renew(change func(*Record)) error {
 	}
 	raw, err := l.m.publish(l.key, next, false)
 	if err != nil {
-		return l.unconfirmed(notWritable(err, l.path))
+		return l.unconfirmed(fault.NotWritable(err, l.path))
 	}
 	l.rec, l.raw, l.last = next, raw, began
 	return nil
@@ -280,7 +280,7 @@ func (l *Lease) Release() error {
 		return err
 	}
 	if err := l.m.disk.Remove(l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return l.unconfirmed(notWritable(err, l.path))
+		return l.unconfirmed(fault.NotWritable(err, l.path))
 	}
 	l.finish(&fault.Error{Code: fault.LockLost, Facts: fault.Facts{"path": l.path, "reason": "released"}}, nil)
 	return nil

@@ -205,7 +205,7 @@ func sweepOne(ctx context.Context, m *Manager, k Key) (Entry, bool, error) {
 		return e, false, nil
 	}
 	if err := m.disk.Remove(e.Path); err != nil {
-		return e, false, notWritable(err, e.Path)
+		return e, false, fault.NotWritable(err, e.Path)
 	}
 	return e, true, nil
 }
@@ -269,7 +269,7 @@ func (m *Manager) tryBreak(ctx context.Context, k Key, force, patient bool) (Ent
 		return e, false, e.refuse(fault.LockNotYours)
 	}
 	if err := m.disk.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return e, false, notWritable(err, e.Path)
+		return e, false, fault.NotWritable(err, e.Path)
 	}
 	return e, true, nil
 }
@@ -290,5 +290,3 @@ func flawFault(path string, f flock.Flaw, version string) error {
 func unreadable(err error, path string, more ...any) error {
 	return fault.Wrap(err, fault.LockUnreadable, append(more, "path", path)...)
 }
-
-func notWritable(err error, p string) error { return fault.Wrap(err, fault.PathNotWritable, "path", p) }

@@ -11,6 +11,7 @@ import (
 	"aiflow/internal/fault"
 	"aiflow/internal/gitcmd"
 	"aiflow/internal/proc"
+	"aiflow/internal/term"
 	"aiflow/runs"
 )
 
@@ -40,7 +41,7 @@ func workspaceChanged(ctx context.Context, p *Project, st *runs.Stage) *fault.Er
 		}, what...)...)
 	}
 	if tip := ask("rev-parse", "HEAD"); tip != st.Tip() && !strings.Contains(ask("log", "--format=%B", st.Tip()+"..HEAD"), RunTrailer+": "+st.RunID) {
-		return changed("commit", tip[:min(10, len(tip))])
+		return changed("commit", term.ShortHash(tip))
 	}
 	files := ask("status", "--porcelain", "--untracked-files=all")
 	if files == "" {

@@ -532,7 +532,7 @@ func affectsAllRuns(err error) *fault.Error {
 	f := fault.Of(err, fault.InternalError)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS):
-		return notWritable(err, f.Facts["path"])
+		return fault.NotWritable(err, f.Facts["path"])
 	case f.Code == fault.DiskFull, f.Code == fault.GitNotRepo, f.Code == fault.GitRepoRefused, f.Code == fault.GitBareRepo:
 		return f
 	}

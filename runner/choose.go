@@ -33,7 +33,7 @@ func (r *Runner) openInBackground(ctx context.Context) func() (*gitops.Repo, err
 // checkWritable refuses a repository in which no commit can be made, before anything is.
 func checkWritable(r *Runner) error {
 	if path := gitops.Unwritable(r.Project.CommonDir()); path != "" {
-		return notWritable(nil, path)
+		return fault.NotWritable(nil, path)
 	}
 	return nil
 }

@@ -307,7 +307,7 @@ func (c *cleaner) remove(ctx context.Context, st *runs.Stage, dir *runs.Dir, it 
 		return err
 	}
 	if err := os.RemoveAll(dir.Path); err != nil {
-		return notWritable(err, dir.Rel)
+		return fault.NotWritable(err, dir.Rel)
 	}
 	_ = os.Remove(filepath.Dir(dir.Path)) // unless another run of the request is there
 	return nil

@@ -163,7 +163,7 @@ func (l *remover) add(p RemovedItem, err error) {
 	switch {
 	case err != nil:
 		if _, ok := fault.As(err); !ok { // of the file system
-			err = notWritable(err, p.Name)
+			err = fault.NotWritable(err, p.Name)
 		}
 		p.Did, p.Why, p.Err = "failed", l.r.InWords(err), err
 	case p.Did != "":

@@ -51,7 +51,7 @@ func (r *Runner) Stop(ctx context.Context, requestID string, wait time.Duration)
 	if e.RunID != "" { // a signal to come is a person's wish
 		mark := stage.StopMark(r.Project.Run(requestID, e.RunID))
 		if err := os.WriteFile(mark, nil, 0o666); err != nil && among {
-			return StopResult{}, notWritable(err, mark)
+			return StopResult{}, fault.NotWritable(err, mark)
 		}
 	}
 	if !among {
@@ -93,10 +93,10 @@ func (r *Runner) StopSession(ctx context.Context, now bool, wait time.Duration) 
 	h := StopResult{OK: true, RunID: e.RunID, StopRequested: true}
 	path := stage.CacheFile(r.Project, stopFile)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return StopResult{}, notWritable(err, path)
+		return StopResult{}, fault.NotWritable(err, path)
 	}
 	if err := os.WriteFile(path, nil, 0o666); err != nil {
-		return StopResult{}, notWritable(err, path)
+		return StopResult{}, fault.NotWritable(err, path)
 	}
 	if !now {
 		return h, nil
@@ -145,10 +145,6 @@ func waitGone(ctx context.Context, m *locks.Manager, k locks.Key, token string, 
 
 func nothingToDo(reason string, more ...any) error {
 	return fault.New(fault.NothingToDo, append(more, "reason", reason)...)
-}
-
-func notWritable(err error, path string) *fault.Error {
-	return fault.Wrap(err, fault.PathNotWritable, "path", path)
 }
 
 func noRun(err error, which, value string, more ...any) error {

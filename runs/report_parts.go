@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiflow/internal/fault"
+	"aiflow/internal/term"
 )
 
 func (w *reporter) head() {
@@ -31,10 +32,10 @@ func (w *reporter) head() {
 		}
 	}
 	for _, on := range w.s.Git.StackedOn {
-		w.line("- stacked_on: " + inline(on.RequestID) + " " + inline(on.Branch) + " " + shortHash(on.Commit))
+		w.line("- stacked_on: " + inline(on.RequestID) + " " + inline(on.Branch) + " " + term.ShortHash(on.Commit))
 	}
 	if l := w.s.Landed; l != nil {
-		w.line("- landed: " + inline(l.Into) + " " + shortHash(l.Commit) + " " + stamp(l.At))
+		w.line("- landed: " + inline(l.Into) + " " + term.ShortHash(l.Commit) + " " + stamp(l.At))
 	}
 }
 
@@ -167,22 +168,15 @@ func (w *reporter) ownNote(p *Step) string {
 	}
 	for _, c := range w.s.Git.Commits {
 		if c.StepID == p.StepID {
-			return shortHash(c.Hash)
+			return term.ShortHash(c.Hash)
 		}
 	}
 	return ""
 }
 
-func shortHash(h string) string {
-	if len(h) > 10 {
-		return h[:10]
-	}
-	return h
-}
-
 func (w *reporter) evidence() {
 	for _, c := range w.s.Git.Commits {
-		w.line("- " + shortHash(c.Hash) + " " + inline(c.Subject))
+		w.line("- " + term.ShortHash(c.Hash) + " " + inline(c.Subject))
 	}
 	for _, path := range w.paths() {
 		w.line("- " + code(path))

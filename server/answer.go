@@ -266,8 +266,6 @@ func conflict(path string, more ...any) error {
 	return fault.New(fault.Conflict, append(more, "path", path)...)
 }
 
-func notWritable(err error, p string) error { return fault.Wrap(err, fault.PathNotWritable, "path", p) }
-
 func noRequest(err error, id string, more ...any) error {
 	return fault.Wrap(err, fault.RequestNotFound, append(more, "id", id)...)
 }

@@ -46,7 +46,7 @@ func spawnProgram(s *Server, name, bin, lang string, args ...string) (*child, er
 	p := s.Project
 	dir := p.Path(p.Config.Paths.CacheDir + "/serve")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, notWritable(err, p.Config.Paths.CacheDir)
+		return nil, fault.NotWritable(err, p.Config.Paths.CacheDir)
 	}
 	// The newest outputs are kept; their names sort by time.
 	names, _ := filepath.Glob(filepath.Join(dir, "*-*.json"))
@@ -58,12 +58,12 @@ func spawnProgram(s *Server, name, bin, lang string, args ...string) (*child, er
 	base := filepath.Join(dir, p.Now().UTC().Format("20060102-150405.000")+"-"+p.RandomHex(3))
 	out, err := os.OpenFile(base+".json", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, notWritable(err, p.Config.Paths.CacheDir)
+		return nil, fault.NotWritable(err, p.Config.Paths.CacheDir)
 	}
 	defer out.Close()
 	said, err := os.OpenFile(base+".log", os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, notWritable(err, p.Config.Paths.CacheDir)
+		return nil, fault.NotWritable(err, p.Config.Paths.CacheDir)
 	}
 	defer said.Close()
 	cmd := exec.Command(bin, append(common(s, lang), args...)...)
@@ -128,12 +128,12 @@ func (c *child) printed() ([]byte, error) {
 	}
 	room, err := os.CreateTemp(filepath.Dir(c.out), ".room-")
 	if err != nil {
-		return nil, notWritable(err, c.out)
+		return nil, fault.NotWritable(err, c.out)
 	}
 	defer os.Remove(room.Name())
 	defer room.Close()
 	if _, err := room.Write(make([]byte, 4096)); err != nil {
-		return nil, notWritable(err, c.out)
+		return nil, fault.NotWritable(err, c.out)
 	}
 	return nil, nil
 }

@@ -131,7 +131,7 @@ func writeConfig(s *Server, w http.ResponseWriter, r *http.Request, b configBody
 		err = atomicfile.Write(s.Project.Env.Disk, path, text.Bytes(), atomicfile.Options{TempSuffix: s.Project.Suffix()})
 	}
 	if err != nil {
-		return notWritable(err, config.File)
+		return fault.NotWritable(err, config.File)
 	}
 	return giveConfig(s, w, r, text.Bytes(), cfg, warnings)
 }
@@ -140,12 +140,12 @@ func writeConfig(s *Server, w http.ResponseWriter, r *http.Request, b configBody
 func tryConfig(s *Server, text []byte) (config.Config, []config.Warning, error) {
 	f, err := os.CreateTemp("", "aiflow-config-*.json")
 	if err != nil {
-		return config.Config{}, nil, notWritable(err, config.File)
+		return config.Config{}, nil, fault.NotWritable(err, config.File)
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(text)
 	if err = cmp.Or(err, f.Close()); err != nil {
-		return config.Config{}, nil, notWritable(err, config.File)
+		return config.Config{}, nil, fault.NotWritable(err, config.File)
 	}
 	cfg, warnings, err := loadConfig(s, f.Name())
 	if e, ok := fault.As(err); ok {

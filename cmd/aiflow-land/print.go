@@ -3,10 +3,9 @@ package main
 import (
 	"strings"
 
-	"aiflow/internal/fault"
-
 	"aiflow/cmd/internal/cli"
 	"aiflow/gitops"
+	"aiflow/internal/fault"
 	"aiflow/internal/proc"
 	"aiflow/internal/term"
 	"aiflow/runner/land"
@@ -49,7 +48,7 @@ func printResult(s *cli.Shell, r land.Result, err error) error {
 		}{err == nil, false, r.Into, r.Method, r.Test, r.From, r.To, orEmpty(r.Landed), orEmpty(r.Already), leftOuts(s, r.LeftOut), orEmpty(r.WithoutRequest), body(s, err)}, err)
 	}
 	for _, i := range r.Landed {
-		s.Printf("%s\n", s.Paint(term.Green, s.Text("land.landed", "id", i.RequestID, "branch", i.Branch, "commit", short(i.Commit))))
+		s.Printf("%s\n", s.Paint(term.Green, s.Text("land.landed", "id", i.RequestID, "branch", i.Branch, "commit", term.ShortHash(i.Commit))))
 	}
 	for _, i := range r.Already {
 		s.Printf("%s\n", s.Text("land.already", "id", i.RequestID, "into", r.Into))
@@ -63,7 +62,7 @@ func printResult(s *cli.Shell, r land.Result, err error) error {
 		s.Printf("%s\n", s.Text("land.nothing", "into", r.Into))
 		return nil
 	}
-	s.Printf("%s\n", s.Text("land.sum", "into", r.Into, "from", short(r.From), "to", short(r.To), "count", len(r.Landed), "left", len(r.LeftOut)))
+	s.Printf("%s\n", s.Text("land.sum", "into", r.Into, "from", term.ShortHash(r.From), "to", term.ShortHash(r.To), "count", len(r.Landed), "left", len(r.LeftOut)))
 	if r.Test == "" && len(r.Landed) > 0 {
 		s.Printf("%s\n", s.Text("land.untested"))
 	}
@@ -89,8 +88,6 @@ func printParted(s *cli.Shell, list []land.Item) {
 		s.Printf("%s\n", term.Escape(s.Text(key, facts...)))
 	}
 }
-
-func short(commit string) string { return commit[:min(10, len(commit))] }
 
 // printForecast prints what a landing would come to. It never fails: what would be left
 // out is an answer.

@@ -155,17 +155,15 @@ func (e *editing) makeCopy(mode os.FileMode) (err error) {
 	}
 	dir := filepath.Join(e.projectDir(), "edits", e.p.Suffix())
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return notWritable(err, dir)
+		return fault.NotWritable(err, dir)
 	}
 	e.copy = filepath.Join(dir, filepath.Base(e.r.Path))
 	o := atomicfile.Options{Perm: mode, TempSuffix: e.p.Suffix()}
 	if err := atomicfile.Write(e.p.Env.Disk, e.copy, e.before, o); err != nil {
-		return notWritable(err, e.copy)
+		return fault.NotWritable(err, e.copy)
 	}
 	return nil
 }
-
-func notWritable(err error, p string) error { return fault.Wrap(err, fault.PathNotWritable, "path", p) }
 
 // keep says where the copy stays, or "" when there is nothing in it to keep.
 func (e *editing) keep(after []byte) string {

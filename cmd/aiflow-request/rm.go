@@ -121,7 +121,7 @@ func (v *view) remove(r *reqmeta.Request) error {
 	defer release()
 	path := v.p.Path(r.Path)
 	if err := os.Remove(path); err != nil {
-		return notWritable(err, r.Path)
+		return fault.NotWritable(err, r.Path)
 	}
 	return v.p.Env.Disk.SyncDir(filepath.Dir(path))
 }

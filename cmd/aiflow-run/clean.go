@@ -6,6 +6,7 @@ import (
 	"aiflow/cmd/internal/app"
 	"aiflow/cmd/internal/cli"
 	"aiflow/cmd/internal/work"
+	"aiflow/internal/term"
 	"aiflow/runner"
 	"aiflow/runs"
 )
@@ -42,7 +43,7 @@ func clean(s *cli.Shell, o runner.CleanOptions, older string) error {
 		if it.IgnoredFiles == 0 {
 			ignored = nil
 		}
-		s.Printf("%s\n", s.Text("work.clean_"+it.Did, "count", ignored["count"], "size", ignored["size"], "run_id", it.RunID, "ref", it.Ref, "id", it.RequestID, "branch", it.Branch, "commit", short(it.Commit), "name", cmp.Or(it.Stays, it.HeldBy), "reason", it.Why))
+		s.Printf("%s\n", s.Text("work.clean_"+it.Did, "count", ignored["count"], "size", ignored["size"], "run_id", it.RunID, "ref", it.Ref, "id", it.RequestID, "branch", it.Branch, "commit", term.ShortHash(it.Commit), "name", cmp.Or(it.Stays, it.HeldBy), "reason", it.Why))
 	}
 	if len(items) == 0 {
 		s.Printf("%s\n", s.Text("work.clean_nothing"))

@@ -328,7 +328,7 @@ func (l *leaver) entries(rel string, all []string, keep func(entry string) bool)
 	}
 	if !l.dryRun {
 		if err = l.rewrite(rel, text, shipped.Began(string(old))); err != nil {
-			return notWritable(err, rel)
+			return fault.NotWritable(err, rel)
 		}
 		l.at("ignored")
 	}
@@ -407,7 +407,7 @@ func (l *leaver) agents() error {
 	l.taken = append(l.taken, shipped.AgentsFile)
 	if !l.dryRun {
 		if err = l.rewrite(shipped.AgentsFile, text, shipped.Began(string(old))); err != nil {
-			return notWritable(err, shipped.AgentsFile)
+			return fault.NotWritable(err, shipped.AgentsFile)
 		}
 		l.at("agents")
 	}
@@ -513,15 +513,11 @@ func (l *leaver) failed() error {
 		case p.Err != nil:
 			return p.Err
 		case p.Kind == "file" || p.Kind == "folder" || p.Kind == "record":
-			return notWritable(nil, p.Name, "cause", p.Why)
+			return fault.NotWritable(nil, p.Name, "cause", p.Why)
 		}
 		return fault.New(fault.WorkspaceFailed, "path", p.Name, "cause", p.Why)
 	}
 	return nil
-}
-
-func notWritable(err error, path string, more ...any) error {
-	return fault.Wrap(err, fault.PathNotWritable, append(more, "path", path)...)
 }
 
 func (l *leaver) line(p runner.RemovedItem) string {
@@ -532,5 +528,5 @@ func (l *leaver) line(p runner.RemovedItem) string {
 	case p.Did == "failed":
 		return line + ": " + p.Why
 	}
-	return line + l.shell.Text("work.deinit_why_"+p.Why, "commit", short(p.Commit), "name", cmp.Or(p.RequestID, p.RunID), "paths", strings.Join(l.others, ", "))
+	return line + l.shell.Text("work.deinit_why_"+p.Why, "commit", term.ShortHash(p.Commit), "name", cmp.Or(p.RequestID, p.RunID), "paths", strings.Join(l.others, ", "))
 }

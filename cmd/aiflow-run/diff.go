@@ -84,7 +84,7 @@ func keptTitle(s *cli.Shell, u *runner.Uncommitted) string {
 }
 
 func printDiff(s *cli.Shell, d gitops.Diff, width int) {
-	s.Printf("%s\n", s.Text("work.diff_stat", "base", short(d.Base), "head", short(d.Head),
+	s.Printf("%s\n", s.Text("work.diff_stat", "base", term.ShortHash(d.Base), "head", term.ShortHash(d.Head),
 		"files", d.Stat.Files, "added", d.Stat.Additions, "deleted", d.Stat.Deletions))
 	for _, f := range d.Files {
 		s.Printf("%s\n", s.Paint(term.Bold, fileTitle(f)))

@@ -10,6 +10,7 @@ import (
 	"aiflow/cmd/internal/cli"
 	"aiflow/gitops"
 	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
 	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/runner"
@@ -25,7 +26,7 @@ func saveHTML(s *cli.Shell, p *project.Project, st *runs.Stage, d runner.Compari
 	}
 	o := atomicfile.Options{TempSuffix: p.Suffix()}
 	if err := atomicfile.Write(p.Env.Disk, filepath.Clean(path), []byte(text), o); err != nil {
-		return notWritable(err, path)
+		return fault.NotWritable(err, path)
 	}
 	if s.JSON {
 		return s.PrintJSON(struct {
@@ -87,12 +88,12 @@ func head(b *strings.Builder, s *cli.Shell, st *runs.Stage, d runner.Comparison)
 		{"run_id", st.RunID},
 		{"state", string(st.State)},
 		{"branch", st.Git.WorkBranch + " (" + st.Git.BaseBranch + ")"},
-		{"diff", s.Text("work.diff_stat", "base", short(d.Base), "head", short(d.Head), "files", d.Stat.Files, "added", d.Stat.Additions, "deleted", d.Stat.Deletions)},
+		{"diff", s.Text("work.diff_stat", "base", term.ShortHash(d.Base), "head", term.ShortHash(d.Head), "files", d.Stat.Files, "added", d.Stat.Additions, "deleted", d.Stat.Deletions)},
 	} {
 		fmt.Fprintf(b, "<dt>%s</dt><dd>%s</dd>\n", row[0], esc(row[1]))
 	}
 	for _, c := range st.Git.Commits {
-		fmt.Fprintf(b, "<dt>%s</dt><dd>%s</dd>\n", esc(short(c.Hash)), esc(c.Subject))
+		fmt.Fprintf(b, "<dt>%s</dt><dd>%s</dd>\n", esc(term.ShortHash(c.Hash)), esc(c.Subject))
 	}
 	b.WriteString("</dl>\n<nav><ul>\n")
 	for i, f := range d.Files {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"aiflow/cmd/internal/cli"
+	"aiflow/internal/term"
 	"aiflow/project"
 	"aiflow/reqmeta"
 	"aiflow/runs"
@@ -34,12 +35,12 @@ func drop(s *cli.Shell, arg string, discard bool) error {
 	if s.JSON {
 		return s.PrintJSON(d)
 	}
-	s.Printf("%s\n", s.Text("work.drop_done", "run_id", d.RunID, "id", d.RequestID, "branch", d.Branch, "commit", short(d.Commit)))
+	s.Printf("%s\n", s.Text("work.drop_done", "run_id", d.RunID, "id", d.RequestID, "branch", d.Branch, "commit", term.ShortHash(d.Commit)))
 	for _, ref := range d.Kept {
 		s.Printf("  %s\n", s.Text("work.drop_kept", "ref", ref))
 	}
 	for _, commit := range d.Discarded {
-		s.Printf("  %s\n", s.Text("work.drop_discarded", "commit", short(commit)))
+		s.Printf("  %s\n", s.Text("work.drop_discarded", "commit", term.ShortHash(commit)))
 	}
 	if d.Back != "" {
 		s.Printf("  %s\n", s.Text("work.drop_back", "command", d.Back))

@@ -144,11 +144,9 @@ func printDone(s *cli.Shell, p *project.Project, st *runs.Stage, runPath string)
 
 func printCommits(s *cli.Shell, st *runs.Stage) {
 	for _, c := range st.Git.Commits {
-		s.Printf("  %s %s\n", s.Paint(term.Yellow, short(c.Hash)), term.Escape(c.Subject))
+		s.Printf("  %s %s\n", s.Paint(term.Yellow, term.ShortHash(c.Hash)), term.Escape(c.Subject))
 	}
 }
-
-func short(hash string) string { return hash[:min(len(hash), 10)] }
 
 func printStopped(s *cli.Shell, p *project.Project, out runner.Outcome) {
 	st := out.Stage

@@ -49,7 +49,7 @@ func restack(s *cli.Shell, names []string, all bool) error {
 		return s.Answer(v, err)
 	}
 	for _, m := range out.Moved {
-		s.Printf("%s\n", s.Paint(term.Green, s.Text("land.restacked", "id", m.RequestID, "branch", m.Branch, "commit", short(m.Commit), "ref", m.Kept)))
+		s.Printf("%s\n", s.Paint(term.Green, s.Text("land.restacked", "id", m.RequestID, "branch", m.Branch, "commit", term.ShortHash(m.Commit), "ref", m.Kept)))
 	}
 	for _, i := range out.Already {
 		s.Printf("%s\n", s.Text("land.restack_already", "id", i.RequestID))

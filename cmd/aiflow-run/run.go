@@ -51,7 +51,7 @@ func printDryRun(s *cli.Shell, p *project.Project, in runner.Intent) error {
 	if in.Resumes != "" {
 		s.Printf("%s\n", s.Text("work.dry_resumes", "run_id", in.Resumes))
 	}
-	s.Printf("%s\n", s.Text("work.dry_base", "branch", in.BaseBranch, "commit", short(in.BaseCommit)))
+	s.Printf("%s\n", s.Text("work.dry_base", "branch", in.BaseBranch, "commit", term.ShortHash(in.BaseCommit)))
 	for _, on := range in.StackedOn {
 		s.Printf("%s\n", s.Text("work.dry_stacked", "id", on.RequestID, "branch", on.Branch))
 	}

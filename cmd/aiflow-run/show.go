@@ -127,7 +127,7 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 	printCommits(s, st)
 	s.Printf("  %s\n", s.Text("work.branch", "branch", st.Git.WorkBranch, "base", st.Git.BaseBranch))
 	for _, on := range st.Git.StackedOn {
-		s.Printf("  %s\n", s.Text("work.stacked", "id", on.RequestID, "run_id", on.RunID, "commit", short(on.Commit)))
+		s.Printf("  %s\n", s.Text("work.stacked", "id", on.RequestID, "run_id", on.RunID, "commit", term.ShortHash(on.Commit)))
 	}
 	if sum.Stale != "" {
 		s.Printf("  %s\n", s.Paint(term.Yellow, staleText(s, sum)))
@@ -139,7 +139,7 @@ func printRun(s *cli.Shell, p *project.Project, st *runs.Stage, sum runs.Summary
 		s.Printf("  %s\n", s.Paint(term.Yellow, s.Text("work.stale_below", "on", is.On, "run_id", st.RunID)))
 	}
 	if l := st.Landed; l != nil && l.At != nil {
-		s.Printf("  %s\n", s.Text("work.landed", "into", l.Into, "commit", short(l.Commit), "at", l.At.Local().Format(time.DateTime)))
+		s.Printf("  %s\n", s.Text("work.landed", "into", l.Into, "commit", term.ShortHash(l.Commit), "at", l.At.Local().Format(time.DateTime)))
 	}
 	if hasWorkspace(p, st) {
 		s.Printf("  %s\n", s.Text("work.workspace", "path", app.Here(s, p, p.Workspace(st))))

@@ -165,11 +165,7 @@ func (in *initializer) plain(files []shipped.File, agents bool) error {
 }
 
 func inTheWay(rel, why string) error {
-	return notWritable(nil, rel, "odd", rel, "cause_key", "cli.init_odd_"+why)
-}
-
-func notWritable(err error, path string, more ...any) error {
-	return fault.Wrap(err, fault.PathNotWritable, append(more, "path", path)...)
+	return fault.NotWritable(nil, rel, "odd", rel, "cause_key", "cli.init_odd_"+why)
 }
 
 func exists(path string) bool {
@@ -198,7 +194,7 @@ func odd(path string, right func(fs.FileMode) bool) string {
 
 func (in *initializer) mkdir(rel string) error {
 	if err := os.MkdirAll(in.path(rel), 0o777); err != nil {
-		return notWritable(err, rel)
+		return fault.NotWritable(err, rel)
 	}
 	return nil
 }
@@ -210,7 +206,7 @@ func (in *initializer) shipped(rel string, text []byte) error {
 	case errors.Is(err, fs.ErrNotExist):
 		in.note(rel, made)
 	case err != nil:
-		return notWritable(err, rel)
+		return fault.NotWritable(err, rel)
 	case string(old) == string(text) || !in.force:
 		in.note(rel, kept)
 		return nil
@@ -237,7 +233,7 @@ func (in *initializer) write(rel string, text []byte) error {
 	}
 	suffix := strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(in.shell.Now().UnixNano(), 36)
 	if err := atomicfile.Write(atomicfile.OS{}, atomicfile.RealPath(in.path(rel)), text, atomicfile.Options{TempSuffix: suffix}); err != nil {
-		return notWritable(err, rel)
+		return fault.NotWritable(err, rel)
 	}
 	return nil
 }
@@ -272,7 +268,7 @@ func (in *initializer) ignore() error {
 	}
 	old, err := atomicfile.ReadPlain(in.path(name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return notWritable(err, name)
+		return fault.NotWritable(err, name)
 	}
 	text, lines := shipped.WithIgnored(string(old), err == nil, entries)
 	if len(lines) == 0 {

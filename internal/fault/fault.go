@@ -46,6 +46,11 @@ func Wrap(err error, code Code, pairs ...any) *Error {
 	return &Error{Code: code, Facts: f, Err: err}
 }
 
+// NotWritable is PATH_NOT_WRITABLE of a path, or DISK_FULL where err says that.
+func NotWritable(err error, path string, more ...any) *Error {
+	return Wrap(err, PathNotWritable, append(more, "path", path)...)
+}
+
 // NewFacts takes names and values in turn, as New does. A "line" of 0 is no line of a
 // file and is left out, so that no sentence tells it.
 func NewFacts(pairs ...any) Facts {

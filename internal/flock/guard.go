@@ -109,7 +109,7 @@ func (g *flockGuard) take(ctx context.Context, create bool) (firm bool, err erro
 		case ctx.Err() != nil:
 			return false, g.busy(ctx)
 		case err != nil:
-			return false, notWritable(err, g.path)
+			return false, fault.NotWritable(err, g.path)
 		case g.same():
 			return true, nil
 		}
@@ -144,7 +144,7 @@ func (g *flockGuard) open(create bool) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		_ = unix.Close(fd)
-		return notWritable(err, g.path)
+		return fault.NotWritable(err, g.path)
 	}
 	g.file, g.fd, g.id = os.NewFile(uintptr(fd), g.path), fd, identity(st)
 	return nil
@@ -168,12 +168,12 @@ func openGuard(path string, create bool) (int, error) {
 	fd, err := open(path, flags)
 	if create && errors.Is(err, unix.ENOENT) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return -1, cmp.Or(Usable(filepath.Dir(path)), notWritable(err, filepath.Dir(path)))
+			return -1, cmp.Or[error](Usable(filepath.Dir(path)), fault.NotWritable(err, filepath.Dir(path)))
 		}
 		fd, err = open(path, flags)
 	}
 	if err != nil {
-		return -1, cmp.Or(Usable(filepath.Dir(path)), notWritable(err, path))
+		return -1, cmp.Or[error](Usable(filepath.Dir(path)), fault.NotWritable(err, path))
 	}
 	return fd, nil
 }
@@ -185,7 +185,7 @@ func Usable(dir string) error {
 	guard := filepath.Join(dir, GuardName)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		if _, err := os.Lstat(dir); err == nil {
-			return notWritable(nil, dir, "odd", dir)
+			return fault.NotWritable(nil, dir, "odd", dir)
 		}
 		return nil
 	}
@@ -193,16 +193,12 @@ func Usable(dir string) error {
 	case err != nil:
 		return nil
 	case !info.Mode().IsRegular():
-		return notWritable(nil, guard, "odd", guard)
+		return fault.NotWritable(nil, guard, "odd", guard)
 	}
 	if err := unix.Access(guard, unix.R_OK|unix.W_OK); err != nil {
-		return notWritable(err, guard)
+		return fault.NotWritable(err, guard)
 	}
 	return nil
-}
-
-func notWritable(err error, p string, more ...any) error {
-	return fault.Wrap(err, fault.PathNotWritable, append([]any{"path", p}, more...)...)
 }
 
 func open(path string, flags int) (int, error) {

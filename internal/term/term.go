@@ -55,3 +55,6 @@ func Paint(on bool, style Style, text string) string {
 	}
 	return "\x1b[" + string(style) + "m" + text + "\x1b[0m"
 }
+
+// ShortHash is as much of a commit's name as people read.
+func ShortHash(commit string) string { return commit[:min(10, len(commit))] }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"aiflow/internal/atomicfile"
+	"aiflow/internal/fault"
 	"aiflow/reqmeta"
 )
 
@@ -46,12 +47,12 @@ func CreateAll(disk atomicfile.Disk, root, requestsDir string, files []NewFile, 
 			}
 		}
 		if err != nil {
-			return nil, notWritable(err, path.Join(filepath.ToSlash(requestsDir), f.Name))
+			return nil, fault.NotWritable(err, path.Join(filepath.ToSlash(requestsDir), f.Name))
 		}
 	}
 	if together {
 		if err := bulk.SyncAll(dir); err != nil {
-			return nil, notWritable(err, requestsDir)
+			return nil, fault.NotWritable(err, requestsDir)
 		}
 	}
 	for i, f := range files {
@@ -61,7 +62,7 @@ func CreateAll(disk atomicfile.Disk, root, requestsDir string, files []NewFile, 
 		case errors.Is(err, fs.ErrExist):
 			failed[i] = alreadyThere(path.Join(filepath.ToSlash(requestsDir), f.Name), "id", reqmeta.Stem(f.Name))
 		default:
-			failed[i] = notWritable(err, path.Join(filepath.ToSlash(requestsDir), f.Name))
+			failed[i] = fault.NotWritable(err, path.Join(filepath.ToSlash(requestsDir), f.Name))
 		}
 	}
 	return failed, disk.SyncDir(dir)

@@ -126,7 +126,7 @@ func (n NewRequest) tryCreate(disk atomicfile.Disk, dir, rel string, template []
 		return nil, err
 	}
 	if err != nil {
-		return nil, notWritable(err, path.Join(rel, number))
+		return nil, fault.NotWritable(err, path.Join(rel, number))
 	}
 	published := false
 	defer func() {
@@ -167,7 +167,7 @@ func creation(err error, path string) error {
 	if _, ok := fault.As(err); ok || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return notWritable(err, path)
+	return fault.NotWritable(err, path)
 }
 
 // namesIn are the names of the files in a folder and below it.

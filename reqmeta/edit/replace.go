@@ -24,11 +24,11 @@ func Replace(disk atomicfile.Disk, root, path string, change func(now []byte) ([
 		return nil, refused(err, fault.RequestNotFound, path)
 	}
 	if err != nil {
-		return nil, notWritable(err, path)
+		return nil, fault.NotWritable(err, path)
 	}
 	base, err := filepath.EvalSymlinks(root)
 	if err != nil || !strings.HasPrefix(target, base+string(filepath.Separator)) {
-		return nil, notWritable(nil, path, "reason", "outside", "cause", target)
+		return nil, fault.NotWritable(nil, path, "reason", "outside", "cause", target)
 	}
 	defer alone(filepath.Dir(name))()
 	read := func() ([]byte, error) { return reqmeta.ReadInside(filepath.Split(target)) }

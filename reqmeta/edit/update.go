@@ -120,10 +120,6 @@ func refused(err error, code fault.Code, path string) error {
 	return fault.Wrap(err, code, "path", path, "id", reqmeta.Stem(path))
 }
 
-func notWritable(err error, path string, more ...any) error {
-	return fault.Wrap(err, fault.PathNotWritable, append(more, "path", path)...)
-}
-
 // insideTarget resolves dir/name, which must not lead out of dir.
 func insideTarget(dir, name string) (string, error) {
 	root, err := os.OpenRoot(dir)
@@ -143,7 +139,7 @@ func replace(disk atomicfile.Disk, target, path string, data []byte, suffix stri
 		return f
 	}
 	if err != nil {
-		return notWritable(err, path)
+		return fault.NotWritable(err, path)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/internal/term"
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/runner/agent"
@@ -177,7 +178,7 @@ func (s *landing) onBase(ctx context.Context, st *runs.Stage, from string) error
 		return nil
 	}
 	f := fault.Wrap(err, fault.LandOtherBase, "request_id", st.RequestID, "run_id", st.RunID, "base", st.Git.BaseBranch,
-		"commit", short(base), "into", s.result.Into, "branch", st.Git.WorkBranch)
+		"commit", term.ShortHash(base), "into", s.result.Into, "branch", st.Git.WorkBranch)
 	if _, ok, err := s.repo.BranchTip(ctx, st.Git.BaseBranch); err == nil && ok && st.Git.BaseBranch != s.result.Into {
 		f.Facts["elsewhere"] = st.Git.BaseBranch
 	}
@@ -211,8 +212,6 @@ func takesOwnCommits(ctx context.Context, s *landing, st *runs.Stage, from strin
 	in, err := s.repo.IsAncestor(ctx, st.Git.BaseCommit, from)
 	return !in, err
 }
-
-func short(commit string) string { return commit[:min(10, len(commit))] }
 
 // takeOver gives the commit that a run becomes on top of from, tested.
 func (s *landing) takeOver(ctx context.Context, st *runs.Stage, item Item, from, tip string) (string, error) {
@@ -344,7 +343,7 @@ func byHand(ctx context.Context, s *landing, st *runs.Stage, from string) string
 	case len(st.Git.StackedOn) > 0:
 		return "aiflow run restack " + st.RunID
 	default:
-		return "git cherry-pick " + short(st.Git.BaseCommit) + ".." + branch
+		return "git cherry-pick " + term.ShortHash(st.Git.BaseCommit) + ".." + branch
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/internal/term"
 	"aiflow/locks"
 	"aiflow/project"
 	"aiflow/runs"
@@ -236,7 +237,7 @@ func (s *restacking) rebaseOnto(ctx context.Context, st *runs.Stage, item Item, 
 	if len(conflicts) > 0 {
 		f := project.StackConflict([]runs.StackedOn{{RequestID: st.RequestID, Branch: item.Branch}}, 0, conflicts)
 		f.Facts["with"], f.Facts["request_id"], f.Facts["run_id"], f.Facts["again"] = s.result.Into, st.RequestID, st.RunID, st.RequestID
-		f.Facts["onto"], f.Facts["since"], f.Facts["name"] = short(base), short(from), st.RunID
+		f.Facts["onto"], f.Facts["since"], f.Facts["name"] = term.ShortHash(base), term.ShortHash(from), st.RunID
 		if err := s.stopAt(ctx, st, f, tip, runs.Restack{BaseCommit: base, StackedOn: on}, lease); err != nil {
 			return "", err
 		}
@@ -258,7 +259,7 @@ func (s *restacking) refuseLostSteps(ctx context.Context, st *runs.Stage, item I
 	}
 	for _, was := range st.Git.Commits {
 		if was.StepID != "" && !slices.ContainsFunc(own, func(c gitops.Commit) bool { return stepOf(c, st.RunID) == was.StepID }) {
-			return fault.New(fault.StackConflict, "request_id", st.RequestID, "run_id", st.RunID, "branch", item.Branch, "lacks", was.Subject, "commit", short(was.Hash), "again", st.RequestID)
+			return fault.New(fault.StackConflict, "request_id", st.RequestID, "run_id", st.RunID, "branch", item.Branch, "lacks", was.Subject, "commit", term.ShortHash(was.Hash), "again", st.RequestID)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"aiflow/gitops"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/internal/term"
 	"aiflow/runner/stage"
 	"aiflow/runs"
 )
@@ -27,7 +28,7 @@ func RefuseChanged(ctx context.Context, run *stage.Run, last *runs.Stage) error 
 	}
 	fresh := []any{"fresh", runs.Fresh(last)}
 	if tip := stage.ForeignTip(ctx, run.Repo, ws, last); tip != "" {
-		return workspaceChanged(run, last, append(fresh, "commit", tip[:min(10, len(tip))])...)
+		return workspaceChanged(run, last, append(fresh, "commit", term.ShortHash(tip))...)
 	}
 	changes, err := ws.Changes(ctx)
 	if err != nil || changes.Empty() {
@@ -57,7 +58,7 @@ func refuseUndecided(ctx context.Context, run *stage.Run, last *runs.Stage, at r
 		return nil
 	}
 	if tip := stage.ForeignTip(ctx, run.Repo, ws, last); tip != "" { // resuming takes it off the branch
-		return workspaceChanged(run, last, "commit", tip[:min(10, len(tip))])
+		return workspaceChanged(run, last, "commit", term.ShortHash(tip))
 	}
 	return nil
 }

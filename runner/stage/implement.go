@@ -10,6 +10,7 @@ import (
 	"aiflow/internal/contract"
 	"aiflow/internal/fault"
 	"aiflow/internal/proc"
+	"aiflow/internal/term"
 	"aiflow/runner/agent"
 	"aiflow/runs"
 )
@@ -250,7 +251,7 @@ func TellBranch(run *Run, made bool, found, kept string) {
 	case found == g.WorkBranch:
 		return
 	}
-	about := fault.NewFacts("branch", g.WorkBranch, "run_id", run.Stage.RunID, "commit", run.Stage.Tip()[:min(10, len(run.Stage.Tip()))], "found", found, "name", kept, "command", "git branch -D "+proc.Word(found))
+	about := fault.NewFacts("branch", g.WorkBranch, "run_id", run.Stage.RunID, "commit", term.ShortHash(run.Stage.Tip()), "found", found, "name", kept, "command", "git branch -D "+proc.Word(found))
 	run.Warn(key, run.Stage, about)
 	if s := run.Stage.Current(); s != nil && !s.Status.Settled() {
 		s.Notes = append(s.Notes, run.Words.Text(key, about))
