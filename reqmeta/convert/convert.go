@@ -105,7 +105,8 @@ type task struct {
 	status, priority, estimate string   // status is "ready" for whatever is open
 	labels                     []string
 	needs, blocks, related     []string // as they stand in the source
-	parent                     string
+	parent                     string   // as it stands in the source
+	up                         *task    // the parent, where the source has it
 	created, updated           string
 	url                        string
 	extra                      [][2]string // keys that are kept and not judged
@@ -133,13 +134,11 @@ type conv struct {
 	items   []*Item
 	changes map[[2]string]*Change
 	order   []*Change
-	parents [][2]string // child and parent, where the parent names the child
-	byKey   map[string]*task
+	parents [][2]string      // child and parent, where the parent names the child
 	here    map[origin]*task // requests that were imported, as what may be waited for
 	created map[string]int   // how many tasks were made at a time
 	path    string           // of the source
 	anyList bool             // the store is called as every list of that name in a folder of that name is
-	line    int              // of the mistake in the head that was read last
 }
 
 func (c *conv) count(kind, value, where string) {

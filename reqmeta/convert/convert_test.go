@@ -150,7 +150,7 @@ func FuzzHead(f *testing.F) {
 	f.Add("status: open\ndeps: [a, b]\n\ntext")
 	f.Fuzz(func(_ *testing.T, text string) {
 		c := &conv{m: anyFolder(), now: now, changes: map[[2]string]*Change{}}
-		if r, _, _ := c.head("x.md", []byte(text)); r != nil {
+		if r, _ := c.head("x.md", []byte(text)); r != nil {
 			r.body = backlogBody(r.body)
 			c.take(r)
 			c.resolve(nil, nil)
@@ -256,5 +256,20 @@ func TestOneWaitForAll(t *testing.T) {
 	}
 	if d.files != 0 || d.all != 1 || d.dirs != 1 || p.Report.Counts[Made] != 100 {
 		t.Errorf("%d files, %d all, %d folders synced; %v", d.files, d.all, d.dirs, p.Report.Counts)
+	}
+}
+
+// TestDroppedFieldCountsOnce: one field of one item is one loss, also where a reader
+// writes the field anew.
+func TestDroppedFieldCountsOnce(t *testing.T) {
+	p, err := take(t, project(t), Options{From: "beads"},
+		`{"id":"bd-1","title":"A","status":"open","priority":2,"comments":[{"text":"Said"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range p.Report.Changes {
+		if c.Kind == "field_dropped" && (c.Value != "comments" || c.Count != 1) {
+			t.Errorf("%s counts %d times, want comments once", c.Value, c.Count)
+		}
 	}
 }

@@ -58,7 +58,6 @@ type Section struct {
 // lay reads a map file over the map of the source: what it names replaces. The
 // line is that of a mistake.
 func (m *Map) lay(data []byte) (line int, reason, value string) {
-	lineAt := func(at int) int { return bytes.Count(data[:max(0, min(at, len(data)))], []byte("\n")) + 1 }
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(m); err != nil {
@@ -66,16 +65,16 @@ func (m *Map) lay(data []byte) (line int, reason, value string) {
 		if reason, value = jsonWhy(err); reason == "map_key" {
 			at = bytes.Index(data, []byte(value))
 		}
-		return lineAt(at), reason, value
+		return lineAt(data, at), reason, value
 	}
 	if end := int(d.InputOffset()); len(bytes.TrimSpace(data[end:])) > 0 {
-		return lineAt(len(data) - len(bytes.TrimLeft(data[end:], " \t\r\n"))), "json_more", ""
+		return lineAt(data, len(data)-len(bytes.TrimLeft(data[end:], " \t\r\n"))), "json_more", ""
 	}
 	for list, allowed := range map[*Words][]string{&m.Status: Means, &m.Priority: reqmeta.Priorities[:], &m.Estimate: reqmeta.Estimates[:]} {
 		for word, means := range list.Values {
 			if !slices.Contains(allowed, means) {
 				quoted, _ := json.Marshal(word)
-				return lineAt(bytes.Index(data, quoted)), "map_word", word + ": " + means + " (" + strings.Join(allowed, ", ") + ")"
+				return lineAt(data, bytes.Index(data, quoted)), "map_word", word + ": " + means + " (" + strings.Join(allowed, ", ") + ")"
 			}
 		}
 	}
@@ -140,10 +139,8 @@ const maxTitle = 200
 
 // take makes a task of a record.
 func (c *conv) take(r *record) *task {
-	m, id := c.m, ""
-	if id = clean(r.one(m.ID...)); id == "" {
-		id = clean(r.stem)
-	}
+	m := c.m
+	id := cmp.Or(clean(r.one(m.ID...)), clean(r.stem))
 	it := c.add(r.where, id)
 	if id == "" {
 		it.leave(Refused, "no_id", "")
@@ -191,10 +188,7 @@ func (t *task) label(text string) {
 // words reads status, priority and estimate.
 func (c *conv) words(t *task, r *record) {
 	word, where := clean(r.one(c.m.Status.From...)), t.item.Where
-	t.status = meant(word, c.Status, c.m.Status.Values)
-	if t.status == "" {
-		t.status = reqmeta.MeantStatus(word)
-	}
+	t.status = cmp.Or(meant(word, c.Status, c.m.Status.Values), reqmeta.MeantStatus(word))
 	switch {
 	case word == "":
 		t.status = reqmeta.Draft
@@ -204,10 +198,7 @@ func (c *conv) words(t *task, r *record) {
 		c.count("status_unknown", word, where)
 	}
 	word = clean(r.one(c.m.Priority.From...))
-	t.priority = meant(word, c.m.Priority.Values)
-	if t.priority == "" {
-		t.priority = reqmeta.MeantPriority(word)
-	}
+	t.priority = cmp.Or(meant(word, c.m.Priority.Values), reqmeta.MeantPriority(word))
 	if t.priority == "" {
 		t.priority = "P2"
 		if word == "" {
@@ -289,12 +280,10 @@ func (c *conv) body(t *task, r *record) {
 
 // rest counts what no map names.
 func (c *conv) rest(t *task, r *record) {
-	known := map[string]bool{}
 	m := c.m
-	for _, list := range [][]string{m.DependsOn, m.Blocks, m.Related, m.Labels, sortedKeys(m.LabelAs), m.Due, m.Links, m.Ignore} {
-		for _, key := range list {
-			known[squeeze(key)] = true
-		}
+	known := map[string]bool{}
+	for _, key := range slices.Concat(m.DependsOn, m.Blocks, m.Related, m.Labels, sortedKeys(m.LabelAs), m.Due, m.Links, m.Ignore) {
+		known[squeeze(key)] = true
 	}
 	for _, list := range [][]string{m.ID, m.Title, m.Status.From, m.Priority.From, m.Estimate.From, m.Parent, m.CreatedAt, m.UpdatedAt, m.URL} {
 		for _, key := range list { // one counts; another that says the same is no loss
@@ -307,14 +296,14 @@ func (c *conv) rest(t *task, r *record) {
 		known[squeeze(s.From)] = true
 	}
 	for _, name := range r.lost {
-		if !slices.ContainsFunc(m.Ignore, func(key string) bool { return squeeze(key) == squeeze(name) }) {
+		if !isOneOf(m.Ignore, name) {
 			c.count("field_dropped", clean(name), t.item.Where)
 		}
 	}
 	for _, name := range r.names {
 		list := r.texts[squeeze(name)]
-		person := slices.ContainsFunc(m.People, func(key string) bool { return squeeze(key) == squeeze(name) })
-		comment := c.Comments && slices.ContainsFunc(m.Comments, func(key string) bool { return squeeze(key) == squeeze(name) })
+		person := isOneOf(m.People, name)
+		comment := c.Comments && isOneOf(m.Comments, name)
 		switch key := keyOf(name); {
 		case known[squeeze(name)] || comment || len(list) == 0:
 		case person && c.People, !person && c.Keep && len(list) == 1 && len(list[0]) < 1000 && key != "":
@@ -351,6 +340,11 @@ func clean(s string) string {
 		return r
 	}, s)
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// lineAt is the line, from 1, of an offset; one outside of the data is taken to its nearest end.
+func lineAt(data []byte, at int) int {
+	return bytes.Count(data[:max(0, min(at, len(data)))], []byte("\n")) + 1
 }
 
 // normal is text whose lines end with LF alone, without NUL and ESC.
@@ -449,10 +443,7 @@ type moment struct {
 
 func (c *conv) read(text string, number bool) (moment, bool) {
 	text = strings.TrimSpace(text)
-	zone := c.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
+	zone := cmp.Or(c.Zone, time.UTC)
 	in := func(t time.Time) time.Time {
 		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, zone)
 	}

@@ -7,7 +7,7 @@ import (
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// numbered are the priorities of tools that count from 0.
+// fromZero are the priorities of tools that count from 0.
 var fromZero = map[string]string{"0": "P0", "1": "P1", "2": "P2", "3": "P3", "4": "P3"}
 
 var people = []string{"assignee", "assignees", "reporter", "owner", "author", "created_by", "user"}

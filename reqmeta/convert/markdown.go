@@ -27,7 +27,7 @@ func readBacklog(c *conv, in input) error {
 	milestones := map[string]string{}
 	shown := c.items
 	_ = c.files(filepath.Join(in.dir, "milestones"), in.path, func(_, where string, data []byte) {
-		if r, _, _ := c.head(where, data); r != nil {
+		if r, _ := c.head(where, data); r != nil {
 			milestones[r.one("id")] = r.one("title")
 		}
 	})
@@ -40,13 +40,13 @@ func readBacklog(c *conv, in input) error {
 			continue
 		}
 		err := c.files(dir, filepath.Join(in.path, part.dir), func(_, where string, data []byte) {
-			r, reason, value := c.head(where, data)
+			r, bad := c.head(where, data)
 			switch {
-			case r == nil && reason == "no_frontmatter", r != nil && r.one("id") == "":
+			case bad != nil && bad.reason == "no_frontmatter", r != nil && r.one("id") == "":
 				c.add(where, "").leave(Skipped, "no_task", "")
 				return
-			case r == nil:
-				c.refuseHead(where, reason, value)
+			case bad != nil:
+				c.refuseHead(where, bad)
 				return
 			}
 			status := part.status
@@ -57,12 +57,10 @@ func readBacklog(c *conv, in input) error {
 				}
 			}
 			if part.status != "" || status != "" && meant(r.one("status"), c.Status) == "" {
-				r.drop("status")
-				r.put("status", status)
+				r.set("status", status)
 			}
 			if title := milestones[r.one("milestone")]; title != "" {
-				r.drop("milestone")
-				r.put("milestone", title)
+				r.set("milestone", title)
 			}
 			r.body = backlogBody(r.body)
 			c.take(r)
@@ -82,7 +80,7 @@ func (c *conv) backlogWords(in input) map[string]string {
 	if err != nil {
 		return words
 	}
-	r, _, _ := c.head("config.yml", slices.Concat([]byte("---\n"), data, []byte("\n---\n")))
+	r, _ := c.head("config.yml", slices.Concat([]byte("---\n"), data, []byte("\n---\n")))
 	if r == nil {
 		return words
 	}
@@ -237,11 +235,10 @@ func (td *todo) span(n ast.Node) (from, to int) {
 	if from < to {
 		from = bytes.LastIndexByte(td.data[:from], '\n') + 1
 	}
-	if f, ok := n.(*ast.FencedCodeBlock); ok && from < to { // its fences belong to it
+	if n.Kind() == ast.KindFencedCodeBlock && from < to { // its fences belong to it
 		if from > 0 {
 			from = bytes.LastIndexByte(td.data[:from-1], '\n') + 1
 		}
-		_ = f
 		if end := bytes.IndexByte(td.data[min(to, len(td.data)):], '\n'); end >= 0 {
 			to += end
 		} else {
@@ -322,7 +319,7 @@ func (td *todo) begin(at int, said, parent string) {
 // their heading.
 func (td *todo) plain(item ast.Node, said string) {
 	from, _ := td.span(item)
-	td.c.count("bullets_ignored", "", td.where(min(from, len(td.data))))
+	td.c.count("bullets_ignored", "", td.where(from))
 	td.bullets = append(td.bullets, cut(clean(said), 60))
 	for n := item.FirstChild(); n != nil; n = n.NextSibling() {
 		if n.Kind() == ast.KindList {
@@ -335,15 +332,15 @@ func (td *todo) plain(item ast.Node, said string) {
 }
 
 func (td *todo) where(at int) string {
-	return fmt.Sprintf("%s:%d", td.path, bytes.Count(td.data[:at], []byte("\n"))+1)
+	return fmt.Sprintf("%s:%d", td.path, lineAt(td.data, at))
 }
 
 func (td *todo) flush() {
 	if td.last == nil {
 		return
 	}
-	td.last.r.body = strings.Join(td.last.body, "\n\n")
 	r := td.last.r
+	r.body = strings.Join(td.last.body, "\n\n")
 	td.last = nil
 	takeTodo(td.c, r)
 }
@@ -406,10 +403,7 @@ func labelOf(word string) (label string, whole bool) {
 // of its own an item is known by its text.
 func todoWords(r *record, said, number string) {
 	sum := sha256.Sum256([]byte(clean(said)))
-	priority := func(word string) {
-		r.drop("priority")
-		r.put("priority", cmp.Or(todoPriority[word], word))
-	}
+	priority := func(word string) { r.set("priority", cmp.Or(todoPriority[word], word)) }
 	title := said
 	for _, f := range todoForms {
 		for _, m := range f.form.FindAllStringSubmatch(title, -1) {
@@ -478,11 +472,7 @@ func (c *conv) todoTxt(path, data string) {
 		}
 		r.put("status", status)
 		if len(line) > 3 && line[0] == '(' && line[2] == ')' && line[3] == ' ' && line[1] >= 'A' && line[1] <= 'Z' {
-			p := todoPriority[line[1:2]]
-			if p == "" {
-				p = "P3"
-			}
-			r.put("priority", p)
+			r.put("priority", cmp.Or(todoPriority[line[1:2]], "P3"))
 			line = line[4:]
 		}
 		dates := txtDates.FindStringSubmatch(line)

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -19,13 +20,14 @@ import (
 // readFolder reads a folder of markdown, each file one task.
 func readFolder(c *conv, in input) error {
 	return c.files(in.dir, in.path, func(rel, where string, data []byte) {
-		r, reason, value := c.head(where, data)
-		if r == nil {
-			if reason == "no_frontmatter" {
-				c.add(where, "").leave(Skipped, "no_task", "")
-			} else {
-				c.refuseHead(where, reason, value)
-			}
+		r, bad := c.head(where, data)
+		switch {
+		case bad == nil:
+		case bad.reason == "no_frontmatter":
+			c.add(where, "").leave(Skipped, "no_task", "")
+			return
+		default:
+			c.refuseHead(where, bad)
 			return
 		}
 		if c.From == "ticket" {
@@ -51,8 +53,7 @@ func ticket(r *record, rel string) {
 			r.put("status", "open")
 		}
 		if p := r.one("priority"); p != "" { // these tools count from 1
-			r.drop("priority")
-			r.put("priority", map[string]string{"1": "P0", "2": "P1", "3": "P2", "4": "P3"}[p])
+			r.set("priority", map[string]string{"1": "P0", "2": "P1", "3": "P2", "4": "P3"}[p])
 		}
 	}
 }
@@ -61,7 +62,7 @@ func readCSV(c *conv, in input) error {
 	return c.eachRow(in, func(where string, names, row []string) {
 		r := newRecord(where)
 		for i, cell := range row {
-			if c.m.labelled(names[i]) {
+			if isOneOf(c.m.Labels, names[i]) {
 				r.put(names[i], unlisted(cell)...)
 			} else {
 				r.put(names[i], cell)
@@ -97,7 +98,7 @@ func (c *conv) eachRow(in input, do func(where string, names, row []string)) err
 		// A mark in a quoted cell is text; where a row begins it is one of a merge.
 		rest := bytes.TrimLeft(data[d.InputOffset():], "\r\n")
 		if marks.Match(rest[:min(len(rest), 8)]) {
-			return &Unreadable{in.path, "merge_marks", strconv.Itoa(bytes.Count(data[:len(data)-len(rest)], []byte("\n")) + 1)}
+			return &Unreadable{in.path, "merge_marks", strconv.Itoa(lineAt(data, len(data)-len(rest)))}
 		}
 		row, err := d.Read()
 		if errors.Is(err, io.EOF) {
@@ -117,9 +118,7 @@ func (c *conv) eachRow(in input, do func(where string, names, row []string)) err
 			continue
 		case names == nil:
 			names = row
-			if c.From == "csv" && !slices.ContainsFunc(c.m.ID, func(key string) bool {
-				return slices.ContainsFunc(names, func(name string) bool { return squeeze(name) == squeeze(key) })
-			}) {
+			if c.From == "csv" && !slices.ContainsFunc(c.m.ID, func(key string) bool { return isOneOf(names, key) }) {
 				return &Unreadable{where, "csv_no_id", clean(strings.Join(names, ", "))}
 			}
 			continue
@@ -141,12 +140,13 @@ func readGitHub(c *conv, in input) error {
 	return in.eachObject(func(m map[string]any) {
 		n++
 		r := object("#"+text(m["number"]), m)
+		number := text(m["number"])
 		switch {
-		case text(m["number"]) == "":
+		case number == "":
 			c.refuse(fmt.Sprintf("%s[%d]", in.path, n), "no_id", "")
 			return
 		case m["pull_request"] != nil:
-			it := c.add(r.where, text(m["number"]))
+			it := c.add(r.where, number)
 			it.over = isOver(text(m["state"]))
 			it.leave(Skipped, "pull_request", "")
 			return
@@ -165,8 +165,7 @@ func readGitHub(c *conv, in input) error {
 				state = "blocked"
 			}
 		}
-		r.drop("state")
-		r.put("state", state)
+		r.set("state", state)
 		r.drop("blockedBy", "parent", "subIssues", "comments")
 		for _, one := range list(m["comments"]) {
 			said, _ := one.(map[string]any)
@@ -263,10 +262,7 @@ func readBeads(c *conv, in input) error {
 		r.drop("dependencies", "comments")
 		for _, v := range list(m["dependencies"]) {
 			d, _ := v.(map[string]any)
-			to := text(d["depends_on_id"])
-			if to == "" {
-				to = text(d["id"])
-			}
+			to := cmp.Or(text(d["depends_on_id"]), text(d["id"]))
 			switch text(d["type"]) {
 			case "blocks", "conditional-blocks", "waits-for":
 				r.put("needs", to)
@@ -281,8 +277,7 @@ func readBeads(c *conv, in input) error {
 			r.put("comments", text(d["text"]))
 		}
 		if category := text(m["status_category"]); category != "" && reqmeta.MeantStatus(text(m["status"])) == "" {
-			r.drop("status")
-			r.put("status", category)
+			r.set("status", category)
 		}
 		switch kind := text(m["issue_type"]); kind {
 		case "message", "event", "gate", "molecule", "decision", "milestone":
@@ -362,8 +357,8 @@ func (c *conv) taskmaster(where, scope string, m map[string]any, parent string, 
 		prefix = parent + "."
 	}
 	r := object(where, m)
-	r.drop("id", "dependencies", "subtasks", "acceptanceCriteria")
-	r.put("id", prefix+id)
+	r.drop("dependencies", "subtasks", "acceptanceCriteria")
+	r.set("id", prefix+id)
 	for _, dep := range refs(texts(m["dependencies"])) {
 		if siblings[dep] {
 			r.put("needs", prefix+dep)
@@ -373,8 +368,7 @@ func (c *conv) taskmaster(where, scope string, m map[string]any, parent string, 
 	}
 	r.put("parentKey", parent)
 	if r.one("priority") == "" {
-		r.drop("priority")
-		r.put("priority", priority)
+		r.set("priority", priority)
 	}
 	r.put("criteria", checkboxes(texts(m["acceptanceCriteria"])))
 	subtasks, listed := m["subtasks"].([]any)
@@ -418,9 +412,9 @@ func readExport(c *conv, in input) error {
 		}
 		seen[strings.ToLower(id)] = true
 		r := object(where, meta)
-		r.drop("id", "title", "unknown", "steps", "base", "touches")
-		r.put("id", id)
-		r.put("title", title)
+		r.drop("unknown", "steps", "base", "touches")
+		r.set("id", id)
+		r.set("title", title)
 		r.body = body
 		if t := c.take(r); t != nil {
 			t.raw, t.base, t.touches = body, text(meta["base"]), texts(meta["touches"])

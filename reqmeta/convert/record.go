@@ -49,10 +49,22 @@ func (r *record) put(name string, texts ...string) {
 }
 
 func (r *record) drop(names ...string) {
+	dropped := func(name string) bool { return isOneOf(names, name) }
 	for _, name := range names {
 		delete(r.texts, squeeze(name))
-		r.lost = slices.DeleteFunc(r.lost, func(lost string) bool { return squeeze(lost) == squeeze(name) })
 	}
+	r.names, r.lost = slices.DeleteFunc(r.names, dropped), slices.DeleteFunc(r.lost, dropped)
+}
+
+// set replaces what stands under a key.
+func (r *record) set(name string, texts ...string) {
+	r.drop(name)
+	r.put(name, texts...)
+}
+
+// isOneOf reports whether a name is one of the keys.
+func isOneOf(keys []string, name string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return squeeze(key) == squeeze(name) })
 }
 
 // all are the texts under the first of the keys that has some.
@@ -155,20 +167,20 @@ func texts(v any) []string {
 	return nil
 }
 
-// labelled reports whether a key holds labels.
-func (m *Map) labelled(key string) bool {
-	return slices.ContainsFunc(m.Labels, func(of string) bool { return squeeze(of) == squeeze(key) })
+// unreadableHead says why the head of a file cannot be read. Line is 0 where that is no line's fault.
+type unreadableHead struct {
+	line          int
+	reason, value string
 }
 
 // head is the head of a markdown file as a record.
-func (c *conv) head(where string, data []byte) (*record, string, string) {
-	c.line = 0
+func (c *conv) head(where string, data []byte) (*record, *unreadableHead) {
 	d, p := reqmeta.Split(data)
 	if p != nil && p.Kind == "foreign_head" && p.Facts["format"] == "TOML" {
-		return c.tomlHead(where, data)
+		return tomlHead(where, data)
 	}
 	if p != nil {
-		return c.badHead(p)
+		return nil, headProblem(p)
 	}
 	text := string(data[d.Start:d.End])
 	entries, p := d.Entries(text)
@@ -180,17 +192,17 @@ func (c *conv) head(where string, data []byte) (*record, string, string) {
 		}
 	}
 	if p != nil {
-		return c.badHead(p)
+		return nil, headProblem(p)
 	}
 	r := newRecord(where)
 	r.stem = reqmeta.Stem(path.Base(where))
 	for _, e := range entries {
 		if _, twice := r.texts[squeeze(e.Key)]; twice {
-			return nil, "key_twice", e.Key
+			return nil, &unreadableHead{0, "key_twice", e.Key}
 		}
 		switch e.Kind {
 		case reqmeta.ScalarValue:
-			if c.m.labelled(e.Key) { // tags: a, b
+			if isOneOf(c.m.Labels, e.Key) { // tags: a, b
 				r.put(e.Key, unlisted(e.Text)...)
 			} else {
 				r.put(e.Key, e.Text)
@@ -212,11 +224,11 @@ func (c *conv) head(where string, data []byte) (*record, string, string) {
 		}
 	}
 	r.body = string(reqmeta.Body(data))
-	return r, "", ""
+	return r, nil
 }
 
 // tomlHead is the head of a file between lines of +++.
-func (c *conv) tomlHead(where string, data []byte) (*record, string, string) {
+func tomlHead(where string, data []byte) (*record, *unreadableHead) {
 	_, rest, _ := bytes.Cut(data, []byte("+++"))
 	rest = bytes.ReplaceAll(rest, []byte("\r\n"), []byte("\n"))
 	head, body, ok := bytes.Cut(rest, []byte("\n+++"))
@@ -225,27 +237,25 @@ func (c *conv) tomlHead(where string, data []byte) (*record, string, string) {
 	} else {
 		ok = false
 	}
-	c.line = bytes.Count(data[:len(data)-len(bytes.TrimLeft(data, "\ufeff \t\r\n"))], []byte("\n")) + 1
+	line := lineAt(data, len(data)-len(bytes.TrimLeft(data, "\ufeff \t\r\n")))
 	var m map[string]any
 	if !ok {
-		return nil, "toml_open", ""
+		return nil, &unreadableHead{line, "toml_open", ""}
 	}
 	if err := toml.Unmarshal(head, &m); err != nil {
 		var at toml.ParseError
 		if errors.As(err, &at) {
-			c.line += at.Position.Line - 1
-			return nil, "toml", at.Message
+			return nil, &unreadableHead{line + at.Position.Line - 1, "toml", at.Message}
 		}
-		return nil, "toml", err.Error()
+		return nil, &unreadableHead{line, "toml", err.Error()}
 	}
 	r := object(where, m)
 	r.json, r.stem, r.body = false, reqmeta.Stem(path.Base(where)), string(body)
-	return r, "", ""
+	return r, nil
 }
 
-// badHead is why a head cannot be read, and where.
-func (c *conv) badHead(p *reqmeta.Problem) (*record, string, string) {
-	c.line = p.Line
+// headProblem is a problem of ours as the reason why a head cannot be read.
+func headProblem(p *reqmeta.Problem) *unreadableHead {
 	var value string
 	switch p.Kind {
 	case "control_char", "line_break", "yaml_bracket", "yaml_sign":
@@ -259,13 +269,13 @@ func (c *conv) badHead(p *reqmeta.Problem) (*record, string, string) {
 	if kind == "duplicate_key" {
 		kind = "key_twice"
 	}
-	return nil, kind, value
+	return &unreadableHead{p.Line, kind, value}
 }
 
 // refuseHead is a file whose head could not be read.
-func (c *conv) refuseHead(where, reason, value string) {
-	if c.line > 0 {
-		where += ":" + strconv.Itoa(c.line)
+func (c *conv) refuseHead(where string, bad *unreadableHead) {
+	if bad.line > 0 {
+		where += ":" + strconv.Itoa(bad.line)
 	}
-	c.refuse(where, reason, value)
+	c.refuse(where, bad.reason, bad.value)
 }

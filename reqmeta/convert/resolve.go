@@ -256,10 +256,9 @@ func (c *conv) family(index map[string]*task) {
 			if t.old == nil || c.here[origin{c.From, t.item.store, strings.ToLower(t.parent)}] == nil {
 				t.note("Parent: " + t.parent)
 			}
-			t.parent = ""
 			continue
 		}
-		t.parent = parent.key
+		t.up = parent
 		parent.children = append(parent.children, t)
 	}
 	for _, t := range c.tasks {
@@ -278,15 +277,11 @@ func (c *conv) family(index map[string]*task) {
 
 // below reports whether t is a descendant of top.
 func (t *task) below(top *task) bool {
-	todo := slices.Clone(top.children)
-	for len(todo) > 0 {
-		one := todo[0]
-		todo = append(todo[1:], one.children...)
-		if one == t {
-			return true
-		}
+	at := t.up
+	for at != nil && at != top {
+		at = at.up
 	}
-	return false
+	return at != nil
 }
 
 // edges turns references into tasks that are waited for. What leads nowhere
@@ -298,6 +293,10 @@ func (c *conv) edges(index map[string]*task) {
 			if on == nil { // imported before, and not among what is read now
 				on = c.here[origin{c.From, t.item.store, strings.ToLower(ref)}]
 			}
+			var skipped *Item
+			if on == nil {
+				skipped = c.skipped(ref)
+			}
 			switch {
 			case on == t:
 				c.count("depends_self", ref, t.item.Where)
@@ -306,11 +305,9 @@ func (c *conv) edges(index map[string]*task) {
 			case strings.Contains(ref, "/") && strings.Contains(ref, "#"):
 				c.count("depends_foreign", ref, t.item.Where)
 				t.note("Waits for: " + ref)
-			case skipped(c, ref) != nil:
-				if skipped(c, ref).over {
-					c.count("depends_over", ref, t.item.Where)
-					continue
-				}
+			case skipped != nil && skipped.over:
+				c.count("depends_over", ref, t.item.Where)
+			case skipped != nil:
 				t.draft = true
 				c.count("depends_skipped", ref, t.item.Where)
 				t.note("Waited for, left out: " + ref)
@@ -341,7 +338,7 @@ func (c *conv) edges(index map[string]*task) {
 	}
 	inherited := map[*task]bool{}
 	for _, t := range c.tasks {
-		c.inherit(t, inherited)
+		t.inherit(inherited)
 	}
 	for _, t := range c.tasks {
 		switch {
@@ -362,7 +359,7 @@ func (c *conv) edges(index map[string]*task) {
 }
 
 // skipped is the item of that id that is no work.
-func skipped(c *conv, ref string) *Item {
+func (c *conv) skipped(ref string) *Item {
 	i := slices.IndexFunc(c.items, func(it *Item) bool {
 		return it.Result == Skipped && it.Reason != "other_tag" && strings.EqualFold(it.SourceID, ref)
 	})
@@ -409,38 +406,17 @@ func apart(c *conv, child, parent *task) {
 }
 
 // inherit gives a child what its parent waits for, from the top down.
-func (c *conv) inherit(t *task, done map[*task]bool) {
-	var chain []*task
-	for at := t; at != nil && !done[at]; at = at.up(c) {
-		chain = append(chain, at)
-		done[at] = true
+func (t *task) inherit(done map[*task]bool) {
+	if t.up == nil || done[t] {
+		return
 	}
-	for _, at := range slices.Backward(chain) {
-		parent := at.up(c)
-		if parent == nil {
-			continue
-		}
-		for _, on := range parent.on {
-			if on != at && !slices.Contains(parent.children, on) && !on.below(at) {
-				at.wait(on)
-			}
+	done[t] = true
+	t.up.inherit(done)
+	for _, on := range t.up.on {
+		if on != t && on.up != t.up && !on.below(t) {
+			t.wait(on)
 		}
 	}
-}
-
-func (t *task) up(c *conv) *task {
-	if t.parent == "" {
-		return nil
-	}
-	if c.byKey == nil {
-		c.byKey = map[string]*task{}
-		for _, one := range c.tasks {
-			if c.byKey[one.key] == nil {
-				c.byKey[one.key] = one
-			}
-		}
-	}
-	return c.byKey[t.parent]
 }
 
 // checklist puts the children into the body of their parent.
@@ -544,44 +520,42 @@ func (c *conv) withoutRefused() {
 func (c *conv) rings() {
 	const unseen, open, closed = 0, 1, 2
 	state := map[*task]int{}
-	type at struct {
-		t    *task
-		next int
-	}
-	for _, start := range c.tasks {
-		if !start.kept || state[start] != unseen {
-			continue
-		}
-		path := []at{{t: start}}
-		state[start] = open
-		for len(path) > 0 {
-			here := &path[len(path)-1]
-			if here.next == len(here.t.on) {
-				state[here.t] = closed
-				path = path[:len(path)-1]
-				continue
-			}
-			on := here.t.on[here.next]
-			here.next++
+	var path []*task
+	var visit func(t *task)
+	visit = func(t *task) {
+		state[t] = open
+		path = append(path, t)
+		for _, on := range t.on {
 			switch {
 			case on.over():
 			case state[on] == unseen:
-				state[on] = open
-				path = append(path, at{t: on})
+				visit(on)
 			case state[on] == open:
-				var ids []string
-				for i := slices.IndexFunc(path, func(p at) bool { return p.t == on }); i < len(path); i++ {
-					ids = append(ids, path[i].t.item.ID)
-					if c.Strict {
-						path[i].t.item.leave(Refused, "ring", "")
-						path[i].t.kept = false
-					}
-				}
-				if len(ids) > 5 {
-					ids = append(ids[:4], "…", ids[len(ids)-1])
-				}
-				c.count("ring", strings.Join(ids, " → "), on.item.Where)
+				c.ring(path[slices.Index(path, on):])
 			}
 		}
+		state[t] = closed
+		path = path[:len(path)-1]
 	}
+	for _, t := range c.tasks {
+		if t.kept && state[t] == unseen {
+			visit(t)
+		}
+	}
+}
+
+// ring reports tasks of which each waits for the next, and the last for the first.
+func (c *conv) ring(tasks []*task) {
+	var ids []string
+	for _, t := range tasks {
+		ids = append(ids, t.item.ID)
+		if c.Strict {
+			t.item.leave(Refused, "ring", "")
+			t.kept = false
+		}
+	}
+	if len(ids) > 5 {
+		ids = append(ids[:4], "…", ids[len(ids)-1])
+	}
+	c.count("ring", strings.Join(ids, " → "), tasks[0].item.Where)
 }

@@ -74,7 +74,7 @@ func wrong(data []byte) (reason, value string) {
 		return "not_utf8", strings.TrimSpace(fmt.Sprintf("%s (%d)", encoding, line))
 	}
 	if at := marks.FindIndex(data); at != nil {
-		return "merge_marks", strconv.Itoa(bytes.Count(data[:at[0]], []byte("\n")) + 1)
+		return "merge_marks", strconv.Itoa(lineAt(data, at[0]))
 	}
 	return "", ""
 }
@@ -155,7 +155,7 @@ var stores = []struct{ source, path string }{
 	{"ticket", ".tickets"},
 }
 
-// Guess names the sources that an input may be, the surest first.
+// guess names the sources that an input may be, the surest first.
 func (in input) guess() []string {
 	if in.dir == "" {
 		return in.guessFile()
@@ -244,7 +244,7 @@ func (in input) eachObject(do func(m map[string]any)) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	wrong := func(at int, reason, value string) error {
-		return &Unreadable{fmt.Sprintf("%s:%d", in.path, bytes.Count(data[:max(0, min(at, len(data)))], []byte("\n"))+1), reason, value}
+		return &Unreadable{fmt.Sprintf("%s:%d", in.path, lineAt(data, at)), reason, value}
 	}
 	bad := func(err error) error {
 		reason, value := jsonWhy(err)
