@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// wanted turns an asked value into an entry, or says why it is not allowed.
+// Asked turns an asked value into an entry, or says why it is not allowed.
 func Asked(stem, key, value string) (Entry, *Problem) {
 	e := Entry{Key: key, Text: value}
 	if p := checkAsked(key, value); p != nil {
 		return e, p
 	}
 	if IsList(key) {
-		return wantedList(key, value)
+		return askedList(key, value)
 	}
 	switch key {
 	case "status":
@@ -74,7 +74,7 @@ func oneOf(kind, value string, allowed []string) *Problem {
 	return NewProblem(LevelError, kind, 0, "key", strings.TrimPrefix(kind, "bad_"), "value", value, "allowed", Join(allowed))
 }
 
-func wantedList(key, value string) (Entry, *Problem) {
+func askedList(key, value string) (Entry, *Problem) {
 	e := Entry{Key: key, Kind: ListValue}
 	items, ok := ListItems(value)
 	if !ok {

@@ -2,8 +2,10 @@ package reqmeta
 
 import "go.yaml.in/yaml/v3"
 
+// ValueKind says what the value of a key is.
 type ValueKind uint8
 
+// The kinds of values.
 const (
 	ScalarValue ValueKind = iota
 	NullValue
@@ -11,7 +13,7 @@ const (
 	OtherValue
 )
 
-// entry is one `key: value` of a head.
+// Entry is one `key: value` of a head.
 type Entry struct {
 	Key   string
 	Line  int // file line of the key
@@ -32,7 +34,7 @@ type Entry struct {
 	Indent            int  // of those lines
 }
 
-// item is one member of a list.
+// Item is one member of a list.
 type Item struct {
 	Text    string
 	line    int

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// document is a file cut by the one fence rule that reader and editor share:
+// Document is a file cut by the one fence rule that reader and editor share:
 //
 //   - a byte order mark and blank lines may stand before the opening fence;
 //   - a fence is `---` at column 0 with nothing but blanks behind it, and the
@@ -22,7 +22,7 @@ type Document struct {
 
 var byteOrderMark = []byte("\ufeff")
 
-// cut applies the rule. A problem comes without path.
+// Split applies the rule. A problem comes without path.
 func Split(data []byte) (Document, *Problem) {
 	at := 0
 	if bytes.HasPrefix(data, byteOrderMark) {
@@ -120,14 +120,7 @@ func isFence(text []byte, c byte) bool {
 	return len(text) >= 3 && text[0] == c && text[1] == c && text[2] == c && isBlank(text[3:])
 }
 
-func isBlank(text []byte) bool {
-	for _, c := range text {
-		if c != ' ' && c != '\t' && c != '\r' {
-			return false
-		}
-	}
-	return true
-}
+func isBlank(text []byte) bool { return len(bytes.Trim(text, " \t\r")) == 0 }
 
 // isPlainLine reports whether text is `key: value` or `key:`.
 func isPlainLine(text []byte) bool {
@@ -163,10 +156,5 @@ func isOdd(r rune) bool {
 	return r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff
 }
 
-func blanks(s string) int {
-	n := 0
-	for n < len(s) && s[n] == ' ' {
-		n++
-	}
-	return n
-}
+// blanks is how many blanks s begins with.
+func blanks(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }

@@ -2,6 +2,7 @@ package reqmeta
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -27,21 +28,10 @@ func offset(head string, starts []int, line, column int) int {
 		if at >= len(head) {
 			return -1
 		}
-		at += runeLen(head[at])
+		_, n := utf8.DecodeRuneInString(head[at:])
+		at += n
 	}
 	return at
-}
-
-func runeLen(c byte) int {
-	switch {
-	case c < 0x80:
-		return 1
-	case c < 0xe0:
-		return 2
-	case c < 0xf0:
-		return 3
-	}
-	return 4
 }
 
 // locate finds where the value's bytes are. What it does not find (lists with
@@ -87,13 +77,11 @@ func colonAfter(head string, at int, k *yaml.Node) int {
 	if end < 0 {
 		return -1
 	}
-	for end < len(head) && (head[end] == ' ' || head[end] == '\t') {
-		end++
+	rest := strings.TrimLeft(head[end:], " \t")
+	if !strings.HasPrefix(rest, ":") {
+		return -1
 	}
-	if end < len(head) && head[end] == ':' {
-		return end + 1
-	}
-	return -1
+	return len(head) - len(rest) + 1
 }
 
 // scalarEnd gives the offset behind a plain or quoted scalar, on however many
@@ -160,10 +148,7 @@ func (e *Entry) locateText(head string, at, column int) {
 }
 
 func restOfLine(head string, at int) string {
-	line := head[at:]
-	if i := strings.IndexByte(line, '\n'); i >= 0 {
-		line = line[:i]
-	}
+	line, _, _ := strings.Cut(head[at:], "\n")
 	return line
 }
 

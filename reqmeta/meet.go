@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Covers reports whether one of the touches names a path: as a glob or, where there is no
@@ -96,11 +97,9 @@ func letters(s string) []letter {
 			if s[i] == '\\' && i+1 < len(s) {
 				i++
 			}
-			for _, c := range s[i:] {
-				list = append(list, letter{one: c})
-				i += len(string(c))
-				break
-			}
+			c, n := utf8.DecodeRuneInString(s[i:])
+			list = append(list, letter{one: c})
+			i += n
 		}
 	}
 	return list

@@ -23,9 +23,10 @@ func IsRequest(p string, ignore ...string) bool {
 // IsMarkdown reports whether a name ends as the files of requests do.
 func IsMarkdown(name string) bool { return endingOf(name) != "" }
 
-// isRequestName judges a name alone, without its folder.
+// IsRequestName judges a name alone, without its folder.
 func IsRequestName(name string) bool { return IsMarkdown(name) && !IsHidden(name) && !isReadme(name) }
 
+// IsHidden reports whether a file or folder is left out for how its name begins.
 func IsHidden(name string) bool { return name[0] == '_' || name[0] == '.' }
 
 // endingOf is the ending of a markdown file as it is written; "" for others.
@@ -68,30 +69,22 @@ func isLanguage(text string) bool {
 	return letters(lang, 2, 3) && (region == "" || letters(region, 2, 4))
 }
 
-// isIgnored reports whether a glob names p or one of the folders above it. A
+// IsIgnored reports whether a glob names p or one of the folders above it. A
 // glob without a slash is about names, wherever they stand.
 func IsIgnored(p string, globs []string) bool {
 	for _, g := range globs {
 		g = strings.TrimSuffix(g, "/")
-		for end := 0; end < len(p); end++ {
-			end = nextSlash(p, end)
-			here := p[:end]
+		for at := p; at != "."; at = path.Dir(at) {
+			name := at
 			if !strings.Contains(g, "/") {
-				here = path.Base(here)
+				name = path.Base(at)
 			}
-			if MatchPath(g, here) {
+			if MatchPath(g, name) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-func nextSlash(p string, from int) int {
-	if i := strings.IndexByte(p[from:], '/'); i >= 0 {
-		return from + i
-	}
-	return len(p)
 }
 
 // MatchPath reports whether a path matches a glob in which `**` stands for any
@@ -103,7 +96,12 @@ func MatchPath(glob, name string) bool {
 func matchParts(globs, names []string) bool {
 	for len(globs) > 0 {
 		if globs[0] == "**" {
-			return matchRest(globs[1:], names)
+			for i := range len(names) + 1 {
+				if matchParts(globs[1:], names[i:]) {
+					return true
+				}
+			}
+			return false
 		}
 		if len(names) == 0 {
 			return false
@@ -114,15 +112,6 @@ func matchParts(globs, names []string) bool {
 		globs, names = globs[1:], names[1:]
 	}
 	return len(names) == 0
-}
-
-func matchRest(globs, names []string) bool {
-	for i := range len(names) + 1 {
-		if matchParts(globs, names[i:]) {
-			return true
-		}
-	}
-	return false
 }
 
 // TemplateName is the file in the requests folder that Create starts from.

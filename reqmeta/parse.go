@@ -23,6 +23,7 @@ func (r *Request) IsNote() bool {
 	return r.Mapping.IDs() && slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Kind == "missing_id" || p.Kind == "no_frontmatter" })
 }
 
+// New gives a request of which only the name is known.
 func New(path string) *Request {
 	s := Stem(path)
 	r := &Request{ID: s, Path: path}
@@ -32,6 +33,7 @@ func New(path string) *Request {
 	return r
 }
 
+// Read fills in what the bytes of the file say, and what is wrong with them.
 func (r *Request) Read(data []byte) {
 	if len(data) > MaxFile {
 		r.Fail("file_too_large", 0, "limit", MaxFile)
@@ -68,7 +70,7 @@ func (r *Request) readHead(head string, d Document) {
 	r.add(p)
 }
 
-// entries reads the head.
+// Entries reads the head.
 func (d Document) Entries(head string) ([]Entry, *Problem) {
 	if d.Fenced {
 		return readYAML(head, d.Line)
@@ -77,22 +79,6 @@ func (d Document) Entries(head string) ([]Entry, *Problem) {
 }
 
 func duplicate(entries []Entry) *Problem {
-	for i := range entries {
-		for j := range entries[:i] {
-			if entries[i].Key == entries[j].Key {
-				return NewProblem(LevelError, "duplicate_key", entries[i].Line, "key", entries[i].Key, "first", entries[j].Line)
-			}
-		}
-		if i == manyKeys {
-			return duplicateOfMany(entries)
-		}
-	}
-	return nil
-}
-
-const manyKeys = 32
-
-func duplicateOfMany(entries []Entry) *Problem {
 	first := make(map[string]int, len(entries))
 	for _, e := range entries {
 		if line, dup := first[e.Key]; dup {
@@ -151,7 +137,7 @@ func (r *Request) Title() string {
 	return cmp.Or(r.Heading, r.ID)
 }
 
-// Problem codes other than REQUEST_INVALID_FORMAT.
+// FailAs adds an error with a code other than REQUEST_INVALID_FORMAT.
 func (r *Request) FailAs(code fault.Code, kind string, pairs ...any) {
 	p := NewProblem(LevelError, kind, 0, pairs...)
 	p.Code = code

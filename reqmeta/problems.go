@@ -12,7 +12,7 @@ import (
 	"aiflow/internal/fault"
 )
 
-// problem makes one without path; the reader of the file adds it.
+// NewProblem makes one without path; the reader of the file adds it.
 func NewProblem(level Level, kind string, line int, pairs ...any) *Problem {
 	return &Problem{Level: level, Kind: kind, Code: fault.RequestInvalidFormat, Line: line, Facts: fault.NewFacts(pairs...)}
 }
@@ -58,10 +58,12 @@ func (r *Request) add(p *Problem) {
 	r.Problems = append(r.Problems, *p)
 }
 
+// Fail adds an error of a line; 0 is the file as a whole.
 func (r *Request) Fail(kind string, line int, pairs ...any) {
 	r.add(NewProblem(LevelError, kind, line, pairs...))
 }
 
+// Warn adds a warning.
 func (r *Request) Warn(kind string, line int, pairs ...any) {
 	r.add(NewProblem(LevelWarning, kind, line, pairs...))
 }
@@ -85,7 +87,7 @@ func ProblemOf(err error) (Problem, bool) {
 	return Problem{}, false
 }
 
-// refuse makes the fault of an edit that p stands in the way of.
+// Refuse makes the fault of an edit that p stands in the way of.
 func Refuse(code fault.Code, path string, p *Problem) error {
 	r := Request{Path: path}
 	r.add(p)
@@ -97,6 +99,7 @@ func Refuse(code fault.Code, path string, p *Problem) error {
 	return fault.Wrap(&ProblemError{q}, code, pairs...)
 }
 
+// Join is a list as a sentence shows it.
 func Join(list []string) string {
 	said := make([]string, len(list))
 	for i, s := range list {

@@ -14,7 +14,7 @@ var (
 	errTooLarge   = errors.New("file too large")
 )
 
-// readInside reads dir/name; links are followed only as long as they stay in
+// ReadInside reads dir/name; links are followed only as long as they stay in
 // dir.
 func ReadInside(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)

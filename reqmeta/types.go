@@ -24,7 +24,7 @@ type Problem struct {
 	Path    string      `json:"path"`
 	Line    int         `json:"line,omitempty"` // of the file, from 1; 0 for the file as a whole
 	Facts   fault.Facts `json:"facts,omitempty"`
-	Message string      `json:"message,omitempty"` // filled by Describe
+	Message string      `json:"message,omitempty"` // filled by DescribeProblems
 }
 
 // Date is a point in time together with the text that it was read from.

@@ -86,7 +86,7 @@ func Criteria(body []byte) []Criterion {
 // is done (D55).
 const EnoughCriteria = 3
 
-// about is told by the body of a request that has no steps: what an AI command would get.
+// About is told by the body of a request that has no steps: what an AI command would get.
 type About struct {
 	Unfilled int // first line, in the file, of one that still is as its template was; 0: it says something
 	Criteria int // acceptance criteria, up to EnoughCriteria

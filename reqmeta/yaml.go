@@ -3,6 +3,7 @@ package reqmeta
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -106,9 +107,9 @@ func checkText(head string, line int) *Problem {
 			line, start = line+1, i+1
 		case r == '\r' && strings.HasPrefix(head[i:], "\r\n"), r == '\t':
 		case r == '\r', r == 0x85, r == 0x2028, r == 0x2029:
-			return NewProblem(LevelError, "line_break", line, "char", codePoint(r))
+			return NewProblem(LevelError, "line_break", line, "char", fmt.Sprintf("%U", r))
 		case r < ' ', isOdd(r):
-			return NewProblem(LevelError, "control_char", line, "char", codePoint(r))
+			return NewProblem(LevelError, "control_char", line, "char", fmt.Sprintf("%U", r))
 		}
 		i += n
 	}
@@ -116,11 +117,6 @@ func checkText(head string, line int) *Problem {
 		return NewProblem(LevelError, "document_marker", line)
 	}
 	return nil
-}
-
-func codePoint(r rune) string {
-	s := strings.ToUpper(strconv.FormatInt(int64(r), 16))
-	return "U+" + strings.Repeat("0", max(0, 4-len(s))) + s
 }
 
 // isMarker reports whether a line starts or ends a YAML document.
