@@ -128,7 +128,7 @@ func (j *judgement) file(f *pair) {
 	case j.o.Merge:
 		level = reqmeta.LevelWarning
 	}
-	j.add(level, code, key, f.path, j.o.lineOf(f.data, "status", ""), "id", f.new.ID)
+	j.add(level, code, key, f.path, j.o.Mapping.LineOf(f.data, "status", ""), "id", f.new.ID)
 }
 
 // blocked warns of a status that is a run's news for this checkout, staged by
@@ -139,7 +139,7 @@ func (j *judgement) blocked(f *pair) {
 		return
 	}
 	if s := j.o.Stopped(f.new.ID); s.RunID != "" {
-		j.add(reqmeta.LevelWarning, fault.InvalidRequest, "hook.check_blocked", f.path, j.o.lineOf(f.data, "status", ""),
+		j.add(reqmeta.LevelWarning, fault.InvalidRequest, "hook.check_blocked", f.path, j.o.Mapping.LineOf(f.data, "status", ""),
 			"id", f.new.ID, "run_id", s.RunID, "state", s.State)
 	}
 }
@@ -148,7 +148,7 @@ func (j *judgement) blocked(f *pair) {
 func (o Options) unowned(data []byte) []byte {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for _, key := range []string{"status", "updated_at"} {
-		if n := o.lineOf(data, key, ""); n > 0 {
+		if n := o.Mapping.LineOf(data, key, ""); n > 0 {
 			lines[n-1] = nil
 		}
 	}
@@ -158,42 +158,3 @@ func (o Options) unowned(data []byte) []byte {
 func (j *judgement) problem(p reqmeta.Problem) {
 	j.found = append(j.found, Finding{Level: p.Level, Code: p.Code, Key: "problem." + p.Kind, Path: p.Path, Line: p.Line, Facts: p.Facts})
 }
-
-// lineOf is the function lineOf for a key of ours, whatever it is called.
-func (o Options) lineOf(data []byte, key, item string) int {
-	for _, name := range o.Mapping.Names(key) {
-		if n := lineOf(data, name, item); n > 0 {
-			return n
-		}
-	}
-	return 0
-}
-
-// lineOf finds the line of a key in the head of a request file or, for a list
-// that spans lines, of the item. 0: not found.
-func lineOf(data []byte, key, item string) int {
-	found, n := 0, 0
-	for text := range strings.Lines(string(data)) {
-		n++
-		text = strings.TrimRight(text, "\r\n")
-		name, _, ok := strings.Cut(text, ":")
-		isKey := ok && strings.Trim(name, `"'`) == key
-		inside := found > 0 && (strings.HasPrefix(text, " ") || strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "---"))
-		switch {
-		case isKey && found == 0:
-			found = n
-		case found > 0 && !inside:
-			return found
-		}
-		words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t,[]\"':", r) })
-		if (isKey || inside) && (item == "" || slices.Contains(words, item)) {
-			return n
-		}
-		if n > maxLines {
-			break
-		}
-	}
-	return found
-}
-
-const maxLines = 4096

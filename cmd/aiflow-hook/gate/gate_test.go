@@ -302,12 +302,3 @@ func TestBrokenAnswers(t *testing.T) {
 		t.Error("nonsense was taken")
 	}
 }
-
-func FuzzLineOf(f *testing.F) {
-	f.Add(requestText("RQ-1", "ready", "a", "b"), "depends_on", "b")
-	f.Fuzz(func(t *testing.T, text, key, item string) {
-		if n := lineOf([]byte(text), key, item); n < 0 || n > strings.Count(text, "\n")+1 {
-			t.Errorf("line %d", n)
-		}
-	})
-}

@@ -81,7 +81,7 @@ func (j *judgement) missing(t tree, files []*pair) {
 				meant = "" // it is there, and merely not staged
 			}
 			j.add(reqmeta.LevelError, fault.DependsNotFound, "hook.check_missing", f.path,
-				j.o.lineOf(f.data, "depends_on", dep), "id", f.new.ID, "dep", dep, "meant", meant)
+				j.o.Mapping.LineOf(f.data, "depends_on", dep), "id", f.new.ID, "dep", dep, "meant", meant)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (j *judgement) rings(t tree) {
 	for _, ring := range t.closed() {
 		f := t.changed[ring[0]]
 		j.add(reqmeta.LevelError, fault.DependsCycle, "hook.check_cycle", f.path,
-			j.o.lineOf(f.data, "depends_on", ring[1]), "id", ring[0], "ring", strings.Join(ring, " -> "))
+			j.o.Mapping.LineOf(f.data, "depends_on", ring[1]), "id", ring[0], "ring", strings.Join(ring, " -> "))
 	}
 }
 

@@ -48,7 +48,7 @@ func (j *judgement) reopened(ctx context.Context) error {
 		if err == nil && j.o.Mapping.Parse(f.path, before).Meta.Status == reqmeta.Done {
 			continue
 		}
-		j.add(reqmeta.LevelWarning, fault.InvalidRequest, "hook.check_reopened", f.path, j.o.lineOf(f.data, "status", ""),
+		j.add(reqmeta.LevelWarning, fault.InvalidRequest, "hook.check_reopened", f.path, j.o.Mapping.LineOf(f.data, "status", ""),
 			"id", f.new.ID, "status", f.new.Meta.Status)
 	}
 	return nil
