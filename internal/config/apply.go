@@ -164,10 +164,13 @@ func (r row[T]) convert(n node) (any, string) {
 	switch r.kind {
 	case kindText:
 		s, ok := n.value.(string)
-		if !ok {
+		switch {
+		case !ok:
 			return nil, "config.wrong_type"
+		case len(r.allowed) > 0 && !slices.Contains(r.allowed, s), r.check != nil && !r.check(s):
+			return nil, "config.not_allowed"
 		}
-		return s, r.judge(s)
+		return s, ""
 	case kindBool:
 		b, ok := n.value.(bool)
 		if !ok {
@@ -175,42 +178,27 @@ func (r row[T]) convert(n node) (any, string) {
 		}
 		return b, ""
 	case kindInt:
-		return r.integer(n)
+		num, ok := n.value.(json.Number)
+		i, err := strconv.Atoi(num.String())
+		switch {
+		case !ok || err != nil:
+			return nil, "config.wrong_type"
+		case i < r.min || r.max > 0 && i > r.max:
+			return nil, "config.out_of_range"
+		}
+		return i, ""
 	case kindNum:
-		return amount(n)
+		num, ok := n.value.(json.Number)
+		f, err := num.Float64()
+		switch {
+		case !ok || err != nil:
+			return nil, "config.wrong_type"
+		case f < 0:
+			return nil, "config.out_of_range"
+		}
+		return f, ""
 	}
 	return r.texts(n)
-}
-
-func (r row[T]) judge(s string) string {
-	if len(r.allowed) > 0 && !slices.Contains(r.allowed, s) || r.check != nil && !r.check(s) {
-		return "config.not_allowed"
-	}
-	return ""
-}
-
-func (r row[T]) integer(n node) (any, string) {
-	num, ok := n.value.(json.Number)
-	i, err := strconv.Atoi(num.String())
-	if !ok || err != nil {
-		return nil, "config.wrong_type"
-	}
-	if i < r.min || r.max > 0 && i > r.max {
-		return nil, "config.out_of_range"
-	}
-	return i, ""
-}
-
-func amount(n node) (any, string) {
-	num, ok := n.value.(json.Number)
-	f, err := num.Float64()
-	if !ok || err != nil {
-		return nil, "config.wrong_type"
-	}
-	if f < 0 {
-		return nil, "config.out_of_range"
-	}
-	return f, ""
 }
 
 func (r row[T]) texts(n node) (any, string) {

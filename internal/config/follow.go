@@ -77,9 +77,9 @@ func firstLink(root, dir string) string {
 	return ""
 }
 
-// apart refuses, once links have been followed, one folder for two things: each is filled, listed and cleaned by
+// checkFolders refuses, once links have been followed, one folder for two things: each is filled, listed and cleaned by
 // a rule of its own.
-func (c *Config) apart() error {
+func (c *Config) checkFolders() error {
 	dirs := [...]struct{ key, dir string }{
 		{"paths.requests_dir", c.Paths.RequestsDir},
 		{"paths.runs_dir", c.Paths.RunsDir},
@@ -91,7 +91,7 @@ func (c *Config) apart() error {
 			if d.dir != other.dir {
 				continue
 			}
-			if !c.said(d.key) {
+			if !c.isSet(d.key) {
 				d.key, other.key = other.key, d.key
 			}
 			return unusable(nil, c.Origin(d.key).Where, "key", d.key, "value", d.dir,

@@ -36,21 +36,21 @@ func Load(root string, o Sources) (Config, []Warning, error) {
 	if err != nil {
 		return Default(), nil, err
 	}
-	return lay(data, name, o, func(c *Config) error { return c.follow(root) })
+	return overlay(data, name, o, func(c *Config) error { return c.follow(root) })
 }
 
 // Parse reads a configuration from the bytes of a file that is called name, as
 // if there were nothing else; nil is no file.
 func Parse(data []byte, name string) (Config, []Warning, error) {
-	return lay(bytes.TrimPrefix(data, utf8BOM), name, Sources{}, func(*Config) error { return nil })
+	return overlay(bytes.TrimPrefix(data, utf8BOM), name, Sources{}, func(*Config) error { return nil })
 }
 
-// lay lays the values of a file, nil is none, and those of the environment and the flags
+// overlay lays the values of a file, nil is none, and those of the environment and the flags
 // over the defaults.
-func lay(data []byte, name string, o Sources, follow func(*Config) error) (Config, []Warning, error) {
+func overlay(data []byte, name string, o Sources, follow func(*Config) error) (Config, []Warning, error) {
 	c := Default()
 	a := applier[Config]{target: &c, path: name, data: data, origins: map[string]Origin{}}
-	words := o.words()
+	words := o.overrides()
 	if data != nil || len(words) > 0 {
 		a.rows = keys()
 	}
@@ -60,13 +60,13 @@ func lay(data []byte, name string, o Sources, follow func(*Config) error) (Confi
 	}
 	for _, w := range words {
 		if err == nil {
-			err = a.word(w)
+			err = a.override(w)
 		}
 	}
 	if err == nil {
 		c.origins, c.file = a.origins, o.named()
-		c.adopt()
-		err = cmp.Or(follow(&c), c.apart(), c.spoken())
+		c.applyPreset()
+		err = cmp.Or(follow(&c), c.checkFolders(), c.checkMapping())
 	}
 	if err != nil {
 		return Default(), a.warnings, err
@@ -113,30 +113,30 @@ func readAny(path string) ([]byte, error) {
 
 var utf8BOM = []byte("\xef\xbb\xbf")
 
-// word is a value that was given as one word outside the file.
-type word struct {
+// override is a value that was given as one word outside the file.
+type override struct {
 	key, text string
 	from      Origin
 }
 
-func (o Sources) words() []word {
-	var all []word
+func (o Sources) overrides() []override {
+	var all []override
 	if o.Env != nil {
 		for _, v := range [...][2]string{{"AIFLOW_HOST", "server.host"}, {"AIFLOW_LANG", "lang"}, {"AIFLOW_PORT", "server.port"}} {
 			if text := o.Env(v[0]); text != "" {
-				all = append(all, word{v[1], text, Origin{"env", v[0]}})
+				all = append(all, override{v[1], text, Origin{"env", v[0]}})
 			}
 		}
 	}
 	for _, key := range sorted(o.Flags) {
-		all = append(all, word{key, o.Flags[key], Origin{"flag", "--" + strings.ReplaceAll(key[strings.LastIndexByte(key, '.')+1:], "_", "-")}})
+		all = append(all, override{key, o.Flags[key], Origin{"flag", "--" + strings.ReplaceAll(key[strings.LastIndexByte(key, '.')+1:], "_", "-")}})
 	}
 	return all
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-func (a *applier[T]) word(w word) error {
+func (a *applier[T]) override(w override) error {
 	r, _, ok := find(a.rows, strings.Split(w.key, "."))
 	if !ok {
 		return fault.New(fault.InternalError, "key", w.key)
@@ -157,16 +157,16 @@ func (a *applier[T]) word(w word) error {
 
 // derive fills in what follows from other values.
 func (c *Config) derive() {
-	c.Tests.Unit.derive(c.said("tests.unit.enabled"), c.Limits.TimeoutSec)
-	c.Tests.E2E.derive(c.said("tests.e2e.enabled"), max(c.Limits.TimeoutSec, 300))
-	c.Tests.Static.derive(c.said("tests.static.enabled"), 600)
-	c.Tests.Land.derive(c.said("tests.land.enabled"), c.Limits.TimeoutSec)
-	if !c.said("limits.forbidden_paths") {
+	c.Tests.Unit.derive(c.isSet("tests.unit.enabled"), c.Limits.TimeoutSec)
+	c.Tests.E2E.derive(c.isSet("tests.e2e.enabled"), max(c.Limits.TimeoutSec, 300))
+	c.Tests.Static.derive(c.isSet("tests.static.enabled"), 600)
+	c.Tests.Land.derive(c.isSet("tests.land.enabled"), c.Limits.TimeoutSec)
+	if !c.isSet("limits.forbidden_paths") {
 		c.Limits.ForbiddenPaths = forbiddenPaths(c.Paths.RunsDir, c.Paths.RequestsDir)
 	}
 }
 
-func (c *Config) said(key string) bool {
+func (c *Config) isSet(key string) bool {
 	_, ok := c.origins[key]
 	return ok
 }

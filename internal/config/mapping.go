@@ -92,24 +92,24 @@ func (c Config) Beside() bool {
 	return false
 }
 
-// adopt takes over what a preset says and the file does not. A word that the file
+// applyPreset takes over what a preset says and the file does not. A word that the file
 // names stands before those of the preset.
-func (c *Config) adopt() {
+func (c *Config) applyPreset() {
 	p, ok := tools[c.Preset]
 	if !ok {
 		return
 	}
-	if !c.said("paths.requests_dir") {
+	if !c.isSet("paths.requests_dir") {
 		c.Paths.RequestsDir = p.dir
 	}
-	if !c.said("paths.done_dirs") && p.done != "" {
+	if !c.isSet("paths.done_dirs") && p.done != "" {
 		c.Paths.DoneDirs = []string{p.done}
 	}
-	if !c.said("ids_from") {
+	if !c.isSet("ids_from") {
 		c.IDsFrom = IDsFromHead
 	}
 	for own, names := range p.fields {
-		if !c.said("fields." + own) {
+		if !c.isSet("fields." + own) {
 			put(&c.Fields, own, names)
 		}
 	}
@@ -124,9 +124,9 @@ func (c *Config) adopt() {
 	}
 }
 
-// spoken refuses words and keys of another tool that no file could have or that mean
+// checkMapping refuses words and keys of another tool that no file could have or that mean
 // two things, and words with none for a status that runs write.
-func (c *Config) spoken() error {
+func (c *Config) checkMapping() error {
 	refuse := func(key, value, why string) error {
 		return unusable(nil, c.Origin(key).Where, "key", key, "value", value, "cause_key", "config."+why)
 	}

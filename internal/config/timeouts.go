@@ -45,7 +45,7 @@ func (c Config) LandTest() (kind string, t Test) {
 		switch {
 		case test.of.Enabled:
 			return test.kind, test.of
-		case c.said("tests." + test.kind + ".enabled"):
+		case c.isSet("tests." + test.kind + ".enabled"):
 			return "", Test{}
 		}
 	}
@@ -56,7 +56,7 @@ func (c Config) LandTest() (kind string, t Test) {
 func (c Config) TestTimeout(kind string) Timeout {
 	key := "tests." + kind + ".timeout_sec"
 	t := map[string]Test{"unit": c.Tests.Unit, "e2e": c.Tests.E2E, "static": c.Tests.Static, "land": c.Tests.Land}[kind]
-	if (kind == "unit" || kind == "land") && !c.said(key) {
+	if (kind == "unit" || kind == "land") && !c.isSet(key) {
 		key = "limits.timeout_sec"
 	}
 	return Timeout{t.TimeoutSec, key, c.fileOf(key)}
