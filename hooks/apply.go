@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -88,9 +89,7 @@ func secondName(d Disk, f File, to string) error {
 	if err == nil {
 		err = w.Sync()
 	}
-	if cerr := w.Close(); err == nil {
-		err = cerr
-	}
+	err = cmp.Or(err, w.Close())
 	if err == nil {
 		err = os.Chmod(to, f.Mode.Perm()) // it must come back with the mode it had
 	}

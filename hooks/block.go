@@ -109,7 +109,7 @@ func lineEnds(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n")
 
 // without gives the file with the block cut out.
 func (b *block) without(data []byte) []byte {
-	return append(append([]byte{}, data[:b.start]...), data[b.end:]...)
+	return slices.Concat(data[:b.start], data[b.end:])
 }
 
 // with gives the file with the block replaced by text. A script with CRLF runs
@@ -138,10 +138,8 @@ func insert(data []byte, text string) []byte {
 			at = i + 1
 		}
 	}
-	out := append([]byte{}, data[:at]...)
 	if at > 0 && data[at-1] != '\n' {
 		return nil // a shebang without a line end: nothing to add to
 	}
-	out = append(out, text...)
-	return append(out, data[at:]...)
+	return slices.Concat(data[:at], []byte(text), data[at:])
 }

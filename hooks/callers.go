@@ -15,12 +15,7 @@ var callLine = sync.OnceValue(func() *regexp.Regexp {
 
 // calls reports whether a file that is not ours runs our hook.
 func calls(data []byte, hook string) bool {
-	for _, m := range callLine().FindAllSubmatch(data, -1) {
-		if string(m[1]) == hook {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(callLine().FindAllSubmatch(data, -1), func(m [][]byte) bool { return string(m[1]) == hook })
 }
 
 // caller is the file through which a hook manager that is in charge here calls

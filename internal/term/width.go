@@ -1,6 +1,7 @@
 package term
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -55,8 +56,5 @@ func Truncate(s string, cols int) string {
 
 // Pad adds blanks so that s takes at least cols columns.
 func Pad(s string, cols int) string {
-	for n := cols - Width(s); n > 0; n-- {
-		s += " "
-	}
-	return s
+	return s + strings.Repeat(" ", max(0, cols-Width(s)))
 }
