@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"aiflow/internal/term"
 	"aiflow/reqmeta"
 	"aiflow/reqmeta/choose"
 )
@@ -85,19 +86,11 @@ func visible(s string) string {
 func shorten(s string, columns int) string {
 	used := 0
 	for i, r := range s {
-		if used += width(r); used > columns {
+		if used += term.RuneWidth(r); used > columns {
 			return strings.TrimRight(s[:i], " ") + "…"
 		}
 	}
 	return s
-}
-
-func width(r rune) int {
-	if r >= 0x1100 && (r <= 0x115f || r >= 0x2e80 && r <= 0xa4cf || r >= 0xac00 && r <= 0xd7a3 ||
-		r >= 0xf900 && r <= 0xfaff || r >= 0xfe30 && r <= 0xfe6f || r >= 0xff00 && r <= 0xff60 || r >= 0x1f300) {
-		return 2
-	}
-	return 1
 }
 
 func dotQuote(s string) string {

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"maps"
 	"slices"
 
 	"aiflow/internal/fault"
@@ -8,27 +9,19 @@ import (
 	"aiflow/reqmeta/choose"
 )
 
-// missing gives the ids that edges lead to and that no node has.
-func missing(n choose.Network) []string {
-	have := map[string]bool{}
+// all gives the nodes and one for each id that edges lead to and that no node has.
+func all(n choose.Network) []choose.Node {
+	have, missing := map[string]bool{}, map[string]bool{}
 	for _, node := range n.Nodes {
 		have[node.ID] = true
 	}
-	var ids []string
 	for _, e := range n.Edges {
 		if !have[e.To] {
-			have[e.To] = true
-			ids = append(ids, e.To)
+			missing[e.To] = true
 		}
 	}
-	slices.Sort(ids)
-	return ids
-}
-
-// all gives the nodes and one for each missing id.
-func all(n choose.Network) []choose.Node {
 	nodes := slices.Clone(n.Nodes)
-	for _, id := range missing(n) {
+	for _, id := range slices.Sorted(maps.Keys(missing)) {
 		nodes = append(nodes, choose.Node{ID: id, Derived: string(fault.DependsNotFound)})
 	}
 	return nodes

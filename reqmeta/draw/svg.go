@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
+	"html"
 	"io"
 	"slices"
 	"strings"
@@ -73,19 +74,15 @@ func drawEdge(w io.Writer, e choose.Edge, from, to point) {
 func drawNode(w io.Writer, n choose.Node, p point) {
 	l := lookOf(n)
 	fmt.Fprintf(w, `<g class="%s"><title>%s</title><rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s" stroke="%s"/>`,
-		l.name, xmlEscape(visible(n.ID+" "+n.Title)), p.x, p.y, boxWidth, boxHeight, l.fill, l.stroke)
+		l.name, html.EscapeString(visible(n.ID+" "+n.Title)), p.x, p.y, boxWidth, boxHeight, l.fill, l.stroke)
 	for i, line := range strings.Split(label(n, "\n"), "\n") {
 		weight := ""
 		if i == 0 {
 			weight = ` font-weight="bold"`
 		}
-		fmt.Fprintf(w, `<text x="%d" y="%d" fill="#111"%s>%s</text>`, p.x+10, p.y+18+16*i, weight, xmlEscape(shorten(line, maxLabel+6)))
+		fmt.Fprintf(w, `<text x="%d" y="%d" fill="#111"%s>%s</text>`, p.x+10, p.y+18+16*i, weight, html.EscapeString(shorten(line, maxLabel+6)))
 	}
 	fmt.Fprintln(w, "</g>")
-}
-
-func xmlEscape(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;").Replace(s)
 }
 
 // layout puts every node into the column behind the last of its dependencies
@@ -122,20 +119,18 @@ func layout(n choose.Network, nodes []choose.Node) [][]int {
 // runs through done requests stays where it was reached.
 func levels(next [][]int, open []int) []int {
 	column := make([]int, len(next))
-	seen := make([]bool, len(next))
 	var queue []int
 	for i := range next {
 		if open[i] == 0 {
-			queue, seen[i] = append(queue, i), true
+			queue = append(queue, i)
 		}
 	}
-	for len(queue) > 0 {
+	for ; len(queue) > 0; queue = queue[1:] {
 		i := queue[0]
-		queue = queue[1:]
 		for _, d := range next[i] {
 			column[d] = max(column[d], column[i]+1)
-			if open[d]--; open[d] == 0 && !seen[d] {
-				queue, seen[d] = append(queue, d), true
+			if open[d]--; open[d] == 0 {
+				queue = append(queue, d)
 			}
 		}
 	}
