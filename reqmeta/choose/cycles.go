@@ -3,6 +3,7 @@ package choose
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"aiflow/internal/fault"
 	"aiflow/reqmeta"
@@ -305,12 +306,7 @@ func (g *ring) exclude(r *reqmeta.Request, i int) Exclusion {
 
 // rings gives one warning for each ring that was met, smallest id first.
 func (j *judge) rings() []reqmeta.Problem {
-	slices.SortFunc(j.found, func(a, b *ring) int {
-		if a.smallID < b.smallID {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(j.found, func(a, b *ring) int { return strings.Compare(a.smallID, b.smallID) })
 	var list []reqmeta.Problem
 	for _, g := range j.found {
 		r := reqmeta.Request{Path: g.path}

@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -112,19 +113,9 @@ func (j *judge) notReady(i int) Exclusion {
 			return heldBy(r, h, fault.NotReady)
 		}
 	}
-	e := exclude(r, fault.NotReady, notReadyKind(r.Meta.Status))
+	e := exclude(r, fault.NotReady, "not_ready_"+r.Meta.Status)
 	e.lazy.stopped, e.lazy.run = true, j.blockedBy(i)
 	return e
-}
-
-func notReadyKind(status string) string {
-	switch status {
-	case reqmeta.Draft:
-		return "not_ready_draft"
-	case reqmeta.Blocked:
-		return "not_ready_blocked"
-	}
-	return "not_ready_" + status
 }
 
 func heldBy(r *reqmeta.Request, h *Holder, code fault.Code) Exclusion {
@@ -132,7 +123,7 @@ func heldBy(r *reqmeta.Request, h *Holder, code fault.Code) Exclusion {
 		return exclude(r, code, "lock_unreadable")
 	}
 	return exclude(r, code, "locked", "run_id", h.RunID, "pid", strconv.Itoa(h.PID),
-		"host", hostOf(h), "since", clock(h.Since), "until", clock(h.Until))
+		"host", cmp.Or(h.Hostname, h.Host), "since", clock(h.Since), "until", clock(h.Until))
 }
 
 // blockedBy is the latest run of a blocked request; nil if nobody knows of one.
@@ -148,9 +139,8 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 		return Exclusion{}, true
 	}
 	r := j.f.Requests[i]
-	var missing []string
-	deps := j.links.ids(i)
-	waits, borne := waiting{all: deps}, false
+	var missing, waits []string
+	deps, borne := j.links.ids(i), false
 	for k, d := range j.links.of(i) {
 		switch {
 		case d == doneLink:
@@ -159,23 +149,23 @@ func (j *judge) dependencies(i int) (Exclusion, bool) {
 		case j.borne(i, d):
 			borne = true
 		case d < 0 || !j.isDone(int(d)):
-			waits.add(k)
+			waits = append(waits, deps[k])
 		}
 	}
 	switch {
 	case len(missing) > 0:
 		return j.lacks(r, missing), false
-	case waits.n == 0 && !borne:
+	case len(waits) == 0 && !borne:
 		return Exclusion{}, true
 	}
 	j.walk(i)
 	if ring := j.ringAt(i); ring != nil {
 		return ring.exclude(r, i), false
 	}
-	if waits.n == 0 {
+	if len(waits) == 0 {
 		return j.collides(i)
 	}
-	return j.waitsFor(r, waits.ids(), j.rootBelow(i)), false
+	return j.waitsFor(r, waits, j.rootBelow(i)), false
 }
 
 // lacks excludes what depends on nothing. What was meant is looked for when the
@@ -184,34 +174,6 @@ func (j *judge) lacks(r *reqmeta.Request, ids []string) Exclusion {
 	e := exclude(r, fault.DependsNotFound, "depends_not_found", "ids", reqmeta.Join(ids))
 	e.lazy.lost = &lost{ids, j.f}
 	return e
-}
-
-// waiting is a part of a list of ids; one that is in a row is not copied.
-type waiting struct {
-	all   []string
-	first int
-	n     int
-	split []string // the ids, when they are not in a row
-}
-
-func (w *waiting) add(k int) {
-	switch {
-	case w.n == 0:
-		w.first = k
-	case w.split == nil && k != w.first+w.n:
-		w.split = append(w.split, w.all[w.first:w.first+w.n]...)
-	}
-	if w.split != nil {
-		w.split = append(w.split, w.all[k])
-	}
-	w.n++
-}
-
-func (w *waiting) ids() []string {
-	if w.split != nil {
-		return w.split
-	}
-	return w.all[w.first : w.first+w.n : w.first+w.n]
 }
 
 func exclude(r *reqmeta.Request, code fault.Code, kind string, pairs ...string) Exclusion {
@@ -228,13 +190,6 @@ func invalid(r *reqmeta.Request) Exclusion {
 	}
 	e.sub = &sentence{"problem", "problem." + p.Kind, p.Facts}
 	return e
-}
-
-func hostOf(h *Holder) string {
-	if h.Hostname != "" {
-		return h.Hostname
-	}
-	return h.Host
 }
 
 func clock(t time.Time) string {

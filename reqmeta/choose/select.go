@@ -196,18 +196,6 @@ func (p *planner) Pop() any {
 
 // distinct drops what was listed before, in order.
 func distinct(ids []string) []string {
-	for i, id := range ids {
-		if slices.Contains(ids[:i], id) {
-			return distinctOf(ids)
-		}
-		if i == maxPairwise {
-			return distinctOf(ids)
-		}
-	}
-	return ids
-}
-
-func distinctOf(ids []string) []string {
 	seen := make(map[string]bool, len(ids))
 	list := make([]string, 0, len(ids))
 	for _, id := range ids {

@@ -30,7 +30,7 @@ func project(t testing.TB) *folder.Folder {
 
 func load(t testing.TB, root string) *folder.Folder {
 	t.Helper()
-	f, err := folder.Load(root, "requests")
+	f, err := folder.Cache{}.Load(root, "requests")
 	if err != nil {
 		t.Fatal(err)
 	}

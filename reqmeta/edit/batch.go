@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -42,9 +43,7 @@ func CreateAll(disk atomicfile.Disk, root, requestsDir string, files []NewFile, 
 			if _, err = file.Write(f.Data); err == nil && !together {
 				err = file.Sync()
 			}
-			if cerr := file.Close(); err == nil {
-				err = cerr
-			}
+			err = cmp.Or(err, file.Close())
 		}
 		if err != nil {
 			return nil, fault.NotWritable(err, path.Join(filepath.ToSlash(requestsDir), f.Name))

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -195,10 +196,7 @@ func fill(file atomicfile.File, data []byte) error {
 	if err == nil {
 		err = file.Sync()
 	}
-	if cerr := file.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return cmp.Or(err, file.Close())
 }
 
 // publish gives the finished file its name, unless that name exists.

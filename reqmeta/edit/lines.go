@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 
 	"aiflow/reqmeta"
@@ -53,9 +54,9 @@ type textLine struct{ text, end string }
 func textLines(data []byte) []textLine {
 	var list []textLine
 	for s := string(data); s != ""; {
-		n := 0
-		for n < len(s) && s[n] != '\n' && s[n] != '\r' {
-			n++
+		n := strings.IndexAny(s, "\r\n")
+		if n < 0 {
+			n = len(s)
 		}
 		end := s[n:min(n+1, len(s))]
 		if end == "\r" && n+1 < len(s) && s[n+1] == '\n' {

@@ -124,7 +124,7 @@ func (d *cacheDesk) fill() {
 // not at all.
 func (d *cacheDesk) differs(f *Folder) string {
 	d.t.Helper()
-	want, err := Load(d.root, "requests")
+	want, err := Cache{}.Load(d.root, "requests")
 	d.must(err)
 	if len(f.Requests) != len(want.Requests) {
 		return fmt.Sprintf("%d requests, want %d", len(f.Requests), len(want.Requests))

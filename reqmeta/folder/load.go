@@ -30,12 +30,7 @@ type file struct {
 }
 
 // Load reads every request file in root/requestsDir and its sub-folders; which
-// files are requests see IsRequest. Nothing is kept between calls.
-func Load(root, requestsDir string, ignore ...string) (*Folder, error) {
-	return Cache{}.Load(root, requestsDir, ignore...)
-}
-
-// Load is the function Load with a cache. Call Keep when there is time.
+// files are requests see IsRequest. Call Keep when there is time: it writes the cache.
 func (c Cache) Load(root, requestsDir string, ignore ...string) (*Folder, error) {
 	dir := filepath.Join(root, requestsDir)
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -20,7 +20,7 @@ func BenchmarkLoad(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				f, err := Load(root, "requests")
+				f, err := Cache{}.Load(root, "requests")
 				if err != nil || len(f.Requests) != n {
 					b.Fatal(err, len(f.Requests))
 				}

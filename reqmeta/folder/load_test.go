@@ -20,7 +20,7 @@ const okHead = "---\nstatus: ready\npriority: P1\n---\n"
 
 func load(t *testing.T, root string) *Folder {
 	t.Helper()
-	f, err := Load(root, "requests")
+	f, err := Cache{}.Load(root, "requests")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestLoadSkipsWhatIsNoRequest(t *testing.T) {
 	}
 	link(t, "archive", dir+"/linked")
 	link(t, "a.md", dir+"/sub/alias.txt")
-	f, err := Load(root, "requests", "*.notes.md", "drafts")
+	f, err := Cache{}.Load(root, "requests", "*.notes.md", "drafts")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestLoadLongFiles(t *testing.T) {
 func TestLoadOfTheRootItself(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, "a.md", okHead)
-	f, err := Load(root, ".")
+	f, err := Cache{}.Load(root, ".")
 	if err != nil || f.Requests[0].Path != "a.md" || f.Requests[0].ID != "a" {
 		t.Fatalf("%+v %v", f, err)
 	}
@@ -224,11 +224,11 @@ func TestLoadOfTheRootItself(t *testing.T) {
 }
 
 func TestLoadWithoutFolder(t *testing.T) {
-	_, err := Load(t.TempDir(), "requests")
+	_, err := Cache{}.Load(t.TempDir(), "requests")
 	if !fault.Has(err, fault.RequestsDirNotFound) {
 		t.Error(err)
 	}
-	f, err := Load(func() string { d := t.TempDir(); put(t, d+"/requests", "x.txt", ""); return d }(), "requests")
+	f, err := Cache{}.Load(func() string { d := t.TempDir(); put(t, d+"/requests", "x.txt", ""); return d }(), "requests")
 	if err != nil || len(f.Requests) != 0 {
 		t.Error(f, err)
 	}
