@@ -63,16 +63,9 @@ func list(s *cli.Shell, f filter) error {
 	}
 	chosen := slices.DeleteFunc(choose.Order(v.survey.Folder), func(r *reqmeta.Request) bool { return !f.passes(r, v.runnable[r.Path]) })
 	if !v.JSON { // for people what is over comes last
-		slices.SortStableFunc(chosen, func(a, b *reqmeta.Request) int {
-			if a.Over() == b.Over() {
-				return 0
-			}
-			if a.Over() {
-				return 1
-			}
-			return -1
-		})
-		v.printTable(chosen)
+		isOpen := func(r *reqmeta.Request) bool { return !r.Over() }
+		over := slices.DeleteFunc(slices.Clone(chosen), isOpen)
+		v.printTable(append(slices.DeleteFunc(chosen, (*reqmeta.Request).Over), over...))
 		return nil
 	}
 	items := make([]item, len(chosen))

@@ -31,16 +31,8 @@ func routingKeys() []row[Router] {
 			about = "no effect: a run does not ask this role"
 		}
 		rows = append(rows,
-			starred("routing."+role+".primary", kindText, about, func(r *Router, _ []string, v any) {
-				route := r.Routing[role]
-				route.Primary = v.(string)
-				r.Routing[role] = route
-			}),
-			starred("routing."+role+".fallback", kindText, "provider that is asked when the primary fails; the same name: none", func(r *Router, _ []string, v any) {
-				route := r.Routing[role]
-				route.Fallback = v.(string)
-				r.Routing[role] = route
-			}),
+			routeKey(role, "primary", about, func(route *Route) *string { return &route.Primary }),
+			routeKey(role, "fallback", "provider that is asked when the primary fails; the same name: none", func(route *Route) *string { return &route.Fallback }),
 		)
 	}
 	return append(rows, starred("models.*.*", kindText, "model of a provider (first name) for a role (second name)", func(r *Router, names []string, v any) {
@@ -49,6 +41,14 @@ func routingKeys() []row[Router] {
 		}
 		r.Models[names[0]][names[1]] = v.(string)
 	}))
+}
+
+func routeKey(role, key, about string, field func(*Route) *string) row[Router] {
+	return starred("routing."+role+"."+key, kindText, about, func(r *Router, _ []string, v any) {
+		route := r.Routing[role]
+		*field(&route) = v.(string)
+		r.Routing[role] = route
+	})
 }
 
 func commandKeys() []row[Router] {

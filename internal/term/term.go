@@ -44,7 +44,6 @@ const (
 	Red    Style = "31"
 	Green  Style = "32"
 	Yellow Style = "33"
-	Blue   Style = "34"
 	Cyan   Style = "36"
 )
 
