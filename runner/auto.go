@@ -457,6 +457,9 @@ func (a *auto) recordEnd(ctx context.Context, ended endedRun) {
 		return // its request is ready, and goes on later
 	}
 	a.recordResult(ended, now)
+	if state := ended.outcome.Stage.State; state == runs.NeedsInput || state == runs.Failed {
+		a.stopReason = cmp.Or(a.stopReason, a.unfit(ctx))
+	}
 }
 
 // noteUsage adds what a run used to the session's usage, and tells that it ended.
@@ -524,6 +527,20 @@ func (a *auto) recordResult(ended endedRun, now time.Time) {
 	case runs.NeedsInput, runs.Failed:
 		a.notify("on_needs_input", string(res.ReasonCode), res)
 	}
+}
+
+// unfit is what the environment check fails on after a run that ended badly: a disk that
+// is nearly full, say, would end the next ones, too. Whether a checkout that is not
+// clean matters, each run judges.
+func (a *auto) unfit(ctx context.Context) *fault.Error {
+	if a.r.Doctor == nil {
+		return nil
+	}
+	err := a.r.Doctor(ctx)
+	if err == nil || fault.Has(err, fault.WorktreeDirty) {
+		return nil
+	}
+	return fault.Of(err, fault.InternalError)
 }
 
 // affectsAllRuns is why no request can begin, where that keeps more than one from it: nil

@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"context"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -76,6 +78,36 @@ func TestEveryonesTrouble(t *testing.T) {
 		}
 		if got != tc.want {
 			t.Errorf("%v: %s, want %s", tc.err, got, tc.want)
+		}
+	}
+}
+
+// What is wrong with the machine after a run ended badly would end the next ones, too; a
+// checkout that somebody changed meanwhile would not.
+func TestASessionEndsWithAMachineThatIsUnfit(t *testing.T) {
+	for _, tc := range []struct {
+		then error
+		runs int
+		want fault.Code
+	}{
+		{nil, 2, fault.NeedsInputInARow},
+		{fault.New(fault.WorktreeDirty), 2, fault.NeedsInputInARow},
+		{fault.New(fault.DoctorFailed, "checks", "disk_space"), 1, fault.DoctorFailed},
+	} {
+		g := newGround(t, "---\ntitle: One\nstatus: ready\nsteps: [{title: x, run: exit 3}]\n---\n")
+		g.write(filepath.Join(g.dir, "requests", "RQ-2.md"), "---\ntitle: Two\nstatus: ready\nsteps: [{title: x, run: exit 3}]\n---\n")
+		g.git("add", "-A")
+		g.git("commit", "-q", "-m", "two")
+		r, asked := g.runner(), 0
+		r.Doctor = func(context.Context) error {
+			if asked++; asked == 1 { // at the beginning of the session
+				return nil
+			}
+			return tc.then
+		}
+		s, err := r.Auto(context.Background(), AutoOptions{MaxRuns: 5})
+		if err != nil || s.StopReason == nil || s.StopReason.ReasonCode != tc.want || s.Counters.Runs != tc.runs {
+			t.Errorf("%v: %v, %+v after %d runs, want %s after %d", tc.then, err, s.StopReason, s.Counters.Runs, tc.want, tc.runs)
 		}
 	}
 }
