@@ -42,7 +42,7 @@ func (b *bench) peersNext(ns []int) error {
 		if err != nil {
 			return err
 		}
-		folder, err := folder.Load(project, "requests")
+		folder, err := folder.Cache{}.Load(project, "requests")
 		if err != nil {
 			return err
 		}
