@@ -299,6 +299,10 @@ func (c *conv) rest(t *task, r *record) {
 		if !isOneOf(m.Ignore, name) {
 			c.count("field_dropped", clean(name), t.item.Where)
 		}
+		if slices.ContainsFunc(m.DependsOn, func(key string) bool { return squeeze(key) == squeeze(name) }) {
+			t.draft = true
+			c.count("depends_unread", clean(name), t.item.Where)
+		}
 	}
 	for _, name := range r.names {
 		list := r.texts[squeeze(name)]

@@ -49,14 +49,16 @@ func readBacklog(c *conv, in input) error {
 				c.refuseHead(where, bad)
 				return
 			}
-			status := part.status
-			if word := r.one("status"); status == "" {
+			status, word := part.status, r.one("status")
+			switch means := cmp.Or(words[squeeze(word)], reqmeta.MeantStatus(word)); {
+			case status == reqmeta.Archived && means == reqmeta.Done: // put away, and finished all the same
+				status = means
+			case status == "" && word == "":
+				status = reqmeta.Ready
+			case status == "":
 				status = words[squeeze(word)]
-				if word == "" {
-					status = reqmeta.Ready
-				}
 			}
-			if part.status != "" || status != "" && meant(r.one("status"), c.Status) == "" {
+			if part.status != "" || status != "" && meant(word, c.Status) == "" {
 				r.set("status", status)
 			}
 			if title := milestones[r.one("milestone")]; title != "" {

@@ -135,8 +135,9 @@ func (c *conv) recognize(there []*reqmeta.Request) error {
 		}
 		return strings.ToLower(t.item.SourceID)
 	}
+	renamed := renamedIn(c, known, id)
 	match := func(t *task, store string) *reqmeta.Request {
-		r := known[origin{c.From, store, id(t)}]
+		r := cmp.Or(known[origin{c.From, store, id(t)}], renamed(t, store))
 		if r != nil {
 			g := groups[store]
 			if g == nil {
@@ -155,7 +156,7 @@ func (c *conv) recognize(there []*reqmeta.Request) error {
 		home := homeOf(c.From, t.url)
 		t.item.store = cmp.Or(home, store)
 		if home != "" || c.StoreGiven {
-			t.old = known[origin{c.From, t.item.store, id(t)}]
+			t.old = cmp.Or(known[origin{c.From, t.item.store, id(t)}], renamed(t, t.item.store))
 		} else {
 			t.old = match(t, store)
 			open = append(open, t)
@@ -201,10 +202,37 @@ func (c *conv) recognize(there []*reqmeta.Request) error {
 	for _, t := range c.tasks {
 		if t.old != nil {
 			t.item.ID, t.item.Path = t.old.ID, t.old.Path
-			if o := originOf(t.old); o.source == c.From && strings.EqualFold(o.id, t.item.SourceID) {
+			if o := originOf(t.old); o.source == c.From {
+				if !strings.EqualFold(o.id, t.item.SourceID) {
+					c.count("id_renamed", t.item.SourceID+" = "+t.old.ID, t.item.Where)
+				}
 				t.item.SourceID = o.id // as it was spelt then, which its hashes are known by
 			}
 		}
 	}
 	return nil
+}
+
+// renamedIn finds the request of a task whose prefix another took the place of: in a
+// store that has a name the number and the text are the same, and the old id is not
+// among those that are read.
+func renamedIn(c *conv, known map[origin]*reqmeta.Request, id func(*task) string) func(t *task, store string) *reqmeta.Request {
+	read, gone := map[string]bool{}, map[[2]string][]*reqmeta.Request{}
+	for _, t := range c.tasks {
+		read[id(t)] = true
+	}
+	for o, r := range known {
+		if prefix, number := numbered(o.id); prefix != "" && o.store != "" && !read[o.id] {
+			gone[[2]string{o.store, number}] = append(gone[[2]string{o.store, number}], r)
+		}
+	}
+	return func(t *task, store string) *reqmeta.Request {
+		prefix, number := numbered(id(t))
+		of := gone[[2]string{store, number}]
+		if prefix == "" || len(of) != 1 || !alike(c, t, of[0]) {
+			return nil
+		}
+		delete(gone, [2]string{store, number}) // one task is it
+		return of[0]
+	}
 }

@@ -218,8 +218,11 @@ func repoOf(url string) string {
 
 // issueIn is the number of an issue, with its repository when that is another.
 func issueIn(v any, repo string) []string {
-	m, _ := v.(map[string]any)
+	m, ok := v.(map[string]any)
 	number := text(m["number"])
+	if !ok {
+		return texts(v)
+	}
 	if number == "" {
 		return nil
 	}
@@ -261,10 +264,13 @@ func readBeads(c *conv, in input) error {
 		r := object(where, m)
 		r.drop("dependencies", "comments")
 		for _, v := range list(m["dependencies"]) {
-			d, _ := v.(map[string]any)
+			d, ok := v.(map[string]any)
+			if !ok {
+				d = map[string]any{"id": v}
+			}
 			to := cmp.Or(text(d["depends_on_id"]), text(d["id"]))
 			switch text(d["type"]) {
-			case "blocks", "conditional-blocks", "waits-for":
+			case "", "blocks", "conditional-blocks", "waits-for":
 				r.put("needs", to)
 			case "parent-child":
 				r.put("parent", to)

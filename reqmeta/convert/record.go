@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+	"go.yaml.in/yaml/v3"
 
 	"aiflow/reqmeta"
 )
@@ -131,6 +132,8 @@ func texts(v any) []string {
 		return []string{v}
 	case json.Number:
 		return []string{v.String()}
+	case int:
+		return []string{strconv.Itoa(v)}
 	case int64:
 		return []string{strconv.FormatInt(v, 10)}
 	case float64:
@@ -159,12 +162,23 @@ func texts(v any) []string {
 	case map[string]any:
 		for _, key := range []string{"name", "login", "title", "id", "task_id", "issue", "number"} {
 			switch one := v[key].(type) {
-			case string, json.Number:
+			case string, json.Number, int, int64:
 				return texts(one)
 			}
 		}
 	}
 	return nil
+}
+
+// node puts what names an object of YAML, as object does with one of JSON.
+func (r *record) node(name string, n *yaml.Node) {
+	var v any
+	if n != nil && n.Decode(&v) == nil {
+		r.put(name, texts(v)...)
+	}
+	if (v == nil || !whole(v)) && !slices.Contains(r.lost, name) {
+		r.lost = append(r.lost, name)
+	}
 }
 
 // unreadableHead says why the head of a file cannot be read. Line is 0 where that is no line's fault.
@@ -212,15 +226,15 @@ func (c *conv) head(where string, data []byte) (*record, *unreadableHead) {
 			for _, it := range e.Items {
 				if it.Scalar {
 					r.put(e.Key, it.Text)
-				} else if !slices.Contains(r.lost, e.Key) {
-					r.lost = append(r.lost, e.Key)
+				} else {
+					r.node(e.Key, it.Node)
 				}
 			}
 		case reqmeta.NullValue:
 			r.put(e.Key)
 		default:
 			r.put(e.Key)
-			r.lost = append(r.lost, e.Key)
+			r.node(e.Key, e.Node)
 		}
 	}
 	r.body = string(reqmeta.Body(data))

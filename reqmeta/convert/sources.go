@@ -398,9 +398,12 @@ func (c *conv) files(dir, shown string, do func(rel, where string, data []byte))
 			c.refuse(where, unopened(where, err).Reason, err.Error())
 			return nil
 		}
-		if data, err = io.ReadAll(decoded(bytes.NewReader(data), c.Encoding)); err != nil {
-			c.refuse(where, "encoding", c.Encoding)
-			return nil
+		// Others of the folder may be UTF-8 already. ISO-2022-JP looks like it, but for its escapes.
+		if line, _ := reqmeta.Foreign(data); line > 0 || bytes.IndexByte(data, 0x1b) >= 0 {
+			if data, err = io.ReadAll(decoded(bytes.NewReader(data), c.Encoding)); err != nil {
+				c.refuse(where, "encoding", c.Encoding)
+				return nil
+			}
 		}
 		if reason, value := wrong(data); reason != "" {
 			c.refuse(where, reason, value)
