@@ -37,6 +37,23 @@ func anyFolder() Map {
 	}
 }
 
+// anyTable is what a CSV is read with: the words of heads, and the columns of Jira.
+func anyTable() Map {
+	m := anyFolder()
+	m.DependsOn = append(m.DependsOn, "Inward issue link (Blocks)")
+	m.Blocks = append(m.Blocks, "Outward issue link (Blocks)")
+	for _, kind := range []string{"Relates", "Duplicate", "Cloners"} {
+		m.Related = append(m.Related, "Inward issue link ("+kind+")", "Outward issue link ("+kind+")")
+	}
+	m.Parent = append([]string{"Parent key", "Custom field (Epic Link)"}, m.Parent...)
+	for column, label := range map[string]string{"Issue Type": "type", "Components": "component", "Component/s": "component", "Fix versions": "version", "Fix Version/s": "version"} {
+		m.LabelAs[column] = label
+	}
+	m.Comments = []string{"Comment"}
+	m.Ignore = []string{"Issue id", "Status Category", "Resolution"}
+	return m
+}
+
 func sourceOf(name string) source {
 	m := Map{ID: []string{"id"}, Title: []string{"title"}, People: people, Status: Words{From: []string{"status"}}, Priority: Words{From: []string{"priority"}}, Labels: []string{"labels"}}
 	switch name {
@@ -90,7 +107,7 @@ func sourceOf(name string) source {
 		m.Status.Values = map[string]string{"running": "ready"}
 		return source{name, "RQ-", m, readExport}
 	case "csv":
-		return source{name, "CSV-", anyFolder(), readCSV}
+		return source{name, "CSV-", anyTable(), readCSV}
 	}
 	return source{name, "T-", anyFolder(), readFolder}
 }

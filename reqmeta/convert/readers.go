@@ -68,8 +68,29 @@ func readCSV(c *conv, in input) error {
 				r.put(names[i], cell)
 			}
 		}
-		c.take(r)
+		jiraStatus(c, r)
+		if t := c.take(r); t != nil { // Jira's column Parent holds these
+			t.also = append(t.also, r.texts["issueid"]...)
+		}
 	})
+}
+
+// jiraStatus reads a status that each board of Jira may call as it likes by the
+// category that it is of; what was closed without being done was cancelled.
+func jiraStatus(c *conv, r *record) {
+	word := r.one(c.m.Status.From...)
+	says := meant(word, c.Status, c.m.Status.Values)
+	if category := r.one("Status Category"); says == "" && category != "" && reqmeta.MeantStatus(word) == "" {
+		word = category
+	}
+	resolution := strings.ReplaceAll(squeeze(r.one("Resolution")), "'", "")
+	if says == "" && isOver(word) && slices.Contains([]string{"wontdo", "wontfix", "duplicate", "cannotreproduce", "declined"}, resolution) {
+		word = reqmeta.Archived
+	}
+	if word != r.one(c.m.Status.From...) {
+		r.drop(c.m.Status.From...)
+		r.put(c.m.Status.From[0], word)
+	}
 }
 
 var separator = regexp.MustCompile(`^sep=([,;\t|])\r?$`)
