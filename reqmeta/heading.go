@@ -8,11 +8,17 @@ import (
 // Heading gives the first `# ` heading outside code fences and comments; ""
 // when there is none.
 func Heading(body []byte) string {
+	text, _, _ := HeadingAt(body)
+	return text
+}
+
+// HeadingAt gives that heading and its line, body[start:end] without the line's end.
+func HeadingAt(body []byte) (heading string, start, end int) {
 	var code []byte // the opening fence of the code block that we are in
 	comment := false
 	for at := 0; at < len(body); {
 		text, next := lineAt(body, at)
-		at = next
+		start, at = at, next
 		switch {
 		case comment:
 			comment = !bytes.Contains(text, []byte("-->"))
@@ -24,12 +30,12 @@ func Heading(body []byte) string {
 			continue
 		}
 		if h := headingText(text); h != "" {
-			return h
+			return h, start, start + len(text)
 		}
 		code = codeFence(text)
 		comment = bytes.HasPrefix(bytes.TrimLeft(text, " "), []byte("<!--")) && !bytes.Contains(text, []byte("-->"))
 	}
-	return ""
+	return "", 0, 0
 }
 
 // codeFence gives the run of ``` or ~~~ that text starts with.

@@ -239,6 +239,9 @@ func (v *view) setOne(r *reqmeta.Request, one *setting) error {
 	}
 	for _, key := range one.keys {
 		was, is := cmp.Or(valueOf(old.Meta, key), "-"), cmp.Or(valueOf(now.Meta, key), "-")
+		if key == "title" { // which may be the heading
+			was, is = cmp.Or(old.Title(), "-"), cmp.Or(now.Title(), "-")
+		}
 		switch {
 		case v.JSON:
 		case was == is:

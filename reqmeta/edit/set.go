@@ -23,7 +23,8 @@ var settable = [...]string{
 // bytes of these values and no other; a key that is missing is added as a line
 // at the end of the head. Lists are given as "a, b" or "[a, b]"; "" empties an
 // optional value. Of a file of another tool (see reqmeta.Mapping) it changes the
-// key that the tool has, to the word of the tool. When something changes, updated_at is renewed in the form
+// key that the tool has, to the word of the tool; where the title is the heading,
+// that is changed. When something changes, updated_at is renewed in the form
 // that it has, if it is there.
 //
 // It fails with REQUEST_INVALID_FORMAT when the head is broken or the value
@@ -39,7 +40,7 @@ func SetValues(r *reqmeta.Request, data []byte, values map[string]string, now ti
 			return nil, err
 		}
 	}
-	if len(ed.edits) == 0 {
+	if len(ed.edits) == 0 && bytes.Equal(ed.body, reqmeta.Body(data)) {
 		return data, nil
 	}
 	if _, asked := values["updated_at"]; !asked {
@@ -82,6 +83,7 @@ type editor struct {
 	data    []byte
 	doc     reqmeta.Document
 	head    string
+	body    []byte // as it is to be
 	entries []reqmeta.Entry
 	edits   []edit
 	want    map[string]reqmeta.Entry // what the changed keys must read like afterwards
@@ -107,7 +109,7 @@ func openEditor(r *reqmeta.Request, data []byte) (*editor, error) {
 	if p != nil {
 		return nil, reqmeta.Refuse(fault.RequestInvalidFormat, path, p)
 	}
-	return &editor{path: path, mapping: r.Mapping, data: data, doc: d, head: head, entries: r.Mapping.Own(entries), want: map[string]reqmeta.Entry{}}, nil
+	return &editor{path: path, mapping: r.Mapping, data: data, doc: d, head: head, body: reqmeta.Body(data), entries: r.Mapping.Own(entries), want: map[string]reqmeta.Entry{}}, nil
 }
 
 // keys gives the asked keys, known ones first in their order.
@@ -150,7 +152,28 @@ func (ed *editor) set(key, value string) error {
 	if p != nil {
 		return reqmeta.Refuse(fault.InvalidRequest, ed.path, p)
 	}
+	if key == "title" && e == nil && ed.retitle(value) {
+		return nil
+	}
 	return ed.change(e, want)
+}
+
+// retitle writes the title where another tool has it, as the heading of the body. It
+// reports false where there is none, or the heading cannot hold it.
+func (ed *editor) retitle(title string) bool {
+	heading, start, end := reqmeta.HeadingAt(ed.body)
+	if ed.mapping == nil || ed.mapping.Name("title") != "title" || heading == "" || title == "" {
+		return false
+	}
+	if heading == title {
+		return true
+	}
+	body := slices.Concat(ed.body[:start], []byte("# "+title), ed.body[end:])
+	if reqmeta.Heading(body) != title {
+		return false
+	}
+	ed.body = body
+	return true
 }
 
 func (ed *editor) change(e *reqmeta.Entry, want reqmeta.Entry) error {
@@ -284,7 +307,8 @@ func (ed *editor) apply() []byte {
 		at = e.end
 	}
 	b.WriteString(ed.head[at:])
-	b.Write(ed.data[ed.doc.End:])
+	b.Write(ed.data[ed.doc.End : len(ed.data)-len(reqmeta.Body(ed.data))])
+	b.Write(ed.body)
 	return b.Bytes()
 }
 
@@ -308,7 +332,7 @@ func (ed *editor) verify(out []byte) error {
 	for _, want := range ed.want {
 		return ed.cannot(want)
 	}
-	if len(after.entries) < len(ed.entries) || !bytes.Equal(reqmeta.Body(out), reqmeta.Body(ed.data)) {
+	if len(after.entries) < len(ed.entries) || !bytes.Equal(reqmeta.Body(out), ed.body) {
 		return ed.cannot(ed.entries[0])
 	}
 	return nil
