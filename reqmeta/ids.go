@@ -43,8 +43,12 @@ func idRule(id string) []any {
 	return nil
 }
 
-// BadName says that the name of r's file cannot be an id.
+// BadName says that the name of r's file cannot be an id, which it need not be where
+// the head says the id.
 func (r *Request) BadName() {
+	if r.Mapping.IDs() {
+		return
+	}
 	r.Fail("bad_file_name", 0, append([]any{"id", r.ID}, idRule(r.ID)...)...)
 }
 

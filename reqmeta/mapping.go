@@ -65,6 +65,9 @@ func (m *Mapping) Parse(path string, data []byte) *Request {
 func (m *Mapping) New(path string) *Request {
 	r := New(path)
 	r.Mapping = m
+	if m.IDs() { // see BadName
+		r.Problems = nil
+	}
 	return r
 }
 

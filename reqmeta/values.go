@@ -84,7 +84,6 @@ func (r *Request) fillID(e *Entry) {
 		r.Fail("bad_id", e.Line, append([]any{"value", id}, idRule(id)...)...)
 	case r.Mapping.IDs():
 		r.ID = id
-		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == "bad_file_name" })
 	case fitsStem(id, r.ID):
 		r.ID = id
 	default:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"slices"
 	"strings"
@@ -42,16 +43,18 @@ func export(s *cli.Shell, o exportOptions) error {
 	if o.to == "csv" {
 		return v.exportCSV(list, o.bom)
 	}
+	var unread error // the first file that cannot be read; the others are given all the same
 	for _, r := range list {
 		data, err := v.survey.Folder.Read(r)
 		if err != nil {
-			return err
+			unread = cmp.Or(unread, err)
+			continue
 		}
 		if err := v.PrintJSON(exported{v.item(r), string(reqmeta.Readable(data))}); err != nil {
 			return err
 		}
 	}
-	return nil
+	return unread
 }
 
 func (v *view) exportCSV(list []*reqmeta.Request, bom bool) error {
@@ -61,13 +64,15 @@ func (v *view) exportCSV(list []*reqmeta.Request, bom bool) error {
 	w := csv.NewWriter(v.Out())
 	w.UseCRLF = true // RFC 4180
 	_ = w.Write(convert.Columns)
+	var unread error
 	for _, r := range list {
 		data, err := v.survey.Folder.Read(r)
 		if err != nil {
-			return err
+			unread = cmp.Or(unread, err)
+			continue
 		}
 		_ = w.Write(convert.Row(r, string(reqmeta.Readable(data))))
 	}
 	w.Flush()
-	return w.Error()
+	return cmp.Or(w.Error(), unread)
 }

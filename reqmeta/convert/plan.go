@@ -30,6 +30,7 @@ type Plan struct {
 	c      *conv
 	made   []edit.NewFile
 	tasks  []*task           // of made
+	says   [][5]string       // of made, see saidBy
 	swaps  []swap            // files that change
 	hashes map[string]string // of what was imported, by origin: see last
 }
@@ -135,7 +136,8 @@ func (p *Plan) make(t *task, there *folder.Folder) {
 	default:
 		t.item.Result = Made
 		p.made = append(p.made, edit.NewFile{Name: name + ".md", Data: data})
-		p.tasks = append(p.tasks, t)
+		p.tasks, p.says = append(p.tasks, t), append(p.says, saidBy(p.c, t))
+		t.text, t.raw = "", "" // the file has it; of a large source it is kept once
 		if r.Meta.Status == reqmeta.Draft && t.status == reqmeta.Ready && !t.draft {
 			p.Report.Drafts = append(p.Report.Drafts, t.item.ID)
 		}
@@ -422,7 +424,7 @@ func (p *Plan) Write(disk atomicfile.Disk, root, dir, suffix string) (hashes map
 				refused.leave(Refused, "exists", refused.Path)
 				continue
 			}
-			p.remember(p.tasks[i].item, saidBy(p.c, p.tasks[i]))
+			p.remember(p.tasks[i].item, p.says[i])
 		}
 	}
 	for _, s := range p.swaps {
