@@ -37,7 +37,7 @@ func TestMovedBinaryIsFoundInPath(t *testing.T) {
 	if err := os.Rename(filepath.Dir(b.bin), elsewhere); err != nil {
 		t.Fatal(err)
 	}
-	path := []string{"PATH=" + elsewhere + ":" + os.Getenv("PATH")}
+	path := []string{"PATH=" + elsewhere + ":" + pathWithoutUs()}
 	if out, code := b.commit(path...); code != 0 || out != "" {
 		t.Errorf("%d %s", code, out)
 	}

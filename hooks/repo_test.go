@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func newBench(t *testing.T) *bench {
 	b.bin = filepath.Join(root, `b in's "日本" $x`, "aiflow-hook")
 	b.put(b.bin, fakeBin, 0o755)
 	b.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + root, "LC_ALL=C", "LOG=" + b.log, "GIT_CONFIG_NOSYSTEM=1",
+		"PATH=" + pathWithoutUs(), "HOME=" + root, "LC_ALL=C", "LOG=" + b.log, "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b",
 	}
 	b.git("init", "-q", "--template=", "-b", "main", b.repo)
@@ -169,4 +170,13 @@ func snapshot(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// pathWithoutUs is PATH without an aiflow-hook of the person who runs the tests.
+func pathWithoutUs() string {
+	dirs := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, "aiflow-hook"))
+		return err == nil
+	})
+	return strings.Join(dirs, string(filepath.ListSeparator))
 }
