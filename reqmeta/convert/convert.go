@@ -138,7 +138,11 @@ type conv struct {
 	here    map[origin]*task // requests that were imported, as what may be waited for
 	created map[string]int   // how many tasks were made at a time
 	path    string           // of the source
-	anyList bool             // the store is called as every list of that name in a folder of that name is
+	// What index notes:
+	byNumber map[string][]*task // by what stands behind the prefix
+	left     map[string]*Item   // what is no work, by id
+	refused  []*Item            // what could not be read
+	anyList  bool               // the store is called as every list of that name in a folder of that name is
 }
 
 func (c *conv) count(kind, value, where string) {

@@ -159,9 +159,25 @@ func legal(text string) string {
 	return id
 }
 
-// index finds tasks by what the source calls them, without case.
+// index finds tasks by what the source calls them, without case. It also notes which
+// have a number, and what was left out: a reference that leads nowhere asks for all of it.
 func (c *conv) index() map[string]*task {
 	index := map[string]*task{}
+	c.byNumber = map[string][]*task{}
+	for _, t := range c.tasks {
+		_, number := numbered(t.key)
+		c.byNumber[plain(number)] = append(c.byNumber[plain(number)], t)
+	}
+	c.left = map[string]*Item{}
+	for _, it := range c.items {
+		id := strings.ToLower(it.SourceID)
+		switch {
+		case it.Result == Refused:
+			c.refused = append(c.refused, it)
+		case it.Result == Skipped && it.Reason != "other_tag" && c.left[id] == nil:
+			c.left[id] = it
+		}
+	}
 	for _, keys := range []func(*task) []string{
 		func(t *task) []string { return []string{t.key} },
 		func(t *task) []string { return append([]string{t.item.ID}, t.also...) },
@@ -196,8 +212,8 @@ func (c *conv) find(index map[string]*task, ref string) *task {
 // sameNumber is the only task with that number behind such a prefix.
 func (c *conv) sameNumber(number string, such func(prefix string) bool) *task {
 	var found *task
-	for _, t := range c.tasks {
-		if prefix, n := numbered(t.key); plain(n) == plain(number) && such(prefix) {
+	for _, t := range c.byNumber[plain(number)] {
+		if prefix, _ := numbered(t.key); such(prefix) {
 			if found != nil {
 				return nil
 			}
@@ -293,10 +309,7 @@ func (c *conv) edges(index map[string]*task) {
 			if on == nil { // imported before, and not among what is read now
 				on = c.here[origin{c.From, t.item.store, strings.ToLower(ref)}]
 			}
-			var skipped *Item
-			if on == nil {
-				skipped = c.skipped(ref)
-			}
+			skipped := c.left[strings.ToLower(ref)]
 			switch {
 			case on == t:
 				c.count("depends_self", ref, t.item.Where)
@@ -358,17 +371,6 @@ func (c *conv) edges(index map[string]*task) {
 	}
 }
 
-// skipped is the item of that id that is no work.
-func (c *conv) skipped(ref string) *Item {
-	i := slices.IndexFunc(c.items, func(it *Item) bool {
-		return it.Result == Skipped && it.Reason != "other_tag" && strings.EqualFold(it.SourceID, ref)
-	})
-	if i < 0 {
-		return nil
-	}
-	return c.items[i]
-}
-
 // leadsNowhere says that a task waits for what does not become a request.
 func leadsNowhere(c *conv, t *task, ref string, refused bool) {
 	t.draft = true
@@ -385,13 +387,13 @@ func leadsNowhere(c *conv, t *task, ref string, refused bool) {
 // far as its id or the name of its file tells.
 func wasRefused(c *conv, ref string) bool {
 	ref = strings.ToLower(ref)
-	return slices.ContainsFunc(c.items, func(it *Item) bool {
+	return slices.ContainsFunc(c.refused, func(it *Item) bool {
 		name := strings.ToLower(path.Base(it.Where))
 		if i := strings.LastIndexByte(name, ':'); i > 0 && strings.Trim(name[i+1:], "0123456789") == "" {
 			name = name[:i]
 		}
 		rest, ok := strings.CutPrefix(reqmeta.Stem(name), ref)
-		return it.Result == Refused && (strings.EqualFold(it.SourceID, ref) || ok && (rest == "" || strings.ContainsAny(rest[:1], " -_")))
+		return strings.EqualFold(it.SourceID, ref) || ok && (rest == "" || strings.ContainsAny(rest[:1], " -_"))
 	})
 }
 
