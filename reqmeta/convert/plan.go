@@ -274,8 +274,12 @@ func (p *Plan) again(t *task, there *folder.Folder, update bool) {
 		return
 	}
 	data, err := there.Read(t.old)
-	if err != nil || !t.old.Valid() {
+	if err != nil {
 		t.item.leave(Refused, "unreadable", t.old.Path)
+		return
+	}
+	if bad := t.old.FirstError(); bad != nil {
+		t.item.leave(Refused, "request_broken", fmt.Sprintf("%s:%d", t.old.Path, max(1, bad.Line)))
 		return
 	}
 	body := string(reqmeta.Body(data))
@@ -294,7 +298,7 @@ func (p *Plan) again(t *task, there *folder.Folder, update bool) {
 			values[key], last[i] = text, want
 		}
 	}
-	follow(1, "title", here.Title, t.title, t.title)
+	follow(1, "title", clean(t.old.Title()), t.title, t.title)
 	follow(2, "priority", here.Priority, t.priority, t.priority)
 	follow(3, "labels", joined(here.Labels), joined(t.labels), reqmeta.ListText(t.labels))
 	mine, theirs := sorted(here.DependsOn), waitsFor(t)
@@ -315,8 +319,8 @@ func (p *Plan) again(t *task, there *folder.Folder, update bool) {
 		}
 	}
 	switch want := p.c.bodyOf(t); {
-	case want == body:
-		last[0] = says[0]
+	case sameText(want, body):
+		last[0] = hashOf(body)
 	case last[0] == hashOf(body):
 		changed = append(bytes.Clone(changed[:len(changed)-len(reqmeta.Body(changed))]), want...)
 		last[0] = says[0]
@@ -331,6 +335,13 @@ func (p *Plan) again(t *task, there *folder.Folder, update bool) {
 	}
 	t.item.Result = Updated
 	p.swaps = append(p.swaps, swap{t.item, data, changed, last})
+}
+
+// sameText reports whether two bodies differ at most in their ends of lines and in the
+// blank lines around them, which a CSV does not keep.
+func sameText(a, b string) bool {
+	plain := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
+	return a == b || plain(a) == plain(b)
 }
 
 // saidBy are the hashes of what an item says: its body, title, priority, labels,
