@@ -100,6 +100,7 @@ type Report struct {
 type task struct {
 	item                       *Item
 	key                        string   // how others in the source refer to it
+	short                      string   // what its id is made of here; "" is key
 	also                       []string // further names: the stem of its file
 	title, text                string   // text is the body below the title
 	status, priority, estimate string   // status is "ready" for whatever is open

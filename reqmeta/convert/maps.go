@@ -89,6 +89,14 @@ func sourceOf(name string) source {
 		m.CreatedAt, m.URL = []string{"created", "created_at"}, []string{"external-ref"}
 		m.Ignore = []string{"started_at", "closed_at"}
 		return source{name, "TK-", m, readFolder}
+	case "taskwarrior":
+		m.ID, m.Title, m.Labels = []string{"uuid"}, []string{"description"}, []string{"tags"}
+		m.Status.Values = map[string]string{"waiting": "draft", "deleted": "archived", "recurring": "skip"}
+		m.Priority.Values = map[string]string{"H": "P1", "M": "P2", "L": "P3"}
+		m.DependsOn, m.LabelAs = []string{"depends"}, map[string]string{"project": "project"}
+		m.CreatedAt, m.UpdatedAt, m.Due = []string{"entry"}, []string{"modified"}, []string{"due", "wait", "scheduled"}
+		m.Body, m.Ignore = []Section{{"notes", "## Notes"}}, []string{"id", "urgency"}
+		return source{name, "TW-", m, readTaskwarrior}
 	case "github":
 		m.ID, m.Status.From = []string{"number"}, []string{"state"}
 		m.DependsOn, m.Parent = []string{"blockedBy"}, []string{"parent"}

@@ -156,6 +156,25 @@ func (c *conv) eachRow(in input, do func(where string, names, row []string)) err
 	}
 }
 
+// readTaskwarrior reads what "task export" prints: an array, or an object a line.
+func readTaskwarrior(c *conv, in input) error {
+	n := 0
+	return in.eachObject(func(m map[string]any) {
+		n++
+		r := object(fmt.Sprintf("%s[%d]", in.path, n), m)
+		r.drop("annotations")
+		var notes []string
+		for _, one := range list(m["annotations"]) {
+			said, _ := one.(map[string]any)
+			notes = append(notes, "- "+clean(text(said["description"])))
+		}
+		r.put("notes", strings.Join(notes, "\n"))
+		if t := c.take(r); t != nil {
+			t.short = c.Prefix + strings.SplitN(t.key, "-", 2)[0]
+		}
+	})
+}
+
 func readGitHub(c *conv, in input) error {
 	n := 0
 	return in.eachObject(func(m map[string]any) {

@@ -85,7 +85,7 @@ func (c *conv) name(used map[string]bool) {
 		if t.old != nil {
 			continue
 		}
-		id := t.key
+		id := cmp.Or(t.short, t.key)
 		if parts := slices.Clone(numberParts(t)); parts != nil {
 			for i, part := range parts {
 				if c.NoPad {
@@ -101,7 +101,7 @@ func (c *conv) name(used map[string]bool) {
 		if !isID(id) {
 			id = legal("T-" + id)
 		}
-		if id != t.key && !t.numeric && t.number == "" {
+		if id != cmp.Or(t.short, t.key) && !t.numeric && t.number == "" {
 			c.count("id_altered", t.key, t.item.Where)
 		}
 		base := id

@@ -28,7 +28,7 @@ type source struct {
 }
 
 // Sources are the names that --from takes, in the order of the documentation.
-var Sources = []string{"backlog", "taskmaster", "beads", "ticket", "github", "todo", "folder", "csv", "aiflow"}
+var Sources = []string{"backlog", "taskmaster", "beads", "ticket", "taskwarrior", "github", "todo", "folder", "csv", "aiflow"}
 
 // input is what is read: a folder, or a file as a stream.
 type input struct {
@@ -190,6 +190,8 @@ func (in input) guessFile() []string {
 	switch ext := strings.ToLower(filepath.Ext(in.path)); {
 	case strings.HasPrefix(text, "{") && has("meta") && has("derived"), strings.HasPrefix(line, "id,") && strings.Contains(line, ",depends_on,") && strings.Contains(line, ",source_id,"):
 		return []string{"aiflow"}
+	case strings.IndexAny(text, "[{") == 0 && has("uuid", "entry", "status", "description"):
+		return []string{"taskwarrior"}
 	case strings.HasPrefix(text, "{") && has("tasks") && !has("issue_type"):
 		return []string{"taskmaster"}
 	case strings.HasPrefix(text, "{") && has("id", "status") && has("title"):
