@@ -105,8 +105,9 @@ type task struct {
 	title, text                string   // text is the body below the title
 	status, priority, estimate string   // status is "ready" for whatever is open
 	labels                     []string
-	needs, blocks, related     []string // as they stand in the source
-	parent                     string   // as it stands in the source
+	needs, blocks, related     []string // as they stand in the source, until split parts them
+	parents                    []string // likewise
+	parent                     string   // the first of them
 	up                         *task    // the parent, where the source has it
 	created, updated           string
 	url                        string

@@ -189,7 +189,7 @@ func TestClosedFolder(t *testing.T) {
 func TestRefs(t *testing.T) {
 	for text, want := range map[string]string{
 		"20, 165": "[20 165]", "20 165": "[20 165]", "#12": "[12]", "[[a b]]": "[a b]", "tasks/00-x.md": "[00-x]", "none": "[]", "なし": "[]", "-": "[]", "N/A": "[]",
-		"o/r#12": "[o/r#12]", "a、b": "[a b]", "[a, b]": "[a b]",
+		"o/r#12": "[o/r#12]", "a、b": "[a b]", "[a, b]": "[a b]", "[[x/a b#part|shown]]": "[a b]",
 	} {
 		if got := fmt.Sprint(refs([]string{text})); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)

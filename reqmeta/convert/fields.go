@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -150,11 +151,7 @@ func (c *conv) take(r *record) *task {
 	if r.stem != "" {
 		t.also = append(t.also, r.stem)
 	}
-	t.needs, t.blocks, t.related = refs(r.every(m.DependsOn)), refs(r.every(m.Blocks)), refs(r.every(m.Related))
-	if parents := refs(r.all(m.Parent)); len(parents) > 0 {
-		t.parent = parents[0]
-		t.blocks = append(t.blocks, parents[1:]...) // these come last, too
-	}
+	t.needs, t.blocks, t.related, t.parents = r.every(m.DependsOn), r.every(m.Blocks), r.every(m.Related), r.all(m.Parent)
 	t.created, t.updated = c.date(r, m.CreatedAt), c.date(r, m.UpdatedAt)
 	c.words(t, r)
 	for _, label := range r.every(m.Labels) {
@@ -404,7 +401,11 @@ func refs(list []string) []string {
 			sep = unicode.IsSpace
 		}
 		for _, ref := range strings.FieldsFunc(text, sep) {
-			ref = strings.Trim(clean(ref), "[]\"'` ")
+			ref = clean(ref)
+			if strings.HasPrefix(ref, "[[") { // [[folder/name#heading|shown]]
+				ref = path.Base(ref[:strings.IndexAny(ref+"|", "|#")])
+			}
+			ref = strings.Trim(ref, "[]\"'` ")
 			if strings.HasSuffix(strings.ToLower(ref), ".md") {
 				ref = reqmeta.Stem(ref)
 			}

@@ -30,6 +30,7 @@ func (c *conv) resolve(there, beside []*reqmeta.Request) error {
 	}
 	c.name(used)
 	index := c.index()
+	c.split(index)
 	c.family(index)
 	c.edges(index)
 	c.choose()
@@ -239,6 +240,32 @@ func plain(number string) string {
 		parts[i] = strings.TrimLeft(parts[i], "0")
 	}
 	return strings.Join(parts, ".")
+}
+
+// split parts references that stand in one text, unless all of it is what a task is
+// called: an id may have blanks.
+func (c *conv) split(index map[string]*task) {
+	each := func(list []string) (out []string) {
+		for _, text := range list {
+			found := []string{clean(text)}
+			if index[strings.ToLower(found[0])] == nil {
+				found = refs([]string{text})
+			}
+			for _, ref := range found {
+				if !slices.Contains(out, ref) {
+					out = append(out, ref)
+				}
+			}
+		}
+		return out
+	}
+	for _, t := range c.tasks {
+		t.needs, t.blocks, t.related = each(t.needs), each(t.blocks), each(t.related)
+		if parents := each(t.parents); len(parents) > 0 {
+			t.parent = parents[0]
+			t.blocks = append(t.blocks, parents[1:]...) // these come last, too
+		}
+	}
 }
 
 func (t *task) note(line string) {
